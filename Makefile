@@ -1,0 +1,50 @@
+# Only python3, make, git and the package registries are needed; everything else is installed here.
+UV_REQUIREMENT := uv>=0.9,<1
+UV := .uv/bin/uv
+WORKERS ?= 2
+
+.PHONY: help demo test lint bench install record-histories clean
+
+help:
+	@echo "make demo              a real task, killed on the way, that goes on by itself (no key needed)"
+	@echo "make test              the whole test suite, from nothing"
+	@echo "make lint              style and types"
+	@echo "make bench             cost per step beside the floor of the same run"
+	@echo "make install           put 'holdfast' on the PATH, with the versions and hashes of uv.lock"
+	@echo "make record-histories  record tests/histories anew"
+	@echo "make clean             remove what the targets above have made in this directory"
+
+demo: .venv/.synced
+	@.venv/bin/holdfast demo
+
+test: .venv/.synced
+	.venv/bin/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+lint: .venv/.synced
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+bench: .venv/.synced
+	PYTHONPATH=. .venv/bin/python -P -m bench $(ARGS)
+
+install: $(UV)
+	$(UV) export --quiet --locked --no-dev --no-emit-project --output-file .uv/requirements.txt
+	$(UV) tool install --force --with-requirements .uv/requirements.txt .
+	@echo "If the shell does not find 'holdfast', add the directory above to PATH: $(UV) tool update-shell"
+
+record-histories: .venv/.synced
+	PYTHONPATH=. .venv/bin/python -P -m tests.histories.record $(NAMES)
+
+clean:
+	rm -rf .venv .uv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.venv/.synced: uv.lock pyproject.toml $(UV)
+	@echo "Installing the dependencies of uv.lock into .venv (a minute on the first run) ..."
+	$(UV) sync --quiet --locked
+	@touch $@
+
+$(UV):
+	@echo "Installing uv into .uv (once) ..."
+	@python3 -m venv .uv || { echo "python3 cannot make a virtual environment here: install python3-venv." >&2; exit 1; }
+	@.uv/bin/pip install --quiet --disable-pip-version-check "$(UV_REQUIREMENT)"

@@ -1,0 +1,37 @@
+import pytest
+from pydantic import ValidationError
+
+from workflows.domain.config.config import Config
+
+
+def test_a_configuration_survives_its_own_json() -> None:
+    config = Config.model_validate(
+        {
+            "provider": {"x": {"options": {"apiKey": "{env:K}", "baseURL": "https://a.test", "setCacheKey": True}}},
+            "permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "deny"},
+        }
+    )
+
+    assert Config.model_validate_json(config.model_dump_json()) == config
+    assert config.provider["x"].options.base_url == "https://a.test"
+    assert config.provider["x"].options.more == {"setCacheKey": True}
+
+
+def test_rules_keep_their_written_order_through_json() -> None:
+    config = Config.model_validate({"permission": {"edit": "ask", "bash": {"z *": "deny", "a *": "ask", "*": "allow"}}})
+
+    again = Config.model_validate_json(config.model_dump_json())
+
+    assert list(again.permission) == ["edit", "bash"]
+    assert list(again.permission["bash"]) == ["z *", "a *", "*"]
+
+
+@pytest.mark.parametrize("value", ["maybe", 1, {"*": "perhaps"}])
+def test_an_action_has_one_of_three_names(value: object) -> None:
+    with pytest.raises(ValidationError):
+        Config.model_validate({"permission": {"bash": value}})
+
+
+def test_a_permission_without_subjects_takes_no_patterns() -> None:
+    with pytest.raises(ValidationError, match="'webfetch' takes no patterns"):
+        Config.model_validate({"permission": {"webfetch": {"*": "ask"}}})

@@ -1,0 +1,35 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workflows.domain.config.overlap import covers, meet
+from workflows.domain.permissions.wildcard import matches
+
+PATTERNS = st.text("ab *?/", max_size=6)
+TEXTS = st.text("ab /", max_size=6)
+
+
+@given(PATTERNS, PATTERNS, TEXTS)
+def test_patterns_with_a_common_text_meet(one: str, other: str, text: str) -> None:
+    assert meet(one, other) or not (matches(text, one) and matches(text, other))
+
+
+@given(PATTERNS, PATTERNS, TEXTS)
+def test_what_a_pattern_covers_it_matches(wide: str, narrow: str, text: str) -> None:
+    assert matches(text, wide) or not (covers(wide, narrow) and matches(text, narrow))
+
+
+@given(PATTERNS)
+def test_every_pattern_covers_itself_and_is_covered_by_a_star(pattern: str) -> None:
+    assert covers(pattern, pattern)
+    assert covers("*", pattern)
+
+
+@pytest.mark.parametrize(("one", "other"), [("*.env", "*.ts"), ("git *", "npm *"), ("a?", "a"), ("ls *", "lsof")])
+def test_patterns_without_a_common_text_do_not_meet(one: str, other: str) -> None:
+    assert not meet(one, other)
+
+
+@pytest.mark.parametrize(("wide", "narrow"), [("git push *", "git *"), ("a?", "a*"), ("*.env", "*")])
+def test_a_narrower_pattern_does_not_cover_a_wider_one(wide: str, narrow: str) -> None:
+    assert not covers(wide, narrow)

@@ -1,0 +1,126 @@
+from pydantic import JsonValue
+
+from workflows.domain.config.config import Config
+from workflows.domain.config.merge import Layer
+from workflows.domain.config.trust import judged
+from workflows.domain.permissions import rules
+from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate
+
+BUILT_IN = (
+    Rule(permission="*", pattern="*", action=Action.ALLOW),
+    Rule(permission="external_directory", pattern="*", action=Action.ASK),
+    Rule(permission="read", pattern="*.env", action=Action.ASK),
+)
+
+
+def rules_of(config: Config) -> Ruleset:
+    own = rules.from_config(config.permission, "/home/u")
+    return (*BUILT_IN, *own, *rules.from_config(config.agent.build.permission, "/home/u"))
+
+
+def judge(*, own: dict[str, JsonValue], project: dict[str, JsonValue]) -> tuple[Config, list[str]]:
+    layers = [
+        Layer(file="own", trusted=True, tree=own),
+        Layer(file="project", trusted=False, tree=project),
+    ]
+    config, held = judged(layers, rules_of)
+    assert all(item.file == "project" for item in held)
+    return config, [item.field for item in held]
+
+
+def decide(config: Config, permission: str, pattern: str) -> Action:
+    return evaluate(permission, pattern, rules_of(config)).action
+
+
+def test_a_project_may_choose_the_model() -> None:
+    config, held = judge(own={"model": "a/b"}, project={"model": "c/d"})
+
+    assert (config.model, held) == ("c/d", [])
+
+
+def test_an_endpoint_or_a_key_of_a_project_is_held_back() -> None:
+    own: dict[str, JsonValue] = {"provider": {"x": {"options": {"baseURL": "https://own.test"}}}}
+    options: JsonValue = {"baseURL": "https://evil.test", "apiKey": "k"}
+
+    config, held = judge(own=own, project={"provider": {"x": {"name": "X", "options": options}}})
+
+    assert config.provider["x"].options.base_url == "https://own.test"
+    assert (config.provider["x"].name, config.provider["x"].options.api_key) == ("X", None)
+    assert held == ["provider.x.options"]
+
+
+def test_a_reference_that_a_provider_would_see_is_held_back() -> None:
+    config, held = judge(own={"model": "a/b"}, project={"model": "openrouter/{env:SECRET}"})
+
+    assert (config.model, held) == ("a/b", ["model"])
+
+
+def test_a_project_may_tighten_without_trust() -> None:
+    config, held = judge(own={}, project={"permission": {"edit": "ask", "bash": {"*": "ask", "git *": "allow"}}})
+
+    assert held == []
+    assert decide(config, "edit", "a.py") is Action.ASK
+    assert decide(config, "bash", "git log") is Action.ALLOW
+
+
+def test_what_a_project_would_loosen_is_held_back_rule_by_rule() -> None:
+    project: dict[str, JsonValue] = {"permission": {"bash": {"make *": "allow", "rm *": "deny"}}}
+
+    config, held = judge(own={"permission": {"bash": "ask"}}, project=project)
+
+    assert held == ["permission.bash.make *"]
+    assert decide(config, "bash", "make all") is Action.ASK
+    assert decide(config, "bash", "rm x") is Action.DENY
+
+
+def test_built_in_questions_stay_whatever_a_project_allows() -> None:
+    config, held = judge(own={}, project={"permission": {"read": "allow", "external_directory": {"/etc/*": "allow"}}})
+
+    assert held == ["permission.read.*", "permission.external_directory./etc/*"]
+    assert decide(config, "read", ".env") is Action.ASK
+    assert decide(config, "external_directory", "/etc/*") is Action.ASK
+
+
+def test_a_wide_rule_tightens_around_the_users_exceptions() -> None:
+    own: dict[str, JsonValue] = {"permission": {"bash": {"*": "allow", "rm *": "deny"}, "webfetch": "deny"}}
+
+    config, held = judge(own=own, project={"permission": {"*": "ask", "bash": "ask"}})
+
+    assert held == []
+    assert decide(config, "edit", "a.py") is Action.ASK
+    assert decide(config, "bash", "ls") is Action.ASK
+    assert decide(config, "bash", "rm x") is Action.DENY
+    assert decide(config, "webfetch", "https://a.test") is Action.DENY
+
+
+def test_a_rule_that_hides_behind_the_users_own_does_not_count_as_accepted() -> None:
+    _, held = judge(own={"permission": {"bash": "ask"}}, project={"permission": {"bash": {"ls *": "allow"}}})
+
+    assert held == ["permission.bash.ls *"]
+
+
+def test_rules_of_the_agent_are_judged_like_the_others() -> None:
+    project: dict[str, JsonValue] = {"agent": {"build": {"permission": {"edit": "allow", "bash": "ask"}}}}
+
+    config, held = judge(own={"permission": {"edit": "ask"}}, project=project)
+
+    assert held == ["agent.build.permission.edit.*"]
+    assert decide(config, "edit", "a.py") is Action.ASK
+    assert decide(config, "bash", "ls") is Action.ASK
+
+
+def test_more_rules_than_can_be_judged_are_held_back_together() -> None:
+    many: JsonValue = {f"command{number} *": "deny" for number in range(201)}
+
+    config, held = judge(own={}, project={"permission": {"bash": many}})
+
+    assert (config.permission, held) == ({}, ["permission"])
+
+
+def test_the_users_own_files_are_held_to_nothing() -> None:
+    own: dict[str, JsonValue] = {"model": "a/{env:M}", "permission": {"read": "allow"}}
+
+    config, held = judge(own=own, project={})
+
+    assert held == []
+    assert decide(config, "read", ".env") is Action.ALLOW

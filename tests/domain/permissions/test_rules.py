@@ -1,0 +1,105 @@
+"""Rules: reading, merging, evaluating them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from tests import cases
+from workflows.domain.ids import GrantId
+from workflows.domain.permissions.findings import finding
+from workflows.domain.permissions.grants import Grant, Scope
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rules import (
+    Action,
+    Rule,
+    Ruleset,
+    Shadowed,
+    disabled_tools,
+    evaluate,
+    from_config,
+    merge,
+    nothing_to_protect,
+    relevant,
+    shadowed,
+)
+
+ALLOW, ASK, DENY = Action.ALLOW, Action.ASK, Action.DENY
+
+
+@pytest.mark.parametrize("case", cases.load("permission_rules"))
+def test_rules_work_as_opencodes_do(case: cases.Case) -> None:
+    if case.holdfast is not None:
+        assert case.holdfast.endswith(_of_approvals(case.input))
+    else:
+        assert _answer(case.input) == case.expected
+
+
+def test_a_deny_that_a_later_rule_covers_is_named() -> None:
+    deny, allow = Rule(permission="bash", pattern="git push *", action=DENY), _rule("git *", ALLOW)
+    assert list(shadowed((deny, allow))) == [Shadowed(deny, allow)]
+    assert list(shadowed((allow, deny))) == []
+    assert list(shadowed((deny, _rule("git *", DENY)))) == []
+
+
+def test_nothing_is_protected_only_while_commands_are_allowed_and_files_not_denied() -> None:
+    everything = Rule(permission="*", pattern="*", action=ALLOW)
+    assert nothing_to_protect((everything,))
+    assert not nothing_to_protect((everything, _rule("rm *", ASK)))
+    assert not nothing_to_protect((everything, Rule(permission="read", pattern="*.pem", action=DENY)))
+    assert nothing_to_protect((everything, Rule(permission="question", pattern="*", action=DENY)))
+
+
+def test_one_word_as_configuration_is_a_rule_for_everything() -> None:
+    assert from_config(ASK, "/home/u") == (Rule(permission="*", pattern="*", action=ASK),)
+
+
+def test_the_rules_about_a_permission_are_those_whose_glob_matches() -> None:
+    rules = (_rule("ls", ALLOW), Rule(permission="git*", pattern="*", action=DENY))
+    assert relevant("bash", rules) == rules[:1]
+
+
+def _answer(given: dict[str, Any]) -> Any:
+    match given:
+        case {"op": "from_config", "config_entries": entries, "home": home}:
+            config: dict[str, Any] = {key: value if isinstance(value, str) else dict(value) for key, value in entries}
+            return _dumped(from_config(config, home))
+        case {"op": "merge", "rulesets": rulesets}:
+            return _dumped(merge(*map(_ruleset, rulesets)))
+        case {"op": "evaluate", "permission": permission, "pattern": pattern, "rulesets": rulesets}:
+            rule = evaluate(permission, pattern, merge(*map(_ruleset, rulesets))).rule
+            return rule and rule.model_dump(mode="json")
+        case {"op": "disabled_tools", "tools": tools, "ruleset": ruleset}:
+            return list(disabled_tools(tools, _ruleset(ruleset)))
+    raise ValueError(f"unknown operation {given['op']!r}")
+
+
+def _of_approvals(given: dict[str, Any]) -> str:
+    """The action when the last ruleset of an `evaluate` case are grants, given under the first rule."""
+    rules, approved = map(_ruleset, given["rulesets"])
+    request = PermissionRequest(permission=given["permission"], patterns=(given["pattern"],))
+    return finding(request, rules, [_grant(rule, rules) for rule in approved]).action
+
+
+def _grant(rule: Rule, asked: Ruleset) -> Grant:
+    return Grant(
+        id=GrantId("gra_1"),
+        permission=rule.permission,
+        patterns=(rule.pattern,),
+        scope=Scope.SESSION,
+        author="ada",
+        time="2026-01-01T00:00:00Z",
+        asked=asked,
+    )
+
+
+def _ruleset(rules: Iterable[dict[str, str]]) -> Ruleset:
+    return tuple(Rule.model_validate(rule) for rule in rules)
+
+
+def _dumped(rules: Ruleset) -> list[dict[str, str]]:
+    return [rule.model_dump(mode="json") for rule in rules]
+
+
+def _rule(pattern: str, action: Action) -> Rule:
+    return Rule(permission="bash", pattern=pattern, action=action)

@@ -1,0 +1,62 @@
+"""The next move of a turn."""
+
+from workflows.domain.ids import PartId, TurnId
+from workflows.domain.moves import Generate, Settle, next_move
+from workflows.domain.state import EMPTY_ANSWERS, TurnState
+from workflows.domain.wire import PreparedCall, Ran, RanState, Step
+
+CALL = PreparedCall(id=PartId("prt_1"), tool="read", loop="d")
+
+
+def turn(*answers: Step, **changed: object) -> TurnState:
+    state = TurnState.model_validate({"id": TurnId("trn_1"), "number": 1} | changed)
+    for number, answer in enumerate(answers, start=1):
+        state.step = number
+        state.answered(answer)
+    return state
+
+
+def settled(state: TurnState, outcome: RanState = RanState.SETTLED) -> TurnState:
+    for call in state.calls:
+        call.ran(Ran(state=outcome))
+    return state
+
+
+def test_a_new_turn_asks_the_model() -> None:
+    assert next_move(turn()) == Generate(1)
+
+
+def test_open_calls_are_settled_first() -> None:
+    assert next_move(turn(Step(finish="tool-calls", calls=(CALL,)))) == Settle()
+
+
+def test_settled_calls_lead_to_the_next_step_whatever_the_finish_says() -> None:
+    assert next_move(settled(turn(Step(finish="stop", calls=(CALL,))))) == Generate(2)
+
+
+def test_an_answer_without_calls_ends_the_turn() -> None:
+    assert next_move(turn(Step(finish="stop"))) is None
+    assert next_move(turn(Step(finish="length"))) is None
+
+
+def test_an_empty_answer_is_asked_for_again_a_few_times() -> None:
+    empty = Step(finish="unknown")
+    assert next_move(turn(empty)) == Generate(2)
+    assert next_move(turn(*[empty] * EMPTY_ANSWERS)) == Generate(EMPTY_ANSWERS + 1)
+    assert next_move(turn(*[empty] * (EMPTY_ANSWERS + 1))) is None
+
+
+def test_a_rejection_ends_the_turn_unless_the_configuration_goes_on() -> None:
+    answer = Step(finish="tool-calls", calls=(CALL,))
+    assert next_move(settled(turn(answer), RanState.REJECTED)) is None
+    assert next_move(settled(turn(answer, goes_on_after_reject=True), RanState.REJECTED)) == Generate(2)
+
+
+def test_the_last_step_offers_no_tools_and_is_the_last() -> None:
+    answer = Step(finish="tool-calls", calls=(CALL,))
+    assert next_move(settled(turn(answer, max_steps=2))) == Generate(2, text_only=True)
+    assert next_move(turn(answer, Step(finish="stop"), max_steps=2)) is None
+
+
+def test_an_error_ends_the_turn() -> None:
+    assert next_move(turn(error="There is no key.")) is None

@@ -1,0 +1,83 @@
+"""Tokens and cost."""
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.cases import Case, load
+from workflows.domain.usage import FREE, Price, Rates, ReportedUsage, Tier, Tokens, cost, decimal_text, measure
+
+
+@pytest.mark.parametrize("case", load("usage_tokens"))
+def test_tokens_and_cost_are_counted_as_in_the_case(case: Case) -> None:
+    tokens = measure(reported(case.input))
+
+    assert shown(tokens) == case.expected["tokens"]
+    assert cost(tokens, price(case.input["model_cost"])) == Decimal(str(case.expected["cost"]))
+
+
+def test_counts_that_are_negative_or_not_finite_are_zero() -> None:
+    tokens = measure(ReportedUsage(input=-5, output=math.inf, total=math.nan, reasoning=-1))
+
+    assert tokens == Tokens(total=0)
+
+
+def test_sums_keep_the_total_of_those_that_reported_one() -> None:
+    assert Tokens(total=7, input=7) + Tokens(input=3) == Tokens(total=7, input=10)
+    assert (Tokens(input=1) + Tokens(input=2)).total is None
+
+
+def test_the_context_counts_no_reasoning_unless_the_provider_gives_a_total() -> None:
+    assert Tokens(input=10, output=5, reasoning=100, cache_read=2, cache_write=1).context == 18
+    assert Tokens(total=118, input=10, output=5, reasoning=100).context == 118
+
+
+def test_the_long_context_price_counts_only_above_200k_and_without_a_reached_tier() -> None:
+    long = Price(input=Decimal(1), over_200k=Rates(input=Decimal(2)))
+    tiered = long.model_copy(update={"tiers": (Tier(above=300_000, input=Decimal(4)),)})
+
+    assert [long.rates(size).input for size in (200_000, 200_001)] == [1, 2]
+    assert [tiered.rates(size).input for size in (300_000, 300_001)] == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [("0", "0"), ("0.00", "0"), ("9E-5", "0.00009"), ("100", "100"), ("4.50", "4.5")]
+)
+def test_an_amount_is_written_without_exponent_and_idle_zeros(amount: str, text: str) -> None:
+    assert decimal_text(Decimal(amount)) == text
+
+
+def test_a_model_without_a_price_costs_nothing() -> None:
+    assert cost(Tokens(input=1_000_000, output=1), FREE) == 0
+
+
+def reported(given: dict[str, Any]) -> ReportedUsage:
+    usage, metadata = given["usage"], given["provider_metadata"] or {}
+    return ReportedUsage(
+        input=usage.get("inputTokens"),
+        output=usage.get("outputTokens"),
+        total=usage.get("totalTokens"),
+        reasoning=usage.get("reasoningTokens"),
+        cache_read=usage.get("cacheReadInputTokens"),
+        cache_write=metadata.get("anthropic", {}).get("cacheCreationInputTokens"),
+    )
+
+
+def price(given: dict[str, Any]) -> Price:
+    tiers = tuple(Tier(above=tier["tier"]["size"], **rates(tier)) for tier in given.get("tiers", ()))
+    long = given.get("context_over_200k")
+    return Price(tiers=tiers, over_200k=Rates(**rates(long)) if long else None, **rates(given))
+
+
+def rates(given: dict[str, Any]) -> dict[str, Decimal]:
+    cache = given["cache"]
+    figures = {"input": given["input"], "output": given["output"], "cache_read": cache["read"]}
+    return {name: Decimal(str(value)) for name, value in {**figures, "cache_write": cache["write"]}.items()}
+
+
+def shown(tokens: Tokens) -> dict[str, Any]:
+    total = {} if tokens.total is None else {"total": tokens.total}
+    cache = {"write": tokens.cache_write, "read": tokens.cache_read}
+    return {**total, "input": tokens.input, "output": tokens.output, "reasoning": tokens.reasoning, "cache": cache}

@@ -1,0 +1,136 @@
+"""Config: what the configuration files say, as far as Holdfast acts on it (opencode.md 14.3)."""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, PositiveInt
+from pydantic.alias_generators import to_camel
+
+from workflows.domain.permissions.rules import Action
+
+_PLAIN: Final = frozenset({"todowrite", "question", "webfetch", "websearch", "doom_loop"})  # take no patterns
+
+PermissionValue = Action | dict[str, Action]
+
+
+def _without_patterns_where_plain(permission: dict[str, PermissionValue]) -> dict[str, PermissionValue]:
+    wrong = [name for name in _PLAIN & permission.keys() if not isinstance(permission[name], Action)]
+    if wrong:
+        raise ValueError(f"permission {wrong[0]!r} takes no patterns, only allow, ask or deny")
+    return permission
+
+
+Permission = Annotated[dict[str, PermissionValue], AfterValidator(_without_patterns_where_plain)]
+
+
+class Section(BaseModel):
+    """A part of the configuration: frozen; fields that are not modelled here are left out."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Options(Section):
+    """How a provider is reached; `{env:…}`, `{file:…}` and `{config:…}` in its texts are resolved at use."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, extra="allow")
+
+    api_key: str | None = None
+    base_url: str | None = Field(None, alias="baseURL")
+    headers: dict[str, str] = {}
+    timeout: PositiveInt | Literal[False] | None = None
+
+    @property
+    def more(self) -> dict[str, JsonValue]:
+        """Options under other names, as they were written."""
+        return self.model_extra or {}
+
+
+class Prices(Section):
+    """US dollars for a million tokens."""
+
+    input: float = 0
+    output: float = 0
+    cache_read: float | None = None
+    cache_write: float | None = None
+    context_over_200k: "Prices | None" = None
+
+
+class Limits(Section):
+    """Numbers of tokens."""
+
+    context: PositiveInt
+    output: PositiveInt
+    input: PositiveInt | None = None
+
+
+class ProviderModel(Section):
+    """A model of a provider; `id` is its name there, when that is not the key."""
+
+    id: str | None = None
+    name: str | None = None
+    reasoning: bool | None = None
+    temperature: bool | None = None
+    tool_call: bool | None = None
+    attachment: bool | None = None
+    cost: Prices | None = None
+    limit: Limits | None = None
+    options: dict[str, JsonValue] = {}
+    headers: dict[str, str] = {}
+
+
+class Provider(Section):
+    """A model provider, or what is different about a known one."""
+
+    npm: str | None = None
+    name: str | None = None
+    options: Options = Options()
+    models: dict[str, ProviderModel] = {}
+
+
+class AgentSettings(Section):
+    """What a configuration says about an agent; `tools` is the older form of `permission`."""
+
+    model: str | None = None
+    permission: Permission = {}
+    tools: dict[str, bool] = {}
+
+
+class Agents(Section):
+    """Settings of the built-in agents."""
+
+    build: AgentSettings = AgentSettings()
+
+
+class ToolOutput(Section):
+    """When the output of a tool is shortened for the model (opencode.md 5.1)."""
+
+    max_lines: PositiveInt | None = None
+    max_bytes: PositiveInt | None = None
+
+
+class Compaction(Section):
+    """How a long conversation is made short; accepted, and not acted on yet."""
+
+    auto: bool | None = None
+    prune: bool | None = None
+    reserved: int | None = None
+
+
+class Experimental(Section):
+    """Switches that OpenCode calls experimental."""
+
+    continue_loop_on_deny: bool = False
+
+
+class Config(Section):
+    """The merged configuration; texts may hold references, which are resolved at use."""
+
+    model: str | None = None
+    username: str | None = None
+    instructions: tuple[str, ...] = ()
+    permission: Permission = {}
+    tools: dict[str, bool] = {}
+    provider: dict[str, Provider] = {}
+    agent: Agents = Agents()
+    tool_output: ToolOutput = ToolOutput()
+    compaction: Compaction = Compaction()
+    experimental: Experimental = Experimental()

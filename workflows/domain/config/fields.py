@@ -1,0 +1,107 @@
+"""Which fields a configuration file may have, and which of them Holdfast honours so far (opencode.md 14.3)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import JsonValue
+
+JsonObject = dict[str, JsonValue]
+Path = tuple[str, ...]
+
+# For editors and for the terminal program of OpenCode: accepted without a word.
+_FOREIGN: Final = ("$schema", "keybinds", "theme", "tui")
+
+
+def paths(*fields: str) -> tuple[Path, ...]:
+    """Field paths as they are matched: a `*` stands for any one key, and a path includes all that is below it."""
+    return tuple(tuple(field.split(".")) for field in fields)
+
+
+_HONOURED: Final = paths(
+    *_FOREIGN,
+    "agent.build.model",
+    "agent.build.permission",
+    "agent.build.tools",
+    "experimental.continue_loop_on_deny",
+    "instructions",
+    "model",
+    "permission",
+    "provider.*.models",
+    "provider.*.name",
+    "provider.*.npm",
+    "provider.*.options",
+    "tool_output",
+    "tools",
+)
+
+_LATER: Final = (
+    "attachment",
+    "autoshare",
+    "autoupdate",
+    "command",
+    "compaction",
+    "default_agent",
+    "disabled_providers",
+    "enabled_providers",
+    "enterprise",
+    "formatter",
+    "layout",
+    "logLevel",
+    "lsp",
+    "mcp",
+    "mode",
+    "plugin",
+    "references",
+    "server",
+    "share",
+    "shell",
+    "skills",
+    "small_model",
+    "snapshot",
+    "subagent_depth",
+    "username",
+    "watcher",
+)
+
+KNOWN: Final = frozenset(path[0] for path in _HONOURED).union(_LATER)
+
+
+def split(tree: JsonObject, wanted: Sequence[Path]) -> tuple[JsonObject, tuple[Path, ...]]:
+    """The part of `tree` that the `wanted` paths name, and the paths of what is left out of it."""
+    kept: JsonObject = {}
+    rest: list[Path] = []
+    for key, value in tree.items():
+        below = [path[1:] for path in wanted if path[0] in ("*", key)]
+        if () in below:
+            kept[key] = value
+        elif below and isinstance(value, dict):
+            kept[key], deeper = split(value, below)
+            rest += [(key, *path) for path in deeper]
+        else:
+            rest.append((key,))
+    return kept, tuple(rest)
+
+
+def not_honoured(tree: JsonObject) -> tuple[Path, ...]:
+    """The fields of `tree` that OpenCode knows and Holdfast does not act on yet."""
+    return tuple(path for path in split(tree, _HONOURED)[1] if path[0] in KNOWN)
+
+
+def unknown(tree: JsonObject) -> tuple[str, ...]:
+    """The top-level fields of `tree` that nobody knows: probably misspelt."""
+    return tuple(key for key in tree if key not in KNOWN)
+
+
+def at(tree: JsonObject, path: Path) -> JsonValue:
+    """The value at `path`, None when there is none."""
+    value: JsonValue = tree
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def put(tree: JsonObject, path: Path, value: JsonValue) -> JsonObject:
+    """`tree` with `value` in the place of what is at `path`."""
+    key, *below = path
+    inner = tree.get(key)
+    return {**tree, key: put(inner if isinstance(inner, dict) else {}, tuple(below), value) if below else value}

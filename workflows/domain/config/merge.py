@@ -1,0 +1,70 @@
+"""How configuration files become one (opencode.md 14.2)."""
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Final
+
+from pydantic import JsonValue
+
+from workflows.domain.config.fields import JsonObject
+from workflows.domain.value import Value
+
+_EDITING: Final = frozenset({"write", "edit", "patch", "multiedit"})  # tool names that are the permission `edit`
+
+
+class Layer(Value):
+    """One configuration file in its place in the order of precedence; `trusted` when it is the user's own."""
+
+    file: str
+    trusted: bool
+    tree: JsonObject
+
+
+def merged(trees: Iterable[JsonObject]) -> JsonObject:
+    """All files as one, the later over the earlier; `instructions` are joined instead of replaced."""
+    return reduce(_joined, trees, {})
+
+
+def over(base: JsonObject, later: JsonObject) -> JsonObject:
+    """`later` over `base`: objects deeply, arrays replaced; a key keeps the place that it has in `base`."""
+    result = dict(base)
+    for key, value in later.items():
+        before = result.get(key)
+        result[key] = over(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return result
+
+
+def modern(tree: JsonObject) -> JsonObject:
+    """`tree` with older forms of permissions written as today's: a single word, and the map `tools`."""
+    result = _with_permission(tree)
+    agents = result.get("agent")
+    if isinstance(agents, dict):
+        modernised = {
+            name: _with_permission(agent) if isinstance(agent, dict) else agent for name, agent in agents.items()
+        }
+        result["agent"] = modernised
+    return result
+
+
+def _joined(base: JsonObject, later: JsonObject) -> JsonObject:
+    result = over(base, later)
+    before, after = base.get("instructions"), later.get("instructions")
+    if isinstance(before, list) and isinstance(after, list):
+        result["instructions"] = before + [entry for entry in after if entry not in before]
+    return result
+
+
+def _with_permission(tree: JsonObject) -> JsonObject:
+    own, tools = tree.get("permission"), tree.get("tools")
+    if isinstance(own, str):
+        own = {"*": own}
+    if isinstance(tools, dict) and isinstance(own, (dict, type(None))):
+        own = over(_from_tools(tools), own or {})
+    return dict(tree) if own is None else {**tree, "permission": own}
+
+
+def _from_tools(tools: JsonObject) -> JsonObject:
+    rules: dict[str, JsonValue] = {}
+    for name, offered in tools.items():
+        rules["edit" if name in _EDITING else name] = "allow" if offered else "deny"
+    return rules

@@ -1,0 +1,57 @@
+"""Whether two wildcard patterns can meet, and whether one covers the other (opencode.md 2.2)."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+_CACHED: Final = 4096  # pairs: a configuration compares the same few patterns again and again
+
+# From a character of each pattern ("" at its end) and their places: the places where a common text may go on.
+Steps = Callable[[str, str, int, int], list[tuple[int, int]]]
+
+
+@lru_cache(_CACHED)
+def meet(one: str, other: str) -> bool:
+    """Whether some text matches both patterns."""
+    return any(_reaches_both_ends(a, b, _meeting) for a in _forms(one) for b in _forms(other))
+
+
+@lru_cache(_CACHED)
+def covers(wide: str, narrow: str) -> bool:
+    """Whether every text that matches `narrow` is seen to match `wide`; may miss a cover, never invents one."""
+    return all(any(_reaches_both_ends(a, b, _covering) for a in _forms(wide)) for b in _forms(narrow))
+
+
+def _forms(pattern: str) -> tuple[str, ...]:
+    """The pattern without and with its tail: a final space and star are optional."""
+    pattern = pattern.replace("\\", "/")
+    return (pattern[:-2], pattern) if pattern.endswith(" *") else (pattern,)
+
+
+def _reaches_both_ends(one: str, other: str, steps: Steps) -> bool:
+    todo, seen = [(0, 0)], {(0, 0)}
+    while todo:
+        i, j = todo.pop()
+        if (i, j) == (len(one), len(other)):
+            return True
+        new = set(steps(one[i : i + 1], other[j : j + 1], i, j)) - seen
+        seen |= new
+        todo += new
+    return False
+
+
+def _meeting(a: str, b: str, i: int, j: int) -> list[tuple[int, int]]:
+    steps = []
+    if a == "*":
+        steps += [(i + 1, j)] + ([(i, j + 1)] if b else [])
+    if b == "*":
+        steps += [(i, j + 1)] + ([(i + 1, j)] if a else [])
+    if a and b and "*" not in (a, b) and (a == b or "?" in (a, b)):
+        steps.append((i + 1, j + 1))
+    return steps
+
+
+def _covering(a: str, b: str, i: int, j: int) -> list[tuple[int, int]]:
+    if a == "*":
+        return [(i + 1, j)] + ([(i, j + 1)] if b else [])
+    return [(i + 1, j + 1)] if a and b and b != "*" and a in ("?", b) else []

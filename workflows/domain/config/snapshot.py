@@ -1,0 +1,45 @@
+"""ProjectSnapshot: what a project says, frozen for a turn."""
+
+import hashlib
+
+from workflows.domain.config.config import Config
+from workflows.domain.config.trust import HeldBack
+from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.value import Value
+
+
+class Instruction(Value):
+    """A file of instructions for the model; not `complete` when only its begin is here."""
+
+    path: str
+    text: str
+    complete: bool = True
+
+
+class NotHonoured(Value):
+    """A field that OpenCode knows and Holdfast does not act on yet."""
+
+    file: str
+    field: str
+
+
+class ProjectSnapshot(Value):
+    """Configuration, rules and instructions of a directory, as they hold for one turn.
+
+    `config` keeps its references: no value of a variable or of a key file is in here. `rules` are those of the
+    agent `build`. `held_back`, `not_honoured` and `warnings` are for the person who started the session.
+    """
+
+    directory: str
+    worktree: str | None
+    config: Config
+    rules: Ruleset
+    instructions: tuple[Instruction, ...] = ()
+    held_back: tuple[HeldBack, ...] = ()
+    not_honoured: tuple[NotHonoured, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the snapshot, in hex; equal for equal content."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()

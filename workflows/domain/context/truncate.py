@@ -1,0 +1,68 @@
+"""Shortening a long tool output to what a model is shown of it (opencode.md 5.1)."""
+
+from enum import StrEnum
+from itertools import islice
+from typing import NamedTuple
+
+from workflows.domain.value import Value
+
+
+class Limits(Value):
+    """How much of an output is shown (`tool_output.max_lines`, `tool_output.max_bytes`)."""
+
+    max_lines: int = 2000
+    max_bytes: int = 51_200
+
+
+class Direction(StrEnum):
+    """Which end of the output is kept."""
+
+    HEAD = "head"
+    TAIL = "tail"
+
+
+class Truncated(NamedTuple):
+    """What is kept of a text, and in one line how much was removed."""
+
+    kept: str
+    marker: str
+    direction: Direction = Direction.HEAD
+
+    def around(self, message: str) -> str:
+        """The text as a model gets it: what is kept, the marker where something is missing, and the message."""
+        pieces = [self.kept, self.marker, message]
+        if self.direction is Direction.TAIL:
+            pieces = [self.marker, message, self.kept]
+        return "\n\n".join(pieces)
+
+
+def truncate(text: str, limits: Limits, direction: Direction = Direction.HEAD) -> Truncated | None:
+    """Whole lines from one end of `text` within the limits; None when it fits.
+
+    A newline at the end begins one more line, and a first line over the byte limit leaves nothing.
+    """
+    lines, total = text.split("\n"), _size(text)
+    if len(lines) <= limits.max_lines and total <= limits.max_bytes:
+        return None
+    wanted = lines if direction is Direction.HEAD else lines[::-1]
+    kept, size = _fitting(wanted, limits)
+    removed = f"{len(lines) - len(kept)} lines" if len(kept) == limits.max_lines else f"{total - size} bytes"
+    ordered = kept if direction is Direction.HEAD else kept[::-1]
+    return Truncated("\n".join(ordered), f"...{removed} truncated...", direction)
+
+
+def _fitting(lines: list[str], limits: Limits) -> tuple[list[str], int]:
+    """The first lines that fit, and their bytes with the line breaks between them."""
+    kept: list[str] = []
+    size = 0
+    for line in islice(lines, limits.max_lines):
+        more = _size(line) + (1 if kept else 0)
+        if size + more > limits.max_bytes:
+            break
+        kept.append(line)
+        size += more
+    return kept, size
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,266 @@
+"""What may be seen to happen to a session, in order: the Event union.
+
+Every event enters the hash chain; it holds ids, decisions and digests. Large or personal content is named by a
+salted hash (`seal`), and stands in a table of its own.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, TypeAdapter
+
+from workflows.domain.ids import AskId, GrantId, MessageId, PartId, SessionId, SnapshotId, StopId, TurnId
+from workflows.domain.usage import Tokens
+from workflows.domain.value import Value
+
+
+class Actor(Value):
+    """Who did it: `subject` is the authenticated one (`user@host` for the command line, or `worker`)."""
+
+    subject: str
+    method: str
+
+
+class SessionCreated(Value):
+    type: Literal["session.created"] = "session.created"
+    directory: str
+    agent: str
+    model: str | None = None
+
+
+class SessionEnded(Value):
+    type: Literal["session.ended"] = "session.ended"
+    reason: str
+
+
+class PromptAccepted(Value):
+    type: Literal["prompt.accepted"] = "prompt.accepted"
+    prompt: MessageId
+    mode: str
+    seal: str
+
+
+class PromptTaken(Value):
+    type: Literal["prompt.taken"] = "prompt.taken"
+    prompt: MessageId
+    turn: TurnId
+    step: int
+
+
+class PromptWithdrawn(Value):
+    type: Literal["prompt.withdrawn"] = "prompt.withdrawn"
+    prompt: MessageId
+    reason: str
+
+
+class TurnOpened(Value):
+    type: Literal["turn.opened"] = "turn.opened"
+    turn: TurnId
+    number: int
+    snapshot: SnapshotId
+    agent: str
+    model: str
+
+
+class TurnEnded(Value):
+    type: Literal["turn.ended"] = "turn.ended"
+    turn: TurnId
+    reason: str
+    error: str | None = None
+
+
+class ModelRetry(Value):
+    """A provider failed; the next request is due at `next_at` (RFC 3339)."""
+
+    type: Literal["model.retry"] = "model.retry"
+    turn: TurnId
+    step: int
+    attempt: int
+    kind: str
+    message: str
+    next_at: str
+
+
+class PartSeal(Value):
+    part: PartId
+    kind: str
+    seal: str
+
+
+class MessageCompleted(Value):
+    """A model's answer was stored; `cost` is a decimal string in US dollars."""
+
+    type: Literal["message.completed"] = "message.completed"
+    message: MessageId
+    turn: TurnId
+    step: int
+    finish: str
+    tokens: Tokens
+    cost: str
+    parts: tuple[PartSeal, ...] = ()
+
+
+class CallPrepared(Value):
+    type: Literal["call.prepared"] = "call.prepared"
+    call: PartId
+    turn: TurnId
+    step: int
+    tool: str
+    recovery: str
+    seal: str
+    digest: str | None = None
+
+
+class CallDrifted(Value):
+    """What the call would do has changed since it was decided; the decision does not hold for the new effect."""
+
+    type: Literal["call.drifted"] = "call.drifted"
+    call: PartId
+    before: str | None = None
+    digest: str | None = None
+
+
+class Decision(Value):
+    """Why one permission request was allowed: the rule, grant or answer that decided it."""
+
+    permission: str
+    by: Literal["rule", "grant", "answer"]
+    rule: int | None = None
+    grant: GrantId | None = None
+    ask: AskId | None = None
+    author: str | None = None
+
+
+class CallClaimed(Value):
+    """The decision, recorded before the effect."""
+
+    type: Literal["call.claimed"] = "call.claimed"
+    call: PartId
+    fence: tuple[int, int, int]
+    digest: str | None = None
+    snapshot: SnapshotId
+    decisions: tuple[Decision, ...] = ()
+    recovered: bool = False
+
+
+class CallFinished(Value):
+    type: Literal["call.finished"] = "call.finished"
+    call: PartId
+    state: str
+    seal: str
+    digest: str | None = None
+
+
+class WriteRefused(Value):
+    """A stale attempt (zombie) wanted to write, and was refused."""
+
+    type: Literal["write.refused"] = "write.refused"
+    what: str
+    fence: tuple[int, int, int]
+
+
+class AskRaised(Value):
+    type: Literal["ask.raised"] = "ask.raised"
+    ask: AskId
+    call: PartId
+    permission: str
+    digest: str
+
+
+class AskAnswered(Value):
+    type: Literal["ask.answered"] = "ask.answered"
+    ask: AskId
+    call: PartId
+    reply: str
+    digest: str
+    by_grant: GrantId | None = None
+    feedback_seal: str | None = None
+
+
+class AskClosed(Value):
+    type: Literal["ask.closed"] = "ask.closed"
+    ask: AskId
+    call: PartId
+    reason: str
+
+
+class AnswerRefused(Value):
+    type: Literal["answer.refused"] = "answer.refused"
+    ask: AskId
+    reply: str
+    reason: str
+
+
+class AnswerNotRun(Value):
+    """An answer was accepted, but its turn was stopped before the call could run."""
+
+    type: Literal["answer.not_run"] = "answer.not_run"
+    ask: AskId
+    call: PartId
+
+
+class BellWithoutAnswer(Value):
+    """A bell said that an ask was answered, and its row says that it was not."""
+
+    type: Literal["bell.without_answer"] = "bell.without_answer"
+    call: PartId
+
+
+class GrantMade(Value):
+    type: Literal["grant.made"] = "grant.made"
+    grant: GrantId
+    ask: AskId
+    scope: str
+    permission: str
+    patterns: tuple[str, ...]
+
+
+class GrantRevoked(Value):
+    type: Literal["grant.revoked"] = "grant.revoked"
+    grant: GrantId
+
+
+class StopAccepted(Value):
+    type: Literal["stop.accepted"] = "stop.accepted"
+    stop: StopId
+    turn: TurnId | None = None
+
+
+Event: TypeAlias = Annotated[
+    SessionCreated
+    | SessionEnded
+    | PromptAccepted
+    | PromptTaken
+    | PromptWithdrawn
+    | TurnOpened
+    | TurnEnded
+    | ModelRetry
+    | MessageCompleted
+    | CallPrepared
+    | CallDrifted
+    | CallClaimed
+    | CallFinished
+    | WriteRefused
+    | AskRaised
+    | AskAnswered
+    | AskClosed
+    | AnswerRefused
+    | AnswerNotRun
+    | BellWithoutAnswer
+    | GrantMade
+    | GrantRevoked
+    | StopAccepted,
+    Field(discriminator="type"),
+]
+
+
+class Record(Value):
+    """One row of the log, as it was hashed: the event, its place in the session's chain, when and by whom."""
+
+    session: SessionId
+    seq: int
+    at: str
+    actor: Actor
+    event: Event
+
+
+RECORDS: TypeAdapter[Record] = TypeAdapter(Record)

@@ -1,0 +1,50 @@
+"""The id forms: OpenCode's, time-ordered, because its clients sort by them (opencode.md 12.1)."""
+
+import random
+import re
+from enum import StrEnum
+from typing import Final, NewType
+
+SessionId = NewType("SessionId", str)
+TurnId = NewType("TurnId", str)
+MessageId = NewType("MessageId", str)
+PartId = NewType("PartId", str)
+AskId = NewType("AskId", str)
+GrantId = NewType("GrantId", str)
+StopId = NewType("StopId", str)
+SnapshotId = NewType("SnapshotId", str)
+
+_BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_FORM: Final = re.compile(r"[a-z]{3}_[0-9a-f]{12}[0-9A-Za-z]{14}")
+_MASK: Final = (1 << 48) - 1
+
+
+class Prefix(StrEnum):
+    """First letters of an id; sessions sort newest first, all others oldest first."""
+
+    SESSION = "ses"
+    TURN = "trn"
+    MESSAGE = "msg"
+    PART = "prt"
+    ASK = "per"
+    GRANT = "gra"
+    STOP = "stp"
+    SNAPSHOT = "cfg"
+
+
+def mint(prefix: Prefix, milliseconds: int, counter: int, source: random.Random) -> str:
+    """Make an id: prefix, 12 hex digits of `ms * 4096 + counter`, 14 random base-62 characters.
+
+    The caller brings time, counter (0 to 4095, restarting each millisecond) and randomness, so that workflow
+    code can pass the engine's.
+    """
+    moment = (milliseconds * 4096 + counter) & _MASK
+    if prefix is Prefix.SESSION:
+        moment = ~moment & _MASK
+    tail = "".join(source.choice(_BASE62) for _ in range(14))
+    return f"{prefix}_{moment:012x}{tail}"
+
+
+def is_id(prefix: Prefix, text: str) -> bool:
+    """Whether `text` has the form of an id with this prefix."""
+    return text.startswith(f"{prefix}_") and _FORM.fullmatch(text) is not None

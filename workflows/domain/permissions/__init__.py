@@ -1,0 +1,1 @@
+"""Rules, wildcards, requests, grants: what may be done without asking."""

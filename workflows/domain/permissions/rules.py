@@ -1,0 +1,135 @@
+"""Rules: which action a permission and a pattern get; the last matching rule of a list decides."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain
+from typing import Final, TypeAlias
+
+from workflows.domain.config.overlap import covers
+from workflows.domain.permissions.wildcard import matches
+from workflows.domain.value import Value
+
+_TOOLS: Final = {  # tool → permission, where the names differ (opencode.md 2.3)
+    "write": "edit",
+    "apply_patch": "edit",
+    "list_mcp_resources": "read",
+    "list_mcp_resource_templates": "read",
+    "read_mcp_resource": "read",
+}
+_PROTECTING: Final = ("bash", "read", "edit", "external_directory")
+
+
+class Action(StrEnum):
+    """What a rule says; `strictness` orders them."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+    @property
+    def strictness(self) -> int:
+        return tuple(Action).index(self)
+
+
+class Rule(Value):
+    """One rule: a glob for the permission, a glob for the subject, and the action."""
+
+    permission: str
+    pattern: str
+    action: Action
+
+
+Ruleset: TypeAlias = tuple[Rule, ...]
+Config: TypeAlias = Action | Mapping[str, Action | Mapping[str, Action]]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a list of rules says of one subject; without a matching rule `ask`, index and rule are None."""
+
+    action: Action
+    index: int | None = None
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True)
+class Shadowed:
+    """A deny that a later rule makes ineffective: worth a warning when a project is loaded."""
+
+    deny: Rule
+    by: Rule
+
+
+def from_config(config: Config, home: str) -> Ruleset:
+    """The rules of a `permission` value, in written order (opencode.md 2.1)."""
+    if isinstance(config, str):
+        return (Rule(permission="*", pattern="*", action=Action(config)),)
+    return tuple(chain.from_iterable(_of_key(key, value, home) for key, value in config.items()))
+
+
+def merge(*rulesets: Iterable[Rule]) -> Ruleset:
+    """Rulesets are only ever concatenated."""
+    return tuple(chain.from_iterable(rulesets))
+
+
+def evaluate(permission: str, pattern: str, rules: Ruleset) -> Decision:
+    """The last rule that matches both; none: ask."""
+    for index in range(len(rules) - 1, -1, -1):
+        rule = rules[index]
+        if matches(permission, rule.permission) and matches(pattern, rule.pattern):
+            return Decision(rule.action, index, rule)
+    return Decision(Action.ASK)
+
+
+def relevant(permission: str, rules: Ruleset) -> Ruleset:
+    """The rules about a permission, whatever their pattern: what a refusal shows (opencode.md 2.5)."""
+    return tuple(rule for rule in rules if matches(permission, rule.permission))
+
+
+def disabled_tools(tools: Iterable[str], rules: Ruleset) -> tuple[str, ...]:
+    """The tools that are not even offered: the last rule about their permission denies everything."""
+    return tuple(tool for tool in tools if _disabled(_TOOLS.get(tool, tool), rules))
+
+
+def nothing_to_protect(rules: Ruleset) -> bool:
+    """Whether no deny guards files or commands, and every command is allowed (security.md 2.3, step 9)."""
+    guards = chain.from_iterable(relevant(permission, rules) for permission in _PROTECTING)
+    return all(rule.action is not Action.DENY for rule in guards) and all(
+        rule.action is Action.ALLOW for rule in relevant("bash", rules)
+    )
+
+
+def shadowed(rules: Ruleset) -> Iterator[Shadowed]:
+    """Denies that never decide, because a later rule covers them and says something else."""
+    for index, deny in enumerate(rules):
+        over = (rule for rule in rules[index + 1 :] if deny.action is Action.DENY and _hides(rule, deny))
+        if (by := next(over, None)) is not None:
+            yield Shadowed(deny, by)
+
+
+def _of_key(permission: str, value: Action | Mapping[str, Action], home: str) -> Iterator[Rule]:
+    entries = {"*": value} if isinstance(value, str) else value
+    for pattern, action in entries.items():
+        yield Rule(permission=permission, pattern=_expanded(pattern, home), action=Action(action))
+
+
+def _expanded(pattern: str, home: str) -> str:
+    if pattern == "~" or pattern.startswith("~/"):
+        return home + pattern[1:]
+    if pattern.startswith("$HOME"):
+        return home + pattern.removeprefix("$HOME")
+    return pattern
+
+
+def _disabled(permission: str, rules: Ruleset) -> bool:
+    about = relevant(permission, rules)
+    return bool(about) and about[-1].pattern == "*" and about[-1].action is Action.DENY
+
+
+def _hides(rule: Rule, deny: Rule) -> bool:
+    return (
+        rule.action is not Action.DENY
+        and covers(rule.permission, deny.permission)
+        and covers(rule.pattern, deny.pattern)
+    )

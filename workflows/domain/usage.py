@@ -1,0 +1,124 @@
+"""Tokens and cost of model answers (opencode.md 12.2); money is decimal, because events hold no floats."""
+
+import math
+from decimal import Decimal
+from typing import Final
+
+from workflows.domain.value import Value
+
+_MILLION: Final = Decimal(1_000_000)
+_LONG_CONTEXT: Final = 200_000  # tokens of input above which `Price.over_200k` counts
+
+
+class ReportedUsage(Value):
+    """What a provider reports: `input` still holds the cached tokens, `output` the reasoning."""
+
+    input: float | None = None
+    output: float | None = None
+    total: float | None = None
+    reasoning: float | None = None
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+
+class Tokens(Value):
+    """Tokens of an answer or of many: `input` without cache reads and writes, `output` without reasoning.
+
+    `total` is the provider's own figure, None when it gave none.
+    """
+
+    total: int | None = None
+    input: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    def __add__(self, other: "Tokens") -> "Tokens":
+        totals = [total for total in (self.total, other.total) if total is not None]
+        return Tokens(
+            total=sum(totals) if totals else None,
+            input=self.input + other.input,
+            output=self.output + other.output,
+            reasoning=self.reasoning + other.reasoning,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write=self.cache_write + other.cache_write,
+        )
+
+    @property
+    def prompt(self) -> int:
+        """Everything that was sent, cached or not."""
+        return self.input + self.cache_read + self.cache_write
+
+    @property
+    def context(self) -> int:
+        """How much of the context window is used: reasoning is not added (opencode.md 4.4)."""
+        return self.total or self.prompt + self.output
+
+
+class Rates(Value):
+    """US dollars per million tokens; reasoning costs what output costs."""
+
+    input: Decimal = Decimal(0)
+    output: Decimal = Decimal(0)
+    cache_read: Decimal = Decimal(0)
+    cache_write: Decimal = Decimal(0)
+
+    def cost(self, tokens: Tokens) -> Decimal:
+        return (
+            self.input * tokens.input
+            + self.output * (tokens.output + tokens.reasoning)
+            + self.cache_read * tokens.cache_read
+            + self.cache_write * tokens.cache_write
+        ) / _MILLION
+
+
+class Tier(Rates):
+    """Rates of prompts that are longer than `above` tokens."""
+
+    above: int
+
+
+class Price(Rates):
+    """Rates of a model, with the tiers that replace them for long prompts."""
+
+    tiers: tuple[Tier, ...] = ()
+    over_200k: Rates | None = None
+
+    def rates(self, prompt: int) -> Rates:
+        """The rates for a prompt of this many tokens: those of the highest tier that it exceeds."""
+        reached = [tier for tier in self.tiers if prompt > tier.above]
+        if reached:
+            return max(reached, key=lambda tier: tier.above)
+        return self.over_200k if self.over_200k and prompt > _LONG_CONTEXT else self
+
+
+FREE: Final = Price()
+
+
+def measure(reported: ReportedUsage) -> Tokens:
+    """Tokens in our counting; what is negative or not finite counts as 0."""
+    cache_read, cache_write = _count(reported.cache_read), _count(reported.cache_write)
+    reasoning = _count(reported.reasoning)
+    return Tokens(
+        total=None if reported.total is None else _count(reported.total),
+        input=max(0, _count(reported.input) - cache_read - cache_write),
+        output=max(0, _count(reported.output) - reasoning),
+        reasoning=reasoning,
+        cache_read=cache_read,
+        cache_write=cache_write,
+    )
+
+
+def cost(tokens: Tokens, price: Price) -> Decimal:
+    """What an answer cost, in US dollars."""
+    return price.rates(tokens.prompt).cost(tokens)
+
+
+def decimal_text(amount: Decimal) -> str:
+    """An amount as events hold it: plain digits, no exponent, no zeros at the end."""
+    return format(amount.normalize(), "f")
+
+
+def _count(reported: float | None) -> int:
+    return max(0, int(reported)) if reported is not None and math.isfinite(reported) else 0

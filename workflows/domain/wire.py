@@ -1,0 +1,190 @@
+"""What passes between workflow and activities, and the bells: ids and numbers, never contents."""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId, TurnId
+from workflows.domain.permissions.findings import Finding
+from workflows.domain.value import Value
+
+
+class Fence(NamedTuple):
+    """Who may write: chain (start of its first run, µs), schedule number, attempt; compared in this order."""
+
+    chain: int
+    schedule: int
+    attempt: int
+
+
+class Request(Value):
+    """What every activity is told: the session, and the first two numbers of its fence."""
+
+    session: SessionId
+    chain: int
+    schedule: int
+
+    def fence(self, attempt: int) -> Fence:
+        return Fence(self.chain, self.schedule, attempt)
+
+
+class PromptRef(Value):
+    """Bell: a prompt was accepted."""
+
+    prompt: MessageId
+
+
+class AnswerRef(Value):
+    """Bell: an ask was answered; its row says how."""
+
+    ask: AskId
+
+
+class StopRef(Value):
+    """Bell: a stop was accepted, for this turn (None: only untaken prompts were there)."""
+
+    stop: StopId
+    turn: TurnId | None = None
+
+
+class PreparedCall(Value):
+    """A stored call, without its contents.
+
+    `loop` is the digest of tool and arguments, `effect` the beginning of the effect's digest, `file` stands for
+    the file that the call changes. `ask` (open, for `request`) and `answered` (indices of requests) are only set
+    when a chain takes an open turn over.
+    """
+
+    id: PartId
+    tool: str
+    loop: str
+    findings: tuple[Finding, ...] = ()
+    guard: Finding | None = None
+    effect: str | None = None
+    file: str | None = None
+    revision: int = 0
+    settled: bool = False
+    ask: AskId | None = None
+    request: int | None = None
+    answered: tuple[int, ...] = ()
+
+
+class LoadRequest(Request):
+    """`turn` is the id of the turn that is opened when there is a prompt and no open turn."""
+
+    turn: TurnId
+
+
+class OpenTurn(Value):
+    """An open turn as its rows tell it: the highest registered step, and whether its answer is stored."""
+
+    id: TurnId
+    number: int
+    step: int = 0
+    answer: "Step | None" = None
+    stopped: bool = False
+    rejected: bool = False
+    max_steps: int | None = None
+    goes_on_after_reject: bool = False
+    recent: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class Loaded(Value):
+    turn: OpenTurn | None = None
+    untaken: bool = False
+    ended: bool = False
+
+
+class GenerateRequest(Request):
+    """`message` is the id under which the answer is stored, whichever attempt stores it."""
+
+    turn: TurnId
+    step: int
+    message: MessageId
+    text_only: bool = False
+
+
+STOPPED: Final = "stopped"  # finish of a step that was not asked for any more: its turn is being stopped
+
+
+class Step(Value):
+    """A stored answer: why it ended (OpenCode's words, or STOPPED), and its calls."""
+
+    finish: str
+    calls: tuple[PreparedCall, ...] = ()
+
+
+class AskRequest(Request):
+    """Open an ask for one permission request of a call (`request` = -1: the loop guard)."""
+
+    turn: TurnId
+    call: PartId
+    ask: AskId
+    request: int
+    revision: int
+
+
+class AskState(StrEnum):
+    OPEN = "open"
+    ANSWERED = "answered"
+    CLOSED = "closed"
+
+
+class AskOpened(Value):
+    state: AskState
+
+
+class RunRequest(Request):
+    """Run a call. `guarded` says that the loop guard asked, and must have been answered."""
+
+    turn: TurnId
+    call: PartId
+    revision: int = 0
+    guarded: bool = False
+
+
+class RefuseRequest(Request):
+    """Refuse a call that a rule denies."""
+
+    turn: TurnId
+    call: PartId
+
+
+class RanState(StrEnum):
+    """How a call stands: settled, waiting for an answer after all, or in need of a new decision."""
+
+    SETTLED = "settled"
+    REJECTED = "rejected"
+    WAITING = "waiting"
+    DRIFTED = "drifted"
+
+
+class Ran(Value):
+    """What became of a run. `rejected` without feedback ends the turn (opencode.md 2.5)."""
+
+    state: RanState
+    findings: tuple[Finding, ...] = ()
+    effect: str | None = None
+    revision: int = 0
+
+
+class CloseReason(StrEnum):
+    DONE = "done"
+    STOPPED = "stopped"
+    REJECTED = "rejected"
+    FAILED = "failed"
+    ENDED = "ended"
+
+
+class CloseRequest(Request):
+    """Close the turn, if one is open; `end` ends the session for good as well."""
+
+    turn: TurnId | None = None
+    reason: CloseReason
+    error: str | None = None
+    end: bool = False
+
+
+class Closed(Value):
+    untaken: bool = False
+    ended: bool = False

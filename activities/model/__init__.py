@@ -1,0 +1,1 @@
+"""The model: one port, and the activity that asks it."""

@@ -1,0 +1,91 @@
+"""The files with instructions for the model that belong to a directory (opencode.md 6.4)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from activities.files.opening import open_file
+from activities.files.place import Place
+from activities.project.files import is_on, levels
+from workflows.domain.config.merge import Layer
+from workflows.domain.config.snapshot import Instruction
+from workflows.domain.config.trust import HeldBack
+from workflows.domain.errors import ConfigError, ToolError
+
+LIMIT: Final = 64 * 1024  # bytes of one file; the model can read the rest itself
+_MOST: Final = 50  # files
+_OUTSIDE: Final = "instructions from outside the project count from your own configuration only"
+
+
+class Candidate(NamedTuple):
+    """A file that may hold instructions; a `trusted` one may lie anywhere. `named` is the file that names it."""
+
+    path: Path
+    trusted: bool
+    named: str
+
+
+def read_instructions(
+    place: Place, config: Path, layers: Sequence[Layer], environ: Mapping[str, str]
+) -> tuple[tuple[Instruction, ...], tuple[HeldBack, ...]]:
+    """The user's own instructions, the project's (nearest first), those named in `layers`; and what is held back."""
+    found = {candidate.path: candidate for candidate in reversed([*_candidates(place, config, layers, environ)])}
+    results = [_read(candidate, place.root) for candidate in islice(reversed(found.values()), _MOST)]
+    instructions = tuple(result for result in results if isinstance(result, Instruction) and result.text)
+    return instructions, tuple(result for result in results if isinstance(result, HeldBack))
+
+
+def _candidates(place: Place, config: Path, layers: Iterable[Layer], environ: Mapping[str, str]) -> Iterator[Candidate]:
+    claude = not any(is_on(environ, f"OPENCODE_DISABLE_CLAUDE_CODE{tail}") for tail in ("", "_PROMPT"))
+    own = [Path(environ.get("OPENCODE_CONFIG_DIR") or config) / "AGENTS.md"]
+    own += [place.home / ".claude" / "CLAUDE.md"] if claude else []
+    yield from islice((Candidate(path, True, str(path)) for path in own if path.is_file()), 1)
+    if not is_on(environ, "OPENCODE_DISABLE_PROJECT_CONFIG"):
+        yield from _of_project(levels(place), ("AGENTS.md", *(["CLAUDE.md"] if claude else []), "CONTEXT.md"))
+    for layer in layers:
+        yield from _named(layer, place)
+
+
+def _of_project(folders: Sequence[Path], names: Iterable[str]) -> Iterator[Candidate]:
+    """All files of the first name that is found at any level."""
+    files = ([folder / name for folder in folders if (folder / name).is_file()] for name in names)
+    for path in next(filter(None, files), []):
+        yield Candidate(path, False, str(path))
+
+
+def _named(layer: Layer, place: Place) -> Iterator[Candidate]:
+    """What the field `instructions` of one file names: paths, and patterns that are searched upwards."""
+    entries = layer.tree.get("instructions")
+    for entry in map(str, entries if isinstance(entries, list) else []):
+        path = place.home / entry[2:] if entry.startswith("~/") else Path(entry)
+        if path.is_absolute() and not (layer.trusted or path.is_relative_to(place.root)):
+            yield Candidate(path, False, layer.file)
+        else:
+            hits = islice(_matching(path, place, layer), _MOST)
+            yield from (Candidate(hit, layer.trusted, layer.file) for hit in hits if hit.is_file())
+
+
+def _matching(pattern: Path, place: Place, layer: Layer) -> Iterator[Path]:
+    absolute = pattern.is_absolute()
+    relative = str(pattern.relative_to("/") if absolute else pattern)
+    for folder in (Path("/"),) if absolute else levels(place):
+        try:
+            yield from sorted(folder.glob(relative))
+        except (ValueError, IndexError) as error:
+            raise ConfigError(f"{layer.file}: 'instructions' holds {str(pattern)!r}, no usable pattern.") from error
+
+
+def _read(candidate: Candidate, root: Path) -> Instruction | HeldBack | None:
+    """The file's text, or why it is held back: a link of a hostile repository may point at anything."""
+    path, field = candidate.path, f"instructions {candidate.path}"
+    try:
+        real = path.resolve()
+        if not candidate.trusted and not real.is_relative_to(root):
+            return HeldBack(file=candidate.named, field=field, why=_OUTSIDE)
+        with open_file(real) as file:
+            content = file.read(LIMIT + 1)
+    except (ToolError, OSError, RuntimeError, ValueError) as error:  # a loop of links, a name with a NUL
+        return HeldBack(file=candidate.named, field=field, why=str(error))
+    text = content[:LIMIT].decode("utf-8-sig", "replace").strip()
+    return Instruction(path=str(path), text=text, complete=len(content) <= LIMIT)

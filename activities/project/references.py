@@ -1,0 +1,79 @@
+"""References in configuration: made independent of their file when it is read, looked up when they are used."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, unquote
+
+from pydantic import JsonValue
+
+from activities.project.jsonc import parse, read_text
+from workflows.domain.config import fields, references
+from workflows.domain.config.fields import JsonObject
+from workflows.domain.errors import ConfigError
+
+_SECRET: Final = re.compile(r"key|token|secret|password|credential|auth", re.IGNORECASE)
+
+Steps = tuple[str, ...]
+
+
+async def resolve(text: str, environ: Mapping[str, str]) -> str:
+    """`text` with its references looked up: a missing variable is empty, a missing file is a ConfigError.
+
+    The result may be a secret: it is for the one who uses it, never for a store, a log or a history.
+    """
+    if not references.has_reference(text):
+        return text
+    return await asyncio.to_thread(references.replace, text, lambda kind, name: _looked_up(kind, name, environ))
+
+
+def grounded(tree: JsonObject, file: Path, home: Path) -> JsonObject:
+    """`tree` such that it can leave its file: paths in references absolute, plain secrets replaced by references."""
+    return {key: _grounded(value, (key,), file, home) for key, value in tree.items()}
+
+
+def _grounded(value: JsonValue, at: Steps, file: Path, home: Path) -> JsonValue:
+    match value:
+        case dict():
+            return {key: _grounded(item, (*at, key), file, home) for key, item in value.items()}
+        case list():
+            return [_grounded(item, (*at, str(number)), file, home) for number, item in enumerate(value)]
+        case str() if references.has_reference(value):
+            return references.replace(value, lambda kind, name: _absolute(kind, name, file, home))
+        case str() if _is_secret(at):
+            return f"{{config:{quote(str(file))}#{'/'.join(quote(step, safe='') for step in at)}}}"
+    return value
+
+
+def _is_secret(at: Steps) -> bool:
+    """Whether the text at this place is a key or a header that a provider gets."""
+    return at[0] == "provider" and ("headers" in at[:-1] or ("options" in at[:-1] and bool(_SECRET.search(at[-1]))))
+
+
+def _absolute(kind: references.Kind, name: str, file: Path, home: Path) -> str:
+    if kind != "file":
+        return f"{{{kind}:{name}}}"
+    path = home / name[2:] if name.startswith("~/") else file.parent / name
+    return f"{{file:{path}}}"
+
+
+def _looked_up(kind: references.Kind, name: str, environ: Mapping[str, str]) -> str:
+    if kind == "env":
+        return environ.get(name, "")
+    if kind == "file":
+        return _text(Path(name)).strip()
+    file, _, at = name.partition("#")
+    path = Path(unquote(file))
+    value = fields.at(parse(_text(path), path), tuple(unquote(step) for step in at.split("/")))
+    if not isinstance(value, str):
+        raise ConfigError(f"{path}: the field {unquote(at).replace('/', '.')!r} is gone: write it again or log in.")
+    return value
+
+
+def _text(path: Path) -> str:
+    text = read_text(path)
+    if text is None:
+        raise ConfigError(f"{path}: there is no such file, though the configuration refers to it.")
+    return text

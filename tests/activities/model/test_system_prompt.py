@@ -1,0 +1,42 @@
+from datetime import date
+
+from activities.model.system_prompt import system_prompt
+from workflows.domain.config.config import Config
+from workflows.domain.config.snapshot import Instruction, ProjectSnapshot
+
+BARE = ProjectSnapshot(directory="/ws/proj/sub", worktree="/ws/proj", config=Config(), rules=())
+
+
+def written(snapshot: ProjectSnapshot, model: str = "a/org/model") -> str:
+    return system_prompt(snapshot, model, platform="linux", today=date(2026, 1, 31))
+
+
+def test_the_layers_stand_in_their_order() -> None:
+    rules = Instruction(path="/ws/proj/AGENTS.md", text="Use tabs.")
+
+    prompt = written(BARE.model_copy(update={"instructions": (rules,)}))
+
+    places = [
+        prompt.index(text) for text in ("You are Holdfast", "<env>", "Instructions from: /ws/proj/AGENTS.md\nUse")
+    ]
+    assert places == sorted(places)
+
+
+def test_the_environment_says_where_and_on_which_day_the_model_works() -> None:
+    prompt = written(BARE)
+
+    for line in ("/ws/proj/sub", "Workspace root: /ws/proj\n", "Git repository: yes", "linux", "2026-01-31"):
+        assert line in prompt
+    assert "org/model (id: a/org/model)" in prompt
+
+
+def test_a_model_is_called_by_its_configured_name() -> None:
+    config = Config.model_validate({"provider": {"a": {"models": {"org/model": {"name": "The Model"}}}}})
+
+    assert "The Model (id: a/org/model)" in written(BARE.model_copy(update={"config": config}))
+
+
+def test_shortened_instructions_say_that_more_is_in_the_file() -> None:
+    part = Instruction(path="/ws/proj/AGENTS.md", text="Use", complete=False)
+
+    assert "read tool" in written(BARE.model_copy(update={"instructions": (part,)})).rpartition("Use")[2]

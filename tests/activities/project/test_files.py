@@ -1,0 +1,106 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from activities.project.files import read_layers
+from activities.project.references import resolve
+from tests import cases
+from tests.activities.project.world import World
+from workflows.domain.config.config import Config
+from workflows.domain.config.merge import merged
+from workflows.domain.errors import ConfigError
+from workflows.domain.permissions import rules
+
+
+@pytest.mark.parametrize("case", cases.load("config_merge"))
+async def test_files_become_one_configuration_as_in_opencode(case: cases.Case, world: World) -> None:
+    for folder, key in ((world.project, "files"), (world.home, "home")):
+        for name, text in case.input.get(key, {}).items():
+            world.write(name, text if isinstance(text, str) else json.dumps(text), under=folder)
+
+    cases.assert_matches(await configured(world, case.input), case.expected)
+
+
+async def configured(world: World, given: dict[str, Any]) -> dict[str, Any]:
+    """What OpenCode's server would answer when it is asked for its configuration."""
+    environ = given.get("env", {})
+    try:
+        layers = read_layers(world.place(given.get("cwd", "")), world.config, environ)
+    except ConfigError as error:
+        return {"error": 400, "name": "ConfigJsonError" if "not JSON" in str(error) else "ConfigInvalidError"}
+    config = Config.model_validate(merged(layer.tree for layer in layers))
+    shown = config.model_dump(mode="json")
+    order = rules.from_config(config.permission, str(world.home))
+    shown["user_rules_in_order"] = [[rule.permission, rule.pattern, str(rule.action)] for rule in order]
+    shown["username"] = await resolve(config.username or "", environ)
+    return {"foo_bar": None, **shown}
+
+
+def files_of(world: World, directory: str = "", **environ: str) -> list[tuple[str, bool]]:
+    layers = read_layers(world.place(directory), world.config, environ)
+    return [(str(Path(layer.file).relative_to(world.home)), layer.trusted) for layer in layers]
+
+
+def test_the_users_own_files_come_first_and_in_their_order(world: World) -> None:
+    for name in ("opencode.jsonc", "opencode.json", "config.json"):
+        world.write(name, "{}", under=world.config)
+    world.write("opencode.json", "{}")
+
+    assert files_of(world) == [
+        (".config/opencode/config.json", True),
+        (".config/opencode/opencode.json", True),
+        (".config/opencode/opencode.jsonc", True),
+        ("code/project/opencode.json", False),
+    ]
+
+
+def test_project_files_go_from_the_root_of_the_work_tree_down(world: World) -> None:
+    for name in ("opencode.json", "opencode.jsonc", "sub/opencode.json", "sub/.opencode/opencode.json", "other/x"):
+        world.write(name, "{}")
+
+    assert [name.removeprefix("code/project/") for name, _ in files_of(world, "sub")] == [
+        "opencode.json",
+        "opencode.jsonc",
+        "sub/opencode.json",
+        "sub/.opencode/opencode.json",
+    ]
+
+
+def test_nothing_above_the_work_tree_belongs_to_the_project(world: World) -> None:
+    world.write("opencode.json", "{}", under=world.project.parent)
+
+    assert files_of(world) == []
+
+
+def test_without_a_work_tree_only_the_directory_itself_counts(world: World) -> None:
+    (world.project / ".git").rmdir()
+    for name in ("opencode.json", "sub/opencode.json"):
+        world.write(name, "{}")
+
+    assert files_of(world, "sub") == [("code/project/sub/opencode.json", False)]
+
+
+def test_a_switch_leaves_the_project_out(world: World) -> None:
+    world.write("opencode.json", "{}")
+
+    assert files_of(world, OPENCODE_DISABLE_PROJECT_CONFIG="true") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{\n  "model": 5\n}', ":2: the field 'model' is wrong: "),
+        ('{"permission": {\n  "bash": {\n    "rm *": "maybe"}}}', ":3: the field 'permission.bash.rm *' is wrong: "),
+        ('{\n\n  "tool_output": {"max_lines": "10"}}', ":3: the field 'tool_output.max_lines' is wrong: "),
+        ('{"agent": {"build":\n {"tools": {"bash": "false"}}}}', ":2: the field 'agent.build.tools.bash' is wrong: "),
+    ],
+)
+def test_a_wrong_type_is_named_with_file_line_and_field(world: World, text: str, message: str) -> None:
+    file = world.write("opencode.json", text)
+
+    with pytest.raises(ConfigError) as caught:
+        files_of(world)
+
+    assert str(caught.value).startswith(f"{file}{message}")

@@ -1,0 +1,56 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from activities.project.jsonc import parse, read_text
+from workflows.domain.errors import ConfigError
+
+FILE = Path("/p/opencode.json")
+
+
+def test_comments_and_trailing_commas_are_read_over() -> None:
+    assert parse('{ // c\n "model": "a/b", /* d */ }', FILE) == {"model": "a/b"}
+
+
+@pytest.mark.parametrize("text", ["", "\n", "// nothing yet\n"])
+def test_an_empty_file_says_nothing(text: str) -> None:
+    assert parse(text, FILE) == {}
+
+
+def test_a_mistake_is_named_with_file_and_line() -> None:
+    with pytest.raises(ConfigError, match=r"^/p/opencode.json:3: this is not JSON: "):
+        parse('{\n"model": "a/b",\n nope nope }', FILE)
+
+
+def test_a_missing_mark_is_named_as_it_is_written() -> None:
+    with pytest.raises(ConfigError, match=r":1: this is not JSON: Expected 'e'"):
+        parse('{"a": tru}', FILE)
+
+
+def test_nesting_without_end_is_refused() -> None:
+    with pytest.raises(ConfigError, match="nesting"):
+        parse('{"a":' * 10_000, FILE)
+
+
+def test_a_configuration_is_an_object() -> None:
+    with pytest.raises(ConfigError, match="one object"):
+        parse("[1]", FILE)
+
+
+def test_a_file_that_is_not_there_is_none(tmp_path: Path) -> None:
+    assert read_text(tmp_path / "opencode.json") is None
+
+
+def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "opencode.json")
+
+    with pytest.raises(ConfigError, match="not a regular file"):
+        read_text(tmp_path / "opencode.json")
+
+
+def test_a_file_of_another_encoding_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "opencode.json").write_bytes(b'{"model": "\xff"}')
+
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        read_text(tmp_path / "opencode.json")

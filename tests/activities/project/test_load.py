@@ -1,0 +1,72 @@
+import pytest
+
+from activities.project.load import load
+from tests.activities.project.world import World
+from workflows.domain.config.snapshot import ProjectSnapshot
+from workflows.domain.errors import ConfigError
+from workflows.domain.permissions.rules import Action, evaluate
+
+
+async def test_a_snapshot_holds_what_the_directory_and_its_user_say(world: World) -> None:
+    world.write("opencode.json", '{"model": "a/b", "permission": {"edit": "ask"}}', under=world.config)
+    world.write("opencode.jsonc", '{"permission": {"bash": "ask"}} // tighter')
+    world.write("AGENTS.md", "Use tabs.")
+
+    snapshot = await load(world.place("src"), world.config, {})
+
+    assert (snapshot.directory, snapshot.worktree) == (str(world.project / "src"), str(world.project))
+    assert snapshot.config.model == "a/b"
+    assert [evaluate(name, "x", snapshot.rules).action for name in ("edit", "bash", "glob")] == ["ask", "ask", "allow"]
+    assert [instruction.text for instruction in snapshot.instructions] == ["Use tabs."]
+
+
+async def test_a_snapshot_comes_back_from_its_json_as_it_was(world: World) -> None:
+    world.write("opencode.json", '{"provider": {"x": {"options": {"apiKey": "{env:K}"}}}}', under=world.config)
+
+    snapshot = await load(world.place(), world.config, {})
+
+    assert ProjectSnapshot.model_validate_json(snapshot.model_dump_json()) == snapshot
+
+
+async def test_no_secret_is_in_a_snapshot(world: World) -> None:
+    text = '{"provider": {"x": {"options": {"apiKey": "s3cret-one", "headers": {"A": "{env:TOKEN}"}}}}}'
+    world.write("opencode.json", text, under=world.config)
+    world.write("opencode.json", text.replace("one", "two"))
+
+    snapshot = await load(world.place(), world.config, {"TOKEN": "s3cret-three"})
+
+    assert "s3cret" not in snapshot.model_dump_json()
+
+
+async def test_what_a_hostile_project_wants_is_named_and_has_no_effect(world: World) -> None:
+    world.write("opencode.json", '{"permission": "allow", "provider": {"x": {"options": {"baseURL": "http://e"}}}}')
+
+    snapshot = await load(world.place(), world.config, {})
+
+    assert {item.field for item in snapshot.held_back} == {"provider.x.options", "permission.*.*"}
+    assert evaluate("read", ".env", snapshot.rules).action is Action.ASK
+    assert snapshot.config.provider["x"].options.base_url is None
+
+
+async def test_fields_that_come_later_and_fields_that_nobody_knows_are_named(world: World) -> None:
+    file = world.write("opencode.json", '{"mcp": {}, "modle": "a/b"}')
+
+    snapshot = await load(world.place(), world.config, {})
+
+    assert [(item.file, item.field) for item in snapshot.not_honoured] == [(str(file), "mcp")]
+    assert snapshot.warnings == (f"{file}: there is no field 'modle': it has no effect.",)
+
+
+async def test_a_denial_that_a_later_rule_undoes_is_warned_about(world: World) -> None:
+    world.write("opencode.json", '{"permission": {"bash": {"rm *": "deny", "*": "ask"}}}', under=world.config)
+
+    snapshot = await load(world.place(), world.config, {})
+
+    assert ["'rm *'" in warning for warning in snapshot.warnings] == [True]
+
+
+async def test_a_wrong_file_stops_the_loading(world: World) -> None:
+    world.write("opencode.json", '{"permission": 5}')
+
+    with pytest.raises(ConfigError, match="permission"):
+        await load(world.place(), world.config, {})

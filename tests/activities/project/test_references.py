@@ -1,0 +1,59 @@
+from pathlib import Path
+
+import pytest
+
+from activities.project.references import grounded, resolve
+from workflows.domain.config.fields import at
+from workflows.domain.errors import ConfigError
+
+OPTIONS = ("provider", "my/llm", "options")
+
+
+async def test_a_variable_is_looked_up_when_it_is_used_and_a_missing_one_is_empty() -> None:
+    assert await resolve("x{env:HOST}y{env:NOT_THERE}z", {"HOST": "h"}) == "xhyz"
+
+
+async def test_a_file_is_found_relative_to_the_configuration_and_trimmed(tmp_path: Path) -> None:
+    (tmp_path / "key.txt").write_text('  from "file"\n')
+
+    tree = grounded({"username": "{file:./key.txt}"}, tmp_path / "opencode.json", Path("/home/u"))
+
+    assert tree["username"] == f"{{file:{tmp_path}/key.txt}}"
+    assert await resolve(str(tree["username"]), {}) == 'from "file"'
+
+
+def test_a_tilde_in_a_reference_is_the_home_directory() -> None:
+    tree = grounded({"username": "{file:~/name}"}, Path("/p/opencode.json"), Path("/home/u"))
+
+    assert tree == {"username": "{file:/home/u/name}"}
+
+
+async def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        await resolve(f"{{file:{tmp_path}/gone}}", {})
+
+
+async def test_a_plain_key_leaves_its_file_only_when_it_is_used(tmp_path: Path) -> None:
+    file = tmp_path / "open code.json"
+    file.write_text('{"provider": {"my/llm": {"options": {"apiKey": "s3cret"}}}}')
+
+    tree = grounded({"provider": {"my/llm": {"options": {"apiKey": "s3cret"}}}}, file, Path("/home/u"))
+    reference = str(at(tree, (*OPTIONS, "apiKey")))
+
+    assert "s3cret" not in reference
+    assert await resolve(reference, {}) == "s3cret"
+
+
+async def test_a_key_that_was_removed_since_is_an_error_that_names_its_field(tmp_path: Path) -> None:
+    file = tmp_path / "opencode.json"
+    reference = at(grounded({"provider": {"x": {"options": {"apiKey": "k"}}}}, file, tmp_path), ("provider", "x"))
+    file.write_text("{}")
+
+    with pytest.raises(ConfigError, match=r"provider\.x\.options\.apiKey"):
+        await resolve(str(at({"x": reference}, ("x", "options", "apiKey"))), {})
+
+
+def test_an_endpoint_is_no_secret() -> None:
+    tree = grounded({"provider": {"x": {"options": {"baseURL": "https://a.test"}}}}, Path("/p/o.json"), Path("/h"))
+
+    assert at(tree, ("provider", "x", "options", "baseURL")) == "https://a.test"

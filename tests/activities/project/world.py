@@ -1,0 +1,29 @@
+"""A scratch home with a configuration folder, and a project in it that is a git work tree."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from activities.files.place import Place
+from activities.project import worktree
+
+
+@dataclass(frozen=True)
+class World:
+    """Where the files of a test lie."""
+
+    home: Path
+    config: Path
+    project: Path
+
+    def write(self, name: str, text: str, *, under: Path | None = None) -> Path:
+        """Write a file of the project, or of another folder of this world."""
+        path = (under or self.project) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def place(self, directory: str = "") -> Place:
+        """The place of a session that works in a directory of the project."""
+        here = self.project / directory
+        here.mkdir(parents=True, exist_ok=True)
+        return worktree.place(here, data=self.home / "data", home=self.home, temporary=self.home / "tmp")

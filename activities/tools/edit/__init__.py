@@ -1,0 +1,1 @@
+"""The edit tool, and the finders that forgive small differences."""

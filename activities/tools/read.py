@@ -1,0 +1,172 @@
+"""read: a file's lines with their numbers, a directory's names, an image or a PDF."""
+
+import asyncio
+import base64
+from pathlib import Path
+from typing import Final
+
+from pydantic import Field, JsonValue
+
+from activities.files import requests
+from activities.files.lines import BYTE_LIMIT, Window, window
+from activities.files.listing import Listing, listing, similar
+from activities.files.locate import Kind, locate
+from activities.files.opening import open_file
+from activities.files.place import Place
+from activities.files.sniff import HEAD, PDF, is_binary, media_type
+from activities.tools.tool import Output, Params, Plan, Surroundings, Tool
+from workflows.domain.effects import Effect, Recovery, Target
+from workflows.domain.errors import ToolError
+
+LIMIT: Final = 2000  # lines or entries when the model gives no limit (opencode.md 7.2)
+LARGEST_ATTACHMENT: Final = 10 * 1024 * 1024  # bytes of an image or PDF
+_PREVIEW: Final = 20  # lines for people
+
+
+class ReadParams(Params):
+    """Arguments of read."""
+
+    file_path: str = Field(alias="filePath")
+    offset: int = Field(default=1, ge=0)
+    limit: int = Field(default=LIMIT, gt=0)
+
+    @property
+    def first(self) -> int:
+        return max(self.offset, 1)
+
+
+class Read(Tool[ReadParams]):
+    """Shows what is at a path. Whether it exists is told only after reading is permitted."""
+
+    name = "read"
+    recovery = Recovery.REPEATABLE
+    params = ReadParams
+
+    async def plan(self, params: ReadParams, place: Place) -> Plan:
+        located = await asyncio.to_thread(locate, params.file_path, place)
+        return Plan(
+            requests=requests.reading(located, place),
+            effect=Effect(
+                tool=self.name,
+                arguments=params.model_dump(mode="json", by_alias=True, exclude_unset=True),
+                directory=str(place.directory),
+                targets=(Target(path=str(located.path), before=None),),
+            ),
+        )
+
+    async def run(self, params: ReadParams, plan: Plan, around: Surroundings) -> Output:
+        return await asyncio.to_thread(_read, Path(plan.targets[0].path), params, around.place)
+
+
+def _read(path: Path, params: ReadParams, place: Place) -> Output:
+    match locate(str(path), place).kind:
+        case Kind.MISSING:
+            raise ToolError(_not_found(path))
+        case Kind.DIRECTORY:
+            return _directory(path, params, place)
+    with open_file(path) as file:
+        head = file.peek(HEAD)[:HEAD]
+        media = media_type(head, path)
+        if media is not None:
+            return _attachment(path, file.read(LARGEST_ATTACHMENT + 1), media, place)
+        if is_binary(head, path):
+            raise ToolError(f"Cannot read binary file: {path}")
+        return _text(path, window(file, params.first, params.limit), place)
+
+
+def _not_found(path: Path) -> str:
+    names = similar(path)
+    if not names:
+        return f"File not found: {path}"
+    return "\n".join(
+        [f"File not found: {path}", "", "Did you mean one of these?", *(str(path.parent / n) for n in names)]
+    )
+
+
+def _attachment(path: Path, content: bytes, media: str, place: Place) -> Output:
+    if len(content) > LARGEST_ATTACHMENT:
+        raise ToolError(f"{path} is larger than {LARGEST_ATTACHMENT} bytes, which is too much to be shown.")
+    message = "PDF read successfully" if media == PDF else "Image read successfully"
+    url = f"data:{media};base64,{base64.b64encode(content).decode()}"
+    return Output(
+        title=place.title(path),
+        output=message,
+        metadata={"preview": message, "truncated": False, "loaded": []},
+        attachments=({"type": "file", "mime": media, "url": url},),
+    )
+
+
+def _text(path: Path, shown: Window, place: Place) -> Output:
+    if not shown.lines and shown.first > 1:
+        raise ToolError(_out_of_range(shown))
+    numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(shown.lines, start=shown.first))
+    display: dict[str, JsonValue] = {
+        "type": "file",
+        "path": str(path),
+        "text": "\n".join(shown.lines),
+        "lineStart": shown.first,
+        "lineEnd": shown.last,
+        "totalLines": shown.total,
+        "truncated": not shown.complete,
+    }
+    body = f"<content>\n{numbered}\n\n{_footer(shown)}\n</content>"
+    return _listed(path, "file", body, shown.lines[:_PREVIEW], display, place)
+
+
+def _out_of_range(shown: Window) -> str:
+    if shown.total is not None:
+        return f"Offset {shown.first} is out of range for this file ({shown.total} lines)"
+    return f"Offset {shown.first} lies too far behind in this very large file: find the place with grep, or use bash."
+
+
+def _footer(shown: Window) -> str:
+    following = f"Use offset={shown.last + 1} to continue."
+    if shown.complete:
+        return f"(End of file - total {shown.total} lines)"
+    if shown.capped:
+        return f"(Output capped at {BYTE_LIMIT // 1024} KB. Showing lines {shown.first}-{shown.last}. {following})"
+    total = "" if shown.total is None else f" of {shown.total}"
+    return f"(Showing lines {shown.first}-{shown.last}{total}. {following})"
+
+
+def _directory(path: Path, params: ReadParams, place: Place) -> Output:
+    found = listing(path)
+    names = found.names[params.first - 1 :][: params.limit]
+    if not names and params.first > 1:
+        raise ToolError(f"Offset {params.first} is out of range for this directory ({len(found.names)} entries)")
+    last = params.first - 1 + len(names)
+    truncated = last < len(found.names) or not found.complete
+    display: dict[str, JsonValue] = {
+        "type": "directory",
+        "path": str(path),
+        "entries": list(names),
+        "offset": params.first,
+        "totalEntries": len(found.names),
+        "truncated": truncated,
+    }
+    body = "\n".join(("<entries>", *names, "", _entries_footer(found, len(names), last), "</entries>"))
+    return _listed(path, "directory", body, names[:_PREVIEW], display, place)
+
+
+def _entries_footer(found: Listing, count: int, last: int) -> str:
+    total = f"{len(found.names)}" if found.complete else f"more than {len(found.names)}"
+    if count == len(found.names) and found.complete:
+        return f"({total} entries)"
+    return f"(Showing {count} of {total} entries. Use 'offset' parameter to read beyond entry {last})"
+
+
+def _listed(
+    path: Path, kind: str, body: str, preview: tuple[str, ...], display: dict[str, JsonValue], place: Place
+) -> Output:
+    metadata: dict[str, JsonValue] = {
+        "preview": "\n".join(preview),
+        "truncated": display["truncated"],
+        "loaded": [],
+        "display": display,
+    }
+    return Output(
+        title=place.title(path),
+        output=f"<path>{path}</path>\n<type>{kind}</type>\n{body}",
+        metadata=metadata,
+        truncated=bool(display["truncated"]),
+    )

@@ -1,0 +1,16 @@
+"""A project directory for tests of files."""
+
+from pathlib import Path
+
+import pytest
+
+from activities.files.place import Place
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """`proj`, with an empty directory `outside` beside it."""
+    for name in ("proj", "outside"):
+        (tmp_path / name).mkdir()
+    project = tmp_path / "proj"
+    return Place(project, project, data=tmp_path / "data", home=tmp_path / "home", temporary=tmp_path / "tmp")

@@ -1,0 +1,41 @@
+"""A scratch project, and calls of tools in it: planned and run as the worker does it, without a ledger."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from activities.files.place import Place
+from activities.tools.tool import Output, Surroundings, Tool
+from activities.tools.workshop import validated
+from workflows.domain.ids import PartId, SessionId
+
+
+def project(scratch: Path) -> Place:
+    """`ws/proj`, a git work tree, in an empty directory."""
+    place = Place(
+        directory=scratch / "ws" / "proj",
+        worktree=scratch / "ws" / "proj",
+        data=scratch / "data",
+        home=scratch / "home",
+        temporary=scratch / "tmp",
+    )
+    (place.directory / ".git").mkdir(parents=True)
+    return place
+
+
+async def nothing(*_: object) -> None:
+    """A fence that lets everybody through; a watcher who does not look."""
+
+
+def surroundings(place: Place, *, attempt: str = "1-1-1", **others: Any) -> Surroundings:
+    defaults: dict[str, Any] = {"environment": {}, "progress": nothing, "fence": nothing}
+    return Surroundings(
+        session=SessionId("ses_1"), call=PartId("prt_1"), attempt=attempt, place=place, **(defaults | others)
+    )
+
+
+async def call(tool: Tool[Any], place: Place, **arguments: JsonValue) -> Output:
+    """Plan and run a call. Raises ToolError."""
+    params = validated(tool, arguments)
+    return await tool.run(params, await tool.plan(params, place), surroundings(place))

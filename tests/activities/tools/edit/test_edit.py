@@ -1,0 +1,66 @@
+"""edit changes one passage of one file, as data of OpenCode's behaviour and by hand."""
+
+from typing import Any
+
+import pytest
+
+from activities.files.place import Place
+from activities.tools.edit.edit import Edit
+from tests import cases
+from tests.activities.tools.calling import call
+from workflows.domain.errors import ToolError
+
+ERRORS = {
+    "file_not_found": "not found",
+    "identical": "identical",
+    "is_directory": "is a directory",
+    "not_found": "Could not find oldString",
+    "multiple_matches": "Found multiple matches",
+    "old_string_empty_on_existing_file": "oldString cannot be empty",
+    "span_too_large": "much larger than oldString",
+}
+HOLDFAST: dict[str, Any] = {
+    "several places are an error, and nothing is changed": {"error": "multiple_matches"},
+    "the replacement is literal": {"content": "[$&] [$&]"},
+}
+
+
+@pytest.mark.parametrize("case", cases.load("edit_replace"))
+async def test_an_edit_does_what_opencode_does(case: cases.Case, place: Place) -> None:
+    prepare(case.input["file"], place)
+    strings = {key: case.input[key] for key in ("oldString", "newString", "replaceAll") if key in case.input}
+    expected = case.expected if case.holdfast is None else HOLDFAST[case.holdfast]
+    if "error" in expected:
+        with pytest.raises(ToolError, match=ERRORS[expected["error"]]):
+            await call(Edit(), place, filePath="file.txt", **strings)
+    else:
+        await call(Edit(), place, filePath="file.txt", **strings)
+        assert (place.directory / "file.txt").read_bytes() == expected["content"].encode()
+
+
+def prepare(file: dict[str, Any], place: Place) -> None:
+    if "directory" in file:
+        (place.directory / "file.txt").mkdir()
+    elif "missing" not in file:
+        (place.directory / "file.txt").write_bytes(file["content"].encode())
+
+
+async def test_other_encodings_survive_an_edit(place: Place) -> None:
+    (place.directory / "latin.txt").write_bytes(b"caf\xe9 old\n")
+    await call(Edit(), place, filePath="latin.txt", oldString="old", newString="new")
+    assert (place.directory / "latin.txt").read_bytes() == b"caf\xe9 new\n"
+
+
+async def test_a_byte_order_mark_survives_an_edit(place: Place) -> None:
+    (place.directory / "bom.txt").write_bytes(b"\xef\xbb\xbfold\r\nend\r\n")
+    await call(Edit(), place, filePath="bom.txt", oldString="old\nend", newString="new\nend")
+    assert (place.directory / "bom.txt").read_bytes() == b"\xef\xbb\xbfnew\r\nend\r\n"
+
+
+async def test_the_answer_carries_the_difference(place: Place) -> None:
+    (place.directory / "a.txt").write_text("one\ntwo\n")
+    output = await call(Edit(), place, filePath="a.txt", oldString="two", newString="2\n3")
+    filediff: Any = output.metadata["filediff"]
+    assert (filediff["additions"], filediff["deletions"]) == (2, 1)
+    assert output.metadata["diff"] == filediff["patch"]
+    assert filediff["file"] == str(place.directory / "a.txt")

@@ -1,0 +1,50 @@
+"""glob lists the newest files first, and none that may not be read."""
+
+import os
+
+import pytest
+
+from activities.files.place import Place
+from activities.tools.glob import Glob, GlobParams
+from tests.activities.tools.calling import call, surroundings
+from workflows.domain.errors import ToolError
+
+
+async def test_the_newest_come_first_and_equals_by_path(place: Place) -> None:
+    for name, changed in (("old.py", 1), ("b.py", 2), ("a.py", 2), ("new.py", 3)):
+        (place.directory / name).touch()
+        os.utime(place.directory / name, (changed, changed))
+    output = await call(Glob(), place, pattern="*.py")
+    names = [line.removeprefix(f"{place.directory}/") for line in output.output.split("\n")]
+    assert names == ["new.py", "a.py", "b.py", "old.py"]
+    assert output.metadata == {"count": 4, "truncated": False}
+
+
+async def test_more_than_a_hundred_are_cut(place: Place) -> None:
+    for number in range(101):
+        (place.directory / f"{number}.py").touch()
+    output = await call(Glob(), place, pattern="*.py")
+    assert output.output.endswith(
+        "\n\n(Results are truncated: showing first 100 results. Consider using a more specific path or pattern.)"
+    )
+    assert (output.output.count(".py"), output.metadata) == (100, {"count": 100, "truncated": True})
+
+
+async def test_what_a_rule_denies_to_read_is_left_out(place: Place) -> None:
+    (place.directory / "secret.key").touch()
+    params = GlobParams(pattern="*.key")
+    plan = await Glob().plan(params, place)
+    output = await Glob().run(params, plan, surroundings(place, readable=lambda path: path.suffix != ".key"))
+    assert output.output == "No files found"
+
+
+async def test_a_pattern_with_control_characters_is_an_error(place: Place) -> None:
+    for pattern in ("a\0b", "\ud800"):
+        with pytest.raises(ToolError, match="pattern holds a character"):
+            await call(Glob(), place, pattern=pattern)
+
+
+async def test_a_directory_outside_is_asked_for(place: Place) -> None:
+    plan = await Glob().plan(GlobParams(pattern="*", path=".."), place)
+    assert [request.permission for request in plan.requests] == ["external_directory", "glob"]
+    assert plan.requests[1].metadata == {"pattern": "*", "path": ".."}

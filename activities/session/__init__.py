@@ -1,0 +1,1 @@
+"""The bookkeeping of a session: taking prompts, asks, closing a turn, sweeping."""

@@ -1,0 +1,1 @@
+"""Postgres: one file per noun, named queries in queries/, numbered migrations."""

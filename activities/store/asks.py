@@ -1,0 +1,192 @@
+"""Asks: the row is the arbiter. It is open, then answered or closed, once."""
+
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import JsonValue
+
+from activities.store.calls import CallRow
+from activities.store.database import Database, dumps
+from activities.store.journal import Journal, seal
+from activities.store.queries import Queries
+from workflows.domain.effects import Plan
+from workflows.domain.errors import NotFound
+from workflows.domain.events import Actor, AnswerNotRun, AskAnswered, AskClosed, AskRaised
+from workflows.domain.ids import AskId, GrantId, PartId, SessionId, TurnId
+from workflows.domain.permissions.grants import savable
+from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.state import GUARD
+from workflows.domain.value import Value
+from workflows.domain.wire import AskState
+
+_QUERIES: Final = Queries("asks")
+
+
+class AskRow(Value):
+    """An ask: one permission request of a call (`request` -1: the loop guard's), and how it was settled."""
+
+    id: AskId
+    session: SessionId
+    turn: TurnId
+    call: PartId
+    revision: int
+    request: int
+    body: PermissionRequest
+    digest: str
+    state: AskState
+    reply: Reply | None = None
+    feedback: str | None = None
+    by_grant: GrantId | None = None
+    author: str | None = None
+    reason: str | None = None
+    asked_at: datetime
+    settled_at: datetime | None = None
+
+    @property
+    def allowed(self) -> bool:
+        return self.state is AskState.ANSWERED and self.reply is not Reply.REJECT
+
+    @property
+    def rejected(self) -> bool:
+        return self.state is AskState.ANSWERED and self.reply is Reply.REJECT
+
+
+class InboxEntry(Value):
+    """An ask as a person sees it: with the exact effect, where it comes from, and the rules of its turn."""
+
+    id: AskId
+    session: SessionId
+    call: PartId
+    title: str
+    directory: str
+    agent: str
+    tool: str
+    arguments: dict[str, JsonValue]
+    request: PermissionRequest
+    plan: Plan | None
+    digest: str
+    state: AskState
+    asked_at: datetime
+    rules: Ruleset = ()
+
+    @property
+    def savable(self) -> tuple[str, ...]:
+        """The patterns that "always" would save; empty when nothing may be saved."""
+        return savable(self.request, self.rules)
+
+
+class Answer(Value):
+    """What a person decided, and with which feedback."""
+
+    reply: Reply
+    feedback: str | None = None
+    by_grant: GrantId | None = None
+
+
+async def put(opened: Journal, call: CallRow, ask: AskId, request: int, body: PermissionRequest) -> AskRow:
+    """Open an ask for a call."""
+    digest = call.digest or ""
+    await opened.run(
+        _QUERIES.put,
+        id=ask,
+        session=opened.session,
+        turn=call.turn,
+        call=call.id,
+        revision=call.revision,
+        request=request,
+        body=dumps(body.model_dump(mode="json")),
+        digest=digest,
+    )
+    opened.record(AskRaised(ask=ask, call=call.id, permission=body.permission, digest=digest))
+    return await lock(opened, ask)
+
+
+async def of_call(opened: Journal, call: CallRow) -> list[AskRow]:
+    """The asks that count for the call as it stands: its loop guard's, and those of its present revision."""
+    rows = [ask_row(row) for row in await opened.rows(_QUERIES.of_call, call=call.id)]
+    return [ask for ask in rows if ask.request == GUARD or ask.revision == call.revision]
+
+
+async def open_of_session(opened: Journal) -> list[AskRow]:
+    return [ask_row(row) for row in await opened.rows(_QUERIES.open_of_session, session=opened.session)]
+
+
+async def lock(opened: Journal, ask: AskId) -> AskRow:
+    """An ask, locked until the transaction ends. Raises NotFound."""
+    row = await opened.row(_QUERIES.lock, ask=ask)
+    if row is None:
+        raise unknown(ask)
+    return ask_row(row)
+
+
+async def session_of(database: Database, ask: AskId) -> SessionId:
+    """The session that an ask belongs to. Raises NotFound."""
+    async with database.transaction() as connection:
+        row = await (await connection.execute(_QUERIES.find, {"ask": ask})).fetchone()
+    if row is None:
+        raise unknown(ask)
+    return SessionId(row[0])
+
+
+async def inbox(opened: Database, *, ask: AskId | None = None, session: SessionId | None = None) -> list[InboxEntry]:
+    """What waits for an answer, the oldest first; with `ask`, that one whatever its state."""
+    async with opened.transaction() as connection:
+        cursor = await connection.execute(_QUERIES.inbox, {"ask": ask, "session": session})
+        names = [column.name for column in cursor.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in await cursor.fetchall()]
+    return [InboxEntry.model_validate(_entry(row)) for row in rows]
+
+
+async def answer(opened: Journal, ask: AskRow, decided: Answer, actor: Actor | None = None) -> None:
+    """Settle an open ask by an answer."""
+    feedback = seal(decided.feedback) if decided.feedback else None
+    author = (actor or opened.actor).subject
+    await opened.run(
+        _QUERIES.answer,
+        ask=ask.id,
+        reply=decided.reply,
+        feedback=feedback.content if feedback else None,
+        salt=feedback.salt if feedback else None,
+        grant=decided.by_grant,
+        author=author,
+    )
+    opened.record(
+        AskAnswered(
+            ask=ask.id,
+            call=ask.call,
+            reply=decided.reply,
+            digest=ask.digest,
+            by_grant=decided.by_grant,
+            feedback_seal=feedback.seal if feedback else None,
+        ),
+        actor,
+    )
+
+
+async def close_open_of_turn(opened: Journal, turn: TurnId, reason: str) -> None:
+    """Close what still waits in a turn that ends; say of answers that came too late that they did not run."""
+    for row in await opened.rows(_QUERIES.open_of_turn, turn=turn):
+        await close(opened, ask_row(row), reason)
+    for row in await opened.rows(_QUERIES.not_run, turn=turn):
+        opened.record(AnswerNotRun(ask=row["id"], call=row["call"]))
+
+
+async def close(opened: Journal, ask: AskRow, reason: str) -> None:
+    """Close an open ask without an answer."""
+    await opened.run(_QUERIES.close, ask=ask.id, reason=reason)
+    opened.record(AskClosed(ask=ask.id, call=ask.call, reason=reason))
+
+
+def unknown(ask: AskId) -> NotFound:
+    return NotFound(f"There is no ask {ask!r}. `holdfast asks` lists what waits for an answer.")
+
+
+def ask_row(row: dict[str, Any]) -> AskRow:
+    """A row as a value."""
+    return AskRow.model_validate({name: row[name] for name in AskRow.model_fields})
+
+
+def _entry(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in InboxEntry.model_fields if name != "request"} | {"request": row["body"]}

@@ -1,0 +1,73 @@
+"""Bells: what was accepted and not yet rung, or rung and not yet taken up."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from psycopg.rows import class_row
+
+from activities.store.database import Database
+from activities.store.queries import Queries
+from workflows.domain.ids import MessageId, SessionId, TurnId
+from workflows.domain.value import Value
+
+_QUERIES: Final = Queries("bells")
+_SWEEP_LOCK: Final = 0x73776570  # advisory lock: "swep"
+
+
+class BellKind(StrEnum):
+    PROMPT = "prompt"
+    ANSWER = "answer"
+    STOP = "stop"
+
+
+class Bell(Value):
+    """A row that a session's workflow has to be told about."""
+
+    kind: BellKind
+    id: str
+    session: SessionId
+    turn: TurnId | None = None
+
+
+class Waiting(Value):
+    """A session with an open turn or an untaken prompt (its oldest)."""
+
+    session: SessionId
+    prompt: MessageId | None
+
+
+async def rang(database: Database, bell: Bell) -> None:
+    """Note that the engine has acknowledged the signal."""
+    query = {
+        BellKind.PROMPT: _QUERIES.rang_prompt,
+        BellKind.ANSWER: _QUERIES.rang_ask,
+        BellKind.STOP: _QUERIES.rang_stop,
+    }[bell.kind]
+    async with database.transaction() as connection:
+        await connection.execute(query, {"id": bell.id})
+
+
+async def undelivered(database: Database, before: datetime) -> list[Bell]:
+    """Bells of rows accepted before this moment that no engine has acknowledged."""
+    async with database.transaction() as connection, connection.cursor(row_factory=class_row(Bell)) as cursor:
+        await cursor.execute(_QUERIES.undelivered, {"before": before})
+        return await cursor.fetchall()
+
+
+async def waiting(database: Database) -> list[Waiting]:
+    """Sessions that have something to do, whether or not a run works on it."""
+    async with database.transaction() as connection, connection.cursor(row_factory=class_row(Waiting)) as cursor:
+        await cursor.execute(_QUERIES.waiting)
+        return await cursor.fetchall()
+
+
+@asynccontextmanager
+async def sweeping(database: Database) -> AsyncIterator[bool]:
+    """Whether this process may sweep now: one at a time, by an advisory lock that a lost connection gives back."""
+    async with database.transaction() as connection:
+        cursor = await connection.execute(_QUERIES.sweep_lock, {"key": _SWEEP_LOCK})
+        row = await cursor.fetchone()
+        yield bool(row and row[0])

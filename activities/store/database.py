@@ -1,0 +1,73 @@
+"""The connection pool, our JSON in and out, and what an unreachable database is called."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Final
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.rows import TupleRow
+from psycopg.types.json import set_json_dumps, set_json_loads
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+
+from workflows.domain.errors import Unavailable
+
+_OPTIONS: Final = "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
+_UNREACHABLE: Final = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed)
+
+
+def dumps(value: Any) -> str:
+    """JSON in ASCII: NUL and lone surrogates stay escapes, which a json column keeps as they are."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+
+
+class Database:
+    """A pool of connections to Holdfast's schema."""
+
+    def __init__(self, url: str, *, size: int = 10) -> None:
+        self.url = url
+        self._pool = AsyncConnectionPool(
+            url, min_size=0, max_size=size, open=False, timeout=10, configure=_configure, kwargs={"options": _OPTIONS}
+        )
+
+    async def __aenter__(self) -> "Database":
+        await self._pool.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection[TupleRow]]:
+        """A transaction of its own; commits at the end of the block. Raises Unavailable."""
+        with reaching():
+            async with self._pool.connection() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def listening(self, channel: str) -> AsyncIterator[AsyncConnection[TupleRow]]:
+        """A connection of its own outside the pool, listening on a channel."""
+        with reaching():
+            connection = await AsyncConnection.connect(self.url, autocommit=True, options=_OPTIONS)
+            try:
+                await connection.execute(f"LISTEN {channel}")
+                yield connection
+            finally:
+                await connection.close()
+
+
+@contextmanager
+def reaching() -> Iterator[None]:
+    """Turn the driver's ways of saying "not reachable" into Unavailable."""
+    try:
+        yield
+    except psycopg.errors.LockNotAvailable as error:
+        raise Unavailable("Another process has held this session's lock for 10 s; try again.") from error
+    except _UNREACHABLE as error:
+        raise Unavailable(f"PostgreSQL cannot be reached: {str(error).strip() or type(error).__name__}") from error
+
+
+async def _configure(connection: AsyncConnection[TupleRow]) -> None:
+    set_json_dumps(dumps, connection)
+    set_json_loads(json.loads, connection)

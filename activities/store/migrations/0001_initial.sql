@@ -1,0 +1,205 @@
+-- What was said, accepted, asked, answered, claimed and done.
+-- Content columns are json, not jsonb: json keeps escapes of NUL and of lone surrogates, which jsonb refuses.
+
+CREATE TABLE session (
+    id          text PRIMARY KEY,
+    directory   text        NOT NULL,
+    title       text        NOT NULL,
+    agent       text        NOT NULL,
+    model       text,
+    environment json        NOT NULL,               -- of the shell that started it, names of the allow-list only
+    status      text        NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'ended')),
+    chain       bigint      NOT NULL DEFAULT 0,     -- the newest chain seen: start of its first run, microseconds
+    seq         bigint      NOT NULL DEFAULT 0,     -- of its last event
+    head        bytea       NOT NULL,               -- hash of its last event
+    stuck       text,                               -- why its workflow task keeps failing, if it does
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    updated_at  timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX session_updated ON session (updated_at DESC);
+
+CREATE TABLE event (
+    session   text   NOT NULL REFERENCES session,
+    seq       bigint NOT NULL,
+    type      text   NOT NULL,
+    canonical bytea  NOT NULL,                      -- the bytes that were hashed, as they were hashed
+    prev_hash bytea  NOT NULL,
+    hash      bytea  NOT NULL,
+    PRIMARY KEY (session, seq)
+);
+
+CREATE TABLE snapshot (
+    id   text PRIMARY KEY,
+    body json NOT NULL
+);
+
+CREATE TABLE turn (
+    id        text PRIMARY KEY,
+    session   text        NOT NULL REFERENCES session,
+    number    integer     NOT NULL,
+    snapshot  text        NOT NULL REFERENCES snapshot,
+    agent     text        NOT NULL,
+    model     text        NOT NULL,
+    state     text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'ended')),
+    step      integer     NOT NULL DEFAULT 0,       -- the highest registered one
+    reason    text,
+    error     text,
+    opened_at timestamptz NOT NULL DEFAULT now(),
+    ended_at  timestamptz,
+    UNIQUE (session, number)
+);
+CREATE UNIQUE INDEX turn_one_open ON turn (session) WHERE state = 'open';
+
+CREATE TABLE prompt (
+    id           text PRIMARY KEY,                  -- the user message's id, minted by the client
+    session      text        NOT NULL REFERENCES session,
+    accepted     bigint      NOT NULL,              -- seq of its event: the order of acceptance
+    mode         text        NOT NULL CHECK (mode IN ('steer', 'queue')),
+    body         json        NOT NULL,
+    salt         bytea       NOT NULL,
+    agent        text,
+    model        text,
+    author       text        NOT NULL,
+    state        text        NOT NULL DEFAULT 'accepted' CHECK (state IN ('accepted', 'taken', 'withdrawn')),
+    turn         text REFERENCES turn,
+    step         integer,
+    taken        bigint,                            -- seq of its taking: the order in a view
+    accepted_at  timestamptz NOT NULL DEFAULT now(),
+    delivered_at timestamptz,
+    UNIQUE (session, accepted)
+);
+CREATE INDEX prompt_untaken ON prompt (session, accepted) WHERE state = 'accepted';
+CREATE INDEX prompt_undelivered ON prompt (accepted_at) WHERE delivered_at IS NULL AND state = 'accepted';
+
+CREATE TABLE stop (
+    id           text PRIMARY KEY,
+    session      text        NOT NULL REFERENCES session,
+    turn         text REFERENCES turn,              -- none when only untaken prompts were there
+    author       text        NOT NULL,
+    accepted_at  timestamptz NOT NULL DEFAULT now(),
+    delivered_at timestamptz
+);
+CREATE INDEX stop_turn ON stop (turn);
+CREATE INDEX stop_undelivered ON stop (accepted_at) WHERE delivered_at IS NULL;
+
+CREATE TABLE generation (                           -- one model step: who may commit its answer, what failed so far
+    turn      text     NOT NULL REFERENCES turn,
+    step      integer  NOT NULL,
+    fence     bigint[] NOT NULL,                    -- chain, schedule number, attempt: compared in this order
+    failures  integer  NOT NULL DEFAULT 0,
+    waited_ms bigint   NOT NULL DEFAULT 0,
+    PRIMARY KEY (turn, step)
+);
+
+CREATE TABLE message (                              -- committed answers of the model
+    id         text PRIMARY KEY,
+    session    text        NOT NULL REFERENCES session,
+    turn       text        NOT NULL REFERENCES turn,
+    step       integer     NOT NULL,
+    body       json        NOT NULL,                -- finish, usage, cost, model
+    created_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (turn, step)
+);
+CREATE INDEX message_session ON message (session, created_at);
+
+CREATE TABLE part (                                 -- text and reasoning of a message; its calls are in call
+    id       text PRIMARY KEY,
+    message  text    NOT NULL REFERENCES message,
+    position integer NOT NULL,
+    body     json    NOT NULL,
+    salt     bytea   NOT NULL,
+    UNIQUE (message, position)
+);
+
+CREATE TABLE call (                                 -- the ledger
+    id           text PRIMARY KEY,
+    session      text        NOT NULL REFERENCES session,
+    turn         text        NOT NULL REFERENCES turn,
+    step         integer     NOT NULL,
+    position     integer     NOT NULL,              -- among the parts of its message
+    message      text        NOT NULL REFERENCES message,
+    provider_id  text        NOT NULL,
+    tool         text        NOT NULL,
+    arguments    json        NOT NULL,
+    salt         bytea       NOT NULL,
+    recovery     text        NOT NULL,
+    plan         json,                              -- requests and effect, as seen last; none when planning failed
+    digest       text,                              -- of the plan's effect
+    loop         text        NOT NULL,              -- digest of tool and arguments, for the loop guard
+    revision     integer     NOT NULL DEFAULT 0,    -- counts drifts: asks belong to one
+    state        text        NOT NULL DEFAULT 'prepared'
+                 CHECK (state IN ('prepared', 'claimed', 'done', 'failed', 'unknown', 'cancelled', 'refused')),
+    fence        bigint[],
+    decision     json,
+    outcome      json,
+    outcome_salt bytea,
+    claimed_at   timestamptz,
+    settled_at   timestamptz,
+    UNIQUE (turn, step, position)
+);
+
+CREATE TABLE grant_ (
+    id          text PRIMARY KEY,
+    session     text        NOT NULL REFERENCES session,
+    project     text,                               -- directory, for project scope
+    body        json        NOT NULL,
+    author      text        NOT NULL,
+    uses        integer     NOT NULL DEFAULT 0,
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    expires_at  timestamptz,
+    revoked_at  timestamptz,
+    revoked_by  text
+);
+CREATE INDEX grant_session ON grant_ (session) WHERE revoked_at IS NULL;
+CREATE INDEX grant_project ON grant_ (project) WHERE revoked_at IS NULL AND project IS NOT NULL;
+
+CREATE TABLE ask (
+    id           text PRIMARY KEY,
+    session      text        NOT NULL REFERENCES session,
+    turn         text        NOT NULL REFERENCES turn,
+    call         text        NOT NULL REFERENCES call,
+    revision     integer     NOT NULL,
+    request      integer     NOT NULL,              -- index among the plan's requests; -1: the loop guard
+    body         json        NOT NULL,              -- the permission request
+    digest       text        NOT NULL,
+    state        text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'answered', 'closed')),
+    reply        text CHECK (reply IN ('once', 'always', 'reject')),
+    feedback     json,
+    feedback_salt bytea,
+    by_grant     text REFERENCES grant_,
+    author       text,
+    reason       text,
+    asked_at     timestamptz NOT NULL DEFAULT now(),
+    settled_at   timestamptz,
+    delivered_at timestamptz,
+    UNIQUE (call, revision, request)
+);
+CREATE UNIQUE INDEX ask_one_open ON ask (call) WHERE state = 'open';
+CREATE INDEX ask_open ON ask (asked_at) WHERE state = 'open';
+CREATE INDEX ask_undelivered ON ask (settled_at) WHERE state = 'answered' AND delivered_at IS NULL;
+
+CREATE TABLE todo (
+    session text PRIMARY KEY REFERENCES session,
+    items   json NOT NULL
+);
+
+CREATE UNLOGGED TABLE delta (                       -- half answers and live output; may be lost
+    id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    session text    NOT NULL,
+    source  text    NOT NULL,                       -- message or call
+    attempt text    NOT NULL,
+    body    json    NOT NULL
+);
+CREATE INDEX delta_source ON delta (source);
+CREATE INDEX delta_session ON delta (session, id);
+
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'the event log is append-only';
+END $$;
+CREATE TRIGGER event_append_only BEFORE UPDATE OR DELETE ON event
+    FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER event_no_truncate BEFORE TRUNCATE ON event
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+ALTER TABLE event ENABLE ALWAYS TRIGGER event_append_only;
+ALTER TABLE event ENABLE ALWAYS TRIGGER event_no_truncate;

@@ -1,0 +1,28 @@
+"""The one retry loop we own: a known fact is written again while the database is away for a moment."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from workflows.domain.errors import Unavailable
+
+T = TypeVar("T")
+_PAUSE: Final = 0.2  # seconds
+_PATIENCE: Final = 150  # tries: half a minute; after that the activity's own retry goes on
+_LOG: Final = logging.getLogger("holdfast.store")
+
+
+async def persistently(write: Callable[[], Awaitable[T]]) -> T:
+    """Try a transaction again while PostgreSQL cannot be reached, so that a known outcome stays known (design 6).
+
+    The transaction must be one that finds its own earlier commit. Raises Unavailable in the end.
+    """
+    for attempt in range(1, _PATIENCE):
+        try:
+            return await write()
+        except Unavailable as error:
+            if attempt == 1:
+                _LOG.warning("waiting for the database: %s", error)
+            await asyncio.sleep(_PAUSE)
+    return await write()

@@ -1,0 +1,109 @@
+"""Prompts: accepted by a door, taken once by a turn, or withdrawn."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from activities.store.journal import Journal, seal
+from activities.store.queries import Queries
+from workflows.domain.errors import Conflict
+from workflows.domain.events import PromptAccepted, PromptTaken, PromptWithdrawn
+from workflows.domain.ids import MessageId, TurnId
+from workflows.domain.value import Value
+
+_QUERIES: Final = Queries("prompts")
+
+
+class Mode(StrEnum):
+    """What happens to a prompt that arrives during a turn: it joins it at the next step, or waits for its own."""
+
+    STEER = "steer"
+    QUEUE = "queue"
+
+
+class NewPrompt(Value):
+    """A prompt as a door accepts it; the client mints the id, so that a repeated request is the same prompt."""
+
+    id: MessageId
+    text: str
+    mode: Mode = Mode.STEER
+    agent: str | None = None
+    model: str | None = None
+
+
+class UserText(Value):
+    """The body of a prompt."""
+
+    text: str
+
+
+class TakenPrompt(Value):
+    """A prompt in a view, in the order of taking."""
+
+    id: MessageId
+    body: UserText
+    turn: TurnId
+    step: int
+    taken: int
+    agent: str | None
+    model: str | None
+    accepted_at: datetime
+
+
+async def accept(opened: Journal, new: NewPrompt) -> bool:
+    """Accept a prompt: its row and its event. False: this very prompt was accepted before.
+
+    Raises Conflict when the session has ended, or the id belongs to another session's prompt.
+    """
+    known = await opened.row(_QUERIES.find, id=new.id)
+    if known is not None:
+        if known["session"] != opened.session:
+            raise Conflict(f"The prompt id {new.id!r} belongs to another session; use a new id.")
+        return False
+    if opened.ended:
+        raise Conflict(f"Session {opened.session!r} has ended; start a new one with `holdfast run`.")
+    body = seal(UserText(text=new.text).model_dump())
+    seq = opened.record(PromptAccepted(prompt=new.id, mode=new.mode, seal=body.seal))
+    await opened.run(
+        _QUERIES.accept,
+        id=new.id,
+        session=opened.session,
+        accepted=seq,
+        mode=new.mode,
+        body=body.content,
+        salt=body.salt,
+        agent=new.agent,
+        model=new.model,
+        author=opened.actor.subject,
+    )
+    return True
+
+
+async def oldest(opened: Journal) -> dict[str, Any] | None:
+    """The oldest untaken prompt's id, agent and model."""
+    return await opened.row(_QUERIES.oldest, session=opened.session)
+
+
+async def untaken(opened: Journal) -> list[MessageId]:
+    return [row["id"] for row in await opened.rows(_QUERIES.untaken, session=opened.session)]
+
+
+async def take(opened: Journal, prompt: MessageId, turn: TurnId, step: int) -> None:
+    """A turn takes a prompt, to be seen by the model at this step."""
+    seq = opened.record(PromptTaken(prompt=prompt, turn=turn, step=step))
+    await opened.run(_QUERIES.take, id=prompt, turn=turn, step=step, taken=seq)
+
+
+async def take_steered(opened: Journal, turn: TurnId, step: int) -> None:
+    """Take every prompt that was sent to steer the running turn."""
+    for row in await opened.rows(_QUERIES.steered, session=opened.session):
+        await take(opened, row["id"], turn, step)
+
+
+async def withdraw(opened: Journal, reason: str) -> list[MessageId]:
+    """Withdraw all prompts that no turn has taken; returns them."""
+    withdrawn = await untaken(opened)
+    for prompt in withdrawn:
+        await opened.run(_QUERIES.withdraw, id=prompt)
+        opened.record(PromptWithdrawn(prompt=prompt, reason=reason))
+    return withdrawn

@@ -1,0 +1,29 @@
+"""Named queries: each `-- name: x` of a file in queries/ becomes an attribute."""
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+_NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+
+
+class Queries:
+    """The queries of one file: `Queries("asks").open` is the text below `-- name: open` in asks.sql."""
+
+    def __init__(self, noun: str) -> None:
+        self._noun = noun
+        self._texts = _read(noun)
+
+    def __getattr__(self, name: str) -> bytes:
+        try:
+            return self._texts[name]
+        except KeyError:
+            raise AttributeError(f"queries/{self._noun}.sql has no query named {name!r}") from None
+
+
+@cache
+def _read(noun: str) -> dict[str, bytes]:
+    text = (files("activities.store") / "queries" / f"{noun}.sql").read_text()
+    pieces = _NAME.split(text)[1:]
+    return {name: query.strip().encode() for name, query in zip(pieces[::2], pieces[1::2], strict=True)}

@@ -1,0 +1,41 @@
+-- name: put
+INSERT INTO ask (id, session, turn, call, revision, request, body, digest)
+VALUES (%(id)s, %(session)s, %(turn)s, %(call)s, %(revision)s, %(request)s, %(body)s, %(digest)s)
+
+-- name: of_call
+SELECT * FROM ask WHERE call = %(call)s ORDER BY revision, request FOR UPDATE
+
+-- name: open_of_session
+SELECT * FROM ask WHERE session = %(session)s AND state = 'open' ORDER BY asked_at, id FOR UPDATE
+
+-- name: open_of_turn
+SELECT * FROM ask WHERE turn = %(turn)s AND state = 'open' ORDER BY asked_at, id FOR UPDATE
+
+-- name: lock
+SELECT * FROM ask WHERE id = %(ask)s FOR UPDATE
+
+-- name: find
+SELECT session FROM ask WHERE id = %(ask)s
+
+-- name: answer
+UPDATE ask SET state = 'answered', reply = %(reply)s, feedback = %(feedback)s,
+               feedback_salt = %(salt)s, by_grant = %(grant)s,
+               author = %(author)s, settled_at = now()
+WHERE id = %(ask)s
+
+-- name: close
+UPDATE ask SET state = 'closed', reason = %(reason)s, settled_at = now() WHERE id = %(ask)s
+
+-- name: not_run
+SELECT a.id, a.call FROM ask a JOIN call c ON c.id = a.call
+WHERE a.turn = %(turn)s AND a.state = 'answered' AND a.reply <> 'reject' AND c.state = 'prepared'
+
+-- name: inbox
+SELECT a.id, a.session, a.call, a.body, a.digest, a.asked_at, a.request, a.state, c.tool, c.arguments, c.plan,
+       s.title, s.directory, s.agent, n.body->'rules' AS rules
+FROM ask a JOIN call c ON c.id = a.call JOIN session s ON s.id = a.session
+JOIN turn t ON t.id = a.turn JOIN snapshot n ON n.id = t.snapshot
+WHERE (a.state = 'open' OR a.id = %(ask)s)
+  AND (%(ask)s::text IS NULL OR a.id = %(ask)s)
+  AND (%(session)s::text IS NULL OR a.session = %(session)s)
+ORDER BY a.asked_at, a.id

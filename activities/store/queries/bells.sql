@@ -1,0 +1,28 @@
+-- name: rang_prompt
+UPDATE prompt SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
+
+-- name: rang_ask
+UPDATE ask SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
+
+-- name: rang_stop
+UPDATE stop SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
+
+-- name: undelivered
+SELECT 'prompt' AS kind, p.id, p.session, NULL AS turn FROM prompt p JOIN session s ON s.id = p.session
+WHERE p.delivered_at IS NULL AND p.state = 'accepted' AND s.status = 'active' AND p.accepted_at < %(before)s
+UNION ALL
+SELECT 'answer', a.id, a.session, NULL FROM ask a JOIN turn t ON t.id = a.turn
+WHERE a.delivered_at IS NULL AND a.state = 'answered' AND t.state = 'open' AND a.settled_at < %(before)s
+UNION ALL
+SELECT 'stop', o.id, o.session, o.turn FROM stop o JOIN turn t ON t.id = o.turn
+WHERE o.delivered_at IS NULL AND t.state = 'open' AND o.accepted_at < %(before)s
+
+-- name: waiting
+SELECT s.id AS session, (SELECT id FROM prompt p WHERE p.session = s.id AND p.state = 'accepted'
+                         ORDER BY accepted LIMIT 1) AS prompt
+FROM session s
+WHERE EXISTS (SELECT 1 FROM turn t WHERE t.session = s.id AND t.state = 'open')
+   OR (s.status = 'active' AND EXISTS (SELECT 1 FROM prompt p WHERE p.session = s.id AND p.state = 'accepted'))
+
+-- name: sweep_lock
+SELECT pg_try_advisory_xact_lock(%(key)s) AS got

@@ -1,0 +1,34 @@
+-- name: registered
+SELECT fence, failures, waited_ms FROM generation WHERE turn = %(turn)s AND step = %(step)s
+
+-- name: register
+INSERT INTO generation (turn, step, fence) VALUES (%(turn)s, %(step)s, %(fence)s)
+ON CONFLICT (turn, step) DO UPDATE SET fence = excluded.fence
+RETURNING failures, waited_ms
+
+-- name: failed
+UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_ms)s
+WHERE turn = %(turn)s AND step = %(step)s
+RETURNING failures, waited_ms
+
+-- name: answer
+SELECT id, body FROM message WHERE turn = %(turn)s AND step = %(step)s
+
+-- name: keep_message
+INSERT INTO message (id, session, turn, step, body) VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(body)s)
+
+-- name: keep_part
+INSERT INTO part (id, message, position, body, salt)
+VALUES (%(id)s, %(message)s, %(position)s, %(body)s, %(salt)s)
+
+-- name: prompts
+SELECT p.id, p.body, p.turn, p.step, p.taken, p.accepted_at, t.number
+FROM prompt p JOIN turn t ON t.id = p.turn WHERE p.session = %(session)s AND p.state = 'taken' ORDER BY p.taken
+
+-- name: messages
+SELECT m.id, m.body, m.turn, m.step, m.created_at, t.number
+FROM message m JOIN turn t ON t.id = m.turn WHERE m.session = %(session)s ORDER BY t.number, m.step
+
+-- name: parts
+SELECT p.id, p.message, p.position, p.body FROM part p
+JOIN message m ON m.id = p.message WHERE m.session = %(session)s ORDER BY p.position

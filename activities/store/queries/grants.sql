@@ -1,0 +1,23 @@
+-- name: keep
+INSERT INTO grant_ (id, session, project, body, author, expires_at)
+VALUES (%(id)s, %(session)s, %(project)s, %(body)s, %(author)s, %(expires_at)s)
+
+-- name: live
+SELECT id, body FROM grant_
+WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+  AND (session = %(session)s OR project = %(directory)s)
+ORDER BY created_at, id
+
+-- name: listed
+SELECT id, session, project, body, author, uses, created_at, expires_at, revoked_at, revoked_by FROM grant_
+WHERE %(all)s OR (revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))
+ORDER BY created_at, id
+
+-- name: find
+SELECT id, session, revoked_at, revoked_by FROM grant_ WHERE id = %(grant)s
+
+-- name: revoke
+UPDATE grant_ SET revoked_at = now(), revoked_by = %(author)s WHERE id = %(grant)s AND revoked_at IS NULL
+
+-- name: used
+UPDATE grant_ SET uses = uses + 1 WHERE id = %(grant)s

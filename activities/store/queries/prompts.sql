@@ -1,0 +1,21 @@
+-- name: accept
+INSERT INTO prompt (id, session, accepted, mode, body, salt, agent, model, author)
+VALUES (%(id)s, %(session)s, %(accepted)s, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(author)s)
+
+-- name: find
+SELECT id, session, state FROM prompt WHERE id = %(id)s
+
+-- name: oldest
+SELECT id, agent, model FROM prompt WHERE session = %(session)s AND state = 'accepted' ORDER BY accepted LIMIT 1
+
+-- name: steered
+SELECT id FROM prompt WHERE session = %(session)s AND state = 'accepted' AND mode = 'steer' ORDER BY accepted
+
+-- name: untaken
+SELECT id FROM prompt WHERE session = %(session)s AND state = 'accepted' ORDER BY accepted
+
+-- name: take
+UPDATE prompt SET state = 'taken', turn = %(turn)s, step = %(step)s, taken = %(taken)s WHERE id = %(id)s
+
+-- name: withdraw
+UPDATE prompt SET state = 'withdrawn' WHERE id = %(id)s

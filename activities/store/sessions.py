@@ -1,0 +1,133 @@
+"""Sessions: made, listed, ended."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from psycopg.rows import class_row, dict_row
+from psycopg.types.json import Json
+
+from activities.store.database import Database
+from activities.store.journal import Journal, journal
+from activities.store.queries import Queries
+from workflows.domain import chain
+from workflows.domain.errors import NotFound
+from workflows.domain.events import Actor, SessionCreated, SessionEnded
+from workflows.domain.ids import SessionId, TurnId
+from workflows.domain.usage import Tokens
+from workflows.domain.value import Value
+
+_QUERIES: Final = Queries("sessions")
+
+
+class NewSession(Value):
+    """What a door knows of a session that it starts. `environment`: of the shell, names of the allow-list only."""
+
+    id: SessionId
+    directory: str
+    title: str
+    agent: str = "build"
+    model: str | None = None
+    environment: dict[str, str] = {}
+
+
+class Origin(Value):
+    """Where a session came from: its directory, the shell's recorded environment, agent and model."""
+
+    directory: str
+    environment: dict[str, str]
+    agent: str
+    model: str | None
+
+
+class Overview(Value):
+    """A session as listings show it, with its newest turn and what waits in it."""
+
+    id: SessionId
+    directory: str
+    title: str
+    agent: str
+    model: str | None
+    status: str
+    seq: int
+    stuck: str | None
+    created_at: datetime
+    updated_at: datetime
+    turn: TurnId | None
+    number: int | None
+    step: int | None
+    turn_state: str | None
+    reason: str | None
+    error: str | None
+    asks: int
+    waiting: int
+
+    @property
+    def working(self) -> bool:
+        return self.turn_state == "open" or self.waiting > 0
+
+
+class Totals(Value):
+    """Sums over a session's answers: tokens as the provider counted them, cost in US dollars."""
+
+    steps: int
+    tokens: Tokens
+    cost: Decimal
+
+
+async def create(database: Database, new: NewSession, actor: Actor) -> None:
+    """Make the session and its first event; a session that is there already is left as it is."""
+    async with database.transaction() as connection:
+        values = new.model_dump() | {"environment": Json(new.environment), "head": chain.GENESIS}
+        made = await connection.execute(_QUERIES.create, values)
+    if made.rowcount:
+        async with journal(database, new.id, actor) as opened:
+            opened.record(SessionCreated(directory=new.directory, agent=new.agent, model=new.model))
+
+
+async def overview(
+    database: Database, *, session: SessionId | None = None, directory: str | None = None, limit: int = 1000
+) -> list[Overview]:
+    """Sessions, the last changed first."""
+    async with database.transaction() as connection, connection.cursor(row_factory=class_row(Overview)) as cursor:
+        await cursor.execute(_QUERIES.overview, {"id": session, "directory": directory, "limit": limit})
+        return await cursor.fetchall()
+
+
+async def get(database: Database, session: SessionId) -> Overview:
+    """One session. Raises NotFound."""
+    found = await overview(database, session=session)
+    if not found:
+        raise NotFound(f"There is no session {session!r}. `holdfast sessions` lists the sessions there are.")
+    return found[0]
+
+
+async def origin(database: Database, session: SessionId) -> Origin:
+    """Where the session came from. Raises NotFound."""
+    async with database.transaction() as connection, connection.cursor(row_factory=class_row(Origin)) as cursor:
+        await cursor.execute(_QUERIES.environment, {"session": session})
+        found = await cursor.fetchone()
+    if found is None:
+        raise NotFound(f"There is no session {session!r}.")
+    return found
+
+
+async def totals(database: Database, session: SessionId) -> Totals:
+    """What the session has used so far."""
+    async with database.transaction() as connection, connection.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(_QUERIES.totals, {"session": session})
+        bodies: list[dict[str, Any]] = [row["body"] for row in await cursor.fetchall()]
+    tokens = sum((Tokens.model_validate(body["tokens"]) for body in bodies), Tokens())
+    return Totals(steps=len(bodies), tokens=tokens, cost=sum((Decimal(body["cost"]) for body in bodies), Decimal(0)))
+
+
+async def end(opened: Journal, reason: str) -> None:
+    """End the session for good: doors refuse more prompts, nothing revives it."""
+    if await opened.run(_QUERIES.end, session=opened.session):
+        opened.record(SessionEnded(reason=reason))
+
+
+async def mark_stuck(database: Database, session: SessionId, why: str | None) -> None:
+    """Note why a session's workflow task keeps failing; None clears the note."""
+    async with database.transaction() as connection:
+        await connection.execute(_QUERIES.mark_stuck, {"session": session, "stuck": why})

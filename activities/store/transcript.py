@@ -1,0 +1,70 @@
+"""The transcript of a session, put together from prompts, answers, their parts and their calls."""
+
+from collections import defaultdict
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from activities.store.journal import Journal
+from activities.store.queries import Queries
+from workflows.domain.messages import (
+    AnswerBody,
+    AssistantMessage,
+    Message,
+    Outcome,
+    Part,
+    StoredPart,
+    ToolPart,
+    Transcript,
+    UserMessage,
+)
+
+_QUERIES: Final = Queries("generations")
+_CALLS: Final = Queries("calls")
+_PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
+
+
+async def read(opened: Journal) -> Transcript:
+    """All taken prompts and committed answers, in the order in which the model saw or gave them."""
+    session = opened.session
+    prompts = await opened.rows(_QUERIES.prompts, session=session)
+    answers = await opened.rows(_QUERIES.messages, session=session)
+    parts = await opened.rows(_QUERIES.parts, session=session)
+    calls = await opened.rows(_CALLS.of_session, session=session)
+    by_message: dict[str, list[tuple[int, Part]]] = defaultdict(list)
+    for row in parts:
+        by_message[row["message"]].append((row["position"], _PART.validate_python(row["body"])))
+    for row in calls:
+        by_message[row["message"]].append((row["position"], tool_part(row)))
+    placed = [((row["number"], row["step"], 0, row["taken"]), _user(row)) for row in prompts]
+    placed += [((row["number"], row["step"], 1, 0), _answer(row, by_message)) for row in answers]
+    return tuple(message for _, message in sorted(placed, key=lambda entry: entry[0]))
+
+
+def tool_part(row: dict[str, Any]) -> ToolPart:
+    """A call's row as a part of its message."""
+    return ToolPart(
+        id=row["id"],
+        provider_id=row["provider_id"],
+        tool=row["tool"],
+        arguments=row["arguments"],
+        state=row["state"],
+        outcome=Outcome.model_validate(row["outcome"]) if row["outcome"] is not None else None,
+    )
+
+
+def _user(row: dict[str, Any]) -> Message:
+    text = row["body"]["text"]
+    return UserMessage(id=row["id"], turn=row["turn"], step=row["step"], text=text, at=row["accepted_at"])
+
+
+def _answer(row: dict[str, Any], by_message: dict[str, list[tuple[int, Part]]]) -> Message:
+    parts = sorted(by_message[row["id"]], key=lambda entry: entry[0])
+    return AssistantMessage(
+        id=row["id"],
+        turn=row["turn"],
+        step=row["step"],
+        body=AnswerBody.model_validate(row["body"]),
+        at=row["created_at"],
+        parts=tuple(part for _, part in parts),
+    )

@@ -1,0 +1,87 @@
+"""Turns: at most one of a session is open."""
+
+from typing import Any, Final
+
+from psycopg.types.json import Json
+
+from activities.store.journal import Journal
+from activities.store.queries import Queries
+from workflows.domain.config.snapshot import ProjectSnapshot
+from workflows.domain.errors import StaleFence
+from workflows.domain.events import TurnEnded, TurnOpened
+from workflows.domain.ids import SnapshotId, TurnId
+from workflows.domain.value import Value
+
+_QUERIES: Final = Queries("turns")
+
+
+class TurnRow(Value):
+    """An open turn's row."""
+
+    id: TurnId
+    number: int
+    snapshot: SnapshotId
+    agent: str
+    model: str
+    step: int
+
+
+class TurnStanding(Value):
+    """Whether a turn may still go on, and what it was opened with."""
+
+    state: str
+    snapshot: SnapshotId
+    agent: str
+    model: str
+    number: int
+    stopped: bool
+
+    @property
+    def over(self) -> bool:
+        return self.state != "open" or self.stopped
+
+
+async def open_turn(opened: Journal) -> TurnRow | None:
+    """The session's open turn."""
+    row = await opened.row(_QUERIES.open_turn, session=opened.session)
+    return TurnRow(**row) if row else None
+
+
+async def standing(opened: Journal, turn: TurnId) -> TurnStanding:
+    """How a turn stands now. Raises StaleFence for a turn that is none of this session's."""
+    row = await opened.row(_QUERIES.state, turn=turn, session=opened.session)
+    if row is None:
+        raise StaleFence(f"Session {opened.session!r} has no turn {turn!r}.")
+    return TurnStanding(**row)
+
+
+async def open_new(opened: Journal, turn: TurnId, snapshot: ProjectSnapshot, agent: str, model: str) -> TurnRow:
+    """Open a turn under a frozen configuration."""
+    frozen = SnapshotId(f"cfg_{snapshot.digest[:32]}")
+    await opened.run(_QUERIES.keep_snapshot, id=frozen, body=Json(snapshot.model_dump(mode="json")))
+    last: dict[str, Any] | None = await opened.row(_QUERIES.last_number, session=opened.session)
+    number = (last["number"] if last else 0) + 1
+    await opened.run(
+        _QUERIES.open, id=turn, session=opened.session, number=number, snapshot=frozen, agent=agent, model=model
+    )
+    opened.record(TurnOpened(turn=turn, number=number, snapshot=frozen, agent=agent, model=model))
+    return TurnRow(id=turn, number=number, snapshot=frozen, agent=agent, model=model, step=0)
+
+
+async def snapshot(opened: Journal, identity: SnapshotId) -> ProjectSnapshot:
+    """The configuration that a turn was opened with."""
+    row = await opened.row(_QUERIES.snapshot, id=identity)
+    if row is None:
+        raise StaleFence(f"The configuration snapshot {identity!r} is not in the database.")
+    return ProjectSnapshot.model_validate(row["body"])
+
+
+async def registered(opened: Journal, turn: TurnId, step: int) -> None:
+    """Note that a step of the turn was begun."""
+    await opened.run(_QUERIES.registered, turn=turn, step=step)
+
+
+async def close(opened: Journal, turn: TurnId, reason: str, error: str | None) -> None:
+    """End a turn; one that has ended already is left as it is."""
+    if await opened.run(_QUERIES.close, turn=turn, reason=reason, error=error):
+        opened.record(TurnEnded(turn=turn, reason=reason, error=error))

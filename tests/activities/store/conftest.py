@@ -1,0 +1,27 @@
+"""A database with a session in it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from activities.mint import Mint
+from activities.store import sessions
+from activities.store.database import Database
+from activities.store.sessions import NewSession
+from workflows.domain.events import Actor
+from workflows.domain.ids import Prefix, SessionId
+
+ACTOR = Actor(subject="tester@here", method="test")
+
+
+@pytest.fixture
+async def database(postgres_url: str) -> AsyncIterator[Database]:
+    async with Database(postgres_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def session(database: Database) -> SessionId:
+    new = NewSession(id=SessionId(Mint().new(Prefix.SESSION)), directory="/p", title="A session")
+    await sessions.create(database, new, ACTOR)
+    return new.id

@@ -1,0 +1,85 @@
+"""The log: watched without gaps, and verified against every kind of tampering."""
+
+import asyncio
+import re
+
+import psycopg
+import pytest
+
+from activities.store import events, prompts
+from activities.store.database import Database
+from activities.store.journal import journal
+from activities.store.prompts import NewPrompt
+from tests.activities.store.conftest import ACTOR
+from worker.stack.cluster import SUPERUSER, Cluster
+from workflows.domain.events import SessionEnded
+from workflows.domain.ids import MessageId, SessionId
+
+TAMPERED = {
+    "another event": ("UPDATE event SET canonical = 'x' WHERE seq = 2", "event 2 .* is not what was hashed"),
+    "a missing event": ("DELETE FROM event WHERE seq = 2", "event 2 is missing"),
+    "a missing tail": ("DELETE FROM event WHERE seq = 3", "events 3 to 3 are missing at the end"),
+    "another type": ("UPDATE event SET type = 'turn.ended' WHERE seq = 2", "event 2 .* another event's bytes"),
+    "another link": ("UPDATE event SET prev_hash = hash WHERE seq = 2", "event 2 .* does not follow"),
+    "another content": ("UPDATE prompt SET body = '{}'", "event 2 .* content of msg_1 was changed"),
+    "another head": ("UPDATE session SET head = '\\x00'", "names another last event"),
+}
+
+
+@pytest.fixture
+async def told(database: Database, session: SessionId) -> SessionId:
+    """A session with three events: created, a prompt, ended."""
+    async with journal(database, session, ACTOR) as opened:
+        await prompts.accept(opened, NewPrompt(id=MessageId("msg_1"), text="Hello"))
+        opened.record(SessionEnded(reason="done"))
+    return session
+
+
+async def test_an_untouched_log_verifies(database: Database, told: SessionId) -> None:
+    verified = await events.verify(database, told)
+    assert (verified.events, verified.problem) == (3, None)
+
+
+@pytest.mark.parametrize("kind", TAMPERED)
+async def test_tampering_is_found_and_named(
+    database: Database, told: SessionId, template: Cluster, postgres_url: str, kind: str
+) -> None:
+    statement, problem = TAMPERED[kind]
+    name = psycopg.conninfo.conninfo_to_dict(postgres_url)["dbname"]
+    async with await psycopg.AsyncConnection.connect(template.url(SUPERUSER, str(name))) as owner:
+        await owner.execute("SET search_path = holdfast")
+        await owner.execute("ALTER TABLE event DISABLE TRIGGER ALL")
+        await owner.execute(statement.encode())
+    found = (await events.verify(database, told)).problem
+    assert found is not None
+    assert re.search(problem, found)
+
+
+@pytest.mark.parametrize("statement", ["UPDATE event SET type = 'x'", "DELETE FROM event", "TRUNCATE event CASCADE"])
+async def test_the_log_is_append_only(database: Database, told: SessionId, statement: str) -> None:
+    with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+        async with database.transaction() as connection:
+            await connection.execute(statement.encode())
+
+
+async def test_an_erased_content_still_verifies(database: Database, told: SessionId) -> None:
+    async with database.transaction() as connection:
+        await connection.execute("DELETE FROM prompt")
+    assert (await events.verify(database, told)).problem is None
+
+
+async def test_a_watcher_is_woken_by_what_others_write(database: Database, session: SessionId) -> None:
+    async def wait() -> None:
+        ticks = 0
+        async for _ in events.woken(database, session, at_least_every=60):
+            ticks += 1
+            listening.set()
+            if ticks == 2:
+                return
+
+    listening = asyncio.Event()
+    waiting = asyncio.create_task(wait())
+    await listening.wait()
+    async with journal(database, session, ACTOR) as opened:
+        opened.record(SessionEnded(reason="done"))
+    await asyncio.wait_for(waiting, 30)

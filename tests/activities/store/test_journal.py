@@ -1,0 +1,51 @@
+"""The journal: events in order, gap-free, by the newest chain only."""
+
+import asyncio
+
+import pytest
+
+from activities.store import events
+from activities.store.database import Database
+from activities.store.journal import WORKER, journal
+from tests.activities.store.conftest import ACTOR
+from workflows.domain.errors import NotFound, StaleFence
+from workflows.domain.events import SessionEnded
+from workflows.domain.ids import SessionId
+
+
+async def write(database: Database, session: SessionId, reason: str, chain_start: int | None = None) -> None:
+    async with journal(database, session, ACTOR, chain_start=chain_start) as opened:
+        opened.record(SessionEnded(reason=reason))
+
+
+async def seqs(database: Database, session: SessionId) -> list[int]:
+    return [record.seq async for record in events.after(database, session)]
+
+
+async def test_events_of_writers_at_once_are_numbered_without_a_gap(database: Database, session: SessionId) -> None:
+    await asyncio.gather(*(write(database, session, str(number)) for number in range(20)))
+    assert await seqs(database, session) == list(range(1, 22))
+    assert (await events.verify(database, session)).problem is None
+
+
+async def test_a_transaction_that_fails_leaves_no_hole(database: Database, session: SessionId) -> None:
+    with pytest.raises(RuntimeError):
+        async with journal(database, session, ACTOR) as opened:
+            opened.record(SessionEnded(reason="never"))
+            raise RuntimeError
+    await write(database, session, "later")
+    assert await seqs(database, session) == [1, 2]
+
+
+async def test_an_earlier_chain_is_refused_and_a_later_one_takes_over(database: Database, session: SessionId) -> None:
+    await write(database, session, "first chain", chain_start=100)
+    await write(database, session, "second chain", chain_start=200)
+    with pytest.raises(StaleFence, match="later chain"):
+        await write(database, session, "zombie", chain_start=100)
+    assert len(await seqs(database, session)) == 3
+
+
+async def test_a_session_that_does_not_exist_is_named(database: Database) -> None:
+    with pytest.raises(NotFound, match="There is no session 'ses_x'"):
+        async with journal(database, SessionId("ses_x"), WORKER):
+            pass

@@ -1,0 +1,45 @@
+"""Migrations: from an empty database, once, and never backwards."""
+
+import asyncio
+import uuid
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from activities.store.migrate import DatabaseNewer, current_version, known, migrate
+from worker.stack.cluster import ROLE, SUPERUSER, Cluster
+from workflows.domain.errors import Unavailable
+
+
+@pytest.fixture
+def empty_url(template: Cluster) -> Iterator[str]:
+    """A database without anything in it."""
+    name = f"empty_{uuid.uuid4().hex}"
+    with psycopg.connect(template.url(SUPERUSER, "postgres"), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} OWNER {ROLE}")
+        yield template.url(ROLE, name)
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+async def test_an_empty_database_is_brought_up_to_date(empty_url: str) -> None:
+    assert await current_version(empty_url) == 0
+    assert await migrate(empty_url) == len(known())
+    assert await current_version(empty_url) == len(known())
+
+
+async def test_several_at_once_migrate_once(empty_url: str) -> None:
+    assert await asyncio.gather(*(migrate(empty_url) for _ in range(4))) == [len(known())] * 4
+
+
+async def test_a_newer_database_is_refused_and_left_alone(empty_url: str) -> None:
+    await migrate(empty_url)
+    async with await psycopg.AsyncConnection.connect(empty_url) as connection:
+        await connection.execute("INSERT INTO holdfast.migration (number) VALUES (99)")
+    with pytest.raises(DatabaseNewer, match="at migration 99"):
+        await migrate(empty_url)
+
+
+async def test_a_database_that_is_not_there_is_unavailable() -> None:
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        await migrate("postgresql://nobody@127.0.0.1:1/none")

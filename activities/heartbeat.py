@@ -1,0 +1,35 @@
+"""Heartbeats: a beat beside the work, so that a dead worker is noticed and a stop arrives."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from temporalio import activity
+
+BEAT: Final = 0.25  # seconds; the worker's throttle decides what is sent (temporal.md 6.3)
+
+
+@asynccontextmanager
+async def beating() -> AsyncIterator[None]:
+    """Beat while the block runs. A stop cancels the block: see `stop_requested`."""
+
+    async def beat() -> None:
+        while True:
+            activity.heartbeat()
+            await asyncio.sleep(BEAT)
+
+    beats = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        beats.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await beats
+
+
+def stop_requested() -> bool:
+    """Whether a cancellation means that the turn was stopped: not a deploy, a lost worker, or a zombie's end."""
+    details = activity.cancellation_details()
+    return details is not None and details.cancel_requested and not details.not_found

@@ -1,0 +1,118 @@
+"""From "provider/model" and the configuration to where a model is reached, with which key, and what it costs."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from pydantic import JsonValue, SecretStr
+
+from activities.model.keys import Keys, find_key
+from activities.model.port import Endpoint, ModelFacts, ModelPort
+from activities.model.providers import PACKAGES, KnownProvider, provider_named
+from activities.project.references import resolve
+from workflows.domain.config.config import Config, Prices, Provider, ProviderModel
+from workflows.domain.errors import UsageError
+from workflows.domain.usage import Price, Rates
+from workflows.domain.value import Value
+
+
+class Reached(Value):
+    """A model that can be asked: where, with which options, and what is known of it."""
+
+    endpoint: Endpoint
+    options: dict[str, JsonValue]
+    facts: ModelFacts
+
+    @property
+    def price(self) -> Price:
+        return self.facts.price
+
+
+class Endpoints:
+    """Looks models up; `environment` holds what `{env:…}` and the variables of providers refer to."""
+
+    def __init__(self, keys: Keys, environment: Mapping[str, str], port: ModelPort) -> None:
+        self.keys = keys
+        self.environment = environment
+        self.port = port
+
+    async def reach(self, model: str, config: Config) -> Reached:
+        """Where `model` ("provider/model") is reached.
+
+        Raises UsageError for a name without provider, an unknown package, and a missing key.
+        """
+        id, _, name = model.partition("/")
+        if not name:
+            raise UsageError(f"{model!r} names no provider: write provider/model, for example 'anthropic/{model}'.")
+        configured = config.provider.get(id) or Provider()
+        entry = configured.models.get(name) or ProviderModel()
+        endpoint = await self._endpoint(id, entry.id or name, configured, entry)
+        known = await self.port.facts(endpoint.model)
+        return Reached(endpoint=endpoint, options=entry.options, facts=_facts(entry, known))
+
+    async def _endpoint(self, id: str, name: str, configured: Provider, entry: ProviderModel) -> Endpoint:
+        base_url = await self._resolved(configured.options.base_url)
+        protocol = _protocol(id, configured, base_url)
+        headers = {**configured.options.headers, **entry.headers}
+        return Endpoint(
+            model=f"{protocol}/{name}",
+            base_url=base_url,
+            key=await self._key(provider_named(id), configured, base_url),
+            headers={header: await resolve(value, self.environment) for header, value in headers.items()},
+            compatible=protocol == "openai" and base_url is not None,
+        )
+
+    async def _key(self, provider: KnownProvider, configured: Provider, base_url: str | None) -> SecretStr | None:
+        written = configured.options.api_key
+        found = find_key(provider, await self._resolved(written), self.keys, self.environment)
+        if found is None and written is not None:
+            name = f"provider.{provider.id}.options.apiKey"
+            raise UsageError(f"{name} is {written!r}, which is empty here: set it, or run {_login(provider)}.")
+        if found is None and provider.needs_key and base_url is None:
+            variable = provider.variables[0]
+            raise UsageError(f"There is no key for {provider.id!r}: set {variable}, or run {_login(provider)}.")
+        return found
+
+    async def _resolved(self, text: str | None) -> str | None:
+        return await resolve(text, self.environment) or None if text else None
+
+
+def _login(provider: KnownProvider) -> str:
+    return f"`holdfast auth login {provider.id}`"
+
+
+def _protocol(id: str, configured: Provider, base_url: str | None) -> str:
+    """Whose protocol is spoken: that of the named package; else an unknown provider with an address speaks OpenAI's."""
+    package = configured.npm
+    if package is not None and package not in PACKAGES:
+        known = ", ".join(sorted(PACKAGES))
+        raise UsageError(f"provider.{id}.npm is {package!r}, which Holdfast does not know. It knows: {known}.")
+    if package is not None:
+        return PACKAGES[package]
+    provider = provider_named(id)
+    return "openai" if base_url and not provider.listed else provider.litellm
+
+
+def _facts(entry: ProviderModel, known: ModelFacts) -> ModelFacts:
+    """The configuration wins over what litellm knows."""
+    limit = entry.limit
+    limits = {"context": limit.context, "max_input": limit.input or 0, "max_output": limit.output} if limit else {}
+    price = {"price": _price(entry.cost)} if entry.cost else {}
+    return known.model_copy(update={**limits, **price})
+
+
+def _price(prices: Prices) -> Price:
+    long = prices.context_over_200k
+    return Price(**dict(_rates(prices)), over_200k=_rates(long) if long else None)
+
+
+def _rates(prices: Prices) -> Rates:
+    return Rates(
+        input=_decimal(prices.input),
+        output=_decimal(prices.output),
+        cache_read=_decimal(prices.cache_read),
+        cache_write=_decimal(prices.cache_write),
+    )
+
+
+def _decimal(price: float | None) -> Decimal:
+    return Decimal(str(price or 0))

@@ -1,0 +1,229 @@
+"""Model.generate: view → stream → commit → prepared calls; ids in, ids out. A committed answer is never paid twice."""
+
+import platform
+import random
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.failpoints import failpoint
+from activities.heartbeat import beating
+from activities.mint import Mint
+from activities.model.deltas import Batch, DeltaBatcher
+from activities.model.endpoints import Endpoints, Reached
+from activities.model.failures import ModelError, Overflow, Retry, Stop, posture
+from activities.model.offer import offered
+from activities.model.port import ModelPort, ModelRequest
+from activities.model.prepare import Preparer
+from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
+from activities.model.system_prompt import system_prompt
+from activities.model.view import view
+from activities.session.judging import judge
+from activities.session.project import Surveyor
+from activities.store import calls, events, generations, transcript, turns
+from activities.store.calls import CallRow
+from activities.store.database import Database
+from activities.store.generations import Begun, NewAnswer, NewPart, Over, Stored
+from activities.store.journal import WORKER, Journal, journal
+from activities.store.persistence import persistently
+from activities.tools.run import refused_write
+from activities.tools.tool import Tool
+from workflows.domain import messages
+from workflows.domain.config.snapshot import ProjectSnapshot
+from workflows.domain.errors import StaleFence, UsageError
+from workflows.domain.events import ModelRetry
+from workflows.domain.ids import PartId, Prefix
+from workflows.domain.messages import AnswerBody, StoredPart, Transcript
+from workflows.domain.usage import cost, decimal_text
+from workflows.domain.wire import STOPPED, Fence, GenerateRequest, Step
+
+_SAID: Final = 1000  # characters of a provider's message that leave the activity
+
+
+@dataclass(frozen=True)
+class Question:
+    """What one attempt found when it registered: enough to ask the model."""
+
+    begun: Begun
+    snapshot: ProjectSnapshot
+    transcript: Transcript
+
+
+class Model:
+    """Asks the model for the answer of a step, and stores it once.
+
+    A second attempt returns the committed answer, or replaces what an earlier one has only begun. `patience` is
+    how many seconds of a provider's failures are waited out in all.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        port: ModelPort,
+        endpoints: Endpoints,
+        surveyor: Surveyor,
+        tools: Mapping[str, Tool[Any]],
+        patience: float,
+    ) -> None:
+        self.database = database
+        self.port = port
+        self.endpoints = endpoints
+        self.surveyor = surveyor
+        self.tools = tools
+        self.patience = patience
+        self.mint = Mint()
+
+    @activity.defn(name="holdfast.model.generate")
+    async def generate(self, request: GenerateRequest) -> Step:
+        """The answer of a step: its finish and its prepared calls."""
+        fence = request.fence(activity.info().attempt)
+        async with beating():
+            try:
+                return await self.attempt(request, fence)
+            except StaleFence as stale:
+                await refused_write(self.database, request.session, request.message, fence)
+                raise ApplicationError(str(stale), type="StaleFence", non_retryable=True) from stale
+
+    async def attempt(self, request: GenerateRequest, fence: Fence) -> Step:
+        question = await self.begin(request, fence)
+        if isinstance(question, Step):
+            return question
+        try:
+            reached = await self.endpoints.reach(question.begun.standing.model, question.snapshot.config)
+            await failpoint("model.before_request")
+            answer = await self.ask(request, fence, question, reached)
+        except ModelError as error:
+            raise await self.failed(request, fence, question.begun, error) from error
+        except UsageError as error:
+            raise ApplicationError(str(error), type="ModelFailed", non_retryable=True) from error
+        new = await self.new_answer(request, question, reached, answer)
+        step = await persistently(lambda: self.commit(request, fence, new))
+        await failpoint("model.committed")
+        return step
+
+    async def begin(self, request: GenerateRequest, fence: Fence) -> Question | Step:
+        """Register this attempt and read the view; a Step when there is an answer already, or the turn is over."""
+        async with self.journal(request) as opened:
+            begun = await generations.begin(opened, request.turn, request.step, fence)
+            if isinstance(begun, Over):
+                return Step(finish=STOPPED)
+            if isinstance(begun, Stored):
+                return await self.stored(opened, request, begun.body.finish)
+            snapshot = await turns.snapshot(opened, begun.standing.snapshot)
+            return Question(begun, snapshot, await transcript.read(opened))
+
+    async def ask(self, request: GenerateRequest, fence: Fence, question: Question, reached: Reached) -> Answer:
+        """Stream the answer; watchers see it grow, tagged with this attempt."""
+        model = question.begun.standing.model
+        system = system_prompt(question.snapshot, model, platform=platform.system().lower(), today=date.today())
+        wanted = ModelRequest(
+            endpoint=reached.endpoint,
+            messages=view(system, question.transcript, model, text_only=request.text_only),
+            tools=() if request.text_only else offered(self.tools, question.snapshot.rules),
+            options=reached.options,
+        )
+        assembly = Assembly()
+
+        async def show(batch: Batch) -> None:
+            bodies = [asdict(delta) for delta in batch.deltas]
+            await events.keep_deltas(self.database, request.session, request.message, batch.attempt, bodies)
+
+        tag = "-".join(str(number) for number in fence)
+        async with DeltaBatcher(tag, show) as watchers, aclosing(self.port.stream(wanted)) as stream:
+            async for event in stream:
+                if (delta := assembly.add(event)) is not None:
+                    watchers.add(delta)
+                    await failpoint("model.after_chunk")
+        return assembly.answer()
+
+    async def new_answer(
+        self, request: GenerateRequest, question: Question, reached: Reached, answer: Answer
+    ) -> NewAnswer:
+        """The answer with its price, its parts, and its calls looked at."""
+        place = self.surveyor.place(question.snapshot.directory)
+        preparer = Preparer(self.tools, place, self.mint)
+        standing = question.begun.standing
+        parts = [
+            NewPart(id=PartId(self.mint.new(Prefix.PART)), position=position, body=stored_part(part))
+            for position, part in enumerate(answer.parts)
+            if isinstance(part, TextPart | ReasoningPart)
+        ]
+        prepared = [
+            await preparer.prepare(position, part)
+            for position, part in enumerate(answer.parts)
+            if isinstance(part, CallPart)
+        ]
+        body = AnswerBody(
+            finish=answer.finish,
+            agent=standing.agent,
+            model=standing.model,
+            tokens=answer.tokens,
+            cost=decimal_text(cost(answer.tokens, reached.price)),
+        )
+        return NewAnswer(id=request.message, body=body, parts=tuple(parts), calls=tuple(prepared))
+
+    async def commit(self, request: GenerateRequest, fence: Fence, new: NewAnswer) -> Step:
+        """Store the answer; an own commit whose acknowledgement was lost is found."""
+        async with self.journal(request) as opened:
+            if await generations.answer(opened, request.turn, request.step) is None:
+                over = await generations.commit(opened, request.turn, request.step, fence, new)
+                if isinstance(over, Over):
+                    return Step(finish=STOPPED)
+            step = await self.stored(opened, request, new.body.finish)
+        await events.drop_deltas(self.database, request.message)
+        return step
+
+    async def stored(self, opened: Journal, request: GenerateRequest, finish: str) -> Step:
+        """A stored answer as the workflow sees it, its calls judged by the rules and grants of now."""
+        rows: list[CallRow] = await calls.of_step(opened, request.turn, request.step)
+        by = await judge(opened, (await turns.standing(opened, request.turn)).snapshot)
+        return Step(finish=finish, calls=tuple(by.prepared(row) for row in rows))
+
+    async def failed(self, request: GenerateRequest, fence: Fence, begun: Begun, error: ModelError) -> ApplicationError:
+        """What the engine is told: when to try again, or that trying is of no use."""
+        stance = posture(error.failure)
+        match stance:
+            case Overflow(message=message):
+                said = f"The conversation is too long for {begun.standing.model}: {message}"
+                return ApplicationError(said[:_SAID], type="ContextOverflow", non_retryable=True)
+            case Stop(kind=kind, message=message):
+                said = f"{begun.standing.model} cannot be asked ({kind}): {message}"
+                return ApplicationError(said[:_SAID], type="ModelFailed", non_retryable=True)
+            case Retry():
+                return await self.retry(request, begun, stance)
+
+    async def retry(self, request: GenerateRequest, begun: Begun, stance: Retry) -> ApplicationError:
+        """A pause, noted before it begins; the engine's retry timer keeps it over restarts."""
+        attempt = begun.failures + 1
+        now = datetime.now(UTC)
+        wait = stance.wait(attempt, now, random.random())
+        reason = stance.reason[:_SAID]
+        if begun.waited_ms / 1000 + wait > self.patience:
+            said = f"{begun.standing.model} has failed for {begun.waited_ms // 60_000} minutes, the last time: {reason}"
+            return ApplicationError(said, type="ModelFailed", non_retryable=True)
+        event = ModelRetry(
+            turn=request.turn,
+            step=request.step,
+            attempt=attempt,
+            kind=str(stance.status or "network"),
+            message=reason,
+            next_at=(now + timedelta(seconds=wait)).isoformat(timespec="milliseconds"),
+        )
+        async with self.journal(request) as opened:
+            await generations.failed(opened, request.turn, request.step, event, int(wait * 1000))
+        return ApplicationError(reason, type="ProviderFailed", next_retry_delay=timedelta(seconds=wait))
+
+    def journal(self, request: GenerateRequest) -> Any:
+        return journal(self.database, request.session, WORKER, chain_start=request.chain)
+
+
+def stored_part(part: TextPart | ReasoningPart) -> StoredPart:
+    """A finished part as it is stored."""
+    if isinstance(part, TextPart):
+        return messages.TextPart(text=part.text)
+    return messages.ReasoningPart(text=part.text, details=part.details)

@@ -1,0 +1,88 @@
+"""Keys of model providers: a file that only its owner can read, and the order in which keys are looked for."""
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import SecretStr, TypeAdapter, ValidationError
+
+from activities.model.providers import KnownProvider
+from workflows.domain.errors import UsageError
+from workflows.domain.value import Value
+
+
+class StoredKey(Value):
+    """An entry of the file, in OpenCode's form."""
+
+    type: Literal["api"] = "api"
+    key: SecretStr
+
+
+_entries = TypeAdapter(dict[str, StoredKey])
+
+
+class Keys:
+    """The keys of `holdfast auth login`, by provider, in a file with mode 0600."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def list(self) -> tuple[str, ...]:
+        """The providers that have a key."""
+        return tuple(sorted(self._read()))
+
+    def get(self, provider: str) -> SecretStr | None:
+        entry = self._read().get(provider)
+        return entry.key if entry else None
+
+    def set(self, provider: str, key: str) -> None:
+        self._write({**self._read(), provider: StoredKey(key=SecretStr(key))})
+
+    def remove(self, provider: str) -> bool:
+        """Forget a key; whether there was one."""
+        entries = self._read()
+        known = entries.pop(provider, None) is not None
+        if known:
+            self._write(entries)
+        return known
+
+    def _read(self) -> dict[str, StoredKey]:
+        """Raises UsageError when others may read the file, or it is damaged."""
+        try:
+            with self.path.open("rb") as file:
+                mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+                if mode & 0o077:
+                    raise UsageError(f"Others can read the keys in {str(self.path)!r} (mode {mode:04o}): chmod 600 it.")
+                return _entries.validate_json(file.read())
+        except FileNotFoundError:
+            return {}
+        except ValidationError:
+            # nothing of the error is shown: it would quote keys
+            raise UsageError(f"{str(self.path)!r} is damaged: remove it, and log in again.") from None
+
+    def _write(self, entries: Mapping[str, StoredKey]) -> None:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        plain = {name: {"type": entry.type, "key": entry.key.get_secret_value()} for name, entry in entries.items()}
+        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(plain, file, indent=2)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.path)
+
+
+def find_key(
+    provider: KnownProvider, configured: str | None, keys: Keys, environment: Mapping[str, str]
+) -> SecretStr | None:
+    """The key of a provider: from its configuration (references resolved), the file, or its variables; else None."""
+    if configured:
+        return SecretStr(configured)
+    stored = keys.get(provider.id)
+    if stored is not None:
+        return stored
+    found = next((environment[name] for name in provider.variables if environment.get(name)), None)
+    return SecretStr(found) if found else None

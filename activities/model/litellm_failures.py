@@ -1,0 +1,111 @@
+"""What an exception of litellm, or of a library below it, tells about the provider's failure.
+
+litellm wraps what happened, sometimes several times, and calls a dropped connection a server error of status 500; so
+the whole chain is looked at. Its classes are told apart without importing them, which costs seconds.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from activities.model.failures import ProviderFailure, from_response, from_stream, phrase, words_of
+
+_TRANSPORTS: Final = ("httpx", "httpcore", "aiohttp", "anyio", "ssl")
+_PASSING: Final = frozenset({408, 409, 425, 429})  # besides all server errors
+
+
+def told(provider: str, error: Exception) -> ProviderFailure:
+    """The failure behind `error`."""
+    chain = tuple(_chain(error))
+    headers = _headers(chain)
+    if headers is not None:
+        return _response(provider, chain, headers)
+    return _stream_event(provider, chain) or _without_response(provider, chain)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The exception and those that it wraps, outermost first."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield link
+        link = getattr(link, "original_exception", None) or link.__cause__ or link.__context__
+
+
+def _headers(chain: tuple[BaseException, ...]) -> dict[str, str] | None:
+    """The headers of the HTTP response, None when there was none: litellm makes up responses, without headers."""
+    for link in chain:
+        response = getattr(link, "response", None)
+        for headers in (getattr(link, "litellm_response_headers", None), getattr(response, "headers", None)):
+            if headers:
+                return {str(name): str(value) for name, value in headers.items()}
+    return None
+
+
+def _response(provider: str, chain: tuple[BaseException, ...], headers: dict[str, str]) -> ProviderFailure:
+    status = _status(chain) or HTTPStatus.INTERNAL_SERVER_ERROR
+    body = _body(chain)
+    message = words_of(body or "") or phrase(status)
+    return from_response(provider, status, message, body, headers, retryable=_passing(status))
+
+
+def _status(chain: tuple[BaseException, ...]) -> int | None:
+    """The innermost status: on the way out, litellm maps many to few."""
+    statuses = (getattr(link, "status_code", None) for link in reversed(chain))
+    return next((status for status in statuses if isinstance(status, int)), None)
+
+
+def _passing(status: int) -> bool:
+    return status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def _body(chain: tuple[BaseException, ...]) -> str | None:
+    """The body of the response: as it came, else what a library has made of it; the innermost knows best."""
+    for link in reversed(chain):
+        text = _text(getattr(link, "response", None))
+        if text:
+            return text
+    parsed = next((body for link in chain if (body := getattr(link, "body", None))), None)
+    if parsed is None:
+        return None
+    return parsed if isinstance(parsed, str) else json.dumps({"error": parsed})
+
+
+def _text(response: Any) -> str | None:
+    try:
+        text = getattr(response, "text", None)
+    except RuntimeError:  # httpx: the body of a streamed response was never read
+        return None
+    return text if isinstance(text, str) else None
+
+
+def _stream_event(provider: str, chain: tuple[BaseException, ...]) -> ProviderFailure | None:
+    """An error that was reported inside the stream: its body is there, a response is not."""
+    for link in chain:
+        body = getattr(link, "body", None)
+        if isinstance(body, Mapping):
+            return from_stream(provider, {"type": "error", "error": dict(body)})
+    return None
+
+
+def _without_response(provider: str, chain: tuple[BaseException, ...]) -> ProviderFailure:
+    """Network or mistake: a lost connection and garbage in the stream pass, all else does not by asking again."""
+    lost = next((link for link in reversed(chain) if _is_transport(link)), None)
+    if lost is not None:
+        message = f"Connection error: {lost or type(lost).__name__}"
+        return ProviderFailure(provider=provider, message=message, retryable=True)
+    status = _status(chain)
+    refused = status if status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR else None
+    return ProviderFailure(
+        provider=provider,
+        message=str(chain[0]) or type(chain[0]).__name__,
+        status=refused or HTTPStatus.BAD_REQUEST,
+        retryable=refused in _PASSING,
+    )
+
+
+def _is_transport(link: BaseException) -> bool:
+    library = type(link).__module__.partition(".")[0]
+    return library in _TRANSPORTS or isinstance(link, (OSError, EOFError, json.JSONDecodeError))

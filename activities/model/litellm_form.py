@@ -1,0 +1,176 @@
+"""Our requests in litellm's form, and its chunks as our events. It is OpenAI's form with a few fields more."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pydantic import JsonValue
+
+from activities.model.failures import ModelError, ProviderFailure
+from activities.model.port import (
+    AssistantMessage,
+    Finish,
+    Finished,
+    ImagePiece,
+    Message,
+    ModelEvent,
+    ModelRequest,
+    ReasoningDelta,
+    RequestedCall,
+    SystemMessage,
+    TextDelta,
+    TextPiece,
+    ToolCallDelta,
+    ToolMessage,
+    ToolOffer,
+    UserMessage,
+)
+from workflows.domain.usage import ReportedUsage, Tokens, measure
+
+Form = dict[str, Any]
+
+_FINISHES: Final = {
+    "stop": Finish.STOP,
+    "tool_calls": Finish.TOOL_CALLS,
+    "tool-calls": Finish.TOOL_CALLS,
+    "function_call": Finish.TOOL_CALLS,
+    "length": Finish.LENGTH,
+    "content_filter": Finish.CONTENT_FILTER,
+    "content-filter": Finish.CONTENT_FILTER,
+}
+_TAKE_REASONING_BACK: Final = ("compatible", "deepseek", "moonshot")  # the others refuse it, or want their own form
+
+
+def body(request: ModelRequest) -> Form:
+    """The request without what says where it goes; what is not asked for is left out."""
+    asked = {
+        "tools": [_tool(tool) for tool in request.tools] or None,
+        "tool_choice": request.tool_choice if request.tools else None,
+        "temperature": request.temperature,
+        "max_tokens": request.max_output,
+    }
+    text_back = request.endpoint.provider in _TAKE_REASONING_BACK
+    return {
+        **request.options,
+        **{name: value for name, value in asked.items() if value is not None},
+        "messages": [_message(message, text_back) for message in request.messages],
+        "stream_options": {"include_usage": True},
+    }
+
+
+class ChunkReader:
+    """Reads the chunks of one answer; what comes at its end is kept for `finished`."""
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._finish: Finish | None = None
+        self._tokens = Tokens()
+        self._thought: list[str] = []
+
+    def read(self, chunk: Any) -> Iterator[ModelEvent]:
+        """The events of a chunk of OpenAI's or litellm's making: both have the same attributes."""
+        usage = getattr(chunk, "usage", None)
+        if usage is not None:
+            self._tokens = measure(_reported(usage))
+        for choice in chunk.choices[:1]:
+            yield from self._delta(choice.delta)
+            if choice.finish_reason:
+                self._finish = _FINISHES.get(choice.finish_reason, Finish.UNKNOWN)
+
+    def finished(self) -> Finished:
+        """The end of the answer; a stream that just stops was cut somewhere on its way."""
+        if self._finish is None:
+            cut = "The answer broke off: the stream ended without a finish reason."
+            raise ModelError(ProviderFailure(provider=self._provider, message=cut, retryable=True))
+        return Finished(self._finish, self._tokens)
+
+    def _delta(self, delta: Any) -> Iterator[ModelEvent]:
+        thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
+        if thought:
+            self._thought.append(thought)
+            yield ReasoningDelta(thought)
+        yield from self._details(getattr(delta, "thinking_blocks", None) or ())
+        if delta.content:
+            yield TextDelta(delta.content)
+        for call in delta.tool_calls or ():
+            function = call.function
+            yield ToolCallDelta(call.index or 0, call.id, function.name, function.arguments or "")
+
+    def _details(self, blocks: Any) -> Iterator[ModelEvent]:
+        """Anthropic signs a block of thinking at its end: it has to be given back with all of its text."""
+        for block in blocks:
+            if block.get("signature"):
+                whole = {"type": "thinking", "thinking": "".join(self._thought), "signature": block["signature"]}
+                self._thought.clear()
+                yield ReasoningDelta("", whole)
+            elif block.get("type") == "redacted_thinking":
+                yield ReasoningDelta("", dict(block))
+
+
+def _reported(usage: Any) -> ReportedUsage:
+    prompt = getattr(usage, "prompt_tokens_details", None)
+    completion = getattr(usage, "completion_tokens_details", None)
+    return ReportedUsage(
+        input=usage.prompt_tokens,
+        output=usage.completion_tokens,
+        total=usage.total_tokens,
+        reasoning=getattr(completion, "reasoning_tokens", None),
+        cache_read=getattr(prompt, "cached_tokens", None),
+        cache_write=getattr(prompt, "cache_creation_tokens", None),
+    )
+
+
+def _message(message: Message, reasoning_back: bool) -> Form:
+    match message:
+        case SystemMessage():
+            return {"role": "system", "content": _sendable(message.content)}
+        case UserMessage():
+            return {"role": "user", "content": _content(message.content)}
+        case ToolMessage():
+            return {"role": "tool", "tool_call_id": message.call, "content": _sendable(message.content)}
+        case AssistantMessage():
+            return _assistant(message, reasoning_back)
+
+
+def _assistant(message: AssistantMessage, reasoning_back: bool) -> Form:
+    form: Form = {"role": "assistant", "content": message.content and _sendable(message.content)}
+    if message.calls:
+        form["tool_calls"] = [_call(call) for call in message.calls]
+    if message.details:
+        form["thinking_blocks"] = list(message.details)
+    if message.reasoning and reasoning_back:
+        form["reasoning_content"] = _sendable(message.reasoning)
+    return form
+
+
+def _call(call: RequestedCall) -> Form:
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": _sendable(call.arguments)},
+    }
+
+
+def _content(content: str | tuple[TextPiece | ImagePiece, ...]) -> str | list[Form]:
+    return _sendable(content) if isinstance(content, str) else [_piece(piece) for piece in content]
+
+
+def _piece(piece: TextPiece | ImagePiece) -> Form:
+    if isinstance(piece, TextPiece):
+        return {"type": "text", "text": _sendable(piece.text)}
+    return {"type": "image_url", "image_url": {"url": piece.url}}
+
+
+def _tool(tool: ToolOffer) -> dict[str, JsonValue]:
+    function: dict[str, JsonValue] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    return {"type": "function", "function": function}
+
+
+def _sendable(text: str) -> str:
+    """`text` as UTF-8 can hold it: a lone surrogate, which is stored as it came, is sent as U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

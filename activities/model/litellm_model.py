@@ -1,0 +1,184 @@
+"""The model port by litellm: the only module that imports it, and only when a model is first needed.
+
+What litellm does around a request (callbacks, logging, retries, token counting, look-ups in its environment) is
+switched off. Endpoints that speak OpenAI's protocol get the request as it is (`extra_body`), and their chunks are
+read before litellm copies them: with 400 messages that is 90 of the 110 ms which a request otherwise costs.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, MutableMapping
+from contextlib import aclosing
+from decimal import Decimal
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Final, TypeVar
+
+from activities.model.failures import ModelError, ProviderFailure
+from activities.model.litellm_environment import isolate
+from activities.model.litellm_failures import told
+from activities.model.litellm_form import ChunkReader, Form, body
+from activities.model.port import Endpoint, ModelEvent, ModelFacts, ModelRequest
+from workflows.domain.usage import Price, Rates
+
+FIRST_TOKEN: Final = 120.0  # seconds until an answer has to begin
+IDLE: Final = 90.0  # seconds of silence within an answer (opencode.md 4.5)
+
+_NO_KEY: Final = "no-key"  # the client insists on one; endpoints without keys ignore it
+_PLACEHOLDER: Final = [{"role": "user", "content": "."}]  # is replaced by the messages in `extra_body`
+_MILLION: Final = 1_000_000
+_CACHING: Final = ("anthropic/", "bedrock/", "vertex_ai/claude")  # cache what is marked; litellm sets the marks
+_SWITCHES: Final = {
+    "telemetry": False,
+    "suppress_debug_info": True,  # it prints advice to standard output
+    "turn_off_message_logging": True,
+    "disable_streaming_logging": True,
+    "disable_token_counter": True,  # it would load a tokenizer to guess what a provider does not report
+    "drop_params": True,  # a parameter that a model does not know is left out
+    "num_retries": 0,
+}
+
+T = TypeVar("T")
+
+
+class LiteLLM:
+    """Asks models through litellm. `environment` is that of this process: it is prepared before the import."""
+
+    def __init__(
+        self, environment: MutableMapping[str, str], *, first_token: float = FIRST_TOKEN, idle: float = IDLE
+    ) -> None:
+        self._environment = environment
+        self._first_token = first_token
+        self._idle = idle
+        self._library: ModuleType | None = None
+
+    async def warm(self) -> None:
+        """Import litellm on a thread, where it takes its seconds without holding anybody up."""
+        await self._loaded()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """See `ModelPort.stream`."""
+        library = await self._loaded()
+        provider = request.endpoint.provider
+        reader = ChunkReader(provider)
+        patience = _Patience(provider, self._first_token, self._idle)
+        try:
+            opening = library.acompletion(**_arguments(request, self._first_token + self._idle))
+            async with aclosing(await patience.wait(opening)) as wrapper:
+                chunks = _source(wrapper, request.endpoint)
+                while (chunk := await patience.wait(anext(chunks, None))) is not None:
+                    for event in reader.read(chunk):
+                        patience.heard()
+                        yield event
+        except ModelError:
+            raise
+        except Exception as error:  # litellm raises whatever a library below it raises
+            raise ModelError(told(provider, error)) from error
+        yield reader.finished()
+
+    async def facts(self, model: str) -> ModelFacts:
+        """See `ModelPort.facts`."""
+        library = await self._loaded()
+        known = library.model_cost.get(model) or library.model_cost.get(model.partition("/")[2])
+        return _facts(known) if known else ModelFacts()
+
+    async def close(self) -> None:
+        """Close the connections that litellm keeps."""
+        if self._library is not None:
+            await self._library.close_litellm_async_clients()
+
+    async def _loaded(self) -> ModuleType:
+        if self._library is None:
+            self._library = await asyncio.to_thread(_load, self._environment)
+        return self._library
+
+
+class _Patience:
+    """How long a provider may be silent: until its first event, and between two events."""
+
+    def __init__(self, provider: str, first_token: float, idle: float) -> None:
+        self._provider = provider
+        self._limit = self._left = first_token
+        self._idle = idle
+
+    def heard(self) -> None:
+        self._limit = self._left = self._idle
+
+    async def wait(self, coming: Awaitable[T]) -> T:
+        """Only waiting uses patience up, not what is done with the events in between."""
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(self._left):
+                return await coming
+        except TimeoutError:
+            silent = f"The provider was silent for {self._limit:g} s."
+            raise ModelError(ProviderFailure(provider=self._provider, message=silent, retryable=True)) from None
+        finally:
+            self._left -= time.monotonic() - began
+
+
+def _load(environment: MutableMapping[str, str]) -> ModuleType:
+    isolate(environment)
+    # not imported above: 5 s and 160 MB, which only the process that asks models shall pay
+    library = import_module("litellm")
+    import_module("openai.resources.chat")  # litellm would import it in the first request, for another second
+    for name, value in _SWITCHES.items():
+        setattr(library, name, value)
+    for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return library
+
+
+def _arguments(request: ModelRequest, timeout: float) -> Form:
+    """What litellm is called with; address and key are always given, so that it looks for none."""
+    endpoint = request.endpoint
+    asked = body(request)
+    if endpoint.compatible:
+        asked = {"messages": _PLACEHOLDER, "extra_body": asked, "_skip_responses_api_bridge": True}
+    elif endpoint.model.startswith(_CACHING):
+        asked["enable_prompt_caching"] = True
+    return {
+        **asked,
+        "model": endpoint.model,
+        "stream": True,
+        "base_url": endpoint.base_url,
+        "api_key": endpoint.key.get_secret_value() if endpoint.key else _NO_KEY if endpoint.compatible else None,
+        "extra_headers": endpoint.headers or None,
+        "timeout": timeout,
+        "num_retries": 0,
+        "max_retries": 0,
+        "_skip_mcp_handler": True,  # it needs a package that we do not have, and looks for tools that we do not offer
+    }
+
+
+def _source(wrapper: Any, endpoint: Endpoint) -> AsyncIterator[Any]:
+    """The chunks: those of the OpenAI client where they come unchanged, else litellm's."""
+    raw = wrapper.completion_stream
+    straight = endpoint.compatible and type(raw).__module__.partition(".")[0] == "openai"
+    return aiter(raw if straight else wrapper)
+
+
+def _facts(known: dict[str, Any]) -> ModelFacts:
+    price = Price(**_rates(known, ""), over_200k=_long_rates(known))
+    return ModelFacts(
+        price=price,
+        context=known.get("max_input_tokens") or known.get("max_tokens") or 0,
+        max_output=known.get("max_output_tokens") or 0,
+    )
+
+
+def _long_rates(known: dict[str, Any]) -> Rates | None:
+    rates = _rates(known, "_above_200k_tokens")
+    return Rates(**rates) if any(rates.values()) else None
+
+
+def _rates(known: dict[str, Any], suffix: str) -> dict[str, Decimal]:
+    """litellm's prices are floats per token; ours are decimals per million."""
+    names = {
+        "input": "input_cost_per_token",
+        "output": "output_cost_per_token",
+        "cache_read": "cache_read_input_token_cost",
+        "cache_write": "cache_creation_input_token_cost",
+    }
+    return {ours: Decimal(str(known.get(theirs + suffix) or 0)) * _MILLION for ours, theirs in names.items()}

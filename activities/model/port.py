@@ -1,0 +1,176 @@
+"""The port to model providers: what is asked, and what comes back while the answer is written."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Literal, Protocol, TypeAlias
+
+from pydantic import Field, JsonValue, SecretStr
+
+from workflows.domain.usage import FREE, Price, Tokens
+from workflows.domain.value import Value
+
+
+class TextPiece(Value):
+    """Text of a message that has more than text."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ImagePiece(Value):
+    """A picture, as a `data:` URL."""
+
+    type: Literal["image"] = "image"
+    url: str
+
+
+Piece = Annotated[TextPiece | ImagePiece, Field(discriminator="type")]
+
+
+class SystemMessage(Value):
+    role: Literal["system"] = "system"
+    content: str
+
+
+class UserMessage(Value):
+    role: Literal["user"] = "user"
+    content: str | tuple[Piece, ...]
+
+
+class RequestedCall(Value):
+    """A tool call of an earlier answer; `arguments` is the text that the model wrote."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class AssistantMessage(Value):
+    """An earlier answer; `details` are those of its reasoning parts, one after the other."""
+
+    role: Literal["assistant"] = "assistant"
+    content: str | None = None
+    reasoning: str | None = None
+    details: tuple[dict[str, JsonValue], ...] = ()
+    calls: tuple[RequestedCall, ...] = ()
+
+
+class ToolMessage(Value):
+    """The result of one call."""
+
+    role: Literal["tool"] = "tool"
+    call: str
+    content: str
+
+
+Message = Annotated[SystemMessage | UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]
+
+
+class ToolOffer(Value):
+    """A tool that the model may call; `parameters` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+
+
+class Endpoint(Value):
+    """Where a model is reached. `model` is the name that litellm knows it by, provider first.
+
+    `compatible` marks an endpoint that speaks OpenAI's protocol word for word: the adapter then takes its short way.
+    """
+
+    model: str
+    base_url: str | None = None
+    key: SecretStr | None = None
+    headers: dict[str, str] = {}
+    compatible: bool = False
+
+    @property
+    def provider(self) -> str:
+        """Who answers: litellm's name of the provider; an endpoint of one's own is nobody's."""
+        return "compatible" if self.compatible else self.model.partition("/")[0]
+
+
+class ModelRequest(Value):
+    """One question to a model.
+
+    `options` go to the provider as they stand (`reasoning_effort`, `top_p`, …). Without `tools` none are offered.
+    """
+
+    endpoint: Endpoint
+    messages: tuple[Message, ...]
+    tools: tuple[ToolOffer, ...] = ()
+    tool_choice: Literal["auto", "none", "required"] | None = None
+    temperature: float | None = None
+    max_output: int | None = None
+    options: dict[str, JsonValue] = {}
+
+
+class Finish(StrEnum):
+    """Why an answer ended, in OpenCode's words."""
+
+    STOP = "stop"
+    TOOL_CALLS = "tool-calls"
+    LENGTH = "length"
+    CONTENT_FILTER = "content-filter"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """Thinking that the provider shows; `details` is a block of its own (signed), to be given back unchanged."""
+
+    text: str
+    details: dict[str, JsonValue] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """A piece of a call: `id` and `name` come with its first piece, `arguments` piecemeal."""
+
+    index: int
+    id: str | None
+    name: str | None
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last event of an answer that is complete."""
+
+    finish: Finish
+    tokens: Tokens
+
+
+ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | Finished
+
+
+class ModelFacts(Value):
+    """What is known of a model: its price, and its limits in tokens (0: not known)."""
+
+    price: Price = FREE
+    context: int = 0
+    max_input: int = 0
+    max_output: int = 0
+
+
+class ModelPort(Protocol):
+    """Whoever can ask a model."""
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """The answer, event by event; the last one is `Finished`. Closing the generator aborts the request.
+
+        Raises `ModelError` when the provider fails, and `UsageError` for a model that cannot be asked at all.
+        """
+        ...
+
+    async def facts(self, model: str) -> ModelFacts:
+        """What is known of a model, by its name in `Endpoint.model`; nothing known → free and without limits."""
+        ...

@@ -1,0 +1,81 @@
+"""The model providers that we know by name, and how any other one is reached."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from workflows.domain.value import Value
+
+
+class KnownProvider(Value):
+    """A provider: `litellm` is its name there, `variables` may hold its key, the first of them is the usual one.
+
+    One that is not `listed` is known by its name only.
+    """
+
+    id: str
+    litellm: str
+    variables: tuple[str, ...] = ()
+    needs_key: bool = True
+    listed: bool = True
+
+
+def _known(id: str, *variables: str, litellm: str | None = None, needs_key: bool = True) -> KnownProvider:
+    return KnownProvider(id=id, litellm=litellm or id, variables=variables, needs_key=needs_key)
+
+
+_TABLE: Final[Sequence[KnownProvider]] = (
+    _known("anthropic", "ANTHROPIC_API_KEY"),
+    _known("openai", "OPENAI_API_KEY"),
+    _known("google", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GOOGLE_API_KEY", litellm="gemini"),
+    _known("gemini", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    _known("azure", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
+    _known("mistral", "MISTRAL_API_KEY"),
+    _known("groq", "GROQ_API_KEY"),
+    _known("openrouter", "OPENROUTER_API_KEY"),
+    _known("deepseek", "DEEPSEEK_API_KEY"),
+    _known("xai", "XAI_API_KEY"),
+    _known("together", "TOGETHER_API_KEY", "TOGETHERAI_API_KEY", litellm="together_ai"),
+    _known("togetherai", "TOGETHER_API_KEY", "TOGETHERAI_API_KEY", litellm="together_ai"),
+    _known("fireworks", "FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", litellm="fireworks_ai"),
+    _known("fireworks-ai", "FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", litellm="fireworks_ai"),
+    _known("cohere", "COHERE_API_KEY", "CO_API_KEY", litellm="cohere_chat"),
+    _known("cerebras", "CEREBRAS_API_KEY"),
+    _known("perplexity", "PERPLEXITY_API_KEY", "PERPLEXITYAI_API_KEY"),
+    _known("moonshotai", "MOONSHOT_API_KEY", litellm="moonshot"),
+    _known("huggingface", "HF_TOKEN", "HUGGINGFACE_API_KEY"),
+    _known("nvidia", "NVIDIA_API_KEY", "NVIDIA_NIM_API_KEY", litellm="nvidia_nim"),
+    _known("deepinfra", "DEEPINFRA_API_KEY"),
+    _known("amazon-bedrock", litellm="bedrock", needs_key=False),  # AWS credentials, by their own chain
+    _known("bedrock", needs_key=False),
+    _known("google-vertex", litellm="vertex_ai", needs_key=False),  # Google's application credentials
+    _known("vertex_ai", needs_key=False),
+    _known("ollama", litellm="ollama_chat", needs_key=False),
+    _known("lmstudio", litellm="lm_studio", needs_key=False),
+)
+PROVIDERS: Final = {provider.id: provider for provider in _TABLE}
+
+# the packages that OpenCode's configuration names → the provider whose protocol they speak
+PACKAGES: Final = {
+    "@ai-sdk/openai-compatible": "openai",
+    "@ai-sdk/openai": "openai",
+    "@ai-sdk/anthropic": "anthropic",
+    "@ai-sdk/google": "gemini",
+    "@ai-sdk/google-vertex": "vertex_ai",
+    "@ai-sdk/amazon-bedrock": "bedrock",
+    "@ai-sdk/azure": "azure",
+    "@ai-sdk/mistral": "mistral",
+    "@ai-sdk/groq": "groq",
+    "@ai-sdk/xai": "xai",
+    "@ai-sdk/cohere": "cohere_chat",
+    "@ai-sdk/cerebras": "cerebras",
+    "@ai-sdk/perplexity": "perplexity",
+    "@ai-sdk/togetherai": "together_ai",
+    "@ai-sdk/deepinfra": "deepinfra",
+    "@openrouter/ai-sdk-provider": "openrouter",
+}
+
+
+def provider_named(id: str) -> KnownProvider:
+    """The provider of this name; one that the table lacks goes to litellm as it is, its key in `<ID>_API_KEY`."""
+    variable = f"{id.upper().replace('-', '_')}_API_KEY"
+    return PROVIDERS.get(id) or KnownProvider(id=id, litellm=id, variables=(variable,), listed=False)

@@ -1,0 +1,160 @@
+"""A streamed answer, put together: the finished parts, and what each event added for watchers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from pydantic import JsonValue
+
+from activities.model.port import Finish, Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
+from workflows.domain.usage import Tokens
+
+
+class PartKind(StrEnum):
+    TEXT = "text"
+    REASONING = "reasoning"
+    CALL = "call"
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningPart:
+    """Thinking; `details` are the provider's own blocks, to be given back unchanged."""
+
+    text: str
+    details: tuple[dict[str, JsonValue], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallPart:
+    """A tool call as the model wrote it; `arguments` may be anything. `id` is unique within the answer."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+AnswerPart: TypeAlias = TextPart | ReasoningPart | CallPart
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A complete answer, its parts in the order in which they began."""
+
+    parts: tuple[AnswerPart, ...]
+    finish: Finish
+    tokens: Tokens
+
+    @property
+    def calls(self) -> tuple[CallPart, ...]:
+        return tuple(part for part in self.parts if isinstance(part, CallPart))
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What one event added to the part at this position; `name` comes with the first delta of a call."""
+
+    part: int
+    kind: PartKind
+    text: str
+    name: str | None = None
+
+
+@dataclass(slots=True)
+class _Growing:
+    """A part under way, its text in pieces: joining once is linear, however long it gets."""
+
+    kind: PartKind
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+    details: list[dict[str, JsonValue]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+class Assembly:
+    """Takes the events of one answer and puts its parts together."""
+
+    def __init__(self) -> None:
+        self._parts: list[_Growing] = []
+        self._calls: dict[int, int] = {}
+        self._finished: Finished | None = None
+
+    def add(self, event: ModelEvent) -> Delta | None:
+        """Take one event; what it added, or None when it added nothing to see."""
+        match event:
+            case TextDelta(text):
+                return self._append(PartKind.TEXT, text) if text else None
+            case ReasoningDelta():
+                return self._reasoning(event)
+            case ToolCallDelta():
+                return self._call(event)
+            case Finished():
+                self._finished = event
+                return None
+
+    def answer(self) -> Answer:
+        """The finished answer; its finish is the provider's word, which may be "stop" although it calls tools."""
+        if self._finished is None:
+            raise RuntimeError("the answer is not finished: the port ended without `Finished`")
+        return Answer(tuple(self._finish_parts()), self._finished.finish, self._finished.tokens)
+
+    def _append(self, kind: PartKind, text: str) -> Delta:
+        if not self._parts or self._parts[-1].kind is not kind:
+            self._parts.append(_Growing(kind))
+        self._parts[-1].pieces.append(text)
+        return Delta(len(self._parts) - 1, kind, text)
+
+    def _reasoning(self, event: ReasoningDelta) -> Delta | None:
+        if not event.text and event.details is None:
+            return None
+        delta = self._append(PartKind.REASONING, event.text)
+        if event.details is not None:
+            self._parts[-1].details.append(event.details)
+        return delta
+
+    def _call(self, event: ToolCallDelta) -> Delta:
+        position = self._calls.get(event.index)
+        if position is None or _begins_another(self._parts[position], event):
+            position = self._calls[event.index] = len(self._parts)
+            self._parts.append(_Growing(PartKind.CALL))
+        call = self._parts[position]
+        named = None if call.name else event.name
+        call.id = call.id or event.id or ""
+        call.name = call.name or event.name or ""
+        call.pieces.append(event.arguments)
+        return Delta(position, PartKind.CALL, event.arguments, named)
+
+    def _finish_parts(self) -> Iterator[AnswerPart]:
+        taken: set[str] = set()
+        for position, part in enumerate(self._parts):
+            match part.kind:
+                case PartKind.TEXT:
+                    yield TextPart(part.text)
+                case PartKind.REASONING:
+                    yield ReasoningPart(part.text, tuple(part.details))
+                case PartKind.CALL:
+                    yield CallPart(_unique(part.id or f"call_{position}", taken), part.name, part.text)
+
+
+def _begins_another(call: _Growing, event: ToolCallDelta) -> bool:
+    """Some endpoints give every call the index 0: there, another id together with a name begins another call."""
+    return bool(event.id and event.name and call.id and event.id != call.id)
+
+
+def _unique(wanted: str, taken: set[str]) -> str:
+    """An id that no other call of the answer has; the same answer always gets the same ids."""
+    candidate, number = wanted, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{wanted}_{number}"
+    taken.add(candidate)
+    return candidate

@@ -1,0 +1,136 @@
+"""Batches of deltas."""
+
+import asyncio
+
+import pytest
+
+from activities.model.deltas import Batch, DeltaBatcher
+from activities.model.stream import Delta, PartKind
+from workflows.domain.errors import Unavailable
+
+NEVER = 3600.0
+
+
+class Watcher:
+    """Gets batches; `open` says whether it takes them, `got` that one has come."""
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+        self.open = asyncio.Event()
+        self.open.set()
+        self.got = asyncio.Event()
+        self.came = asyncio.Event()
+
+    async def send(self, batch: Batch) -> None:
+        self.came.set()
+        await self.open.wait()
+        self.batches.append(batch)
+        self.got.set()
+
+    @property
+    def text(self) -> str:
+        return "".join(delta.text for batch in self.batches for delta in batch.deltas)
+
+
+async def test_what_is_left_is_sent_at_the_end_in_one_batch() -> None:
+    watcher = Watcher()
+
+    async with DeltaBatcher("attempt", watcher.send, every=NEVER) as batcher:
+        for word in ("a", "b", "c"):
+            batcher.add(text(word))
+
+    assert watcher.batches == [Batch("attempt", 0, (text("abc"),))]
+
+
+async def test_a_batch_is_sent_when_its_time_has_come() -> None:
+    watcher = Watcher()
+
+    async with DeltaBatcher("attempt", watcher.send, every=0) as batcher:
+        batcher.add(text("a"))
+        await watcher.got.wait()
+        assert watcher.text == "a"
+
+
+async def test_a_batch_is_sent_when_it_is_large_enough() -> None:
+    watcher = Watcher()
+
+    async with DeltaBatcher("attempt", watcher.send, every=NEVER, largest=4) as batcher:
+        batcher.add(text("abcd"))
+        await watcher.got.wait()
+        assert watcher.text == "abcd"
+
+
+async def test_no_batch_is_larger_than_allowed_and_nothing_is_lost() -> None:
+    watcher = Watcher()
+
+    async with DeltaBatcher("attempt", watcher.send, every=NEVER, largest=4) as batcher:
+        batcher.add(text("0123456789"))
+        batcher.add(text("x", part=1))
+
+    sizes = [sum(len(delta.text) for delta in batch.deltas) for batch in watcher.batches]
+    assert (watcher.text, max(sizes)) == ("0123456789x", 4)
+
+
+async def test_a_slow_watcher_holds_nobody_up_and_loses_the_oldest() -> None:
+    watcher = Watcher()
+    watcher.open.clear()
+
+    async with DeltaBatcher("attempt", watcher.send, every=0, largest=2, backlog=4) as batcher:
+        batcher.add(text("aa"))
+        await watcher.came.wait()
+        for pair in ("bb", "cc", "dd"):
+            batcher.add(text(pair))
+        watcher.open.set()
+
+    assert watcher.text == "aaccdd"
+    assert [batch.number for batch in watcher.batches] == [0, 2, 3]
+
+
+async def test_a_store_that_cannot_be_reached_costs_a_batch_only() -> None:
+    watcher, tries = Watcher(), iter([True, False])
+
+    async def send(batch: Batch) -> None:
+        if next(tries):
+            raise Unavailable("no database")
+        await watcher.send(batch)
+
+    async with DeltaBatcher("attempt", send, every=NEVER, largest=1) as batcher:
+        batcher.add(text("a"))
+        batcher.add(text("b", part=1))
+
+    assert watcher.text == "b"
+
+
+async def test_a_mistake_of_the_receiver_is_not_hidden() -> None:
+    async def send(_: Batch) -> None:
+        raise ValueError("a mistake")
+
+    with pytest.raises(ValueError, match="a mistake"):
+        async with DeltaBatcher("attempt", send) as batcher:
+            batcher.add(text("a"))
+
+
+async def test_a_failed_answer_sends_nothing_more() -> None:
+    watcher = Watcher()
+
+    with pytest.raises(LookupError):
+        async with DeltaBatcher("attempt", watcher.send, every=NEVER) as batcher:
+            batcher.add(text("a"))
+            raise LookupError
+
+    assert watcher.batches == []
+
+
+async def test_deltas_of_different_parts_stay_apart_and_the_name_of_a_call_is_kept() -> None:
+    watcher = Watcher()
+    opening, rest = Delta(1, PartKind.CALL, "", "read"), Delta(1, PartKind.CALL, "{}")
+
+    async with DeltaBatcher("attempt", watcher.send, every=NEVER) as batcher:
+        for delta in (text("a"), opening, rest):
+            batcher.add(delta)
+
+    assert watcher.batches[0].deltas == (text("a"), Delta(1, PartKind.CALL, "{}", "read"))
+
+
+def text(content: str, part: int = 0) -> Delta:
+    return Delta(part, PartKind.TEXT, content)

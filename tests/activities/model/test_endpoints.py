@@ -1,0 +1,139 @@
+"""Where a model is reached."""
+
+from collections.abc import AsyncGenerator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from activities.model.endpoints import Endpoints, Reached
+from activities.model.keys import Keys
+from activities.model.port import ModelEvent, ModelFacts, ModelRequest
+from workflows.domain.config.config import Config
+from workflows.domain.errors import UsageError
+from workflows.domain.usage import FREE, Price
+
+LOCAL = {"options": {"baseURL": "http://127.0.0.1:9/v1"}}
+
+
+class Catalogue:
+    """A port that only knows one model."""
+
+    async def facts(self, model: str) -> ModelFacts:
+        known = ModelFacts(price=Price(input=Decimal(3)), context=200_000, max_output=64_000)
+        return known if model == "anthropic/claude" else ModelFacts()
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Keys:
+    return Keys(tmp_path / "auth.json")
+
+
+async def test_a_known_provider_needs_only_its_key(keys: Keys) -> None:
+    reached = await reach(keys, "anthropic/claude", {}, {"ANTHROPIC_API_KEY": "k"})
+
+    assert (reached.endpoint.model, reached.endpoint.base_url) == ("anthropic/claude", None)
+    assert key(reached) == "k"
+    assert not reached.endpoint.compatible
+    assert reached.price == Price(input=Decimal(3))
+    assert reached.facts.context == 200_000
+
+
+async def test_a_provider_goes_by_the_name_that_litellm_has_for_it(keys: Keys) -> None:
+    reached = await reach(keys, "google/gemini-2.5-pro", {}, {"GEMINI_API_KEY": "k"})
+
+    assert reached.endpoint.model == "gemini/gemini-2.5-pro"
+
+
+async def test_an_own_endpoint_speaks_openais_protocol_and_needs_no_key(keys: Keys) -> None:
+    reached = await reach(keys, "local/llama", {"local": LOCAL})
+
+    assert reached.endpoint.model == "openai/llama"
+    assert reached.endpoint.base_url == "http://127.0.0.1:9/v1"
+    assert reached.endpoint.compatible
+    assert reached.endpoint.key is None
+
+
+async def test_references_in_the_configuration_are_looked_up(keys: Keys) -> None:
+    options = {"baseURL": "{env:URL}", "apiKey": "{env:KEY}", "headers": {"x-team": "{env:TEAM}"}}
+    environment = {"URL": "http://here/v1", "KEY": "k", "TEAM": "red"}
+
+    reached = await reach(keys, "local/llama", {"local": {"options": options}}, environment)
+
+    assert (reached.endpoint.base_url, key(reached)) == ("http://here/v1", "k")
+    assert reached.endpoint.headers == {"x-team": "red"}
+
+
+async def test_a_model_has_the_name_options_headers_price_and_limits_of_its_entry(keys: Keys) -> None:
+    entry = {
+        "id": "llama-3-70b",
+        "options": {"reasoning_effort": "low"},
+        "headers": {"x-model": "1"},
+        "cost": {"input": 0.1, "output": 0.2, "context_over_200k": {"input": 0.4}},
+        "limit": {"context": 8192, "output": 1024},
+    }
+
+    reached = await reach(keys, "local/llama", {"local": {**LOCAL, "models": {"llama": entry}}})
+
+    assert reached.endpoint.model == "openai/llama-3-70b"
+    assert (reached.options, reached.endpoint.headers) == ({"reasoning_effort": "low"}, {"x-model": "1"})
+    assert (reached.price.input, reached.price.output) == (Decimal("0.1"), Decimal("0.2"))
+    assert reached.price.rates(200_001).input == Decimal("0.4")
+    assert (reached.facts.context, reached.facts.max_output) == (8192, 1024)
+
+
+async def test_an_unknown_model_is_free(keys: Keys) -> None:
+    assert (await reach(keys, "local/llama", {"local": LOCAL})).price == FREE
+
+
+async def test_a_package_names_the_protocol(keys: Keys) -> None:
+    proxy = {"npm": "@ai-sdk/anthropic", **LOCAL}
+
+    reached = await reach(keys, "proxy/claude", {"proxy": proxy})
+
+    assert (reached.endpoint.model, reached.endpoint.compatible) == ("anthropic/claude", False)
+
+
+async def test_a_known_provider_keeps_its_protocol_at_another_address(keys: Keys) -> None:
+    reached = await reach(keys, "anthropic/claude", {"anthropic": LOCAL}, {"ANTHROPIC_API_KEY": "k"})
+
+    assert reached.endpoint.model == "anthropic/claude"
+    assert reached.endpoint.base_url == "http://127.0.0.1:9/v1"
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "message"),
+    [
+        ("claude", {}, "names no provider"),
+        ("anthropic/claude", {}, r"ANTHROPIC_API_KEY.*holdfast auth login anthropic"),
+        ("new-one/x", {}, r"NEW_ONE_API_KEY"),
+        ("local/x", {"local": {"options": {**LOCAL["options"], "apiKey": "{env:MY_KEY}"}}}, r"\{env:MY_KEY\}"),
+        ("local/x", {"local": {"npm": "left-pad", **LOCAL}}, "left-pad"),
+    ],
+)
+async def test_what_cannot_be_reached_is_refused_with_the_way_out(
+    keys: Keys, model: str, provider: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        await reach(keys, model, provider)
+
+
+async def test_a_key_never_shows_in_the_text_of_what_was_reached(keys: Keys) -> None:
+    reached = await reach(keys, "anthropic/claude", {}, {"ANTHROPIC_API_KEY": "sk-secret"})
+
+    assert "sk-secret" not in repr(reached)
+
+
+async def reach(
+    keys: Keys, model: str, provider: dict[str, Any], environment: Mapping[str, str] | None = None
+) -> Reached:
+    config = Config.model_validate({"provider": provider})
+    return await Endpoints(keys, environment or {}, Catalogue()).reach(model, config)
+
+
+def key(reached: Reached) -> str | None:
+    return reached.endpoint.key.get_secret_value() if reached.endpoint.key else None

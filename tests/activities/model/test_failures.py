@@ -1,0 +1,187 @@
+"""What a provider's failure means."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from activities.model.failures import (
+    FACTOR,
+    INITIAL_DELAY,
+    JITTER,
+    LONGEST_BLIND_DELAY,
+    LONGEST_DELAY,
+    Overflow,
+    ProviderFailure,
+    Retry,
+    Stop,
+    StopKind,
+    delay,
+    from_response,
+    from_stream,
+    overflows,
+    posture,
+    retry_reason,
+)
+from tests.cases import Case, load
+
+NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("case", load("provider_errors", op="stream_error"))
+def test_an_error_event_of_a_stream_is_told_as_in_the_case(case: Case) -> None:
+    failure = from_stream("test", case.input["error"])
+
+    told = failure and {**shown(failure), "responseBody": failure.body}
+    assert told == {"isRetryable": None, **case.expected} if case.expected else told is None
+
+
+@pytest.mark.parametrize("case", load("provider_errors", op="api_error"))
+def test_an_http_error_is_told_as_in_the_case(case: Case) -> None:
+    error = case.input["error"]
+    failure = from_response(
+        case.input["provider"], error["statusCode"], error["message"], error["responseBody"], {}, error["isRetryable"]
+    )
+
+    assert shown(failure) == {"isRetryable": None, **ours(case.expected)}
+
+
+@pytest.mark.parametrize("case", load("retry", op="retryable"))
+def test_asking_again_is_decided_as_in_the_case(case: Case) -> None:
+    name, data = case.input["error"]["name"], case.input["error"]["data"]
+    failure = ProviderFailure(
+        provider="test",
+        message=data.get("message", ""),
+        status=data.get("statusCode"),
+        body=data.get("responseBody"),
+        retryable=data.get("isRetryable"),
+    )
+
+    reason = None if name == "MessageAbortedError" else retry_reason(failure)
+    assert {"retry": reason is not None, "message": reason} == case.expected
+
+
+@pytest.mark.parametrize("case", load("retry", op="delay_ms"))
+def test_the_delay_is_that_of_the_case(case: Case) -> None:
+    seconds = delay(case.input["attempt"], case.input["headers"], NOW, case.input["jitter_random"])
+
+    assert round(seconds * 1000) == case.expected
+
+
+@pytest.mark.parametrize("case", load("retry", op="policy"))
+def test_the_policy_has_the_constants_of_the_case_and_no_maximum(case: Case) -> None:
+    constants = {
+        "initial_delay_ms": INITIAL_DELAY * 1000,
+        "factor": FACTOR,
+        "jitter_factor": JITTER,
+        "max_delay_without_headers_ms": LONGEST_BLIND_DELAY * 1000,
+        "absolute_max_delay_ms": LONGEST_DELAY * 1000,
+    }
+
+    assert case.expected == {**constants, "max_retries": case.expected["max_retries"]}
+    assert [Retry(reason="x").wait(attempt, NOW, 0) for attempt in (6, 7, 1000)] == [30, 30, 30]
+
+
+def test_a_delay_that_nobody_asked_for_stops_growing_at_minutes() -> None:
+    retry = Retry(reason="Overloaded", headers={"content-type": "text/html"})
+
+    assert retry.wait(8, NOW, 1) == retry.wait(100_000, NOW, 1) == 320
+
+
+def test_a_date_as_hint_counts_only_while_it_lies_ahead() -> None:
+    ahead = (NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    past = (NOW - timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+
+    assert delay(1, {"Retry-After": ahead}, NOW, 0) == 90
+    assert delay(1, {"Retry-After": past}, NOW, 0) == 2
+
+
+@pytest.mark.parametrize("hint", ["-1", "nan", "inf", "", "soon"])
+def test_a_hint_that_is_no_time_is_ignored(hint: str) -> None:
+    assert delay(1, {"retry-after": hint, "retry-after-ms": hint}, NOW, 0) == 2
+
+
+def test_no_hint_waits_longer_than_a_timer_can() -> None:
+    assert delay(1, {"retry-after": "1e12"}, NOW, 0) == LONGEST_DELAY
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (401, None, StopKind.AUTH),
+        (403, None, StopKind.AUTH),
+        (404, None, StopKind.NOT_FOUND),
+        (402, None, StopKind.QUOTA),
+        (429, '{"error": {"code": "insufficient_quota"}}', StopKind.QUOTA),
+        (400, '{"error": {"code": "content_policy_violation"}}', StopKind.CONTENT),
+        (400, None, StopKind.BAD_REQUEST),
+        (422, None, StopKind.BAD_REQUEST),
+    ],
+)
+def test_what_asking_again_cannot_mend_stops_the_turn(status: int, body: str | None, kind: StopKind) -> None:
+    failure = from_response("test", status, "no", body, {}, retryable=status == 429)
+
+    assert posture(failure) == Stop(kind=kind, message="no")
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 524, 529])
+def test_every_server_error_is_asked_again_with_its_headers(status: int) -> None:
+    failure = from_response("test", status, "hm", None, {"retry-after": "7"}, retryable=False)
+
+    assert posture(failure) == Retry(reason="hm", status=status, headers={"retry-after": "7"})
+
+
+def test_a_rate_limit_that_speaks_of_tokens_is_no_overflow() -> None:
+    failure = ProviderFailure(provider="test", message="Rate limit reached: too many tokens per minute", status=429)
+
+    assert isinstance(posture(failure), Retry)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model's maximum context length is 8192 tokens",
+        "input length and max_tokens exceed context limit: input length 9 exceeds the context length",
+        "Requested token count exceeds the model's maximum context length of 131072 tokens",
+        "400 status code (no body)",
+        "the prompt has 12,000 tokens, but the configured context size is 8,192",
+    ],
+)
+def test_an_overflow_is_known_by_its_words(message: str) -> None:
+    failure = ProviderFailure(provider="test", message=message, status=400)
+
+    assert posture(failure) == Overflow(message=message)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"type":"error","error":{"type":"too_many_requests"}}', "Too Many Requests"),
+        ('{"code":"resource_exhausted"}', "Provider is overloaded"),
+        ("Overloaded", "Provider is overloaded"),
+    ],
+)
+def test_a_failure_without_a_status_is_told_in_plain_words(text: str, reason: str) -> None:
+    assert retry_reason(ProviderFailure(provider="test", message=text)) == reason
+
+
+def test_a_404_of_openai_is_asked_again() -> None:
+    assert from_response("openai", 404, "boom", None, {}, retryable=False).retryable
+
+
+def test_a_page_of_a_gateway_is_not_shown_as_it_stands() -> None:
+    failure = from_response("test", 403, "Forbidden", "<html><body>secret portal</body></html>", {}, retryable=False)
+
+    assert "gateway or proxy" in failure.message
+    assert "portal" not in failure.message
+
+
+def shown(failure: ProviderFailure) -> dict[str, Any]:
+    if overflows(failure):
+        return {"type": "context_overflow", "message": failure.message, "isRetryable": None}
+    return {"type": "api_error", "message": failure.message, "isRetryable": failure.retryable}
+
+
+def ours(expected: dict[str, Any]) -> dict[str, Any]:
+    """The hint to log in names this program."""
+    return {**expected, "message": expected["message"].replace("`opencode ", "`holdfast ")}

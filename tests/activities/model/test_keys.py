@@ -1,0 +1,101 @@
+"""The file of keys."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from activities.model.keys import Keys, find_key
+from activities.model.providers import provider_named
+from workflows.domain.errors import UsageError
+
+ANTHROPIC = provider_named("anthropic")
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Keys:
+    return Keys(tmp_path / "data" / "auth.json")
+
+
+def test_a_key_is_kept_listed_and_forgotten(keys: Keys) -> None:
+    keys.set("openai", "sk-1")
+    keys.set("anthropic", "sk-2")
+
+    assert keys.list() == ("anthropic", "openai")
+    assert secret(keys, "openai") == "sk-1"
+    assert keys.remove("openai")
+    assert not keys.remove("openai")
+    assert keys.list() == ("anthropic",)
+
+
+def test_without_a_file_there_are_no_keys(keys: Keys) -> None:
+    assert keys.list() == ()
+    assert keys.get("openai") is None
+
+
+def test_only_the_owner_can_read_the_file_whatever_the_umask_is(keys: Keys) -> None:
+    before = os.umask(0)
+    try:
+        keys.set("openai", "sk-1")
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE(keys.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(keys.path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o640, 0o644, 0o620])
+def test_a_file_that_others_may_open_is_refused_with_the_way_out(keys: Keys, mode: int) -> None:
+    keys.set("openai", "sk-1")
+    keys.path.chmod(mode)
+
+    with pytest.raises(UsageError, match=r"chmod 600"):
+        keys.get("openai")
+
+
+@pytest.mark.parametrize("content", ["{", '{"openai": "sk-secret"}', '{"openai": {"type": "api"}}'])
+def test_a_damaged_file_is_refused_without_showing_it(keys: Keys, content: str) -> None:
+    keys.set("openai", "sk-1")
+    keys.path.write_text(content)
+
+    with pytest.raises(UsageError, match="damaged") as caught:
+        keys.list()
+    assert "secret" not in str(caught.value)
+
+
+def test_a_write_leaves_nothing_but_the_file(keys: Keys) -> None:
+    keys.set("openai", "sk-1")
+
+    assert [path.name for path in keys.path.parent.iterdir()] == ["auth.json"]
+
+
+def test_a_key_does_not_show_in_the_text_of_a_value(keys: Keys) -> None:
+    keys.set("openai", "sk-1")
+
+    assert "sk-1" not in repr(keys.get("openai"))
+
+
+@pytest.mark.parametrize(
+    ("configured", "stored", "variable", "expected"),
+    [
+        ("config", "file", "variable", "config"),
+        (None, "file", "variable", "file"),
+        (None, None, "variable", "variable"),
+        ("", None, "", None),
+    ],
+)
+def test_the_configuration_comes_first_then_the_file_then_the_environment(
+    keys: Keys, configured: str | None, stored: str | None, variable: str, expected: str | None
+) -> None:
+    if stored:
+        keys.set("anthropic", stored)
+
+    found = find_key(ANTHROPIC, configured, keys, {"ANTHROPIC_API_KEY": variable})
+
+    assert (found.get_secret_value() if found else None) == expected
+
+
+def secret(keys: Keys, provider: str) -> str | None:
+    found = keys.get(provider)
+    return found.get_secret_value() if found else None

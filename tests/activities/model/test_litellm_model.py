@@ -1,0 +1,285 @@
+"""The adapter, against the scripted model over real HTTP."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import aclosing
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, posture
+from activities.model.litellm_model import LiteLLM
+from activities.model.port import (
+    AssistantMessage,
+    Endpoint,
+    Finish,
+    Message,
+    ModelRequest,
+    RequestedCall,
+    SystemMessage,
+    TextDelta,
+    ToolMessage,
+    ToolOffer,
+    UserMessage,
+)
+from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
+from worker.demo.ledger import End
+from worker.demo.model_server import ModelServer, serve
+from worker.demo.script import (
+    Drop,
+    Fault,
+    Garbage,
+    Refuse,
+    Script,
+    ScriptedAnswer,
+    ScriptedCall,
+    ScriptedUsage,
+    Stall,
+    StreamError,
+)
+from workflows.domain.usage import FREE, Tokens
+
+TOOL = ToolOffer(name="read", description="Read a file", parameters={"type": "object", "properties": {}})
+pytestmark = [  # litellm ignores both, in filters that pytest replaces
+    pytest.mark.filterwarnings("ignore:Accessing the .* attribute on the instance:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning"),
+]
+BOTH_WAYS = pytest.mark.parametrize("compatible", [True, False], ids=["straight", "through litellm"])
+
+
+@BOTH_WAYS
+async def test_an_answer_arrives_whole(adapter: LiteLLM, compatible: bool) -> None:
+    calls = (ScriptedCall(name="read", arguments={"path": "a" * 40}), ScriptedCall(name="read", arguments="{broken"))
+    usage = ScriptedUsage(input=100, output=30, reasoning=10, cached=60)
+    said = ScriptedAnswer(text="Hello, world", reasoning="Let me see", tools=calls, usage=usage, interleaved=True)
+
+    async with serve(Script(answers=(said,))) as server:
+        answer = await ask(adapter, server, compatible=compatible)
+
+    assert answer.parts == (
+        ReasoningPart("Let me see"),
+        TextPart("Hello, world"),
+        CallPart("call_1_0", "read", '{"path": "' + "a" * 40 + '"}'),
+        CallPart("call_1_1", "read", "{broken"),
+    )
+    assert answer.finish is Finish.TOOL_CALLS
+    assert answer.tokens == Tokens(total=130, input=40, output=20, reasoning=10, cache_read=60)
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(("said", "finish"), [("stop", Finish.STOP), ("length", Finish.LENGTH)])
+async def test_the_end_is_told_in_our_words(adapter: LiteLLM, compatible: bool, said: str, finish: Finish) -> None:
+    async with serve(Script(answers=(ScriptedAnswer(text="x", finish=said),))) as server:
+        assert (await ask(adapter, server, compatible=compatible)).finish is finish
+
+
+@BOTH_WAYS
+async def test_a_conversation_with_calls_is_sent_as_providers_want_it(adapter: LiteLLM, compatible: bool) -> None:
+    script = Script(answers=(ScriptedAnswer(text="unused"), ScriptedAnswer(text="done")))
+    conversation: tuple[Message, ...] = (
+        SystemMessage(content="Be brief."),
+        UserMessage(content="go"),
+        AssistantMessage(calls=(RequestedCall(id="a", name="read", arguments="{}"),)),
+        ToolMessage(call="a", content="lone \ud800 and \x00"),
+    )
+
+    async with serve(script) as server:
+        answer = await ask(adapter, server, conversation, compatible=compatible)
+
+    assert answer.parts == (TextPart("done"),)
+
+
+async def test_nul_and_lone_surrogates_of_an_answer_are_kept(adapter: LiteLLM) -> None:
+    async with serve(Script(answers=(ScriptedAnswer(text="a\x00\ud800b", chunk=1),))) as server:
+        assert (await ask(adapter, server)).parts == (TextPart("a\x00\ud800b"),)
+
+
+async def test_an_answer_that_repeats_itself_is_not_broken_off(adapter: LiteLLM) -> None:
+    async with serve(Script(answers=(ScriptedAnswer(text="-" * 400, chunk=1),))) as server:
+        assert (await ask(adapter, server, compatible=False)).parts == (TextPart("-" * 400),)
+
+
+REFUSALS: Mapping[str, tuple[Refuse, type[Retry] | type[Overflow] | StopKind]] = {
+    "too many requests": (Refuse(headers={"retry-after": "7"}), Retry),
+    "server error": (Refuse(status=500, body="<html>x</html>"), Retry),
+    "unavailable": (Refuse(status=503, body={}), Retry),
+    "overloaded": (Refuse(status=529, body={"error": {"message": "Overloaded"}}), Retry),
+    "wrong key": (Refuse(status=401, body={"error": {"message": "Incorrect API key"}}), StopKind.AUTH),
+    "bad request": (Refuse(status=400, body={"error": {"message": "nope"}}), StopKind.BAD_REQUEST),
+    "no such model": (
+        Refuse(status=404, body={"error": {"message": "x", "code": "model_not_found"}}),
+        StopKind.NOT_FOUND,
+    ),
+    "quota": (Refuse(body={"error": {"message": "used up", "code": "insufficient_quota"}}), StopKind.QUOTA),
+    "too long": (Refuse(status=400, body={"error": {"message": "prompt is too long"}}), Overflow),
+    "too large": (Refuse(status=413, body={"error": {"message": "no"}}), Overflow),
+    "code": (Refuse(status=400, body={"error": {"message": "x", "code": "context_length_exceeded"}}), Overflow),
+}
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(("fault", "expected"), REFUSALS.values(), ids=REFUSALS.keys())
+async def test_a_refusal_is_told_for_what_it_is(
+    adapter: LiteLLM, compatible: bool, fault: Refuse, expected: type[Retry] | type[Overflow] | StopKind
+) -> None:
+    stance = posture((await failing(adapter, fault, compatible=compatible)).failure)
+
+    assert (stance.kind if isinstance(stance, Stop) else type(stance)) == expected
+
+
+async def test_a_wrong_address_of_an_own_endpoint_stops_the_turn(adapter: LiteLLM) -> None:
+    error = await failing(adapter, Refuse(status=404, body={"detail": "no page"}))
+
+    assert posture(error.failure) == Stop(kind=StopKind.NOT_FOUND, message='Not Found: {"detail": "no page"}')
+
+
+async def test_a_refusal_keeps_status_headers_and_the_providers_words(adapter: LiteLLM) -> None:
+    failure = (await failing(adapter, Refuse(headers={"retry-after": "7"}))).failure
+
+    assert (failure.status, failure.message) == (429, "Rate limit reached")
+    assert failure.headers is not None
+    assert failure.headers["retry-after"] == "7"
+
+
+BREAKS: Mapping[str, Fault] = {
+    "dropped before the answer": Drop(),
+    "dropped in the middle": Drop(after=2),
+    "garbage": Garbage(after=2),
+    "error event": StreamError(after=2),
+}
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("fault", BREAKS.values(), ids=BREAKS.keys())
+async def test_a_broken_stream_is_asked_for_again(adapter: LiteLLM, compatible: bool, fault: Fault) -> None:
+    error = await failing(adapter, fault, compatible=compatible)
+
+    assert isinstance(posture(error.failure), Retry)
+
+
+async def test_a_stream_that_just_stops_is_no_answer(adapter: LiteLLM) -> None:
+    error = await failing(adapter, Garbage(after=2, data="[DONE]"))
+
+    assert "broke off" in error.failure.message
+    assert isinstance(posture(error.failure), Retry)
+
+
+async def test_nobody_listening_is_a_lost_connection(adapter: LiteLLM) -> None:
+    async with serve(Script(answers=())) as server:
+        gone = server.url
+
+    with pytest.raises(ModelError) as caught:
+        await ask(adapter, gone)
+
+    assert caught.value.failure.status is None
+    assert isinstance(posture(caught.value.failure), Retry)
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("after", [None, 2])
+async def test_a_silent_provider_is_noticed(compatible: bool, after: int | None) -> None:
+    impatient = LiteLLM(os.environ, first_token=3600 if after else 0.3, idle=0.3)
+
+    error = await failing(impatient, Stall(after=after), compatible=compatible)
+
+    await impatient.close()
+    assert error.failure.message == "The provider was silent for 0.3 s."
+    assert isinstance(posture(error.failure), Retry)
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("after", [None, 2])
+async def test_a_stop_closes_the_connection(adapter: LiteLLM, compatible: bool, after: int | None) -> None:
+    script = Script(answers=(ScriptedAnswer(text="x" * 99, faults={1: Stall(after=after)}),))
+
+    async with serve(script) as server:
+        asking = asyncio.create_task(ask(adapter, server, compatible=compatible))
+        await server.stalled.wait()
+        asking.cancel()
+        async with asyncio.timeout(2):
+            entry = await server.ledger.entry(1)
+
+    assert entry.end is End.LEFT
+
+
+async def test_an_abandoned_stream_closes_the_connection(adapter: LiteLLM) -> None:
+    async with serve(Script(answers=(ScriptedAnswer(text="abc", chunk=1, faults={1: Stall(after=2)}),))) as server:
+        async with aclosing(adapter.stream(request(server.url))) as stream:
+            assert await anext(stream) == TextDelta("a")
+        async with asyncio.timeout(2):
+            entry = await server.ledger.entry(1)
+
+    assert entry.end is End.LEFT
+
+
+async def test_options_headers_and_tools_reach_the_provider(adapter: LiteLLM, tmp_path: Path) -> None:
+    wanted = {"temperature": 0.5, "max_tokens": 9, "reasoning_effort": "low", "tool_choice": "required"}
+
+    async with serve(Script(answers=(ScriptedAnswer(text="x"),))) as server:
+        plain = request(server.url)
+        endpoint = plain.endpoint.model_copy(update={"headers": {"x-team": "red"}})
+        changes = {"temperature": 0.5, "max_output": 9, "tools": (TOOL,), "tool_choice": "required"}
+        update = {"endpoint": endpoint, "options": {"reasoning_effort": "low"}, **changes}
+        await assembled(adapter, plain.model_copy(update=update))
+        asked = server.last
+
+    assert asked is not None
+    assert asked.headers["x-team"] == "red"
+    assert asked.headers["authorization"] == "Bearer secret"
+    assert {name: asked.body[name] for name in wanted} == wanted
+    assert asked.body["tools"][0]["function"]["name"] == "read"
+
+
+async def test_a_known_model_has_a_price_and_limits(adapter: LiteLLM) -> None:
+    facts = await adapter.facts("anthropic/claude-sonnet-4-5")
+
+    assert (facts.price.input, facts.price.output) == (Decimal(3), Decimal(15))
+    assert facts.context >= 200_000
+
+
+async def test_an_unknown_model_is_free_and_without_limits(adapter: LiteLLM) -> None:
+    facts = await adapter.facts("openai/nobody-knows-it")
+
+    assert (facts.price, facts.context) == (FREE, 0)
+
+
+async def failing(adapter: LiteLLM, fault: Fault, *, compatible: bool = True) -> ModelError:
+    """The error of an answer that fails at the first request and would succeed at the second."""
+    async with serve(Script(answers=(ScriptedAnswer(text="x" * 99, faults={1: fault}),))) as server:
+        with pytest.raises(ModelError) as caught:
+            await ask(adapter, server, compatible=compatible)
+        assert len(server.ledger.entries) <= 1, "the adapter asked again by itself"
+    return caught.value
+
+
+async def ask(
+    adapter: LiteLLM,
+    server: ModelServer | str,
+    messages: tuple[Message, ...] = (UserMessage(content="go"),),
+    *,
+    compatible: bool = True,
+) -> Answer:
+    url = server if isinstance(server, str) else server.url
+    return await assembled(adapter, request(url, messages, compatible=compatible))
+
+
+async def assembled(adapter: LiteLLM, asked: ModelRequest) -> Answer:
+    assembly = Assembly()
+    async with aclosing(adapter.stream(asked)) as stream:
+        async for event in stream:
+            assembly.add(event)
+    return assembly.answer()
+
+
+def request(
+    url: str, messages: tuple[Message, ...] = (UserMessage(content="go"),), *, compatible: bool = True
+) -> ModelRequest:
+    key = SecretStr("secret")
+    return ModelRequest(
+        endpoint=Endpoint(model="openai/scripted", base_url=url, key=key, compatible=compatible),
+        messages=messages,
+        tools=(TOOL,),
+    )

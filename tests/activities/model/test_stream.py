@@ -1,0 +1,101 @@
+"""Putting a streamed answer together."""
+
+import pytest
+
+from activities.model.port import Finish, Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
+from activities.model.stream import Answer, Assembly, CallPart, Delta, PartKind, ReasoningPart, TextPart
+from workflows.domain.usage import Tokens
+
+DONE = Finished(Finish.STOP, Tokens(total=3, input=1, output=2))
+
+
+def test_text_and_reasoning_become_parts_in_the_order_in_which_they_began() -> None:
+    answer = assembled(ReasoningDelta("hm"), TextDelta("Hel"), TextDelta("lo"), ReasoningDelta("so"), TextDelta("!"))
+
+    assert answer.parts == (ReasoningPart("hm"), TextPart("Hello"), ReasoningPart("so"), TextPart("!"))
+    assert (answer.finish, answer.tokens) == (Finish.STOP, DONE.tokens)
+
+
+def test_parallel_calls_whose_chunks_interleave_stay_apart() -> None:
+    answer = assembled(
+        ToolCallDelta(0, "a", "read", '{"p'),
+        ToolCallDelta(1, "b", "grep", ""),
+        ToolCallDelta(0, None, None, '":1}'),
+        ToolCallDelta(1, None, None, "{}"),
+    )
+
+    assert answer.calls == (CallPart("a", "read", '{"p":1}'), CallPart("b", "grep", "{}"))
+
+
+def test_calls_that_all_have_the_index_0_are_told_apart_by_id_and_name() -> None:
+    answer = assembled(ToolCallDelta(0, "a", "read", "{}"), ToolCallDelta(0, "b", "read", "{}"))
+
+    assert [call.id for call in answer.calls] == ["a", "b"]
+
+
+def test_an_id_that_is_repeated_with_every_chunk_begins_no_other_call() -> None:
+    answer = assembled(ToolCallDelta(0, "a", "read", "{"), ToolCallDelta(0, "a", "read", "}"))
+
+    assert answer.calls == (CallPart("a", "read", "{}"),)
+
+
+@pytest.mark.parametrize(
+    ("given", "repaired"),
+    [
+        (("x", "x", "x"), ("x", "x_2", "x_3")),
+        (("", None, ""), ("call_0", "call_1", "call_2")),
+        (("x", "x_2", "x"), ("x", "x_2", "x_3")),
+    ],
+)
+def test_empty_and_doubled_ids_are_repaired_in_the_same_way_each_time(
+    given: tuple[str | None, ...], repaired: tuple[str, ...]
+) -> None:
+    answer = assembled(*(ToolCallDelta(index, id, "read", "{}") for index, id in enumerate(given)))
+
+    assert tuple(call.id for call in answer.calls) == repaired
+
+
+def test_nul_and_lone_surrogates_are_kept() -> None:
+    answer = assembled(TextDelta("a\x00"), TextDelta("\ud800b"), ToolCallDelta(0, "a", "read", "\udfff\x00"))
+
+    assert answer.parts == (TextPart("a\x00\ud800b"), CallPart("a", "read", "\udfff\x00"))
+
+
+def test_broken_arguments_stay_as_the_model_wrote_them() -> None:
+    assert assembled(ToolCallDelta(0, "a", "read", '{"path": ')).calls[0].arguments == '{"path": '
+
+
+def test_each_event_says_what_it_added_and_where() -> None:
+    assembly = Assembly()
+    events: list[ModelEvent] = [
+        TextDelta("a"),
+        ToolCallDelta(0, "x", "read", ""),
+        ToolCallDelta(0, None, None, "{"),
+        DONE,
+    ]
+
+    assert [assembly.add(event) for event in events] == [
+        Delta(0, PartKind.TEXT, "a"),
+        Delta(1, PartKind.CALL, "", "read"),
+        Delta(1, PartKind.CALL, "{"),
+        None,
+    ]
+
+
+def test_empty_text_makes_no_part() -> None:
+    assert assembled(TextDelta(""), ReasoningDelta("")).parts == ()
+
+
+def test_an_answer_without_its_end_cannot_be_taken() -> None:
+    assembly = Assembly()
+    assembly.add(TextDelta("half"))
+
+    with pytest.raises(RuntimeError, match="not finished"):
+        assembly.answer()
+
+
+def assembled(*events: ModelEvent) -> Answer:
+    assembly = Assembly()
+    for event in (*events, DONE):
+        assembly.add(event)
+    return assembly.answer()

@@ -1,0 +1,78 @@
+"""The view: what a model is sent of a transcript."""
+
+from datetime import UTC, datetime
+
+from activities.model import port
+from activities.model.view import INTERRUPTED, view
+from workflows.domain.ids import MessageId, PartId, TurnId
+from workflows.domain.messages import (
+    AnswerBody,
+    AssistantMessage,
+    CallState,
+    Outcome,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
+from workflows.domain.usage import Tokens
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TURN = TurnId("trn_1")
+
+
+def said(text: str, step: int = 1) -> UserMessage:
+    return UserMessage(id=MessageId("msg_u"), turn=TURN, step=step, text=text, at=NOW)
+
+
+def answered(*parts: Part, model: str = "a/b") -> AssistantMessage:
+    body = AnswerBody(finish="stop", agent="build", model=model, tokens=Tokens(), cost="0")
+    return AssistantMessage(id=MessageId("msg_a"), turn=TURN, step=1, body=body, at=NOW, parts=parts)
+
+
+def call(outcome: Outcome | None) -> ToolPart:
+    state = CallState.DONE if outcome else CallState.PREPARED
+    return ToolPart(id=PartId("prt_1"), provider_id="c1", tool="read", arguments={"n": 1}, state=state, outcome=outcome)
+
+
+def test_the_system_prompt_comes_first() -> None:
+    assert view("be kind", (said("hello"),), "a/b") == (
+        port.SystemMessage(content="be kind"),
+        port.UserMessage(content="hello"),
+    )
+
+
+def test_a_call_is_followed_by_its_result() -> None:
+    messages = view("", (said("x"), answered(TextPart(text="look"), call(Outcome(output="1: a")))), "a/b")
+    assert messages[2:] == (
+        port.AssistantMessage(content="look", calls=(port.RequestedCall(id="c1", name="read", arguments='{"n":1}'),)),
+        port.ToolMessage(call="c1", content="1: a"),
+    )
+
+
+def test_a_call_without_outcome_counts_as_interrupted() -> None:
+    assert view("", (answered(call(None)),), "a/b")[-1] == port.ToolMessage(call="c1", content=INTERRUPTED)
+
+
+def test_an_empty_answer_is_left_out() -> None:
+    assert len(view("", (said("x"), answered(ReasoningPart(text="hm"))), "a/b")) == 2
+
+
+def test_a_steered_prompt_is_wrapped_until_it_was_answered() -> None:
+    unseen = view("", (said("x"), answered(TextPart(text="y")), said("also z", step=2)), "a/b")[-1]
+    seen = view("", (said("also z", step=2), answered(TextPart(text="y"))), "a/b")[1]
+    assert isinstance(unseen, port.UserMessage) and "system-reminder" in str(unseen.content)
+    assert seen == port.UserMessage(content="also z")
+
+
+def test_signed_thinking_goes_back_to_its_own_model_only() -> None:
+    thought = ReasoningPart(text="hm", details=({"signature": "s"},))
+    own, other = (view("", (answered(thought, TextPart(text="y")),), model)[-1] for model in ("a/b", "c/d"))
+    assert isinstance(own, port.AssistantMessage) and own.details == ({"signature": "s"},)
+    assert isinstance(other, port.AssistantMessage) and (other.details, other.reasoning) == ((), "hm")
+
+
+def test_the_last_step_is_told_so() -> None:
+    last = view("", (said("x"),), "a/b", text_only=True)[-1]
+    assert isinstance(last, port.UserMessage) and "no more tools" in str(last.content)

@@ -1,0 +1,1 @@
+"""Every process, and how a person gets in."""

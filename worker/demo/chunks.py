@@ -1,0 +1,69 @@
+"""The chunks in which an OpenAI-compatible endpoint streams an answer."""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain, zip_longest
+from typing import Any
+
+from worker.demo.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
+
+Delta = dict[str, Any]
+
+
+def chunks(answer: ScriptedAnswer, *, identity: str, model: str, prompt: int) -> Iterator[Delta]:
+    """The chunks of an answer, the last one with the usage.
+
+    `identity` names the request: it makes the ids of calls that the script leaves open. `prompt` is the length
+    of the request in characters, for the estimate of tokens.
+    """
+    head = {"id": f"chatcmpl-{identity}", "object": "chat.completion.chunk", "created": 0, "model": model}
+    for delta in _deltas(answer, identity):
+        yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": answer.reason}]}
+    yield {**head, "choices": [], "usage": _usage(answer.usage or _estimate(answer, prompt))}
+
+
+def _deltas(answer: ScriptedAnswer, identity: str) -> Iterator[Delta]:
+    yield {"role": "assistant", "content": ""}
+    for piece in _pieces(answer.reasoning, answer.chunk):
+        yield {"reasoning_content": piece}
+    for piece in _pieces(answer.text, answer.chunk):
+        yield {"content": piece}
+    calls = [_call(index, call, answer.chunk, identity) for index, call in enumerate(answer.tools)]
+    yield from _interleave(calls) if answer.interleaved else chain.from_iterable(calls)
+
+
+def _call(index: int, call: ScriptedCall, length: int, identity: str) -> Iterator[Delta]:
+    name = call.id if call.id is not None else f"call_{identity}_{index}"
+    opening = {"index": index, "id": name, "type": "function", "function": {"name": call.name, "arguments": ""}}
+    yield {"tool_calls": [opening]}
+    for piece in _pieces(call.raw, length):
+        yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+
+
+def _interleave(calls: Iterable[Iterator[Delta]]) -> Iterator[Delta]:
+    return (delta for row in zip_longest(*calls) for delta in row if delta is not None)
+
+
+def _pieces(text: str, length: int) -> Iterator[str]:
+    return (text[start : start + length] for start in range(0, len(text), length))
+
+
+def _estimate(answer: ScriptedAnswer, prompt: int) -> ScriptedUsage:
+    said = answer.text + answer.reasoning + "".join(call.name + call.raw for call in answer.tools)
+    return ScriptedUsage(input=prompt // 4, output=len(said) // 4, reasoning=len(answer.reasoning) // 4)
+
+
+def _usage(usage: ScriptedUsage) -> dict[str, Any]:
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input + usage.output,
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    }
+
+
+def event(data: Any) -> bytes:
+    """A server-sent event; JSON in ASCII, so that NUL and lone surrogates travel escaped."""
+    return b"data: " + (data if isinstance(data, str) else json.dumps(data)).encode() + b"\n\n"

@@ -58,5 +58,6 @@ def test_the_last_step_offers_no_tools_and_is_the_last() -> None:
     assert next_move(turn(answer, Step(finish="stop"), max_steps=2)) is None
 
 
-def test_an_error_ends_the_turn() -> None:
+def test_an_error_ends_the_turn_whatever_is_open() -> None:
     assert next_move(turn(error="There is no key.")) is None
+    assert next_move(turn(Step(finish="tool-calls", calls=(CALL,)), error="The call cannot be run.")) is None

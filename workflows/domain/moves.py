@@ -24,9 +24,11 @@ Move: TypeAlias = Generate | Settle
 
 def next_move(turn: TurnState) -> Move | None:
     """What the turn does next; None when it is over."""
+    if turn.error is not None:
+        return None
     if turn.open_calls():
         return Settle()
-    if turn.error is not None or turn.ends_by_reject() or _answered(turn):
+    if turn.ends_by_reject() or _answered(turn):
         return None
     step = turn.step + 1
     return Generate(step, text_only=turn.max_steps is not None and step >= turn.max_steps)

@@ -196,7 +196,6 @@ class SessionState(BaseModel):
         """Go on from what the rows say (opencode.md 4.2 works from stored messages, so do we)."""
         self.loaded = True
         self.ended = loaded.ended
-        self.rung = self.rung or (loaded.untaken and loaded.turn is None and not loaded.ended)
         if loaded.turn is not None:
             self.turn = TurnState.opened(loaded.turn)
             if loaded.turn.stopped or loaded.ended:

@@ -90,8 +90,9 @@ class OpenTurn(Value):
 
 
 class Loaded(Value):
+    """What there is to do: the open turn (a new one, if a prompt waited), or nothing."""
+
     turn: OpenTurn | None = None
-    untaken: bool = False
     ended: bool = False
 
 

@@ -1,0 +1,136 @@
+"""Project.load: what the rows say there is to do, and the configuration under which a turn runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from temporalio import activity
+
+from activities.files.place import Place
+from activities.heartbeat import beating
+from activities.project import load, worktree
+from activities.project.references import resolve
+from activities.session.judging import judge, resumed
+from activities.store import calls, generations, prompts, sessions, turns
+from activities.store.database import Database
+from activities.store.journal import WORKER, Journal, journal
+from activities.store.sessions import Origin
+from activities.store.turns import TurnRow
+from workflows.domain.config.config import Config
+from workflows.domain.config.snapshot import ProjectSnapshot
+from workflows.domain.errors import UsageError
+from workflows.domain.wire import Loaded, LoadRequest, OpenTurn, Step
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A directory's configuration to freeze, the model that it names, and why no turn can run under it, if so."""
+
+    snapshot: ProjectSnapshot
+    model: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Surveyor:
+    """Finds a session's place, and reads what its directory says. `temporary` is the system's directory for that."""
+
+    data: Path
+    home: Path
+    config: Path
+    temporary: Path
+    environ: Mapping[str, str]
+
+    def place(self, directory: str) -> Place:
+        return worktree.place(Path(directory), data=self.data, home=self.home, temporary=self.temporary)
+
+    async def survey(self, directory: str) -> Survey:
+        """The configuration to freeze, or the built-in one and why no turn can run here."""
+        place = self.place(directory)
+        if not place.directory.is_dir():
+            return Survey(bare(place), problem=f"The directory {directory!r} does not exist any more.")
+        try:
+            snapshot = await load.load(place, self.config, self.environ)
+            named = snapshot.config.agent.build.model or snapshot.config.model
+            return Survey(snapshot, model=await resolve(named, self.environ) if named else None)
+        except UsageError as error:
+            return Survey(bare(place), problem=str(error))
+
+
+NO_MODEL: Final = (
+    "No model is chosen. Name one with `holdfast run -m provider/model`, or write "
+    '`"model": "provider/model"` into opencode.json.'
+)
+
+
+class Project:
+    """Looks at the session's rows and its directory. Running twice finds the turn that the first attempt opened."""
+
+    def __init__(self, database: Database, surveyor: Surveyor) -> None:
+        self.database = database
+        self.surveyor = surveyor
+
+    @activity.defn(name="holdfast.project.load")
+    async def load(self, request: LoadRequest) -> Loaded:
+        """The open turn as far as it is, else a new one for the oldest untaken prompt, else nothing."""
+        async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
+            found = await standing(opened)
+        if found is not None:
+            return found
+        origin = await sessions.origin(self.database, request.session)
+        async with beating():
+            survey = await self.surveyor.survey(origin.directory)
+        async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
+            return await standing(opened) or await begin(opened, request, origin, survey)
+
+
+def bare(place: Place) -> ProjectSnapshot:
+    """The built-in rules, for a turn that only says what is wrong."""
+    config = Config()
+    root = str(place.worktree) if place.worktree else None
+    rules = load.build_rules(config, place)
+    return ProjectSnapshot(directory=str(place.directory), worktree=root, config=config, rules=rules)
+
+
+async def standing(opened: Journal) -> Loaded | None:
+    """What is there already: an open turn, an ended session, or nothing to take; None: a prompt waits."""
+    turn = await turns.open_turn(opened)
+    if turn is not None:
+        return Loaded(turn=await resume(opened, turn), ended=opened.ended)
+    if opened.ended or await prompts.oldest(opened) is None:
+        return Loaded(ended=opened.ended)
+    return None
+
+
+async def begin(opened: Journal, request: LoadRequest, origin: Origin, survey: Survey) -> Loaded:
+    """Open a turn for the oldest untaken prompt, which is seen at its first step."""
+    prompt = await prompts.oldest(opened)
+    if prompt is None:
+        return Loaded(ended=opened.ended)
+    agent = prompt["agent"] or origin.agent
+    model = prompt["model"] or origin.model or survey.model
+    problem = survey.problem or (None if model else NO_MODEL)
+    turn = await turns.open_new(opened, request.turn, survey.snapshot, agent, model or "none")
+    await prompts.take(opened, prompt["id"], turn.id, step=1)
+    return Loaded(turn=(await resume(opened, turn)).model_copy(update={"error": problem}))
+
+
+async def resume(opened: Journal, turn: TurnRow) -> OpenTurn:
+    """An open turn as its rows tell it: its highest registered step, and that step's calls if it was answered."""
+    stored = await generations.answer(opened, turn.id, turn.step)
+    by = await judge(opened, turn.snapshot)
+    rows = await calls.of_step(opened, turn.id, turn.step)
+    prepared = [await resumed(opened, row, by) for row in rows]
+    config = (await turns.snapshot(opened, turn.snapshot)).config
+    standing = await turns.standing(opened, turn.id)
+    return OpenTurn(
+        id=turn.id,
+        number=turn.number,
+        step=turn.step,
+        answer=Step(finish=stored.body.finish, calls=tuple(prepared)) if stored else None,
+        stopped=standing.stopped,
+        rejected=await calls.any_rejected(opened, turn.id),
+        goes_on_after_reject=config.experimental.continue_loop_on_deny,
+        recent=await calls.recent_loops(opened, turn.id, turn.step),
+    )

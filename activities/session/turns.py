@@ -1,0 +1,69 @@
+"""Turns.close: a turn ends with every call settled, every ask closed, and nothing of it still running."""
+
+from temporalio import activity
+
+from activities.store import asks, calls, prompts, sessions, turns
+from activities.store.calls import CallRow
+from activities.store.database import Database
+from activities.store.journal import WORKER, Journal, journal
+from activities.tools.run import aborted, plan_of, stopped
+from activities.tools.workshop import Workshop
+from workflows.domain.errors import ToolError
+from workflows.domain.ids import TurnId
+from workflows.domain.messages import CallState, Outcome
+from workflows.domain.wire import Closed, CloseRequest, Fence
+
+
+class Turns:
+    """Closes turns. Running twice settles what the first attempt left."""
+
+    def __init__(self, database: Database, workshop: Workshop) -> None:
+        self.database = database
+        self.workshop = workshop
+
+    @activity.defn(name="holdfast.turns.close")
+    async def close(self, request: CloseRequest) -> Closed:
+        """End the turn (and the session, if the request says so); tell whether untaken prompts wait."""
+        fence = request.fence(activity.info().attempt)
+        turn = request.turn
+        if turn is not None:
+            for call in await self.take_over(request, turn, fence):
+                await self.settle(request, fence, call)
+        async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
+            if request.end:
+                await sessions.end(opened, "cancelled by an operator")
+                await prompts.withdraw(opened, "session ended")
+            if turn is not None:
+                await self.finish(opened, request, turn)
+            untaken = await prompts.oldest(opened) is not None
+            return Closed(untaken=untaken and not opened.ended, ended=opened.ended or request.end)
+
+    async def take_over(self, request: CloseRequest, turn: TurnId, fence: Fence) -> list[CallRow]:
+        """Put this fence on what is still claimed: whoever held it can write nothing more."""
+        async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
+            claimed = [call for call in await calls.unsettled(opened, turn) if call.state is CallState.CLAIMED]
+            standing = await turns.standing(opened, turn)
+            for call in claimed:
+                await calls.reclaim(opened, call, fence, standing.snapshot)
+        return claimed
+
+    async def settle(self, request: CloseRequest, fence: Fence, call: CallRow) -> None:
+        """End what a claimed call still has running, and write what can be said of it."""
+        state, outcome = await self.end(call, fence)
+        async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
+            row = await calls.lock(opened, call.id)
+            if not row.settled:
+                await calls.settle(opened, row, state, outcome)
+
+    async def end(self, call: CallRow, fence: Fence) -> tuple[CallState, Outcome]:
+        try:
+            job = await self.workshop.job(call, fence)
+        except ToolError as error:
+            return CallState.CANCELLED, Outcome(output=str(error), error=True)
+        return await stopped(job, plan_of(call))
+
+    async def finish(self, opened: Journal, request: CloseRequest, turn: TurnId) -> None:
+        await asks.close_open_of_turn(opened, turn, f"the turn ended ({request.reason})")
+        for call in await calls.unsettled(opened, turn):
+            await calls.settle(opened, call, CallState.CANCELLED, aborted())
+        await turns.close(opened, turn, request.reason, request.error)

@@ -1,0 +1,190 @@
+"""Tools.run and Tools.refuse: claim, effect, outcome, by the ledger."""
+
+import asyncio
+import logging
+from typing import Final
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.failpoints import failpoint
+from activities.heartbeat import beating, stop_requested
+from activities.session.judging import EFFECT_DIGITS, judge
+from activities.store import calls, turns
+from activities.store.calls import CallRow
+from activities.store.database import Database, dumps
+from activities.store.journal import WORKER, journal
+from activities.store.persistence import persistently
+from activities.tools.claim import Claim, Claimed, Stored, Undecided, claim
+from activities.tools.output import shortened
+from activities.tools.tool import Unknown
+from activities.tools.workshop import Job, Workshop
+from prompts import load
+from workflows.domain.effects import Plan, Recovery
+from workflows.domain.errors import HoldfastError, StaleFence, ToolError
+from workflows.domain.events import WriteRefused
+from workflows.domain.ids import SessionId
+from workflows.domain.messages import CallState, Outcome
+from workflows.domain.permissions import refusals
+from workflows.domain.permissions.rules import Action
+from workflows.domain.wire import Fence, Ran, RanState, RefuseRequest, RunRequest
+
+ABORTED: Final = "Tool execution aborted"
+_RUN_AGAIN: Final = (Recovery.REPEATABLE, Recovery.IDEMPOTENT)
+_LOG: Final = logging.getLogger("holdfast.tools")
+
+
+class Tools:
+    """Brings a call to its one outcome. What a second attempt may do is the table of reliability.md 6."""
+
+    def __init__(self, database: Database, workshop: Workshop) -> None:
+        self.database = database
+        self.workshop = workshop
+
+    @activity.defn(name="holdfast.tools.run")
+    async def run(self, request: RunRequest) -> Ran:
+        """Claim the call, carry it out (or find out what an earlier attempt did), and write its outcome."""
+        fence = request.fence(activity.info().attempt)
+        async with beating():
+            try:
+                return await self.attempt(request, fence)
+            except StaleFence as stale:
+                await refused_write(self.database, request.session, request.call, fence)
+                raise ApplicationError(str(stale), type="StaleFence", non_retryable=True) from stale
+
+    @activity.defn(name="holdfast.tools.refuse")
+    async def refuse(self, request: RefuseRequest) -> Ran:
+        """Give a call that a rule denies its outcome: the rules, in the words that models know."""
+        async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
+            call = await calls.lock(opened, request.call)
+            if not call.settled:
+                by = await judge(opened, (await turns.standing(opened, request.turn)).snapshot)
+                denied = next(finding for finding in by.findings(call) if finding.action is Action.DENY)
+                text = refusals.denied(denied.permission, by.rules)
+                await calls.settle(opened, call, CallState.REFUSED, Outcome(output=text, error=True))
+        return Ran(state=RanState.SETTLED)
+
+    async def attempt(self, request: RunRequest, fence: Fence) -> Ran:
+        await failpoint("tool.before_claim", request.call)
+        call = await calls.read(self.database, request.call)
+        job: Job | None = None
+        plan: Plan | ToolError | None = None
+        try:
+            job = None if call.settled else await self.workshop.job(call, fence)
+            plan = await job.plan() if job and call.state is CallState.PREPARED else None
+        except ToolError as error:
+            plan = error
+        held = await persistently(lambda: self.claim(request, fence, plan))
+        match held:
+            case Claimed() if job is not None:
+                await failpoint("tool.claimed", request.call)
+                return await self.carry_out(job, held, fence)
+            case Stored(rejected=rejected):
+                return Ran(state=RanState.REJECTED if rejected else RanState.SETTLED)
+            case Undecided():
+                return undecided(held)
+            case _:
+                return Ran(state=RanState.SETTLED)
+
+    async def claim(self, request: RunRequest, fence: Fence, plan: Plan | ToolError | None) -> Claim:
+        async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
+            return await claim(opened, request, fence, plan)
+
+    async def carry_out(self, job: Job, held: Claimed, fence: Fence) -> Ran:
+        """The effect, then its outcome; a stop ends the effect and is an outcome too."""
+        try:
+            state, outcome = await effect(job, held)
+        except asyncio.CancelledError:
+            if not stop_requested():
+                raise
+            state, outcome = await stopped(job, plan_of(held.call))
+            await self.settle(held.call, fence, state, outcome)
+            raise
+        await failpoint("tool.effect_done", job.call.id)
+        await self.settle(held.call, fence, state, outcome)
+        await failpoint("tool.committed", job.call.id)
+        return Ran(state=RanState.SETTLED)
+
+    async def settle(self, call: CallRow, fence: Fence, state: CallState, outcome: Outcome) -> None:
+        """Write the outcome, if this attempt still holds the claim."""
+
+        async def write() -> None:
+            async with journal(self.database, call.session, WORKER, chain_start=fence.chain) as opened:
+                row = await calls.lock(opened, call.id)
+                if row.fence != fence:
+                    raise StaleFence(f"Call {call.id!r} is held by {row.fence}; the outcome of {fence} is refused.")
+                if not row.settled:
+                    await calls.settle(opened, row, state, outcome)
+
+        await persistently(write)
+
+
+async def effect(job: Job, held: Claimed) -> tuple[CallState, Outcome]:
+    """Run or recover a claimed call; whatever a tool raises becomes what the model reads."""
+    again = held.recovered and job.tool.recovery not in _RUN_AGAIN
+    plan = plan_of(held.call)
+    try:
+        work = job.tool.recover if again else job.tool.run
+        output = await work(job.params, plan, job.around)
+    except ToolError as error:
+        return CallState.FAILED, Outcome(output=str(error), error=True)
+    except Unknown as unknown:
+        return CallState.UNKNOWN, unknown_outcome(held.call, str(unknown))
+    except HoldfastError:
+        raise
+    except Exception as error:
+        _LOG.exception("tool %s failed unexpectedly in call %s", job.tool.name, job.call.id)
+        said = f"{type(error).__name__}: {error}"[:2000]
+        if job.tool.recovery in _RUN_AGAIN:
+            return CallState.FAILED, Outcome(output=said, error=True)
+        return CallState.UNKNOWN, unknown_outcome(held.call, said)
+    return CallState.DONE, await shortened(output, job.around)
+
+
+async def stopped(job: Job, plan: Plan) -> tuple[CallState, Outcome]:
+    """End what a stopped call still has running; says what it got so far."""
+    try:
+        output = await job.tool.stop(job.params, plan, job.around)
+    except Unknown as unknown:
+        return CallState.UNKNOWN, unknown_outcome(job.call, str(unknown))
+    if output is None:
+        return CallState.CANCELLED, aborted()
+    done = job.tool.recovery is Recovery.RECONCILABLE
+    return CallState.DONE if done else CallState.CANCELLED, await shortened(output, job.around)
+
+
+def plan_of(call: CallRow) -> Plan:
+    """The plan under which a call was claimed: there is no claim without one."""
+    if call.plan is None:
+        raise StaleFence(f"Call {call.id!r} has a claim and no plan.")
+    return call.plan
+
+
+def aborted() -> Outcome:
+    """The outcome of a call that was ended by a stop and has nothing to show."""
+    return Outcome(output=ABORTED, error=True, metadata={"interrupted": True})
+
+
+def unknown_outcome(call: CallRow, known: str) -> Outcome:
+    """What is told of an effect that nobody can vouch for: the truth, and to look before repeating."""
+    started = f"{call.claimed_at:%Y-%m-%d %H:%M:%S %Z}" if call.claimed_at else "at an unknown time"
+    what = f"{call.tool} {dumps(call.arguments)}"[:2000]
+    text = load("reminders/unknown", call=what, started=started, known=known)
+    return Outcome(output=text, error=True, metadata={"unknown": True})
+
+
+def undecided(held: Undecided) -> Ran:
+    """The call goes back to the gate, with what the rules say of it now."""
+    digest = held.call.digest
+    return Ran(
+        state=RanState.WAITING if held.waiting else RanState.DRIFTED,
+        findings=held.findings,
+        effect=digest[:EFFECT_DIGITS] if digest else None,
+        revision=held.call.revision,
+    )
+
+
+async def refused_write(database: Database, session: SessionId, what: str, fence: Fence) -> None:
+    """Say in the log that a stale attempt came and was refused."""
+    async with journal(database, session, WORKER) as opened:
+        opened.record(WriteRefused(what=what, fence=fence))

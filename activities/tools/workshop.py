@@ -1,0 +1,105 @@
+"""Workshop: what a stored call needs to be planned, run, recovered or stopped."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue, ValidationError
+
+from activities.files.place import Place
+from activities.session.project import Surveyor
+from activities.shell.environment import tool_environment
+from activities.store import calls, events
+from activities.store.calls import CallRow
+from activities.store.database import Database
+from activities.tools.tool import Params, Surroundings, Tool
+from workflows.domain.config.config import ToolOutput
+from workflows.domain.context.truncate import Limits
+from workflows.domain.effects import Plan
+from workflows.domain.errors import StaleFence, ToolError
+from workflows.domain.permissions.findings import finding
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rules import Action, Ruleset
+from workflows.domain.wire import Fence
+
+
+@dataclass(frozen=True)
+class Job:
+    """A call with its tool, its validated arguments, and the world around it."""
+
+    call: CallRow
+    tool: Tool[Any]
+    params: Params
+    around: Surroundings
+
+    async def plan(self) -> Plan:
+        """What the call would do now. Raises ToolError."""
+        return await self.tool.plan(self.params, self.around.place)
+
+
+class Workshop:
+    """Puts jobs together from the ledger's rows."""
+
+    def __init__(self, database: Database, surveyor: Surveyor, tools: Mapping[str, Tool[Any]]) -> None:
+        self.database = database
+        self.surveyor = surveyor
+        self.tools = tools
+
+    async def job(self, call: CallRow, fence: Fence) -> Job:
+        """Make a call ready. Raises ToolError for arguments that do not fit the tool."""
+        tool = self.tools[call.tool]
+        return Job(call, tool, validated(tool, call.arguments), await self.around(call, fence))
+
+    async def around(self, call: CallRow, fence: Fence) -> Surroundings:
+        context = await calls.context(self.database, call.id)
+        place = self.surveyor.place(context.directory)
+        attempt = "-".join(str(number) for number in fence)
+
+        async def progress(metadata: dict[str, JsonValue]) -> None:
+            await events.keep_deltas(self.database, call.session, call.id, attempt, [metadata])
+
+        async def still_mine() -> None:
+            await self.check(call, fence)
+
+        return Surroundings(
+            session=call.session,
+            call=call.id,
+            attempt=attempt,
+            place=place,
+            environment=tool_environment(context.environment, place, call.id),
+            progress=progress,
+            fence=still_mine,
+            readable=partial(readable, context.snapshot.rules, place),
+            limits=limits(context.snapshot.config.tool_output),
+        )
+
+    async def check(self, call: CallRow, fence: Fence) -> None:
+        """Raise StaleFence when another attempt, a later chain or an outcome has overtaken this one."""
+        state, newest = await calls.newest(self.database, call.id)
+        if state.settled or newest != fence:
+            raise StaleFence(f"Call {call.id!r} is {state} under fence {newest}, this attempt is {fence}.")
+
+
+def validated(tool: Tool[Any], arguments: dict[str, JsonValue]) -> Params:
+    """The arguments as the tool takes them. Raises ToolError in words that a model can act on."""
+    try:
+        return tool.params.model_validate(arguments)
+    except ValidationError as error:
+        problems = "\n".join(f"  {problem['msg']} at {list(problem['loc'])}" for problem in error.errors())
+        raise ToolError(
+            f"The {tool.name} tool was called with invalid arguments: {problems.strip()}.\n"
+            "Please rewrite the input so it satisfies the expected schema."
+        ) from error
+
+
+def readable(rules: Ruleset, place: Place, path: Path) -> bool:
+    """Whether no rule denies reading this path."""
+    request = PermissionRequest(permission="read", patterns=(place.relative(path),))
+    return finding(request, rules).action is not Action.DENY
+
+
+def limits(configured: ToolOutput) -> Limits:
+    """How much of an output a model is shown: as configured, else as usual."""
+    return Limits.model_validate(configured.model_dump(exclude_none=True))

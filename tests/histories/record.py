@@ -1,0 +1,63 @@
+"""Record the histories that `test_replay.py` replays: `make record-histories [NAMES="ask_waiting stopped"]`."""
+
+import asyncio
+import gc
+import sys
+import tempfile
+import uuid
+from pathlib import Path
+
+from activities.model.litellm_model import LiteLLM
+from activities.store.migrate import migrate
+from tests.conftest import remove, settings_of
+from tests.histories.scenarios import Scenario, scenarios
+from tests.house import house
+from worker.bells import workflow_id
+from worker.connect import connect
+from worker.demo.script import Script
+from worker.settings import Settings, process_environment
+from worker.stack.state import Endpoints
+from worker.stack.up import up
+
+FOLDER = Path(__file__).parent
+
+
+async def record(names: list[str]) -> None:
+    """Play the scenarios (all, if none is named) on a stack made for it, and write their histories."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-record-") as scratch:
+        settings = settings_of(Path(scratch) / "home")
+        endpoints = await up(settings, print, worker=False)
+        try:
+            await migrate(endpoints.postgres_url)
+            known = scenarios(Path(scratch) / "gate")
+            for name in names or known:
+                (Path(scratch) / "gate").unlink(missing_ok=True)
+                (Path(scratch) / "gate.reached").unlink(missing_ok=True)
+                await play(name, known[name], settings, endpoints, Path(scratch))
+        finally:
+            await remove(settings)
+
+
+async def play(name: str, scenario: Scenario, settings: Settings, endpoints: Endpoints, scratch: Path) -> None:
+    """Play one scenario, and write the history of each run of its chain."""
+    own = settings.model_copy(
+        update={"task_queue": f"record-{uuid.uuid4().hex[:8]}", "history_events": scenario.events or 2000}
+    )
+    client = await connect(own, endpoints)
+    folder = scratch / name
+    folder.mkdir()
+    script = Script(answers=scenario.answers)
+    async with house(own, endpoints, client, LiteLLM(process_environment()), script, folder) as built, built.working():
+        session = await scenario.play(built, scratch / "gate")
+    runs = client.list_workflows(f"WorkflowId = '{workflow_id(session)}'")
+    for old in FOLDER.glob(f"{name}*.json"):
+        old.unlink()
+    histories = [await client.get_workflow_handle(run.id, run_id=run.run_id).fetch_history() async for run in runs]
+    for number, history in enumerate(sorted(histories, key=lambda each: each.events[0].event_time.ToNanoseconds())):
+        (FOLDER / f"{name}_{number}.json").write_text(history.to_json())
+        print(f"{name}_{number}: {len(history.events)} events")
+
+
+if __name__ == "__main__":
+    asyncio.run(record(sys.argv[1:]))
+    gc.collect()  # a client of Temporal that is still there when the interpreter ends may abort it

@@ -1,0 +1,80 @@
+"""What the recorded histories play: each a script, and what a person does meanwhile."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.house import House, reached
+from worker.demo.script import Hold, ScriptedAnswer, ScriptedCall
+from workflows.domain.ids import SessionId
+
+DONE = ScriptedAnswer(text="Done.")
+LOOK = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
+WRITE = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),))
+PARALLEL = ScriptedAnswer(
+    tools=tuple(ScriptedCall(name="read", arguments={"filePath": name}) for name in ("a.txt", "b.txt", "c.txt"))
+)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`play` starts a session and returns it when it stands as its history shall show it."""
+
+    answers: tuple[ScriptedAnswer, ...]
+    play: Callable[[House, Path], Awaitable[SessionId]]
+    events: int | None = None
+
+
+async def whole_turn(house: House, _: Path) -> SessionId:
+    session = await house.say("Go.")
+    await house.ended(session)
+    return session
+
+
+async def ask_waiting(house: House, _: Path) -> SessionId:
+    house.configure(permission={"edit": "ask"})
+    session = await house.say("Go.")
+    await house.asked(session)
+    return session
+
+
+async def ask_answered(house: House, gate: Path) -> SessionId:
+    session = await ask_waiting(house, gate)
+    for entry in await house.client.asks(session=session):
+        await house.answer(entry.id)
+    await house.ended(session)
+    return session
+
+
+async def steered(house: House, gate: Path) -> SessionId:
+    session = await house.say("Go.")
+    await reached(gate)
+    await house.client.prompt(session, "And this.")
+    gate.touch()
+    await house.ended(session)
+    return session
+
+
+async def stopped(house: House, gate: Path) -> SessionId:
+    session = await house.say("Go.")
+    await reached(gate)
+    await house.client.stop(session)
+    await house.ended(session)
+    return session
+
+
+def held(gate: Path) -> ScriptedAnswer:
+    return LOOK.model_copy(update={"text": "Looking.", "faults": {1: Hold(after=1, path=str(gate))}})
+
+
+def scenarios(gate: Path) -> dict[str, Scenario]:
+    """All scenarios; `gate` is the file at which a held answer waits."""
+    return {
+        "plain_turn": Scenario((DONE,), whole_turn),
+        "parallel_calls": Scenario((PARALLEL, DONE), whole_turn),
+        "ask_waiting": Scenario((WRITE, DONE), ask_waiting),
+        "ask_answered": Scenario((WRITE, DONE), ask_answered),
+        "steered": Scenario((held(gate), DONE), steered),
+        "stopped": Scenario((held(gate), DONE), stopped),
+        "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
+    }

@@ -1,0 +1,50 @@
+"""Houses for workflow tests."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client
+
+from activities.model.litellm_model import LiteLLM
+from tests.house import House, failed_tasks, house
+from worker.demo.script import Script, ScriptedAnswer
+from worker.settings import Settings, process_environment
+from worker.stack.state import Endpoints
+
+Open = Callable[..., AbstractAsyncContextManager[House]]
+
+
+@pytest.fixture(scope="session")
+def port() -> LiteLLM:
+    """The model port, its seconds of importing paid once per process."""
+    model = LiteLLM(process_environment())
+    asyncio.run(model.warm())
+    return model
+
+
+@pytest.fixture
+def open_house(
+    settings: Settings,
+    stack: Endpoints,
+    postgres_url: str,
+    temporal_client: Client,
+    task_queue: str,
+    port: LiteLLM,
+    tmp_path: Path,
+) -> Open:
+    """Open a house for a script (its answers, or several scripts by name); no workflow task may fail in it."""
+
+    @asynccontextmanager
+    async def opened(*answers: ScriptedAnswer, scripts: Mapping[str, Script] | None = None) -> AsyncIterator[House]:
+        endpoints = stack.model_copy(update={"postgres_url": postgres_url})
+        own = settings.model_copy(update={"task_queue": task_queue})
+        script = scripts or Script(answers=answers)
+        async with house(own, endpoints, temporal_client, port, script, tmp_path) as built:
+            yield built
+            for overview in await built.client.sessions():
+                assert failed_tasks(await built.history(overview.id)) == []
+
+    return opened

@@ -1,0 +1,161 @@
+"""Sessions from prompt to idle: a real engine, a real database, a model over HTTP."""
+
+from pathlib import Path
+
+import pytest
+
+from activities.store.prompts import Mode
+from tests.house import reached
+from tests.workflows.conftest import Open
+from worker.bells import workflow_id
+from worker.demo.script import Hold, ScriptedAnswer, ScriptedCall
+from workflows.domain.errors import Conflict
+from workflows.domain.events import PromptTaken, TurnEnded
+from workflows.domain.messages import AssistantMessage, CallState, TextPart
+
+
+async def test_a_prompt_is_answered_and_the_turn_ends(open_house: Open) -> None:
+    async with open_house(ScriptedAnswer(text="Hello to you.")) as house, house.working():
+        session = await house.say("Hello?")
+        ended = await house.ended(session)
+        messages = await house.client.transcript(session)
+        verified = await house.client.verify(session)
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
+    assert [message.role for message in messages] == ["user", "assistant"]
+    assert isinstance(messages[1], AssistantMessage) and messages[1].parts == (TextPart(text="Hello to you."),)
+    assert verified.problem is None and verified.events > 4
+
+
+async def test_a_tool_call_runs_and_the_model_reads_its_output(open_house: Open) -> None:
+    script = (
+        ScriptedAnswer(text="Let me look.", tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),)),
+        ScriptedAnswer(text="It says hello."),
+    )
+    async with open_house(*script) as house, house.working():
+        house.file("a.txt", "hello\n")
+        session = await house.say("What does a.txt say?")
+        await house.ended(session)
+        (call,) = await house.calls(session)
+    assert call.outcome is not None and "1: hello" in call.outcome.output
+    assert [entry.step for entry in house.model.ledger.entries] == [0, 1]
+
+
+async def test_a_prompt_sent_while_the_model_answers_steers_the_turn(open_house: Open, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    script = (
+        ScriptedAnswer(
+            text="Looking.",
+            tools=(ScriptedCall(name="glob", arguments={"pattern": "*"}),),
+            faults={1: Hold(after=1, path=str(gate))},
+        ),
+        ScriptedAnswer(text="Both done."),
+    )
+    async with open_house(*script) as house, house.working():
+        session = await house.say("First task.")
+        await reached(gate)
+        await house.client.prompt(session, "Second task.")
+        gate.touch()
+        await house.ended(session)
+        messages = await house.client.transcript(session)
+        events = await house.events(session)
+    assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]
+    assert [event.step for event in events if isinstance(event, PromptTaken)] == [1, 2]
+    assert len(house.model.ledger.entries) == 2
+
+
+async def test_a_queued_prompt_gets_a_turn_of_its_own(open_house: Open, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    script = (
+        ScriptedAnswer(text="First.", faults={1: Hold(after=0, path=str(gate))}),
+        ScriptedAnswer(text="Second."),
+    )
+    async with open_house(*script) as house, house.working():
+        session = await house.say("First task.")
+        await reached(gate)
+        await house.client.prompt(session, "Second task.", mode=Mode.QUEUE)
+        gate.touch()
+        await house.ended(session, 2)
+        messages = await house.client.transcript(session)
+    assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]
+    assert len({message.turn for message in messages}) == 2
+
+
+async def test_a_stop_ends_the_turn_and_a_prompt_after_it_starts_one_turn(open_house: Open, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    script = (
+        ScriptedAnswer(text="Never finished.", faults={1: Hold(after=1, path=str(gate))}),
+        ScriptedAnswer(text="The next."),
+    )
+    async with open_house(*script) as house, house.working():
+        session = await house.say("A long task.")
+        await reached(gate)
+        stopped = await house.client.stop(session)
+        await house.client.prompt(session, "Something else.")
+        await house.ended(session, 2)
+        events = await house.events(session)
+    ends = [(event.turn, event.reason) for event in events if isinstance(event, TurnEnded)]
+    assert ends[0] == (stopped.turn, "stopped") and ends[1][1] == "done" and len(ends) == 2
+
+
+async def test_a_stop_ends_a_running_command_and_its_group(open_house: Open) -> None:
+    script = (ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "touch begun; sleep 600"}),)),)
+    async with open_house(*script) as house, house.working():
+        session = await house.say("Sleep.")
+        await reached(house.project / "begun", suffix="")
+        await house.client.stop(session)
+        ended = await house.ended(session)
+        (call,) = await house.calls(session)
+    assert isinstance(ended, TurnEnded) and ended.reason == "stopped"
+    assert call.state is CallState.CANCELLED
+
+
+async def test_an_ended_session_refuses_prompts(open_house: Open) -> None:
+    async with open_house(ScriptedAnswer(text="Hello.")) as house, house.working():
+        session = await house.say("Hello?")
+        await house.ended(session)
+        await house.client.end(session)
+        with pytest.raises(Conflict, match="has ended"):
+            await house.client.prompt(session, "More?")
+
+
+async def test_cancelling_the_workflow_ends_the_session(open_house: Open, tmp_path: Path) -> None:
+    script = ScriptedAnswer(text="Never.", faults={1: Hold(after=1, path=str(tmp_path / "gate"))})
+    async with open_house(script) as house, house.working():
+        session = await house.say("Hello?")
+        await reached(tmp_path / "gate")
+        await house.temporal.get_workflow_handle(workflow_id(session)).cancel()
+        await house.until(session, lambda event: event.type == "session.ended")
+        overview = await house.client.session(session)
+    assert (overview.status, overview.turn_state) == ("ended", "ended")
+
+
+async def test_a_terminated_chain_is_followed_by_one_that_goes_on(open_house: Open) -> None:
+    script = (
+        ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),)),
+        ScriptedAnswer(text="Done."),
+    )
+    async with open_house(*script) as house, house.working():
+        house.configure(permission={"edit": "ask"})
+        session = await house.say("Write a.txt.")
+        (ask,) = await house.asked(session)
+        await house.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        await house.answer(ask)
+        await house.ended(session)
+    assert (house.project / "a.txt").read_text() == "a"
+    assert [entry.step for entry in house.model.ledger.entries] == [0, 1]
+
+
+async def test_continue_as_new_keeps_an_open_ask(open_house: Open) -> None:
+    look = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
+    write = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),))
+    async with open_house(look, write, ScriptedAnswer(text="Done.")) as house, house.working():
+        house.client.settings = house.settings.model_copy(update={"history_events": 15})
+        house.configure(permission={"edit": "ask"})
+        session = await house.say("Write a.txt.")
+        (ask,) = await house.asked(session)
+        first = await house.history(session)
+        await house.answer(ask)
+        await house.ended(session)
+        run = await house.temporal.get_workflow_handle(workflow_id(session)).describe()
+    assert (house.project / "a.txt").read_text() == "a"
+    assert run.raw_description.workflow_execution_info.first_run_id != run.run_id and first.events

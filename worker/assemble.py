@@ -1,0 +1,74 @@
+"""What makes a worker: which workflows and activities, what passes through the sandbox, how many of each at once."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from temporalio.client import Client
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from activities.model.endpoints import Endpoints
+from activities.model.generate import Model
+from activities.model.keys import Keys
+from activities.model.port import ModelPort
+from activities.session.asks import Asks
+from activities.session.project import Project, Surveyor
+from activities.session.turns import Turns
+from activities.store.database import Database
+from activities.tools.run import Tools
+from activities.tools.table import TOOLS
+from activities.tools.workshop import Workshop
+from worker.handover import HandedOver
+from worker.settings import Settings
+from workflows.session import SessionWorkflow
+
+PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core")
+_WORKFLOW_TASKS: Final = 16  # one interpreter lock: more only queue up inside
+_ACTIVITIES: Final = 200  # waiting model calls must not starve tools
+_EAGER: Final = 16  # as many parallel calls of a step as start without a detour over the server
+
+
+def runner() -> SandboxedWorkflowRunner:
+    """The workflow sandbox; both of our packages pass, or their classes would exist twice (temporal.md 8)."""
+    return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
+
+
+def activities(settings: Settings, database: Database, port: ModelPort) -> Sequence[Callable[..., Any]]:
+    """All activities, with what they need."""
+    home = Path(settings.environment.get("HOME") or Path.home())
+    temporary = Path(tempfile.gettempdir())
+    surveyor = Surveyor(settings.home, home, settings.config, temporary, settings.environment)
+    workshop = Workshop(database, surveyor, TOOLS)
+    endpoints = Endpoints(Keys(settings.auth), HandedOver(settings), port)
+    model = Model(database, port, endpoints, surveyor, TOOLS, settings.patience_seconds)
+    tools, turns = Tools(database, workshop), Turns(database, workshop)
+    return [
+        Project(database, surveyor).load,
+        model.generate,
+        Asks(database).open,
+        tools.run,
+        tools.refuse,
+        turns.close,
+    ]
+
+
+def worker(settings: Settings, client: Client, database: Database, port: ModelPort) -> Worker:
+    """A worker for our task queue, not started."""
+    heartbeat = settings.heartbeat_seconds
+    return Worker(
+        client,
+        task_queue=settings.task_queue,
+        workflows=[SessionWorkflow],
+        activities=activities(settings, database, port),
+        workflow_runner=runner(),
+        max_concurrent_workflow_tasks=_WORKFLOW_TASKS,
+        max_concurrent_activities=_ACTIVITIES,
+        max_eager_activity_reservations_per_workflow_task=_EAGER,
+        sticky_queue_schedule_to_start_timeout=timedelta(seconds=settings.sticky_seconds),
+        max_heartbeat_throttle_interval=timedelta(seconds=min(0.5, heartbeat / 3)),
+        default_heartbeat_throttle_interval=timedelta(seconds=min(0.5, heartbeat / 3)),
+        graceful_shutdown_timeout=timedelta(seconds=settings.drain_seconds),
+    )

@@ -1,0 +1,84 @@
+"""Bells: the signal that tells a session's workflow to look at its rows; it carries ids only."""
+
+import asyncio
+from datetime import timedelta
+from typing import Final
+
+from temporalio.client import Client
+from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+from temporalio.service import RPCError
+
+from activities.store import bells, sessions
+from activities.store.bells import Bell, BellKind
+from activities.store.database import Database
+from worker.settings import Settings
+from worker.stack import attributes
+from workflows.domain.errors import Unavailable
+from workflows.domain.ids import AskId, MessageId, SessionId, StopId
+from workflows.domain.state import Limits, SessionState
+from workflows.domain.value import Value
+from workflows.domain.wire import AnswerRef, PromptRef, StopRef
+
+WORKFLOW: Final = "holdfast.session"
+_PATIENCE: Final = timedelta(seconds=5)
+
+
+def workflow_id(session: SessionId) -> str:
+    """The workflow that is this session."""
+    return f"session/{session}"
+
+
+class Bells:
+    """Rings by signal-with-start: a run that has completed is started anew, and looks at the rows."""
+
+    def __init__(self, database: Database, client: Client, settings: Settings) -> None:
+        self.database = database
+        self.client = client
+        self.settings = settings
+
+    async def ring(self, bell: Bell) -> None:
+        """Ring, and note that the engine has acknowledged. Raises Unavailable: the sweeper will ring again."""
+        origin = await sessions.origin(self.database, bell.session)
+        try:
+            async with asyncio.timeout(_PATIENCE.total_seconds()):
+                await self.client.start_workflow(
+                    WORKFLOW,
+                    self.state(bell.session),
+                    id=workflow_id(bell.session),
+                    task_queue=self.settings.task_queue,
+                    start_signal=bell.kind,
+                    start_signal_args=[reference(bell)],
+                    search_attributes=search_attributes(bell.session, origin.directory, origin.agent),
+                )
+        except (RPCError, TimeoutError) as error:
+            raise Unavailable(f"Temporal did not take the bell for {bell.session}: {error}") from error
+        await bells.rang(self.database, bell)
+
+    def state(self, session: SessionId) -> SessionState:
+        """The state of a new run: the session, and the numbers that differ from their defaults."""
+        limits = {
+            "idle": self.settings.idle_seconds,
+            "events": self.settings.history_events,
+            "heartbeat": self.settings.heartbeat_seconds,
+        }
+        changed = {name: value for name, value in limits.items() if value != getattr(Limits(), name)}
+        return SessionState(session=session, limits=Limits(**changed)) if changed else SessionState(session=session)
+
+
+def reference(bell: Bell) -> Value:
+    """What the signal carries."""
+    match bell.kind:
+        case BellKind.PROMPT:
+            return PromptRef(prompt=MessageId(bell.id))
+        case BellKind.ANSWER:
+            return AnswerRef(ask=AskId(bell.id))
+        case BellKind.STOP:
+            return StopRef(stop=StopId(bell.id), turn=bell.turn)
+
+
+def search_attributes(session: SessionId, directory: str, agent: str) -> TypedSearchAttributes:
+    """How the stock Temporal UI finds sessions; keywords hold 255 characters at most."""
+    values = {attributes.SESSION: session, attributes.DIRECTORY: directory[-255:], attributes.AGENT: agent}
+    return TypedSearchAttributes(
+        [SearchAttributePair(SearchAttributeKey.for_keyword(name), value) for name, value in values.items()]
+    )

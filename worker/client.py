@@ -1,0 +1,268 @@
+"""SessionClient: start, prompt, answer, stop, watch, list. The public Python API; every door is a face of it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Final, Self
+
+from pydantic import JsonValue
+
+from activities.mint import Mint
+from activities.session import answers
+from activities.session.answers import Decided as Decided
+from activities.session.answers import Settled as Settled
+from activities.store import asks, events, grants, prompts, sessions, stops, transcript
+from activities.store.asks import InboxEntry as InboxEntry
+from activities.store.bells import Bell, BellKind
+from activities.store.database import Database
+from activities.store.events import Delta as Delta
+from activities.store.events import Verified as Verified
+from activities.store.grants import GrantRow as GrantRow
+from activities.store.journal import journal
+from activities.store.prompts import Mode as Mode
+from activities.store.prompts import NewPrompt
+from activities.store.sessions import NewSession
+from activities.store.sessions import Overview as Overview
+from activities.store.sessions import Totals as Totals
+from activities.store.stops import Stopped as Stopped
+from worker.settings import Settings
+from worker.stack.state import Endpoints
+from workflows.domain.errors import Unavailable, UsageError
+from workflows.domain.events import Actor, Record
+from workflows.domain.ids import AskId, GrantId, MessageId, Prefix, SessionId, StopId
+from workflows.domain.messages import Transcript
+from workflows.domain.permissions.grants import Scope
+from workflows.domain.value import Value
+
+if TYPE_CHECKING:
+    from worker.bells import Bells
+
+LONGEST_PROMPT: Final = 1_000_000  # characters
+_TITLE: Final = 100  # characters (opencode.md 6.6)
+_TICK: Final = 1.0  # seconds between two looks of a watcher whose notifications were lost
+
+
+class Accepted(Value):
+    """A prompt whose row is committed; `rung`: the engine knows already, else the sweeper will tell it."""
+
+    session: SessionId
+    prompt: MessageId
+    rung: bool
+
+
+class Seen(Value):
+    """An event with the contents that it names, by id."""
+
+    record: Record
+    contents: dict[str, JsonValue]
+
+
+class SessionClient:
+    """What a person can do with sessions. PostgreSQL first of all: the engine is reached when a bell is rung."""
+
+    def __init__(self, settings: Settings, endpoints: Endpoints, actor: Actor) -> None:
+        self.settings = settings
+        self.endpoints = endpoints
+        self.actor = actor
+        self.database = Database(endpoints.postgres_url, size=4)
+        self._mint = Mint()
+        self._bells: Bells | None = None
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        await self._stack.enter_async_context(self.database)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._bells = None
+        await self._stack.aclose()
+
+    async def start(
+        self,
+        directory: str,
+        text: str,
+        *,
+        model: str | None = None,
+        agent: str = "build",
+        environment: Mapping[str, str] | None = None,
+        session: SessionId | None = None,
+        prompt: MessageId | None = None,
+    ) -> Accepted:
+        """Make a session and accept its first prompt; ids given by the caller make a repeated start the same one."""
+        checked(text)
+        new = NewSession(
+            id=session or SessionId(self._mint.new(Prefix.SESSION)),
+            directory=directory,
+            title=title(text),
+            agent=agent,
+            model=model,
+            environment=dict(environment or {}),
+        )
+        await sessions.create(self.database, new, self.actor)
+        return await self.prompt(new.id, text, prompt=prompt)
+
+    async def prompt(
+        self,
+        session: SessionId,
+        text: str,
+        *,
+        mode: Mode = Mode.STEER,
+        model: str | None = None,
+        prompt: MessageId | None = None,
+    ) -> Accepted:
+        """Accept a prompt: it joins the running turn at its next step, or (queued) gets a turn of its own.
+
+        Raises UsageError, NotFound, Conflict.
+        """
+        new = NewPrompt(
+            id=prompt or MessageId(self._mint.new(Prefix.MESSAGE)), text=checked(text), mode=mode, model=model
+        )
+        async with journal(self.database, session, self.actor) as opened:
+            await prompts.accept(opened, new)
+        rung = await self.ring(Bell(kind=BellKind.PROMPT, id=new.id, session=session))
+        return Accepted(session=session, prompt=new.id, rung=rung)
+
+    async def answer(self, ask: AskId, decided: Decided) -> Settled:
+        """Answer an ask, once. Raises NotFound, Conflict."""
+        settled = await answers.answer(self.database, ask, decided, self.actor)
+        for each in settled.asks:
+            await self.ring(Bell(kind=BellKind.ANSWER, id=each, session=settled.ask.session))
+        if settled.grant is not None and settled.grant.scope is Scope.PROJECT:
+            await self._release_others(settled)
+        return settled
+
+    async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> Stopped:
+        """Stop the open turn and withdraw what no turn has taken."""
+        async with journal(self.database, session, self.actor) as opened:
+            stopped = await stops.accept(opened, stop or self._stop_id(), keep_queued=keep_queued)
+        await self._ring_stop(session, stopped)
+        return stopped
+
+    async def end(self, session: SessionId) -> Stopped:
+        """End the session for good: its open turn is stopped, untaken prompts are withdrawn, nothing revives it."""
+        async with journal(self.database, session, self.actor) as opened:
+            stopped = await stops.accept(opened, self._stop_id())
+            await sessions.end(opened, "ended by a person")
+        await self._ring_stop(session, stopped)
+        return stopped
+
+    async def sessions(self, directory: str | None = None, limit: int = 1000) -> list[Overview]:
+        return await sessions.overview(self.database, directory=directory, limit=limit)
+
+    async def session(self, session: SessionId) -> Overview:
+        """One session. Raises NotFound."""
+        return await sessions.get(self.database, session)
+
+    async def totals(self, session: SessionId) -> Totals:
+        return await sessions.totals(self.database, session)
+
+    async def asks(self, *, session: SessionId | None = None, ask: AskId | None = None) -> list[InboxEntry]:
+        """What waits for an answer, of all sessions or one; with `ask`, that one in any state."""
+        return await asks.inbox(self.database, session=session, ask=ask)
+
+    async def grants(self, *, revoked_too: bool = False) -> list[GrantRow]:
+        return await grants.listed(self.database, revoked_too=revoked_too)
+
+    async def revoke(self, grant: GrantId) -> None:
+        """Revoke a grant. Raises NotFound, Conflict."""
+        await grants.revoke(self.database, grant, self.actor)
+
+    async def log(self, session: SessionId, after: int = 0) -> AsyncIterator[Seen]:
+        """The session's events so far. Raises NotFound."""
+        await self.session(session)
+        page: list[Record] = []
+        async for record in events.after(self.database, session, after):
+            page.append(record)
+            if len(page) == 100:
+                for seen in await self._seen(page):
+                    yield seen
+                page = []
+        for seen in await self._seen(page):
+            yield seen
+
+    async def verify(self, session: SessionId) -> Verified:
+        """Recompute the session's hash chain. Raises NotFound."""
+        await self.session(session)
+        return await events.verify(self.database, session)
+
+    async def transcript(self, session: SessionId) -> Transcript:
+        """The messages of a session. Raises NotFound."""
+        async with journal(self.database, session, self.actor) as opened:
+            return await transcript.read(opened)
+
+    async def watch(self, session: SessionId, after: int = 0) -> AsyncGenerator[Seen | Delta, None]:
+        """Events after `after`, each once and in order, and unfinished pieces as they come; it does not end.
+
+        A connection that breaks is opened again, and what came meanwhile is not missed.
+        """
+        delta = 0
+        while True:
+            try:
+                async for _ in events.woken(self.database, session, at_least_every=_TICK):
+                    for piece in await events.deltas(self.database, session, delta):
+                        delta = piece.id
+                        yield piece
+                    async for seen in self.log(session, after):
+                        after = seen.record.seq
+                        yield seen
+            except Unavailable:
+                await asyncio.sleep(_TICK)
+
+    async def ring(self, bell: Bell) -> bool:
+        """Ring now, if the engine can be reached; else the row waits for the sweeper. True: the engine knows."""
+        try:
+            if self._bells is None:
+                self._bells = await self._connect()
+            await self._bells.ring(bell)
+        except Unavailable:
+            return False
+        return True
+
+    async def _connect(self) -> "Bells":
+        # Commands that only read never pay for importing the engine's client (0.3 s, 25 MB).
+        from worker.bells import Bells
+        from worker.connect import connect
+
+        client = await connect(self.settings, self.endpoints)
+        return Bells(self.database, client, self.settings)
+
+    async def _ring_stop(self, session: SessionId, stopped: Stopped) -> None:
+        if stopped.turn is not None:
+            await self.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=session, turn=stopped.turn))
+
+    async def _release_others(self, settled: Settled) -> None:
+        """A grant for the project answers asks of its other sessions, one transaction for each."""
+        directory = (await self.session(settled.ask.session)).directory
+        for other in await self.sessions(directory):
+            if other.asks and other.id != settled.ask.session:
+                for ask in await answers.release(self.database, other.id):
+                    await self.ring(Bell(kind=BellKind.ANSWER, id=ask, session=other.id))
+
+    async def _seen(self, page: list[Record]) -> list[Seen]:
+        contents = await events.contents(self.database, page)
+        return [
+            Seen(record=record, contents={name: contents[name] for name in events.names(record) if name in contents})
+            for record in page
+        ]
+
+    def _stop_id(self) -> StopId:
+        return StopId(self._mint.new(Prefix.STOP))
+
+
+def checked(text: str) -> str:
+    """A prompt that can be worked on. Raises UsageError."""
+    if not text.strip():
+        raise UsageError("The prompt is empty: say what is to be done.")
+    if len(text) > LONGEST_PROMPT:
+        raise UsageError(
+            f"The prompt has {len(text):,} characters, {LONGEST_PROMPT:,} are the most: "
+            "write it into a file of the project and name that file."
+        )
+    return text
+
+
+def title(text: str) -> str:
+    """A session's title: the first line of its first prompt."""
+    first = text.strip().splitlines()[0]
+    printable = "".join(character if character.isprintable() else " " for character in first)
+    return printable if len(printable) <= _TITLE else printable[: _TITLE - 3] + "..."

@@ -1,0 +1,68 @@
+"""The Temporal client with our data converter, and what an external server must be told."""
+
+from dataclasses import replace
+from typing import Final
+
+from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import Client
+from temporalio.contrib.pydantic import PydanticPayloadConverter, ToJsonOptions, pydantic_data_converter
+from temporalio.envconfig import ClientConfig, ClientConnectConfig
+from temporalio.service import RPCError, RPCStatusCode
+
+from worker.settings import Settings
+from worker.stack.attributes import KEYWORDS
+from worker.stack.state import Endpoints
+from workflows.domain.errors import Unavailable
+
+
+class _PayloadConverter(PydanticPayloadConverter):
+    """Leaves out what was never set: histories stay small, and a new field with a default changes no old payload."""
+
+    def __init__(self) -> None:
+        super().__init__(ToJsonOptions(exclude_unset=True))
+
+
+DATA_CONVERTER: Final = replace(pydantic_data_converter, payload_converter_class=_PayloadConverter)
+
+
+async def connect(settings: Settings, endpoints: Endpoints) -> Client:
+    """A client of the stack's Temporal, or of the external one that the environment names. Raises Unavailable."""
+    config = ClientConnectConfig(target_host=endpoints.temporal_address, namespace=settings.namespace)
+    if settings.external_temporal is not None:
+        named = ClientConfig.load_client_connect_config(override_env_vars=dict(settings.environment))
+        config = ClientConnectConfig(**{**config, **named})
+    try:
+        return await Client.connect(**config, data_converter=DATA_CONVERTER, identity=settings.identity)
+    except RuntimeError as error:
+        raise Unavailable(f"Temporal cannot be reached at {config['target_host']!r}: {error}") from error
+
+
+async def register_attributes(client: Client) -> None:
+    """Tell an external Temporal of our search attributes. Raises Unavailable when it takes none from clients."""
+    wanted = dict.fromkeys(KEYWORDS, IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD)
+    request = AddSearchAttributesRequest(namespace=client.namespace, search_attributes=wanted)
+    try:
+        await client.operator_service.add_search_attributes(request)
+    except RPCError as error:
+        if error.status is RPCStatusCode.ALREADY_EXISTS:
+            return
+        raise Unavailable(
+            f"Temporal does not take our search attributes ({error.message}): add {', '.join(KEYWORDS)} of type "
+            f"Keyword to namespace {client.namespace!r} by hand."
+        ) from error
+
+
+async def pollers(client: Client, task_queue: str) -> int:
+    """How many workers have asked this queue for workflow tasks within the last minutes. Raises Unavailable."""
+    request = DescribeTaskQueueRequest(
+        namespace=client.namespace,
+        task_queue=TaskQueue(name=task_queue),
+        task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+    )
+    try:
+        return len((await client.workflow_service.describe_task_queue(request)).pollers)
+    except RPCError as error:
+        raise Unavailable(f"Temporal does not tell who polls {task_queue!r}: {error.message}") from error

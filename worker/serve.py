@@ -1,0 +1,65 @@
+"""The worker process: runs sessions until it is told to stop, then lets them finish or hands them over."""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import sys
+from contextlib import suppress
+
+from activities import failpoints
+from activities.model.litellm_model import LiteLLM
+from activities.store.database import Database
+from worker.assemble import worker
+from worker.bells import Bells
+from worker.connect import connect
+from worker.settings import Settings, process_environment
+from worker.stack.status import endpoints
+from worker.sweeper import Sweeper
+from workflows.domain.errors import HoldfastError, Unavailable
+
+
+async def serve(settings: Settings) -> None:
+    """Work until SIGTERM or SIGINT; running activities get `drain_seconds` to finish."""
+    places = endpoints(settings)
+    if places is None:
+        raise Unavailable("The stack is not running: start it with `holdfast up`.")
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stopping.set)
+    client = await connect(settings, places)
+    async with Database(places.postgres_url, size=settings.database_connections) as database:
+        model = LiteLLM(process_environment())
+        warming = asyncio.create_task(model.warm())  # seconds of importing, while nothing waits for it yet
+        sweeping = asyncio.create_task(Sweeper(database, client, Bells(database, client, settings)).run())
+        async with worker(settings, client, database, model):
+            logging.getLogger("holdfast.worker").info("working on %r, pid %d", settings.task_queue, os.getpid())
+            await stopping.wait()
+            sweeping.cancel()
+        for task in (sweeping, warming):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+def main() -> None:
+    """Run a worker. The process ends by `os._exit`, for the engine's client may abort a process that ends by itself."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    code = 0
+    try:
+        settings = Settings.read()
+        failpoints.configure(settings.environment)
+        asyncio.run(serve(settings))
+    except HoldfastError as error:
+        print(f"holdfast worker: {error}", file=sys.stderr)
+        code = 3
+    gc.collect()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Settings: what the environment says, read once and in one place."""
+
+import os
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+from typing import Final, Self
+
+from pydantic import AliasGenerator, ConfigDict, Field, ValidationError
+
+from workflows.domain.errors import UsageError
+from workflows.domain.value import Value
+
+_PATHS: Final = ("HOLDFAST_HOME", "HOLDFAST_CACHE", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_TEMPORAL_BIN")
+
+
+def _variable(field: str) -> str:
+    return f"HOLDFAST_{field.upper()}"
+
+
+class Settings(Value):
+    """Everything that the environment decides; a field is read from `HOLDFAST_` and its name in capitals.
+
+    `environment` is the whole mapping, for those who look names up in it (keys, `{env:}`, tool environments) and for
+    child processes: it holds secrets, so it is not part of what is printed. Paths are absolute, in it too.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=AliasGenerator(validation_alias=_variable), validate_by_name=True, validate_by_alias=True
+    )
+
+    home: Path
+    cache: Path
+    config: Path
+    environment: Mapping[str, str] = Field(default={}, repr=False)
+
+    worker: bool = True  # false: `up` starts no worker, they run elsewhere
+    task_queue: str = "holdfast"
+    namespace: str = "default"  # of the embedded Temporal
+
+    postgres_url: str | None = Field(default=None, repr=False)
+    postgres_binaries: Path | None = Field(default=None, validation_alias="HOLDFAST_POSTGRES_BIN")
+    postgres_user: str = "holdfast"  # whom PostgreSQL runs as when we are root
+    temporal_binary: Path | None = Field(default=None, validation_alias="HOLDFAST_TEMPORAL_BIN")
+    temporal_dynamic: str = ""  # more dynamic configuration of the embedded server: KEY=VALUE, separated by blanks
+
+    start_seconds: float = Field(default=90, gt=0)  # how long `up` waits for the servers
+    drain_seconds: float = Field(default=10, ge=0)  # how long a stopping worker lets activities finish
+    idle_seconds: float = Field(default=300, gt=0)  # an idle session's run completes after this
+    history_events: int = Field(default=2000, gt=10)  # a run continues as new past this many events
+    heartbeat_seconds: float = Field(default=3, gt=0)  # a silent activity counts as dead after this
+    sticky_seconds: float = Field(default=1, gt=0)  # a silent worker loses a run's next task after this
+    patience_seconds: float = Field(default=86_400, gt=0)  # how long a provider's failures are waited out in all
+    database_connections: int = Field(default=10, gt=0)  # of one worker
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str] | None = None) -> Self:
+        """Read the settings from `environ`, by default this process's environment; an empty variable counts as unset.
+
+        Raises UsageError that names the variable.
+        """
+        environment = dict(os.environ if environ is None else environ)
+        environment |= {name: str(_absolute(environment[name])) for name in _PATHS if environment.get(name)}
+        given = {name: environment[name] for name in _variables(cls) if environment.get(name)}
+        try:
+            return cls.model_validate(_directories(environment) | given | {"environment": environment})
+        except ValidationError as error:
+            raise UsageError(_explain(error)) from None
+
+    @property
+    def auth(self) -> Path:
+        """The file with the keys of `holdfast auth login`."""
+        return self.home / "auth.json"
+
+    @property
+    def handover(self) -> Path:
+        """The file with the keys that shells have handed over to the worker."""
+        return self.home / "run" / "keys.json"
+
+    @property
+    def identity(self) -> str:
+        """How this process signs in histories: short, for it is in most events, and without the host's name."""
+        return f"h{os.getpid()}"
+
+    @property
+    def external_temporal(self) -> str | None:
+        """What names an external Temporal server, if something does: an address, or a profile of its configuration."""
+        profile = self.environment.get("TEMPORAL_PROFILE")
+        return self.environment.get("TEMPORAL_ADDRESS") or (f"profile {profile}" if profile else None)
+
+
+def process_environment() -> MutableMapping[str, str]:
+    """The environment of this very process, for a library that can only be told things through it."""
+    return os.environ
+
+
+def _variables(settings: type[Settings]) -> list[str]:
+    fields = settings.model_fields.items()
+    elsewhere = {"home", "cache", "config", "environment"}
+    return [str(field.validation_alias) for name, field in fields if name not in elsewhere]
+
+
+def _directories(environment: Mapping[str, str]) -> dict[str, Path]:
+    """Our directories by the XDG rules, which ignore relative paths; HOLDFAST_HOME and HOLDFAST_CACHE override."""
+    user = Path(environment.get("HOME") or Path.home())
+
+    def xdg(name: str, otherwise: str) -> Path:
+        named = Path(environment.get(name, ""))
+        return named if named.is_absolute() else user / otherwise
+
+    return {
+        "home": Path(environment.get("HOLDFAST_HOME") or xdg("XDG_DATA_HOME", ".local/share") / "holdfast"),
+        "cache": Path(environment.get("HOLDFAST_CACHE") or xdg("XDG_CACHE_HOME", ".cache") / "holdfast"),
+        "config": xdg("XDG_CONFIG_HOME", ".config") / "opencode",
+    }
+
+
+def _absolute(path: str) -> Path:
+    return Path(path).expanduser().absolute()
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{first['loc'][0]}={first['input']!r} cannot be used: {first['msg']}."

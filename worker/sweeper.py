@@ -1,0 +1,69 @@
+"""The sweeper: rings again for rows whose bell was lost, and for sessions that have work and no open run."""
+
+import asyncio
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.store import bells, sessions
+from activities.store.bells import Bell, BellKind, Waiting
+from activities.store.database import Database
+from worker.bells import Bells, workflow_id
+from workflows.domain.errors import Unavailable
+
+EVERY: Final = 3.0  # seconds
+_FRESH: Final = timedelta(seconds=2)  # a bell that a door is just ringing is not lost
+_STUCK: Final = 3  # attempts of one workflow task (temporal.md 12)
+_LOG: Final = logging.getLogger("holdfast.sweeper")
+
+
+class Sweeper:
+    """Runs in every worker, works in one of them at a time; never rings at a run that merely has not come to it yet."""
+
+    def __init__(self, database: Database, client: Client, ringer: Bells) -> None:
+        self.database = database
+        self.client = client
+        self.bells = ringer
+
+    async def run(self) -> None:
+        """Sweep until cancelled; an outage is waited out."""
+        while True:
+            try:
+                await self.sweep()
+            except (Unavailable, RPCError) as error:
+                _LOG.info("not swept: %s", error)
+            await asyncio.sleep(EVERY)
+
+    async def sweep(self) -> None:
+        """One look at everything that waits."""
+        async with bells.sweeping(self.database) as mine:
+            if not mine:
+                return
+            for bell in await bells.undelivered(self.database, datetime.now(UTC) - _FRESH):
+                await self.bells.ring(bell)
+            for session in await bells.waiting(self.database):
+                await self.look_at(session)
+
+    async def look_at(self, waiting: Waiting) -> None:
+        """Wake a session that has work and no open run; say of one that cannot go on that it is stuck."""
+        try:
+            run = await self.client.get_workflow_handle(workflow_id(waiting.session)).describe()
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+            run = None
+        if run is None or run.status is not WorkflowExecutionStatus.RUNNING:
+            _LOG.info("waking session %s, which has work and no run", waiting.session)
+            await self.bells.ring(Bell(kind=BellKind.PROMPT, id=waiting.prompt or "", session=waiting.session))
+        await sessions.mark_stuck(self.database, waiting.session, stuck(run) if run else None)
+
+
+def stuck(run: WorkflowExecutionDescription) -> str | None:
+    """Why the run's workflow task keeps failing, if it does."""
+    task = run.raw_description.pending_workflow_task
+    if task.attempt < _STUCK:
+        return None
+    return f"its workflow task has failed {task.attempt - 1} times; the worker's log says why"

@@ -1,0 +1,79 @@
+"""Engine: how a session's workflow reaches its activities, its ids, and its next run."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from temporalio import workflow
+from temporalio.workflow import ActivityConfig
+
+from activities.session.project import Project
+from activities.session.turns import Turns
+from workflows import policies
+from workflows.domain import ids
+from workflows.domain.state import SessionState
+from workflows.domain.wire import Closed, CloseReason, CloseRequest, Loaded, LoadRequest, Request
+
+R = TypeVar("R")
+Q = TypeVar("Q", bound=Request)
+
+
+class Engine:
+    """Carries out what needs the engine; keeps the numbers of the fence, and knows when nothing is in flight."""
+
+    def __init__(self, state: SessionState) -> None:
+        self.state = state
+        self.in_flight = 0
+        if state.chain is None:
+            state.chain = int(workflow.info().workflow_start_time.timestamp() * 1_000_000)
+
+    def fence(self) -> dict[str, Any]:
+        """The fields of a request that place it: session, chain, and a schedule number of its own."""
+        self.state.schedule += 1
+        return {"session": self.state.session, "chain": self.state.chain, "schedule": self.state.schedule}
+
+    async def act(self, activity: Callable[..., Any], request: Q, config: ActivityConfig) -> Any:
+        """Run an activity of ours: one model in, one model out."""
+        self.in_flight += 1
+        try:
+            return await workflow.execute_activity_method(activity, request, **config)
+        finally:
+            self.in_flight -= 1
+
+    def mint(self, prefix: ids.Prefix) -> str:
+        """A new id; the same one when replayed."""
+        self.state.minted += 1
+        milliseconds = int(workflow.now().timestamp() * 1000)
+        return ids.mint(prefix, milliseconds, self.state.minted % 4096, workflow.random())
+
+    def summary(self, *words: str) -> str:
+        """What the stock UI shows for an activity, cut well below the engine's limit of 400 bytes."""
+        return " ".join(words)[:100]
+
+    async def load(self) -> None:
+        """Ask the rows what there is to do: the open turn, else a new one for the oldest untaken prompt."""
+        self.state.rung = False
+        request = LoadRequest(**self.fence(), turn=ids.TurnId(self.mint(ids.Prefix.TURN)))
+        loaded: Loaded = await self.act(
+            Project.load, request, policies.project(self.state.limits, self.summary("load"))
+        )
+        self.state.take_up(loaded)
+
+    async def close(self, reason: CloseReason, error: str | None = None, *, end: bool = False) -> None:
+        """End the open turn, and with `end` the session."""
+        self.state.rung = False
+        turn = self.state.turn.id if self.state.turn else None
+        request = CloseRequest(**self.fence(), turn=turn, reason=reason, error=error, end=end)
+        closed: Closed = await self.act(Turns.close, request, policies.store(self.state.limits, self.summary("close")))
+        self.state.closed(untaken=closed.untaken, ended=closed.ended)
+
+    def may_leave(self) -> bool:
+        """Whether history is long and no activity is in flight: only people (or nobody) are waited for."""
+        info = workflow.info()
+        long = info.get_current_history_length() >= self.state.limits.events or info.is_continue_as_new_suggested()
+        return long and self.in_flight == 0
+
+    async def leave_if_long(self) -> None:
+        """Continue as a new run with the same state; whatever came meanwhile is in it."""
+        if self.may_leave():
+            await workflow.wait_condition(workflow.all_handlers_finished)
+            workflow.continue_as_new(self.state.whole())

@@ -1,0 +1,60 @@
+"""Timeouts and retries by kind of activity; the only file with a RetryPolicy.
+
+Nothing has a schedule-to-start or schedule-to-close timeout: both would run on while no worker is there.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+from temporalio.common import RetryPolicy
+from temporalio.workflow import ActivityCancellationType, ActivityConfig
+
+from workflows.domain.state import Limits
+
+TOO_LARGE: Final = ["PayloadsTooLarge", "PayloadSizeError"]
+
+# Of a crash only: a provider's failure brings its own delay along (design 4).
+_CRASHES: Final = RetryPolicy(
+    initial_interval=timedelta(seconds=0.2),
+    backoff_coefficient=2.0,
+    maximum_interval=timedelta(seconds=2),
+    non_retryable_error_types=TOO_LARGE,
+)
+_DATABASE_AWAY: Final = RetryPolicy(
+    initial_interval=timedelta(seconds=1),
+    backoff_coefficient=1.5,
+    maximum_interval=timedelta(seconds=5),
+    non_retryable_error_types=TOO_LARGE,
+)
+
+
+def model(limits: Limits, summary: str) -> ActivityConfig:
+    """Asking the model: bounded by its own idle timeouts, this is the last resort."""
+    return _config(_CRASHES, limits.generate, summary, heartbeat=limits.heartbeat)
+
+
+def tool(limits: Limits, summary: str) -> ActivityConfig:
+    """Running a call: the tool's own time limit ends it long before."""
+    return _config(_CRASHES, limits.effect, summary, heartbeat=limits.heartbeat)
+
+
+def project(limits: Limits, summary: str) -> ActivityConfig:
+    """Reading a directory's configuration."""
+    return _config(_DATABASE_AWAY, 60.0, summary, heartbeat=limits.heartbeat)
+
+
+def store(limits: Limits, summary: str) -> ActivityConfig:
+    """One transaction: while the database is away it is tried again."""
+    return _config(_DATABASE_AWAY, 10.0, summary)
+
+
+def _config(retry: RetryPolicy, seconds: float, summary: str, heartbeat: float | None = None) -> ActivityConfig:
+    config = ActivityConfig(
+        start_to_close_timeout=timedelta(seconds=seconds),
+        retry_policy=retry,
+        cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        summary=summary,
+    )
+    if heartbeat is not None:
+        config["heartbeat_timeout"] = timedelta(seconds=heartbeat)
+    return config

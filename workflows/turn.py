@@ -1,0 +1,140 @@
+"""Turn: carries out one move after the other until none is left."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+
+from activities.model.generate import Model
+from activities.tools.run import Tools
+from workflows import policies
+from workflows.domain import ids
+from workflows.domain.moves import Generate, Move, Settle, next_move
+from workflows.domain.state import CallState, TurnState
+from workflows.domain.wire import CloseReason, GenerateRequest, Ran, RefuseRequest, RunRequest, Step
+from workflows.engine import Engine
+from workflows.gate import Gate
+
+
+class Turn:
+    """One turn of a session, from its prompt to its end; a stop ends it wherever it stands."""
+
+    def __init__(self, engine: Engine, turn: TurnState) -> None:
+        self.engine = engine
+        self.session = engine.state
+        self.turn = turn
+        self.gate = Gate(engine, turn)
+
+    async def run(self) -> None:
+        """Carry out moves until none is left or a stop names this turn, then close it."""
+        await work_until(self.session.stop_due, asyncio.ensure_future(self.moves()))
+        stopped = self.session.stop_due()
+        await self.engine.close(CloseReason.STOPPED if stopped else self.turn.reason, self.turn.error)
+
+    async def moves(self) -> None:
+        while move := next_move(self.turn):
+            await self.engine.leave_if_long()
+            self.show(move)
+            match move:
+                case Generate():
+                    await self.generate(move)
+                case Settle():
+                    await self.settle()
+
+    async def generate(self, move: Generate) -> None:
+        """Get the answer of the next step; what cannot be retried ends the turn with its message."""
+        request = GenerateRequest(
+            **self.engine.fence(),
+            turn=self.turn.id,
+            step=move.step,
+            message=ids.MessageId(self.engine.mint(ids.Prefix.MESSAGE)),
+            text_only=move.text_only,
+        )
+        summary = self.engine.summary(f"turn {self.turn.number} step {move.step}")
+        try:
+            step: Step = await self.engine.act(Model.generate, request, policies.model(self.session.limits, summary))
+        except ActivityError as error:
+            self.turn.error = failure(error)
+            return
+        self.turn.step = move.step
+        self.turn.answered(step)
+
+    async def settle(self) -> None:
+        """Bring each open call to its outcome; give way to a new run while only people are waited for."""
+        calls = asyncio.gather(*(self.call(call) for call in self.turn.open_calls()), return_exceptions=True)
+        await work_until(self.engine.may_leave, calls)  # calls that only wait start again in the next run
+
+    async def call(self, call: CallState) -> None:
+        """Ask where a rule says so, then run or refuse; a changed effect is decided anew."""
+        while call.open:
+            try:
+                if await self.gate.passes(call):
+                    await self.in_order(call)
+                    call.ran(await self.run_call(call))
+                else:
+                    call.ran(await self.refuse(call))
+            except ActivityError as error:
+                self.turn.error = failure(error)
+                return
+
+    async def in_order(self, call: CallState) -> None:
+        """Calls that change one file run one after the other, in the order of the calls."""
+        before = self.turn.calls[: self.turn.calls.index(call)]
+        rivals = [other for other in before if call.file is not None and other.file == call.file]
+        if rivals:
+            await workflow.wait_condition(lambda: not any(rival.open for rival in rivals))
+
+    async def run_call(self, call: CallState) -> Ran:
+        request = RunRequest(
+            **self.engine.fence(), turn=self.turn.id, call=call.id, revision=call.revision, guarded=call.repeats
+        )
+        result: Ran = await self.engine.act(
+            Tools.run, request, policies.tool(self.session.limits, self.engine.summary(call.tool, call.id))
+        )
+        return result
+
+    async def refuse(self, call: CallState) -> Ran:
+        request = RefuseRequest(**self.engine.fence(), turn=self.turn.id, call=call.id)
+        result: Ran = await self.engine.act(
+            Tools.refuse, request, policies.store(self.session.limits, self.engine.summary("refuse", call.tool))
+        )
+        return result
+
+    def show(self, move: Move) -> None:
+        """Tell the stock UI where the session is."""
+        doing = "asks the model" if isinstance(move, Generate) else "settles its calls"
+        workflow.set_current_details(f"Turn {self.turn.number}, step {self.turn.step}: {doing}")
+
+
+async def work_until(due: Callable[[], bool], work: asyncio.Future[Any]) -> None:
+    """Let work go on until it is done, `due` holds, or we are cancelled ourselves; then see it really end."""
+    try:
+        await workflow.wait_condition(lambda: work.done() or due())
+    except asyncio.CancelledError:  # no `finally`: a run that leaves the worker's cache is closed, and may not await
+        await ended(work)
+        raise
+    await ended(work)
+
+
+async def ended(task: asyncio.Future[Any]) -> None:
+    """Cancel what still runs, wait for its real end, and raise what it should not have raised."""
+    task.cancel()
+    results = await asyncio.gather(task, return_exceptions=True)
+    for problem in results[0] if isinstance(results[0], list) else results:
+        if isinstance(problem, BaseException) and not is_cancelled_exception(problem):
+            raise problem
+
+
+def failure(error: ActivityError) -> str:
+    """What a person reads when an activity failed for good; a stop is none, and goes on as what it is.
+
+    A stale fence is no failure of the turn either: it means that this run is not the session's any more.
+    """
+    if is_cancelled_exception(error):
+        raise error
+    cause = error.cause
+    if isinstance(cause, ApplicationError) and cause.type == "StaleFence":
+        raise error
+    return str(cause or error)[:2000]

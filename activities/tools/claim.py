@@ -49,6 +49,53 @@ class Over:
     """The turn has ended or is being stopped: nothing is claimed any more, closing the turn settles the call."""
 
 
+@dataclass(frozen=True)
+class Docket:
+    """What a call is decided by: its asks, the rules and live grants, and whether its loop guard had to be asked."""
+
+    call: CallRow
+    asks: list[AskRow]
+    by: Judge
+    guarded: bool
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.by.findings(self.call)
+
+    @property
+    def rejection(self) -> AskRow | None:
+        return next((ask for ask in self.asks if ask.rejected), None)
+
+    @property
+    def waits(self) -> bool:
+        return any(ask.state is AskState.OPEN for ask in self.asks)
+
+    @property
+    def revoked(self) -> bool:
+        """Whether an answer was a grant's that has been revoked since."""
+        live = {grant.id for grant in self.by.live}
+        return any(ask.by_grant is not None and ask.by_grant not in live for ask in self.asks)
+
+    @property
+    def decided_by_someone(self) -> bool:
+        """Whether a person or a grant, not only rules, has decided on the effect."""
+        return any(ask.request != GUARD for ask in self.asks) or any(each.grant for each in self.findings)
+
+    def drifted(self, call: CallRow) -> "Docket":
+        """The docket of the call's new revision, for which only the loop guard's answer still holds."""
+        return Docket(call, [ask for ask in self.asks if ask.request == GUARD], self.by, self.guarded)
+
+    def decisions(self) -> tuple[Decision, ...] | None:
+        """Who decided each request; None when somebody has yet to decide one."""
+        due = dict(enumerate(self.findings))
+        if self.guarded:
+            due[GUARD] = self.by.guard(self.call)
+        answers = {ask.request: ask for ask in self.asks if ask.allowed}
+        made = [_decision(finding, answers.get(index)) for index, finding in sorted(due.items())]
+        found = tuple(decision for decision in made if decision is not None)
+        return found if len(found) == len(made) else None
+
+
 Claim: TypeAlias = Claimed | Stored | Undecided | Over
 
 
@@ -83,56 +130,40 @@ async def _again(opened: Journal, call: CallRow, fence: Fence, standing: TurnSta
 async def _first(
     opened: Journal, request: RunRequest, fence: Fence, call: CallRow, plan: Plan | ToolError, standing: TurnStanding
 ) -> Claim:
-    known = await asks.of_call(opened, call)
-    no = next((ask for ask in known if ask.rejected), None)
-    if no is not None:
-        return await _rejected(opened, call, no)
+    """Claim a prepared call, if everything that it would do now has been decided."""
+    docket = Docket(call, await asks.of_call(opened, call), await judge(opened, standing.snapshot), request.guarded)
+    if docket.rejection is not None:
+        return await _rejected(opened, call, docket.rejection)
     if isinstance(plan, ToolError):
         await calls.settle(opened, call, CallState.FAILED, Outcome(output=str(plan), error=True))
         return Stored()
-    by = await judge(opened, standing.snapshot)
-    if any(ask.state is AskState.OPEN for ask in known):
+    if docket.waits:
         opened.record(BellWithoutAnswer(call=call.id))
-        return Undecided(call, by.findings(call), waiting=True)
+        return Undecided(call, docket.findings, waiting=True)
     if plan.effect.digest != call.digest:
-        decided = any(ask.request != GUARD for ask in known) or any(each.grant for each in by.findings(call))
-        call = await calls.drift(opened, call, plan)
-        known = [ask for ask in known if ask.request == GUARD]
-        if decided:
-            return Undecided(call, by.findings(call))
-    return await _decided(opened, request, fence, call, known, by, standing)
+        drifted = docket.drifted(await calls.drift(opened, call, plan))
+        if docket.decided_by_someone:
+            return Undecided(drifted.call, drifted.findings)
+        docket = drifted
+    return await _decided(opened, fence, docket, standing)
 
 
-async def _decided(
-    opened: Journal,
-    request: RunRequest,
-    fence: Fence,
-    call: CallRow,
-    known: list[AskRow],
-    by: Judge,
-    standing: TurnStanding,
-) -> Claim:
+async def _decided(opened: Journal, fence: Fence, docket: Docket, standing: TurnStanding) -> Claim:
     """Record the claim with the decision on each request, if there is one on each."""
-    findings = by.findings(call)
-    denied = next((finding for finding in findings if finding.action is Action.DENY), None)
+    denied = next((finding for finding in docket.findings if finding.action is Action.DENY), None)
     if denied is not None:
-        text = refusals.denied(denied.permission, by.rules)
-        await calls.settle(opened, call, CallState.REFUSED, Outcome(output=text, error=True))
+        text = refusals.denied(denied.permission, docket.by.rules)
+        await calls.settle(opened, docket.call, CallState.REFUSED, Outcome(output=text, error=True))
         return Stored()
-    if any(ask.by_grant and ask.by_grant not in {grant.id for grant in by.live} for ask in known):
-        call = await calls.drift(opened, call, call.plan)  # revoked since: the answer does not hold, a new ask does
-        return Undecided(call, findings)
-    due = {GUARD: by.guard(call), **dict(enumerate(findings))} if request.guarded else dict(enumerate(findings))
-    answers = {ask.request: ask for ask in known if ask.allowed}
-    decisions = [_decision(finding, answers.get(index)) for index, finding in due.items()]
-    if any(decision is None for decision in decisions):
-        return Undecided(call, findings)
-    made = tuple(decision for decision in decisions if decision is not None)
-    await calls.claim(opened, call, fence, standing.snapshot, made)
-    for decision in made:
-        if decision.grant is not None:
-            await grants.used(opened, decision.grant)
-    return Claimed(call, recovered=False)
+    if docket.revoked:  # the answer does not hold any more: a new revision asks anew
+        return Undecided(await calls.drift(opened, docket.call, docket.call.plan), docket.findings)
+    decisions = docket.decisions()
+    if decisions is None:
+        return Undecided(docket.call, docket.findings)
+    await calls.claim(opened, docket.call, fence, standing.snapshot, decisions)
+    for grant in (decision.grant for decision in decisions if decision.grant is not None):
+        await grants.used(opened, grant)
+    return Claimed(docket.call, recovered=False)
 
 
 def _decision(finding: Finding, answer: AskRow | None) -> Decision | None:

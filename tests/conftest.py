@@ -1,0 +1,136 @@
+"""One stack per test run, one database and one task queue per test."""
+
+import asyncio
+import gc
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from pydantic import ValidationError
+from temporalio.client import Client
+
+from activities.store.migrate import migrate
+from worker.connect import connect
+from worker.settings import Settings
+from worker.stack import cluster, locks, processes
+from worker.stack.cluster import ROLE, SUPERUSER, Cluster
+from worker.stack.down import down
+from worker.stack.processes import ProcessRef
+from worker.stack.state import Endpoints
+from worker.stack.up import up
+
+_HOME = pytest.StashKey[Path]()
+_PREFIX = "holdfast-tests-"
+_OWNER = "owner.json"
+_TEMPLATE = "holdfast_template"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the home of the run's one stack; the processes of pytest-xdist are told it."""
+    if (told := getattr(config, "workerinput", None)) is not None:
+        config.stash[_HOME] = Path(told["holdfast_home"])
+        return
+    home = config.stash[_HOME] = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    (home / _OWNER).write_text(processes.me().model_dump_json())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["holdfast_home"] = str(node.config.stash[_HOME])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the stack, also after Ctrl-C, and those of runs that were killed."""
+    if hasattr(config, "workerinput"):
+        return
+    for home in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        if home == config.stash[_HOME] or not _owner_lives(home):
+            asyncio.run(remove(settings_of(home)))
+    gc.collect()  # a client of Temporal that is still there when the interpreter ends may abort it
+
+
+def settings_of(home: Path, **variables: str) -> Settings:
+    """Settings of a stack of its own, which shares only the cache of programs with the user's."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TEMPORAL_")}
+    dynamic = 'history.workflowIdReuseMinimalInterval="1ms"'
+    return Settings.read(kept | {"HOLDFAST_HOME": str(home), "HOLDFAST_TEMPORAL_DYNAMIC": dynamic} | variables)
+
+
+async def remove(settings: Settings) -> None:
+    """Stop a stack and remove all its files."""
+    await down(settings, _quiet)
+    found = await cluster.locate(settings)
+    for directory in (settings.home, found.root, found.sockets):
+        await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def settings(request: pytest.FixtureRequest) -> Settings:
+    """The settings of the run's stack."""
+    return settings_of(request.config.stash[_HOME])
+
+
+@pytest.fixture(scope="session")
+def stack(settings: Settings) -> Endpoints:
+    """The servers of the run's stack, started by whoever needs them first; no worker."""
+    return asyncio.run(up(settings, _quiet, worker=False))
+
+
+@pytest.fixture(scope="session")
+def template(settings: Settings, stack: Endpoints) -> Cluster:
+    """The run's cluster, with a database that has all migrations, to copy."""
+    return asyncio.run(_with_template(settings))
+
+
+@pytest.fixture
+def postgres_url(template: Cluster) -> Iterator[str]:
+    """A database of the test's own, migrated and empty."""
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(template.url(SUPERUSER, "postgres"), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE} OWNER {ROLE}")
+        yield template.url(ROLE, name)
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+async def temporal_client(settings: Settings, stack: Endpoints) -> Client:
+    """A client of the run's Temporal, with our data converter."""
+    return await connect(settings, stack)
+
+
+@pytest.fixture
+def task_queue() -> str:
+    """A task queue of the test's own."""
+    return f"test-{uuid.uuid4().hex}"
+
+
+async def _with_template(settings: Settings) -> Cluster:
+    found = await cluster.locate(settings)
+    async with (
+        locks.held(settings.home / "template.lock"),
+        await psycopg.AsyncConnection.connect(found.url(SUPERUSER, "postgres"), autocommit=True) as connection,
+    ):
+        known = await connection.execute("SELECT FROM pg_database WHERE datname = %s", [_TEMPLATE])
+        if known.rowcount == 0:
+            await connection.execute(f"DROP DATABASE IF EXISTS {_TEMPLATE}_new WITH (FORCE)")
+            await connection.execute(f"CREATE DATABASE {_TEMPLATE}_new OWNER {ROLE}")
+            await migrate(found.url(ROLE, f"{_TEMPLATE}_new"))
+            await connection.execute(f"ALTER DATABASE {_TEMPLATE}_new RENAME TO {_TEMPLATE}")
+    return found
+
+
+def _owner_lives(home: Path) -> bool:
+    try:
+        return ProcessRef.model_validate_json((home / _OWNER).read_bytes()).alive
+    except (OSError, ValidationError):
+        return True  # somebody is just making or removing it
+
+
+def _quiet(_: str) -> None: ...

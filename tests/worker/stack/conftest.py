@@ -1,0 +1,49 @@
+"""Stacks of a test's own, for tests that kill."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import remove, settings_of
+from worker.settings import Settings
+from worker.stack.state import PartName
+from worker.stack.status import PartStatus, status
+from worker.stack.up import up
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[Settings]:
+    """Settings of a stack that does not run yet, and is removed after the test."""
+    settings = settings_of(tmp_path / "home")
+    yield settings
+    print(*(f"--- {log.name}\n{log.read_text()[-4000:]}" for log in sorted((settings.home / "logs").glob("*.log"))))
+    await remove(settings)
+
+
+@pytest.fixture
+async def running(home: Settings) -> Settings:
+    """Settings of a stack of the test's own, which serves."""
+    await up(home, print, worker=False)
+    return home
+
+
+def part(settings: Settings, name: PartName) -> PartStatus:
+    """What is known of one part now."""
+    return next(part for part in status(settings).parts if part.name == name)
+
+
+def pid(settings: Settings, name: PartName) -> int:
+    found = part(settings, name).pid
+    assert found is not None
+    return found
+
+
+async def eventually(holds: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait until something holds that another process brings about."""
+    async with asyncio.timeout(seconds):
+        while True:
+            if holds():
+                return
+            await asyncio.sleep(0.02)

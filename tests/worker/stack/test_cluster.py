@@ -1,0 +1,50 @@
+"""The cluster's directories: private, and nobody else's rights are touched."""
+
+from pathlib import Path
+
+import pytest
+
+from worker.settings import Settings
+from worker.stack import accounts, cluster
+from worker.stack.up import up
+from workflows.domain.errors import UsageError
+
+
+async def test_no_existing_directory_changes_its_rights(home: Settings) -> None:
+    home.home.mkdir(mode=0o755)
+    existing = [
+        path for path in (home.home, *home.home.parents, accounts.STATE, *accounts.STATE.parents) if path.exists()
+    ]
+    before = [(path, path.stat().st_mode, path.stat().st_uid) for path in existing]
+
+    await up(home, print, worker=False)
+
+    assert [(path, path.stat().st_mode, path.stat().st_uid) for path in existing] == before
+
+
+async def test_a_directory_that_others_may_enter_is_refused(home: Settings) -> None:
+    found = await cluster.locate(home)
+    found.root.mkdir(parents=True)
+    found.root.chmod(0o755)
+
+    with pytest.raises(UsageError, match="mode 0700"):
+        await cluster.create(found, home, print)
+
+
+async def test_a_half_made_cluster_is_made_anew(home: Settings) -> None:
+    found = await cluster.locate(home)
+    await cluster.create(found, home, print)
+    found.data.rename(found.root / "data.new")
+    (found.root / "data.new" / "PG_VERSION").unlink()
+
+    await cluster.create(found, home, print)
+
+    assert cluster.major(found.root) == found.binaries.major
+
+
+async def test_the_data_say_whose_they_are(home: Settings) -> None:
+    found = await cluster.locate(home)
+
+    await cluster.create(found, home, print)
+
+    assert Path((found.root / "HOME").read_text().strip()) == home.home

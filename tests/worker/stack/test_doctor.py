@@ -1,0 +1,64 @@
+"""The doctor names what is wrong, and the way out."""
+
+from pathlib import Path
+
+from tests.conftest import settings_of
+from worker.settings import Settings
+from worker.stack.doctor import Finding, Level, examine
+from worker.stack.state import Endpoints
+
+
+async def test_a_stack_without_worker_is_found_out(settings: Settings, stack: Endpoints) -> None:
+    found = await _by_name(settings)
+
+    assert found["stack"].level is Level.OK
+    assert found["worker"].level is Level.FAILURE
+    assert "holdfast up" in found["worker"].remedy
+
+
+async def test_a_database_without_migrations_is_found_out(settings: Settings, stack: Endpoints) -> None:
+    found = await _by_name(settings)
+
+    assert found["migrations"].level is Level.FAILURE
+    assert found["migrations"].says.startswith("the database is at migration 0")
+
+
+async def test_a_migrated_database_is_well(settings: Settings, stack: Endpoints, postgres_url: str) -> None:
+    external = {"HOLDFAST_POSTGRES_URL": postgres_url, "TEMPORAL_ADDRESS": stack.temporal_address}
+
+    found = await _by_name(Settings.read({**settings.environment, **external}))
+
+    assert found["migrations"].level is Level.OK
+    assert found["postgres"].says.startswith("an external server")
+
+
+async def test_a_stack_that_never_ran_has_nothing_that_keeps_it_from_running(tmp_path: Path) -> None:
+    found = await _by_name(settings_of(tmp_path / "home"))
+
+    assert {name for name, finding in found.items() if finding.level is Level.FAILURE} == set()
+    assert found["stack"].remedy == "`holdfast up` starts it."
+
+
+async def test_programs_that_cannot_be_used_are_found_out(tmp_path: Path) -> None:
+    nowhere = {"HOLDFAST_POSTGRES_BIN": "/nowhere", "HOLDFAST_TEMPORAL_BIN": "/nowhere/temporal"}
+
+    found = await _by_name(settings_of(tmp_path / "home", **nowhere))
+
+    assert found["postgres"].level is found["temporal"].level is Level.FAILURE
+    assert "HOLDFAST_POSTGRES_BIN='/nowhere'" in found["postgres"].says
+
+
+async def test_a_missing_model_key_is_a_warning_and_a_given_one_is_named_but_never_shown(tmp_path: Path) -> None:
+    without = {**settings_of(tmp_path / "home").environment, "ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
+
+    missing = (await _by_name(Settings.read(without)))["model key"]
+    given = (await _by_name(Settings.read(without | {"ANTHROPIC_API_KEY": "sk-ant-1"})))["model key"]
+
+    assert missing.level is Level.WARNING
+    assert "holdfast auth login" in missing.remedy
+    assert "anthropic" in given.says
+    assert "sk-ant-1" not in given.says
+
+
+async def _by_name(settings: Settings) -> dict[str, Finding]:
+    return {finding.check: finding for finding in await examine(settings)}

@@ -1,0 +1,65 @@
+"""The environment, read once."""
+
+from pathlib import Path
+
+import pytest
+
+from worker.settings import Settings
+from workflows.domain.errors import UsageError
+
+_HOME = {"HOME": "/home/ada"}
+
+
+def test_directories_follow_the_xdg_rules() -> None:
+    settings = Settings.read(_HOME | {"XDG_CACHE_HOME": "/var/cache/ada", "XDG_CONFIG_HOME": "relative/is/ignored"})
+
+    assert settings.home == Path("/home/ada/.local/share/holdfast")
+    assert settings.cache == Path("/var/cache/ada/holdfast")
+    assert settings.config == Path("/home/ada/.config/opencode")
+
+
+def test_our_own_variables_override_directories_and_numbers() -> None:
+    settings = Settings.read(_HOME | {"HOLDFAST_HOME": "/srv/holdfast", "HOLDFAST_IDLE_SECONDS": "1.5"})
+
+    assert settings.home == Path("/srv/holdfast")
+    assert settings.idle_seconds == 1.5
+
+
+def test_a_relative_home_is_made_absolute() -> None:
+    assert Settings.read(_HOME | {"HOLDFAST_HOME": "here"}).home == Path.cwd() / "here"
+
+
+def test_an_empty_variable_counts_as_unset() -> None:
+    settings = Settings.read(_HOME | {"HOLDFAST_TASK_QUEUE": "", "TEMPORAL_ADDRESS": ""})
+
+    assert settings.task_queue == "holdfast"
+    assert settings.external_temporal is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("HOLDFAST_IDLE_SECONDS", "soon"), ("HOLDFAST_HISTORY_EVENTS", "-1"), ("HOLDFAST_WORKER", "maybe")],
+)
+def test_a_bad_value_is_refused_by_the_name_of_its_variable(name: str, value: str) -> None:
+    with pytest.raises(UsageError, match=f"{name}='{value}'"):
+        Settings.read(_HOME | {name: value})
+
+
+@pytest.mark.parametrize(
+    ("variables", "external"),
+    [
+        ({"TEMPORAL_ADDRESS": "temporal.example:7233"}, "temporal.example:7233"),
+        ({"TEMPORAL_PROFILE": "cloud"}, "profile cloud"),
+        ({"TEMPORAL_NAMESPACE": "alone"}, None),
+    ],
+)
+def test_an_address_or_a_profile_makes_temporal_external(variables: dict[str, str], external: str | None) -> None:
+    assert Settings.read(_HOME | variables).external_temporal == external
+
+
+def test_the_environment_is_kept_and_never_printed() -> None:
+    settings = Settings.read(_HOME | {"ANTHROPIC_API_KEY": "sk-secret", "HOLDFAST_POSTGRES_URL": "postgresql://u:pw@h"})
+
+    assert settings.environment["ANTHROPIC_API_KEY"] == "sk-secret"
+    assert "sk-secret" not in repr(settings)
+    assert "pw" not in repr(settings)

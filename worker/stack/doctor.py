@@ -1,0 +1,167 @@
+"""What stands in the way of a working stack, and what to do about it."""
+
+import shutil
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Final
+
+from activities.model.keys import Keys
+from activities.model.providers import PROVIDERS
+from activities.store import migrate
+from worker.settings import Settings
+from worker.stack import cluster, ports
+from worker.stack.binaries import postgres, temporal
+from worker.stack.layout import Layout
+from worker.stack.status import endpoints, status
+from worker.stack.temporal import Data
+from workflows.domain.errors import HoldfastError
+from workflows.domain.value import Value
+
+_PACKAGES: Final = ("activities", "prompts", "worker", "workflows")
+_DISTRIBUTION: Final = "holdfast"
+_GIB: Final = 2**30
+_SCARCE: Final = 2 * _GIB  # bytes
+_FULL: Final = _GIB // 4  # bytes; both servers stop when nothing is left
+
+
+class Level(StrEnum):
+    """How bad a finding is: only a failure keeps sessions from running."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILURE = "failure"
+
+
+class Finding(Value):
+    """What one check found, and, where something is wrong, the way out."""
+
+    check: str
+    level: Level
+    says: str
+    remedy: str = ""
+
+
+Answer = tuple[Level, str, str]  # level, what was found, the way out
+Check = Callable[[Settings], Awaitable[Answer]]
+
+
+async def examine(settings: Settings) -> list[Finding]:
+    """Make all checks; one that cannot be made is a failure, with its reason."""
+    return [await _make(name, check, settings) for name, check in _CHECKS.items()]
+
+
+async def _make(name: str, check: Check, settings: Settings) -> Finding:
+    try:
+        level, says, remedy = await check(settings)
+    except (HoldfastError, OSError) as error:
+        level, says, remedy = Level.FAILURE, str(error), ""
+    return Finding(check=name, level=level, says=says, remedy=remedy)
+
+
+async def _packages(settings: Settings) -> Answer:
+    owners = packages_distributions()
+    strangers = {owner for name in _PACKAGES for owner in owners.get(name, [])} - {_DISTRIBUTION}
+    if not strangers:
+        return Level.OK, "only Holdfast owns its packages", ""
+    return (
+        Level.FAILURE,
+        f"other distributions install packages of the same names: {', '.join(sorted(strangers))}",
+        "Install Holdfast into an environment of its own, with `make install` or `uv tool install`.",
+    )
+
+
+async def _postgres(settings: Settings) -> Answer:
+    if settings.postgres_url is not None:
+        return Level.OK, "an external server, named by HOLDFAST_POSTGRES_URL", ""
+    found = await postgres.find(settings, cluster.major(cluster.root_of(settings)))
+    return Level.OK, f"PostgreSQL {found.major} in {found.directory}", ""
+
+
+async def _temporal(settings: Settings) -> Answer:
+    if settings.external_temporal is not None:
+        return Level.OK, f"an external server: {settings.external_temporal}", ""
+    found = await temporal.find(settings, Data(home=settings.home).version())
+    if found is None:
+        return Level.WARNING, "the program is not here yet", "`holdfast up` downloads or builds it."
+    return Level.OK, f"server {found.version} in {found.path}", ""
+
+
+async def _disk(settings: Settings) -> Answer:
+    free = shutil.disk_usage(_existing(settings.home)).free
+    level = Level.FAILURE if free < _FULL else Level.WARNING if free < _SCARCE else Level.OK
+    remedy = "" if level is Level.OK else f"Free some space, or move {settings.home} and name it by HOLDFAST_HOME."
+    return level, f"{free / _GIB:.1f} GB are free for {settings.home}", remedy
+
+
+def _existing(path: Path) -> Path:
+    return next(part for part in (path, *path.parents) if part.exists())
+
+
+async def _stack(settings: Settings) -> Answer:
+    seen = status(settings)
+    restarting = [f"{part.name}: {part.trouble}" for part in seen.parts if part.pid is None and part.trouble]
+    if seen.serving and not restarting:
+        return Level.OK, f"serves, supervised by process {seen.supervisor}", ""
+    if seen.serving:
+        return Level.FAILURE, f"restarts {', '.join(restarting)}", "See `holdfast logs`."
+    return Level.WARNING, "does not run", "`holdfast up` starts it."
+
+
+async def _ports(settings: Settings) -> Answer:
+    chosen = ports.noted(Layout(home=settings.home).ports)
+    if chosen is None or settings.external_temporal is not None or status(settings).supervisor is not None:
+        return Level.OK, f"Temporal on {chosen.temporal}, its pages on {chosen.ui}" if chosen else "none needed yet", ""
+    taken = [str(port) for port in (chosen.temporal, chosen.ui) if not ports.free(port)]
+    if not taken:
+        return Level.OK, f"{chosen.temporal} and {chosen.ui} are free", ""
+    return Level.WARNING, f"others listen on {', '.join(taken)}", "Nothing to do: the next start chooses new ones."
+
+
+async def _schema(settings: Settings) -> Answer:
+    if (served := endpoints(settings)) is None:
+        return _NOT_NOW
+    found, known = await migrate.current_version(served.postgres_url), len(migrate.known())
+    if found == known:
+        return Level.OK, f"the database is at migration {found}", ""
+    if found < known:
+        return Level.FAILURE, f"the database is at migration {found} of {known}", "`holdfast down`, then `holdfast up`."
+    return Level.FAILURE, f"the database is at migration {found}, this Holdfast knows {known}", "Use the newer one."
+
+
+async def _poller(settings: Settings) -> Answer:
+    if (served := endpoints(settings)) is None:
+        return _NOT_NOW
+    from worker.connect import connect, pollers  # a second to import, and only a running stack needs it
+
+    count = await pollers(await connect(settings, served), settings.task_queue)
+    if count:
+        return Level.OK, f"{count} worker polls {settings.task_queue!r}", ""
+    return Level.FAILURE, f"no worker polls {settings.task_queue!r}", "`holdfast up` starts one; see `holdfast logs`."
+
+
+async def _key(settings: Settings) -> Answer:
+    stored = set(Keys(settings.auth).list())
+    given = {provider.id for provider in PROVIDERS.values() if any(map(settings.environment.get, provider.variables))}
+    if stored | given:
+        return Level.OK, f"a key for {', '.join(sorted(stored | given))}", ""
+    return (
+        Level.WARNING,
+        "no key of a known model provider is here",
+        "`holdfast auth login` keeps one, or set a variable like ANTHROPIC_API_KEY before `holdfast up`.",
+    )
+
+
+_NOT_NOW: Final[Answer] = (Level.WARNING, "cannot be seen while the stack does not run", "`holdfast up` starts it.")
+_CHECKS: Final[dict[str, Check]] = {
+    "packages": _packages,
+    "postgres": _postgres,
+    "temporal": _temporal,
+    "disk": _disk,
+    "ports": _ports,
+    "stack": _stack,
+    "migrations": _schema,
+    "worker": _poller,
+    "model key": _key,
+}

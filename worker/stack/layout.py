@@ -1,0 +1,60 @@
+"""Where the files of a stack lie below its home."""
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+from workflows.domain.value import Value
+
+_LONG_LOG: Final = 10 * 2**20  # bytes
+
+
+class Layout(Value):
+    """The paths of one stack; `key` tells stacks apart outside their homes."""
+
+    home: Path
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(bytes(self.home)).hexdigest()[:12]
+
+    @property
+    def state(self) -> Path:
+        return self.home / "stack.json"
+
+    @property
+    def ports(self) -> Path:
+        return self.home / "ports.json"
+
+    @property
+    def up_lock(self) -> Path:
+        """Held while somebody starts or stops the stack."""
+        return self.home / "up.lock"
+
+    @property
+    def supervisor_lock(self) -> Path:
+        """Held by the supervisor as long as it lives."""
+        return self.home / "supervisor.lock"
+
+    @property
+    def temporal(self) -> Path:
+        return self.home / "temporal"
+
+    @property
+    def logs(self) -> Path:
+        return self.home / "logs"
+
+    def log(self, name: str) -> Path:
+        return self.logs / f"{name}.log"
+
+    def put_logs_aside(self) -> None:
+        """Begin a new file for each log that has grown long; one older file is kept."""
+        for log in self.logs.glob("*.log"):
+            if log.stat().st_size > _LONG_LOG:
+                log.replace(log.with_suffix(".log.old"))
+
+    def create(self) -> None:
+        """Make the directories; what we make is for the owner only."""
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for directory in (self.temporal, self.logs):
+            directory.mkdir(mode=0o700, exist_ok=True)

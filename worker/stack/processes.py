@@ -1,0 +1,90 @@
+"""Processes by who they are, not by their number: numbers are reused, and zombies answer to them."""
+
+import asyncio
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from workflows.domain.value import Value
+
+_POLL: Final = 0.02  # seconds; the end of a process that is not our child cannot be waited for portably
+
+
+class ProcessRef(Value):
+    """One process for ever: its number, and when it was born (boot and clock tick on Linux)."""
+
+    pid: int
+    born: str
+
+    @property
+    def alive(self) -> bool:
+        return born(self.pid) == self.born
+
+    def kill(self, number: signal.Signals) -> None:
+        """Send a signal, unless the process is gone."""
+        if self.alive:
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(self.pid, number)
+
+
+def me() -> ProcessRef:
+    return ref(os.getpid())
+
+
+def ref(pid: int) -> ProcessRef:
+    """The reference to a process that runs now; one that has just ended is never `alive`."""
+    return ProcessRef(pid=pid, born=born(pid) or "gone")
+
+
+def born(pid: int) -> str | None:
+    """When the process that has this number now was born, or None when there is none or only a zombie."""
+    if sys.platform != "linux":
+        return _born_elsewhere(pid)
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    state, ticks = fields[0], fields[19]
+    return None if state in "ZX" else f"{_boot()}/{ticks}"
+
+
+async def gone(process: ProcessRef, seconds: float) -> bool:
+    """Wait until the process has ended, at most so long; whether it has. It need not be a child of ours."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while process.alive:
+        if asyncio.get_running_loop().time() > deadline:
+            return False
+        await asyncio.sleep(_POLL)
+    return True
+
+
+def directory(pid: int) -> Path | None:
+    """The working directory of a process that may be looked at, else None."""
+    if sys.platform == "linux":
+        try:
+            return Path(f"/proc/{pid}/cwd").readlink()
+        except OSError:
+            return None
+    import psutil  # a cost at start-up that Linux need not pay
+
+    try:
+        return Path(psutil.Process(pid).cwd())
+    except psutil.Error:
+        return None
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _born_elsewhere(pid: int) -> str | None:
+    import psutil  # a cost at start-up that Linux need not pay
+
+    try:
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else str(process.create_time())
+    except psutil.Error:
+        return None

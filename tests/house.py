@@ -19,7 +19,7 @@ from worker.bells import Bells, workflow_id
 from worker.client import Seen, SessionClient
 from worker.demo.model_server import ModelServer, serve
 from worker.demo.script import Script
-from worker.settings import Settings
+from worker.settings import Detail, Settings
 from worker.stack.state import Endpoints
 from worker.sweeper import Sweeper
 from workflows.domain.events import Actor, Event
@@ -146,7 +146,7 @@ async def house(
         (config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}}))
         environment = {**settings.environment, "HOME": str(directory)}
         own = settings.model_copy(
-            update={"home": directory / "home", "config": config, "environment": environment, "idle_seconds": 2.0}
+            update={"home": directory / "home", "config": config, "environment": environment, "idle_seconds": 2.0, "summaries": Detail.NAMES}
         )
         async with SessionClient(own, endpoints, ACTOR) as client:
             yield House(own, endpoints, database, temporal, client, port, model, project)

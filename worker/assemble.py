@@ -1,7 +1,10 @@
 """What makes a worker: which workflows and activities, what passes through the sandbox, how many of each at once."""
 
+import os
 import tempfile
+import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +18,7 @@ from activities.model.generate import Model
 from activities.model.keys import Keys
 from activities.model.port import ModelPort
 from activities.session.asks import Asks
+from activities.session.describing import Describe, in_full, nothing
 from activities.session.project import Project, Surveyor
 from activities.session.turns import Turns
 from activities.store.database import Database
@@ -22,7 +26,7 @@ from activities.tools.run import Tools
 from activities.tools.table import TOOLS
 from activities.tools.workshop import Workshop
 from worker.handover import HandedOver
-from worker.settings import Settings
+from worker.settings import Detail, Settings
 from workflows.session import SessionWorkflow
 
 PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core")
@@ -41,18 +45,40 @@ def activities(settings: Settings, database: Database, port: ModelPort) -> Seque
     home = Path(settings.environment.get("HOME") or Path.home())
     temporary = Path(tempfile.gettempdir())
     surveyor = Surveyor(settings.home, home, settings.config, temporary, settings.environment)
-    workshop = Workshop(database, surveyor, TOOLS)
+    workshop = Workshop(database, surveyor, TOOLS, machine(settings.home))
     endpoints = Endpoints(Keys(settings.auth), HandedOver(settings), port)
-    model = Model(database, port, endpoints, surveyor, TOOLS, settings.patience_seconds)
+    describe = describing(settings)
+    model = Model(database, port, endpoints, surveyor, TOOLS, describe, settings.patience_seconds)
     tools, turns = Tools(database, workshop), Turns(database, workshop)
     return [
-        Project(database, surveyor).load,
+        Project(database, surveyor, describe).load,
         model.generate,
         Asks(database).open,
         tools.run,
         tools.refuse,
         turns.close,
     ]
+
+
+def machine(home: Path) -> str:
+    """The name of this data directory on this machine: claims made under another one cannot be looked into here."""
+    file = home / "machine"
+    try:
+        return file.read_text()
+    except FileNotFoundError:
+        home.mkdir(parents=True, exist_ok=True)
+        draft = file.with_name(f".machine.{os.getpid()}")
+        draft.write_text(uuid.uuid4().hex)
+        with suppress(FileExistsError):
+            file.hardlink_to(draft)
+        draft.unlink()
+        return file.read_text()
+
+
+def describing(settings: Settings) -> Describe:
+    """What Temporal's UI may say of calls; by default names only where Temporal is not our own."""
+    detail = settings.summaries or (Detail.NAMES if settings.external_temporal else Detail.FULL)
+    return in_full(settings.secrets()) if detail is Detail.FULL else nothing
 
 
 def worker(settings: Settings, client: Client, database: Database, port: ModelPort) -> Worker:

@@ -51,7 +51,8 @@ def main() -> None:
     try:
         settings = Settings.read()
         failpoints.configure(settings.environment)
-        asyncio.run(serve(settings))
+        # not asyncio.run, which at its end waits for the thread that may still be importing litellm
+        asyncio.new_event_loop().run_until_complete(serve(settings))
     except HoldfastError as error:
         print(f"holdfast worker: {error}", file=sys.stderr)
         code = 3

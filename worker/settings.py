@@ -1,7 +1,9 @@
 """Settings: what the environment says, read once and in one place."""
 
 import os
+import re
 from collections.abc import Mapping, MutableMapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Final, Self
 
@@ -13,8 +15,18 @@ from workflows.domain.value import Value
 _PATHS: Final = ("HOLDFAST_HOME", "HOLDFAST_CACHE", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_TEMPORAL_BIN")
 
 
+_SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+
+
 def _variable(field: str) -> str:
     return f"HOLDFAST_{field.upper()}"
+
+
+class Detail(StrEnum):
+    """How much Temporal's own UI says of a session's calls."""
+
+    NAMES = "names"
+    FULL = "full"
 
 
 class Settings(Value):
@@ -50,6 +62,7 @@ class Settings(Value):
     heartbeat_seconds: float = Field(default=3, gt=0)  # a silent activity counts as dead after this
     sticky_seconds: float = Field(default=1, gt=0)  # a silent worker loses a run's next task after this
     patience_seconds: float = Field(default=86_400, gt=0)  # how long a provider's failures are waited out in all
+    summaries: Detail | None = None  # what Temporal's UI says of calls: `names` or `full` (redacted)
     database_connections: int = Field(default=10, gt=0)  # of one worker
 
     @classmethod
@@ -75,6 +88,10 @@ class Settings(Value):
     def handover(self) -> Path:
         """The file with the keys that shells have handed over to the worker."""
         return self.home / "run" / "keys.json"
+
+    def secrets(self) -> list[str]:
+        """Values of the environment that look like secrets by their names, to be kept out of what others see."""
+        return [value for name, value in self.environment.items() if _SECRET.search(name)]
 
     @property
     def identity(self) -> str:

@@ -90,9 +90,8 @@ class Turn:
         request = RunRequest(
             **self.engine.fence(), turn=self.turn.id, call=call.id, revision=call.revision, guarded=call.repeats
         )
-        result: Ran = await self.engine.act(
-            Tools.run, request, policies.tool(self.session.limits, self.engine.summary(call.tool, call.id))
-        )
+        summary = self.engine.summary(call.shown or f"{call.tool} {call.id}")
+        result: Ran = await self.engine.act(Tools.run, request, policies.tool(self.session.limits, summary))
         return result
 
     async def refuse(self, call: CallState) -> Ran:

@@ -23,6 +23,7 @@ from activities.model.prepare import Preparer
 from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
 from activities.model.system_prompt import system_prompt
 from activities.model.view import view
+from activities.session.describing import Describe
 from activities.session.judging import judge
 from activities.session.project import Surveyor
 from activities.store import calls, events, generations, transcript, turns
@@ -68,6 +69,7 @@ class Model:
         endpoints: Endpoints,
         surveyor: Surveyor,
         tools: Mapping[str, Tool[Any]],
+        describe: Describe,
         patience: float,
     ) -> None:
         self.database = database
@@ -75,6 +77,7 @@ class Model:
         self.endpoints = endpoints
         self.surveyor = surveyor
         self.tools = tools
+        self.describe = describe
         self.patience = patience
         self.mint = Mint()
 
@@ -182,7 +185,7 @@ class Model:
         """A stored answer as the workflow sees it, its calls judged by the rules and grants of now."""
         rows: list[CallRow] = await calls.of_step(opened, request.turn, request.step)
         by = await judge(opened, (await turns.standing(opened, request.turn)).snapshot)
-        return Step(finish=finish, calls=tuple(by.prepared(row) for row in rows))
+        return Step(finish=finish, calls=tuple(by.prepared(row, self.describe) for row in rows))
 
     async def failed(self, request: GenerateRequest, fence: Fence, begun: Begun, error: ModelError) -> ApplicationError:
         """What the engine is told: when to try again, or that trying is of no use."""

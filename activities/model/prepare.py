@@ -10,8 +10,8 @@ from activities.files.place import Place
 from activities.mint import Mint
 from activities.model.stream import CallPart
 from activities.store.calls import NewCall
+from activities.tools.arguments import validated
 from activities.tools.tool import Tool
-from activities.tools.workshop import validated
 from workflows.domain.effects import Plan, input_digest
 from workflows.domain.errors import ToolError
 from workflows.domain.ids import PartId, Prefix

@@ -2,6 +2,7 @@
 
 import hashlib
 
+from activities.session.describing import Describe, nothing
 from activities.store import asks, grants, turns
 from activities.store.calls import CallRow
 from activities.store.journal import Journal
@@ -33,7 +34,7 @@ class Judge:
         """What is said of calling this again and again."""
         return finding(guard_request(call), self.rules, self.live)
 
-    def prepared(self, call: CallRow) -> PreparedCall:
+    def prepared(self, call: CallRow, describe: Describe = nothing) -> PreparedCall:
         """The call without its contents, for the workflow."""
         guard = self.guard(call)
         file = call.plan.file_key if call.plan else None
@@ -47,6 +48,7 @@ class Judge:
             file=hashlib.sha256(file.encode()).hexdigest()[:EFFECT_DIGITS] if file else None,
             revision=call.revision,
             settled=call.settled,
+            shown=describe(call),
         )
 
 
@@ -56,11 +58,11 @@ async def judge(opened: Journal, snapshot: SnapshotId) -> Judge:
     return Judge(frozen.rules, await grants.live(opened))
 
 
-async def resumed(opened: Journal, call: CallRow, by: Judge) -> PreparedCall:
+async def resumed(opened: Journal, call: CallRow, by: Judge, describe: Describe) -> PreparedCall:
     """The call with the asks that it has already, for a chain that takes the turn over."""
     known = await asks.of_call(opened, call)
     waiting = next((ask for ask in known if ask.state is AskState.OPEN), None)
-    return by.prepared(call).model_copy(
+    return by.prepared(call, describe).model_copy(
         update={
             "ask": waiting.id if waiting else None,
             "request": waiting.request if waiting else None,

@@ -11,6 +11,7 @@ from activities.files.place import Place
 from activities.heartbeat import beating
 from activities.project import load, worktree
 from activities.project.references import resolve
+from activities.session.describing import Describe, nothing
 from activities.session.judging import judge, resumed
 from activities.store import calls, generations, prompts, sessions, turns
 from activities.store.database import Database
@@ -67,22 +68,23 @@ NO_MODEL: Final = (
 class Project:
     """Looks at the session's rows and its directory. Running twice finds the turn that the first attempt opened."""
 
-    def __init__(self, database: Database, surveyor: Surveyor) -> None:
+    def __init__(self, database: Database, surveyor: Surveyor, describe: Describe) -> None:
         self.database = database
         self.surveyor = surveyor
+        self.describe = describe
 
     @activity.defn(name="holdfast.project.load")
     async def load(self, request: LoadRequest) -> Loaded:
         """The open turn as far as it is, else a new one for the oldest untaken prompt, else nothing."""
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
-            found = await standing(opened)
+            found = await standing(opened, self.describe)
         if found is not None:
             return found
         origin = await sessions.origin(self.database, request.session)
         async with beating():
             survey = await self.surveyor.survey(origin.directory)
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
-            return await standing(opened) or await begin(opened, request, origin, survey)
+            return await standing(opened, self.describe) or await begin(opened, request, origin, survey)
 
 
 def bare(place: Place) -> ProjectSnapshot:
@@ -93,11 +95,11 @@ def bare(place: Place) -> ProjectSnapshot:
     return ProjectSnapshot(directory=str(place.directory), worktree=root, config=config, rules=rules)
 
 
-async def standing(opened: Journal) -> Loaded | None:
+async def standing(opened: Journal, describe: Describe) -> Loaded | None:
     """What is there already: an open turn, an ended session, or nothing to take; None: a prompt waits."""
     turn = await turns.open_turn(opened)
     if turn is not None:
-        return Loaded(turn=await resume(opened, turn), ended=opened.ended)
+        return Loaded(turn=await resume(opened, turn, describe), ended=opened.ended)
     if opened.ended or await prompts.oldest(opened) is None:
         return Loaded(ended=opened.ended)
     return None
@@ -116,12 +118,12 @@ async def begin(opened: Journal, request: LoadRequest, origin: Origin, survey: S
     return Loaded(turn=(await resume(opened, turn)).model_copy(update={"error": problem}))
 
 
-async def resume(opened: Journal, turn: TurnRow) -> OpenTurn:
+async def resume(opened: Journal, turn: TurnRow, describe: Describe = nothing) -> OpenTurn:
     """An open turn as its rows tell it: its highest registered step, and that step's calls if it was answered."""
     stored = await generations.answer(opened, turn.id, turn.step)
     by = await judge(opened, turn.snapshot)
     rows = await calls.of_step(opened, turn.id, turn.step)
-    prepared = [await resumed(opened, row, by) for row in rows]
+    prepared = [await resumed(opened, row, by, describe) for row in rows]
     config = (await turns.snapshot(opened, turn.snapshot)).config
     standing = await turns.standing(opened, turn.id)
     return OpenTurn(

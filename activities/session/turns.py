@@ -6,7 +6,7 @@ from activities.store import asks, calls, prompts, sessions, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, journal
-from activities.tools.run import aborted, plan_of, stopped
+from activities.tools.run import ELSEWHERE, aborted, plan_of, stopped, unknown_outcome
 from activities.tools.workshop import Workshop
 from workflows.domain.errors import ToolError
 from workflows.domain.ids import TurnId
@@ -56,6 +56,8 @@ class Turns:
                 await calls.settle(opened, row, state, outcome)
 
     async def end(self, call: CallRow, fence: Fence) -> tuple[CallState, Outcome]:
+        if call.machine != self.workshop.machine:
+            return CallState.UNKNOWN, unknown_outcome(call, ELSEWHERE)
         try:
             job = await self.workshop.job(call, fence)
         except ToolError as error:

@@ -54,6 +54,7 @@ class CallRow(Value):
     revision: int
     state: CallState
     fence: Fence | None
+    machine: str | None
     outcome: Outcome | None
     claimed_at: datetime | None
 
@@ -124,11 +125,16 @@ async def lock(opened: Journal, call: PartId) -> CallRow:
 
 
 async def claim(
-    opened: Journal, call: CallRow, fence: Fence, snapshot: SnapshotId, decisions: tuple[Decision, ...]
+    opened: Journal,
+    call: CallRow,
+    fence: Fence,
+    machine: str,
+    snapshot: SnapshotId,
+    decisions: tuple[Decision, ...],
 ) -> None:
     """Claim a prepared call: the decision is recorded here, before the effect."""
     dumped = [decision.model_dump(mode="json") for decision in decisions]
-    await opened.run(_QUERIES.claim, call=call.id, fence=list(fence), decision=Json(dumped))
+    await opened.run(_QUERIES.claim, call=call.id, fence=list(fence), machine=machine, decision=Json(dumped))
     opened.record(CallClaimed(call=call.id, fence=fence, digest=call.digest, snapshot=snapshot, decisions=decisions))
 
 

@@ -99,7 +99,9 @@ class Docket:
 Claim: TypeAlias = Claimed | Stored | Undecided | Over
 
 
-async def claim(opened: Journal, request: RunRequest, fence: Fence, plan: Plan | ToolError | None) -> Claim:
+async def claim(
+    opened: Journal, request: RunRequest, fence: Fence, machine: str, plan: Plan | ToolError | None
+) -> Claim:
     """Claim a call for an attempt. `plan` is what the call would do now (None: it was claimed before).
 
     Raises StaleFence when a higher fence holds the claim.
@@ -112,7 +114,7 @@ async def claim(opened: Journal, request: RunRequest, fence: Fence, plan: Plan |
         return await _again(opened, call, fence, standing)
     if standing.over or opened.ended or plan is None:
         return Over()
-    return await _first(opened, request, fence, call, plan, standing)
+    return await _first(opened, request, fence, machine, call, plan, standing)
 
 
 async def _again(opened: Journal, call: CallRow, fence: Fence, standing: TurnStanding) -> Claim:
@@ -128,7 +130,13 @@ async def _again(opened: Journal, call: CallRow, fence: Fence, standing: TurnSta
 
 
 async def _first(
-    opened: Journal, request: RunRequest, fence: Fence, call: CallRow, plan: Plan | ToolError, standing: TurnStanding
+    opened: Journal,
+    request: RunRequest,
+    fence: Fence,
+    machine: str,
+    call: CallRow,
+    plan: Plan | ToolError,
+    standing: TurnStanding,
 ) -> Claim:
     """Claim a prepared call, if everything that it would do now has been decided."""
     docket = Docket(call, await asks.of_call(opened, call), await judge(opened, standing.snapshot), request.guarded)
@@ -145,10 +153,10 @@ async def _first(
         if docket.decided_by_someone:
             return Undecided(drifted.call, drifted.findings)
         docket = drifted
-    return await _decided(opened, fence, docket, standing)
+    return await _decided(opened, fence, machine, docket, standing)
 
 
-async def _decided(opened: Journal, fence: Fence, docket: Docket, standing: TurnStanding) -> Claim:
+async def _decided(opened: Journal, fence: Fence, machine: str, docket: Docket, standing: TurnStanding) -> Claim:
     """Record the claim with the decision on each request, if there is one on each."""
     denied = next((finding for finding in docket.findings if finding.action is Action.DENY), None)
     if denied is not None:
@@ -160,7 +168,7 @@ async def _decided(opened: Journal, fence: Fence, docket: Docket, standing: Turn
     decisions = docket.decisions()
     if decisions is None:
         return Undecided(docket.call, docket.findings)
-    await calls.claim(opened, docket.call, fence, standing.snapshot, decisions)
+    await calls.claim(opened, docket.call, fence, machine, standing.snapshot, decisions)
     for grant in (decision.grant for decision in decisions if decision.grant is not None):
         await grants.used(opened, grant)
     return Claimed(docket.call, recovered=False)

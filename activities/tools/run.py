@@ -29,6 +29,7 @@ from workflows.domain.permissions import refusals
 from workflows.domain.permissions.rules import Action
 from workflows.domain.wire import Fence, Ran, RanState, RefuseRequest, RunRequest
 
+ELSEWHERE: Final = "It began on another machine, which is gone, and whose files and processes cannot be seen here."
 ABORTED: Final = "Tool execution aborted"
 _RUN_AGAIN: Final = (Recovery.REPEATABLE, Recovery.IDEMPOTENT)
 _LOG: Final = logging.getLogger("holdfast.tools")
@@ -88,12 +89,12 @@ class Tools:
 
     async def claim(self, request: RunRequest, fence: Fence, plan: Plan | ToolError | None) -> Claim:
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
-            return await claim(opened, request, fence, plan)
+            return await claim(opened, request, fence, self.workshop.machine, plan)
 
     async def carry_out(self, job: Job, held: Claimed, fence: Fence) -> Ran:
         """The effect, then its outcome; a stop ends the effect and is an outcome too."""
         try:
-            state, outcome = await effect(job, held)
+            state, outcome = await effect(job, held, self.workshop.machine)
         except asyncio.CancelledError:
             if not stop_requested():
                 raise
@@ -119,9 +120,14 @@ class Tools:
         await persistently(write)
 
 
-async def effect(job: Job, held: Claimed) -> tuple[CallState, Outcome]:
-    """Run or recover a claimed call; whatever a tool raises becomes what the model reads."""
+async def effect(job: Job, held: Claimed, machine: str) -> tuple[CallState, Outcome]:
+    """Run or recover a claimed call; whatever a tool raises becomes what the model reads.
+
+    What a re-attachable tool raises unexpectedly is the engine's to try again: its effect may still be running.
+    """
     again = held.recovered and job.tool.recovery not in _RUN_AGAIN
+    if again and held.call.machine != machine:
+        return CallState.UNKNOWN, unknown_outcome(held.call, ELSEWHERE)
     plan = plan_of(held.call)
     try:
         work = job.tool.recover if again else job.tool.run
@@ -133,6 +139,8 @@ async def effect(job: Job, held: Claimed) -> tuple[CallState, Outcome]:
     except HoldfastError:
         raise
     except Exception as error:
+        if job.tool.recovery is Recovery.REATTACHABLE:
+            raise
         _LOG.exception("tool %s failed unexpectedly in call %s", job.tool.name, job.call.id)
         said = f"{type(error).__name__}: {error}"[:2000]
         if job.tool.recovery in _RUN_AGAIN:

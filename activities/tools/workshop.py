@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from activities.files.place import Place
 from activities.session.project import Surveyor
@@ -14,11 +14,12 @@ from activities.shell.environment import tool_environment
 from activities.store import calls, events
 from activities.store.calls import CallRow
 from activities.store.database import Database
+from activities.tools.arguments import validated
 from activities.tools.tool import Params, Surroundings, Tool
 from workflows.domain.config.config import ToolOutput
 from workflows.domain.context.truncate import Limits
 from workflows.domain.effects import Plan
-from workflows.domain.errors import StaleFence, ToolError
+from workflows.domain.errors import StaleFence
 from workflows.domain.permissions.findings import finding
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Ruleset
@@ -40,10 +41,11 @@ class Job:
 
 
 class Workshop:
-    """Puts jobs together from the ledger's rows."""
+    """Puts jobs together from the ledger's rows. `machine` names the data directory that commands are kept in."""
 
-    def __init__(self, database: Database, surveyor: Surveyor, tools: Mapping[str, Tool[Any]]) -> None:
+    def __init__(self, database: Database, surveyor: Surveyor, tools: Mapping[str, Tool[Any]], machine: str) -> None:
         self.database = database
+        self.machine = machine
         self.surveyor = surveyor
         self.tools = tools
 
@@ -80,18 +82,6 @@ class Workshop:
         state, newest = await calls.newest(self.database, call.id)
         if state.settled or newest != fence:
             raise StaleFence(f"Call {call.id!r} is {state} under fence {newest}, this attempt is {fence}.")
-
-
-def validated(tool: Tool[Any], arguments: dict[str, JsonValue]) -> Params:
-    """The arguments as the tool takes them. Raises ToolError in words that a model can act on."""
-    try:
-        return tool.params.model_validate(arguments)
-    except ValidationError as error:
-        problems = "\n".join(f"  {problem['msg']} at {list(problem['loc'])}" for problem in error.errors())
-        raise ToolError(
-            f"The {tool.name} tool was called with invalid arguments: {problems.strip()}.\n"
-            "Please rewrite the input so it satisfies the expected schema."
-        ) from error
 
 
 def readable(rules: Ruleset, place: Place, path: Path) -> bool:

@@ -8,7 +8,6 @@ from workflows.domain.wire import (
     STOPPED,
     CloseReason,
     Loaded,
-    OpenTurn,
     PreparedCall,
     Ran,
     RanState,

@@ -47,6 +47,7 @@ class CallState(BaseModel):
     guard: Finding | None = None
     repeats: bool = False
     file: str | None = None
+    shown: str | None = None
     revision: int = 0
     phase: Phase = Phase.NEW
     ask: AskId | None = None
@@ -64,6 +65,7 @@ class CallState(BaseModel):
             guard=call.guard,
             repeats=repeats,
             file=call.file,
+            shown=call.shown,
             revision=call.revision,
             phase=Phase.SETTLED if call.settled else Phase.NEW,
             answered=list(call.answered),
@@ -171,7 +173,6 @@ class SessionState(BaseModel):
 
     session: SessionId
     limits: Limits = Limits()
-    summaries: bool = True
     chain: int | None = None
     schedule: int = 0
     minted: int = 0

@@ -51,7 +51,7 @@ class PreparedCall(Value):
 
     `loop` is the digest of tool and arguments, `effect` the beginning of the effect's digest, `file` stands for
     the file that the call changes. `ask` (open, for `request`) and `answered` (indices of requests) are only set
-    when a chain takes an open turn over.
+    when a chain takes an open turn over. `shown` is what the engine's own UI may say of it, if more than names.
     """
 
     id: PartId
@@ -66,6 +66,7 @@ class PreparedCall(Value):
     ask: AskId | None = None
     request: int | None = None
     answered: tuple[int, ...] = ()
+    shown: str | None = None
 
 
 class LoadRequest(Request):

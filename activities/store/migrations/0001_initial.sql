@@ -130,6 +130,7 @@ CREATE TABLE call (                                 -- the ledger
     state        text        NOT NULL DEFAULT 'prepared'
                  CHECK (state IN ('prepared', 'claimed', 'done', 'failed', 'unknown', 'cancelled', 'refused')),
     fence        bigint[],
+    machine      text,                              -- whose workspace and processes the claim is about
     decision     json,
     outcome      json,
     outcome_salt bytea,

@@ -27,7 +27,9 @@ SELECT EXISTS (SELECT 1 FROM ask WHERE turn = %(turn)s AND state = 'answered' AN
                AND feedback IS NULL) AS rejected
 
 -- name: claim
-UPDATE call SET state = 'claimed', fence = %(fence)s, decision = %(decision)s, claimed_at = now() WHERE id = %(call)s
+UPDATE call SET state = 'claimed', fence = %(fence)s, machine = %(machine)s, decision = %(decision)s,
+                claimed_at = now()
+WHERE id = %(call)s
 
 -- name: reclaim
 UPDATE call SET fence = %(fence)s WHERE id = %(call)s

@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import JsonValue
 
 from activities.files.place import Place
+from activities.tools.arguments import validated
 from activities.tools.tool import Output, Surroundings, Tool
-from activities.tools.workshop import validated
 from workflows.domain.ids import PartId, SessionId
 
 

@@ -18,14 +18,14 @@ TEXTS = st.text(alphabet="ab\n\u00e9\u4e16\U0001f600", max_size=60)
 
 
 @pytest.mark.parametrize("case", load("truncation", op="shell_tail"))
-def test_the_tail_of_a_case(case: Case):
-    given = case.input
-    found = tail(text(given["text"]), given["max_lines"], given["max_bytes"])
+def test_the_tail_of_a_case(case: Case) -> None:
+    asked = case.input
+    found = tail(text(asked["text"]), asked["max_lines"], asked["max_bytes"])
     assert_matches(found.model_dump(), case.expected)
 
 
 @given(TEXTS, st.integers(1, 8), st.integers(4, 40))
-def test_a_tail_is_the_end_of_its_text_within_both_limits(whole, lines, size):
+def test_a_tail_is_the_end_of_its_text_within_both_limits(whole: str, lines: int, size: int) -> None:
     kept = tail(whole, lines, size)
     assert whole.endswith(kept.text)
     assert kept.text.count("\n") < lines
@@ -34,18 +34,18 @@ def test_a_tail_is_the_end_of_its_text_within_both_limits(whole, lines, size):
 
 
 @given(TEXTS, st.integers(1, 8), st.integers(12, 40))
-def test_a_tail_shows_something_of_a_text_that_has_something(whole, lines, size):
+def test_a_tail_shows_something_of_a_text_that_has_something(whole: str, lines: int, size: int) -> None:
     last_lines = "".join(whole.split("\n")[-lines:])
     assert bool(tail(whole, lines, size).text.strip("\n")) == bool(last_lines)
 
 
-def test_a_last_line_that_is_too_long_is_cut_at_a_character():
+def test_a_last_line_that_is_too_long_is_cut_at_a_character() -> None:
     assert tail("x\n" + "\u4e16" * 10, 5, 10).text == "\u4e16" * 3
 
 
-def test_a_long_line_is_shown_though_a_newline_follows():
+def test_a_long_line_is_shown_though_a_newline_follows() -> None:
     assert tail("x" * 100 + "\n", 5, 10).text == "x" * 9 + "\n"
 
 
-def test_ten_million_lines_are_no_trouble():
+def test_ten_million_lines_are_no_trouble() -> None:
     assert tail("a\n" * 10_000_000, 2_000, 51_200).text == "a\n" * 1_999

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from workflows.domain.config.overlap import covers, meet
+from workflows.domain.permissions.overlap import covers, meet
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
 _OFFERS: Final = frozenset({"question", "plan_enter", "plan_exit"})  # never asked: they say which tools are offered

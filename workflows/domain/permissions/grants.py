@@ -3,15 +3,18 @@
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
-from workflows.domain.config.overlap import covers as covers_pattern
 from workflows.domain.ids import GrantId
+from workflows.domain.permissions.overlap import covers as covers_pattern
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Decision, Rule, Ruleset, evaluate
 from workflows.domain.permissions.wildcard import matches
 from workflows.domain.value import Value
 
-_LITERAL = frozenset({"read", "edit"})  # permissions whose subjects are paths: one of them can be saved by itself
+_LITERAL: Final = frozenset(
+    {"read", "edit"}
+)  # permissions whose subjects are paths: one of them can be saved by itself
 
 
 class Scope(StrEnum):
@@ -101,4 +104,4 @@ def _narrower(pattern: str, than: str) -> bool:
 
 
 def _has_wildcard(pattern: str) -> bool:
-    return "*" in pattern or "?" in pattern
+    return any(character in pattern for character in "*?\\")

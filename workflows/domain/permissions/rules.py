@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final, TypeAlias
 
-from workflows.domain.config.overlap import covers
+from workflows.domain.permissions.overlap import covers
 from workflows.domain.permissions.wildcard import matches
 from workflows.domain.value import Value
 

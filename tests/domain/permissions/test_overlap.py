@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.domain.config.overlap import covers, meet
+from workflows.domain.permissions.overlap import covers, meet
 from workflows.domain.permissions.wildcard import matches
 
 PATTERNS = st.text("ab *?/", max_size=6)

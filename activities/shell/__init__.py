@@ -1,0 +1,1 @@
+"""Shell commands: what they would do, and how they run."""

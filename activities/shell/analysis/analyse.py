@@ -1,0 +1,145 @@
+"""Analysis of a text: what it would do itself, and what the programs in it would run in turn."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from activities.shell.analysis.program import Command, Program
+from activities.shell.analysis.runners import Run, run_by
+from activities.shell.analysis.walk import Walk
+from activities.shell.analysis.words import Decoder
+from workflows.domain.errors import ToolError
+
+_DEEPEST: Final = 8  # programs run by programs
+# Builtins that change the shell, or that evaluate what looks like a plain word (security.md 2.2, 2.5).
+_CHANGING: Final = frozenset(
+    {"export", "declare", "typeset", "local", "readonly", "unset", "set", "shopt", "alias", "unalias", "trap", "hash"}
+    | {"enable", "let", "coproc", "bind", "complete", "compopt", "popd", "dirs", "fc", "history", "eval", "source", "."}
+    | {"mapfile", "readarray", "getopts", "exec", "builtin"}
+)
+_EVALUATING: Final = frozenset({"read", "printf", "test", "[", "wait"})
+_GIT_COMMANDS: Final = """add am apply archive bisect blame branch bundle cat-file check-ignore checkout cherry
+    cherry-pick clean clone commit config count-objects describe diff diff-tree difftool fetch for-each-ref format-patch
+    fsck gc grep hash-object help init log ls-files ls-remote ls-tree maintenance merge merge-base mergetool mv name-rev
+    notes pull push range-diff rebase reflog remote rerere reset restore rev-list rev-parse revert rm shortlog show
+    show-branch show-ref sparse-checkout stash status submodule switch symbolic-ref tag var verify-commit verify-tag
+    version whatchanged worktree write-tree"""
+_GIT: Final = frozenset(_GIT_COMMANDS.split())
+_LOCAL_ADDRESS: Final = re.compile(
+    r"://(?:[^/@]*@)?(?:localhost|127\.|0\.0\.0\.0|169\.254\.|\[::1?\]|metadata\.|instance-data)", re.IGNORECASE
+)
+_PLAIN_ARGUMENT: Final = re.compile(r"[^\[]*|.*\[[^$`]*\].*", re.S)
+# Programs for which a word that is only known at run time is text, never an option, a path or an address.
+PRINTING: Final = frozenset({"echo", "true", "false", ":", "printf", "pwd"})
+
+
+@dataclass(frozen=True)
+class Shell:
+    """The shell that a text would run in: its directory, its home, and the variables that we set for it."""
+
+    directory: Path
+    home: Path
+    variables: Mapping[str, str]
+
+    def decoding(self, text: str) -> Callable[[tuple[Path, ...]], Decoder]:
+        """Decoders of the words of a text, by where the shell may be. The values of variables are certain when they
+        are set by us, and the text only reads them."""
+        names = {name for name in (*self.variables, "PWD") if not re.search(rf"(?<![${{\w]){name}\b", text)}
+        known = {name: value for name, value in self.variables.items() if name in names}
+
+        @cache
+        def decoder(places: tuple[Path, ...]) -> Decoder:
+            here = {"PWD": str(places[0])} if "PWD" in names and len(places) == 1 else {}
+            return Decoder({**known, **here}.get, str(self.home))
+
+        return decoder
+
+
+def analyse(text: str, shell: Shell) -> Program:
+    """All that `text` would do, as far as it can be read off. Raises ToolError where that would take too long."""
+    return _Analysis(shell).of(text, (shell.directory,))
+
+
+class _Analysis:
+    """Looks into the programs that run other programs; each of them once, however often it is named."""
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell = shell
+        self.depth = 0
+        self.seen: set[tuple[str, tuple[Path, ...]]] = set()
+
+    def of(self, text: str, places: tuple[Path, ...]) -> Program:
+        program = Walk(self.shell.decoding(text)).read(text, places)
+        if "\\\n" in text and program.opaque:  # a word may go on in the next line: denies see it joined, too
+            joined = text.replace("\\\n", "")
+            program.commands += Walk(self.shell.decoding(joined)).read(joined, places).commands
+        program.commands = [self.expanded(command, program) for command in program.commands]
+        return program
+
+    def expanded(self, command: Command, program: Program) -> Command:
+        """The command together with what it would run."""
+        _judge_words(command, program)
+        run = run_by(command)
+        if run is None:
+            return command
+        if not run.transparent:
+            _add(program.doubts, f"{command.name!r} runs what it is given")
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise ToolError(f"{command.name!r} is run through too many other programs: run it directly.")
+        inner = [*self.commands(run, command, program), *self.texts(run, command, program)]
+        self.depth -= 1
+        return replace(command, inner=tuple(inner))
+
+    def commands(self, run: Run, command: Command, program: Program) -> Iterator[Command]:
+        for words in run.commands:
+            inner = replace(command, words=words)
+            key = (inner.canonical, inner.directories)
+            if key not in self.seen:
+                self.seen.add(key)
+                yield self.expanded(inner, program)
+
+    def texts(self, run: Run, command: Command, program: Program) -> Iterator[Command]:
+        for text in run.texts:
+            found = self.of(text, command.directories)
+            program.redirects += found.redirects
+            yield from found.commands
+
+
+def _judge_words(command: Command, program: Program) -> None:
+    """Reasons to ask that lie in the program's name and its words."""
+    name = command.name
+    if name == "git":
+        _judge_git(command, program)
+    if any(_LOCAL_ADDRESS.search(word) for word in command.arguments):
+        _add(program.doubts, f"{name!r} may reach a service of this machine or of its network")
+    if name in _CHANGING:
+        _add(program.opaque, f"{name!r} changes the shell")
+    elif name in _EVALUATING and _evaluates(command):
+        _add(program.opaque, f"{name!r} may run what stands in its words")
+    elif name not in PRINTING and any(word.text is None for word in command.words[1:]):
+        _add(program.opaque, f"a word of {name!r} is only known when it runs")
+
+
+def _judge_git(command: Command, program: Program) -> None:
+    if command.without_options and command.arguments[0] != "--no-pager":
+        _add(program.doubts, "options of 'git' may run programs or lead to another repository")
+    without = command.without_options[0].split(" ")[1:] if command.without_options else command.arguments
+    if without and without[0] not in _GIT and not without[0].startswith("-"):
+        _add(program.doubts, f"'git {without[0]}' is an alias, or a part of git that is not for people")
+
+
+def _evaluates(command: Command) -> bool:
+    if command.name == "printf" and any(word.text in (None, "-v") for word in command.words[1:2]):
+        return True
+    if command.name in ("test", "[") and any(word.text == "-v" for word in command.words[1:]):
+        return True
+    return any(not _PLAIN_ARGUMENT.fullmatch(word.known) for word in command.words[1:])
+
+
+def _add(reasons: list[str], reason: str) -> None:
+    if reason not in reasons:
+        reasons.append(reason)

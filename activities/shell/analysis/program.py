@@ -1,0 +1,118 @@
+"""Program: what the analysis of a shell text yields."""
+
+import os.path
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+CHANGES_DIRECTORY: Final = frozenset({"cd", "chdir", "pushd"})
+_SYSTEM: Final = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_./+@:\[-]+", re.ASCII)
+# Options with a value that may stand before the sub-command.
+_GLOBAL_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
+    "git": frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}),
+    "docker": frozenset({"-H", "--host", "-c", "--context", "--config", "-l", "--log-level"}),
+    "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig", "--cluster", "--user", "-s", "--server"}),
+    "npm": frozenset({"--prefix", "-C", "-w", "--workspace"}),
+}
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a command. `text` is None when a part is only known at run time; `start` is what is known before it.
+
+    `pattern` is the glob of a word with wildcards, in the form of the `glob` module.
+    """
+
+    source: str
+    text: str | None
+    start: str = ""
+    pattern: str | None = None
+
+    @property
+    def known(self) -> str:
+        """The word as rules see it: decoded, or its source where it cannot be."""
+        return self.source if self.text is None else self.text
+
+
+@dataclass(frozen=True)
+class Redirect:
+    """A redirection to or from a file."""
+
+    target: Word
+    writes: bool
+
+
+@dataclass(frozen=True)
+class Command:
+    """One simple command: its source as clients see it, its words, and the directories it may run in.
+
+    `inner` are the commands that it would run in turn: behind a wrapper, or in a text given to a shell.
+    """
+
+    source: str
+    words: tuple[Word, ...]
+    directories: tuple[Path, ...]
+    assignments: tuple[str, ...] = ()
+    document: str | None = None
+    inner: tuple["Command", ...] = ()
+
+    @cached_property
+    def name(self) -> str:
+        """The program: without its directory when that is one of the system's."""
+        return program_name(self.words[0].known) if self.words else ""
+
+    @cached_property
+    def arguments(self) -> tuple[str, ...]:
+        return tuple(word.known for word in self.words[1:])
+
+    @cached_property
+    def canonical(self) -> str:
+        """Program and decoded words, joined by one blank: what rules are matched against beside the source."""
+        return " ".join((self.name, *self.arguments))
+
+    @cached_property
+    def without_options(self) -> tuple[str, ...]:
+        """The canonical text without the options that stand before a sub-command, if there are any."""
+        taking = _GLOBAL_OPTIONS.get(self.name)
+        rest = list(self.arguments)
+        while taking is not None and rest and rest[0].startswith("-"):
+            del rest[: 2 if rest[0] in taking else 1]
+        return (" ".join((self.name, *rest)),) if rest and len(rest) != len(self.arguments) else ()
+
+    @property
+    def plainly_named(self) -> bool:
+        word = self.words[0]
+        return word.text is not None and word.pattern is None and _PLAIN_NAME.fullmatch(word.text) is not None
+
+    def everything(self) -> Iterator["Command"]:
+        """The command and all that it would run."""
+        yield self
+        for command in self.inner:
+            yield from command.everything()
+
+
+@dataclass
+class Program:
+    """The commands of a text in order, its redirections, and the reasons for which it has to be asked about.
+
+    `opaque`: the whole text is asked about. `doubts`: each command is shown by itself, and none runs unasked.
+    `directories` are those that the text changes to.
+    """
+
+    commands: list[Command] = field(default_factory=list)
+    redirects: list[tuple[Redirect, tuple[Path, ...]]] = field(default_factory=list)
+    directories: list[Path] = field(default_factory=list)
+    opaque: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+
+
+def program_name(written: str) -> str:
+    """The name under which a program is known to rules: `/usr/bin/../bin/rm` is `rm`, `bin/ls` is not `ls`."""
+    if not written.startswith("/"):
+        return written
+    path = Path(os.path.normpath(written))
+    return path.name if str(path.parent) in _SYSTEM else str(path)

@@ -1,0 +1,195 @@
+"""Touched: the paths that a program reads, writes, or reaches outside the project, seen without any effect."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from activities.files.place import Place
+from activities.shell.analysis.analyse import PRINTING
+from activities.shell.analysis.places import is_directory
+from activities.shell.analysis.program import Command, Program, Redirect, Word
+from workflows.domain.permissions.paths import outside
+
+_MOST_MATCHES: Final = 1000
+_MOST_WILDCARDS: Final = 3  # components of a pattern with wildcards: more may search a whole disk
+_ALL: Final = frozenset({"rm", "rmdir", "mkdir", "touch", "tee", "truncate", "mv", "shred", "unlink", "mkfifo"})
+_BUT_FIRST: Final = frozenset({"chmod", "chown", "chgrp"})
+_LAST: Final = frozenset({"cp", "ln", "install", "rsync", "scp"})
+_READERS: Final = frozenset(
+    {"cat", "head", "tail", "less", "more", "ls", "stat", "file", "du", "wc", "nl", "tac", "rev", "sort", "uniq", "cut"}
+    | {"paste", "diff", "cmp", "comm", "tree", "readlink", "realpath", "od", "xxd", "hexdump", "strings", "base64"}
+    | {"md5sum", "sha256sum", "cd", "chdir", "pushd", "source", "."}
+)
+_ASKED_BY_OPENCODE: Final = frozenset(
+    {"rm", "cp", "mv", "mkdir", "touch", "chmod", "chown", "cat"}
+)  # even for /dev/null
+_PATH_PROGRAMS: Final = _READERS | _ALL | _BUT_FIRST | _LAST
+_SPECIAL: Final = re.compile(r"/dev/(?!null$).*|/proc(?:/.*)?")
+_PREFIXED: Final = re.compile(r"(?:--?[A-Za-z][\w-]*=|[\w-]+=|-[A-Za-z](?=[./~])|@|file:(?://)?|[^:/]+:)(.+)", re.S)
+
+
+@dataclass
+class Touched:
+    """Real paths, each once and in order. `outside` are directories; `special` devices and processes."""
+
+    reads: dict[Path, None] = field(default_factory=dict)
+    writes: dict[Path, None] = field(default_factory=dict)
+    outside: dict[Path, None] = field(default_factory=dict)
+    special: list[str] = field(default_factory=list)
+    vast: bool = False  # an operand is `/` or the home directory itself
+    foreign: bool = False  # git works in another repository, whose configuration may run programs
+
+
+def touched(program: Program, place: Place, home: Path) -> Touched:
+    """The paths that a program of the shell names, as what they lead to now."""
+    look = _Look(place, home)
+    for directory in program.directories:
+        look.reach(directory, directory)
+    for command in program.commands:
+        for each in command.everything():
+            look.command(each)
+    for redirect, places in program.redirects:
+        look.redirect(redirect, places)
+    return look.found
+
+
+class _Look:
+    def __init__(self, place: Place, home: Path) -> None:
+        self.place = place
+        self.home = home
+        self.found = Touched()
+        self.seen: set[tuple[str, tuple[Path, ...]]] = set()
+
+    def command(self, command: Command) -> None:
+        key = (command.canonical, command.directories)
+        if command.name in PRINTING or key in self.seen:
+            return
+        self.seen.add(key)
+        if command.name == "git":
+            self.found.foreign |= any(self.is_foreign(directory) for directory in command.directories)
+        operands = [word for word in command.words[1:] if not word.known.startswith("-")]
+        written = _written(command, operands)
+        for directory in command.directories:
+            for word in command.words[1:]:
+                for path in self.paths(command, word, directory, writes=word in written):
+                    self.path(path, writes=word in written, matched=word.pattern is not None)
+
+    def redirect(self, redirect: Redirect, places: tuple[Path, ...]) -> None:
+        for directory in places:
+            for path in _expanded(redirect.target, directory):
+                if _SPECIAL.fullmatch(os.path.normpath(path)):
+                    self.found.special.append(str(path))
+                elif str(path) != "/dev/null":
+                    self.path(path, writes=redirect.writes)
+
+    def paths(self, command: Command, word: Word, directory: Path, *, writes: bool) -> Iterator[Path]:
+        """The paths that a word of a command stands for: as a whole, or behind `--x=`, `@`, `rev:` and the like."""
+        if word.text is None:
+            if "/" in word.start:
+                self.reach(_real(directory / (word.start.rpartition("/")[0] or "/")))
+            return
+        operand = command.name in _PATH_PROGRAMS and not word.text.startswith("-")
+        mode = command.name in _BUT_FIRST and word is command.words[1]
+        if word.text == "/dev/null" and command.name not in _ASKED_BY_OPENCODE:
+            return
+        for path in _expanded(word, directory):
+            if (operand and not mode) or _names_a_path(path, word.text):
+                yield path
+        behind = _PREFIXED.fullmatch(word.text)
+        if behind and (writes or _names_a_path(directory / behind[1], behind[1])):
+            yield directory / behind[1]
+
+    def path(self, path: Path, *, writes: bool, matched: bool = False) -> None:
+        """Note a path: where it really leads, and under its own name too. One that a pattern matched lies in the
+        directory that was looked through."""
+        real = _real(path)
+        if _SPECIAL.fullmatch(str(real)):
+            self.found.special.append(str(path))
+        if outside(real, self.place.directory, self.place.worktree):
+            self.reach(real if is_directory(real) and not matched else real.parent, real)
+        if writes:
+            self.found.writes[real] = None
+        elif os.path.lexists(path) and not is_directory(real):
+            self.found.reads[real] = None
+            self.found.reads[Path(os.path.normpath(path))] = None
+
+    def is_foreign(self, directory: Path) -> bool:
+        repository = next((each for each in (directory, *directory.parents) if os.path.lexists(each / ".git")), None)
+        return repository not in (None, self.place.worktree, self.place.directory)
+
+    def reach(self, directory: Path, named: Path | None = None) -> None:
+        if outside(directory, self.place.directory, self.place.worktree):
+            self.found.outside[directory] = None
+            self.found.vast = self.found.vast or named in (Path("/"), self.home)
+
+
+def _written(command: Command, operands: list[Word]) -> list[Word]:
+    """The operands that the known writers change."""
+    name = command.name
+    if name in _ALL:
+        return operands
+    if name in _BUT_FIRST:
+        return operands[1:]
+    if name in _LAST:
+        into = any(word.known.startswith(("-t", "--target-directory")) for word in command.words[1:])
+        return operands if into else operands[-1:]
+    if name == "dd":
+        return [word for word in operands if word.known.startswith("of=")]
+    if name == "sed" and any(re.match(r"-[a-zA-Z]*i|--in-place", word.known) for word in command.words[1:]):
+        return operands[1:] or operands
+    return operands if name == "patch" else []
+
+
+def _names_a_path(path: Path, text: str) -> bool:
+    """Whether a word of some program is the name of something that is there."""
+    return text.strip(".") != "" and os.path.lexists(path)
+
+
+def _expanded(word: Word, directory: Path) -> list[Path]:
+    """The path of a word, or those that its wildcards match now; without a match, where they would be looked for."""
+    if word.pattern is None:
+        return [directory / word.known]
+    start = Path("/") if word.pattern.startswith("/") else directory
+    parts = [part for part in word.pattern.replace("[^", "[!").split("/") if part]
+    if sum(map(_has_wildcard, parts)) > _MOST_WILDCARDS:
+        return [_searched(word, start)]
+    return list(islice(_matching(start, parts), _MOST_MATCHES)) or [_searched(word, start)]
+
+
+def _searched(word: Word, start: Path) -> Path:
+    """A name in the directory in which the wildcards of a word are looked for."""
+    return start / re.split(r"[*?\[]", word.known)[0].rpartition("/")[0] / "*"
+
+
+def _matching(start: Path, parts: list[str]) -> Iterator[Path]:
+    """The paths below `start` that match; names with a leading dot only where the pattern has one, as in bash."""
+    if not parts:
+        yield from [start] if os.path.lexists(start) else []
+        return
+    first, *rest = parts
+    if not _has_wildcard(first):
+        yield from _matching(start / first, rest)
+        return
+    for path in _entries(start):
+        if fnmatchcase(path.name, first) and (first[0] == "." or path.name[0] != "."):
+            yield from _matching(path, rest)
+
+
+def _entries(directory: Path) -> list[Path]:
+    try:
+        return sorted(directory.iterdir())
+    except OSError:
+        return []
+
+
+def _has_wildcard(part: str) -> bool:
+    return any(mark in part for mark in "*?[")
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))

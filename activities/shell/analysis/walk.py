@@ -1,0 +1,296 @@
+"""Walk: from the syntax tree of a text to its commands; whatever it does not know becomes a reason to ask."""
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from tree_sitter import Node
+
+from activities.shell.analysis.heredocs import document
+from activities.shell.analysis.places import Places, is_directory, reached, stay, union
+from activities.shell.analysis.program import CHANGES_DIRECTORY, Command, Program, Redirect, Word
+from activities.shell.analysis.tree import find, leaves, parse, text_of
+from activities.shell.analysis.words import Decoder, Undecidable
+from workflows.domain.errors import ToolError
+
+_MOST_COMMANDS: Final = 500
+_DEEPEST: Final = 20  # nested constructs (security.md 2.3, 10)
+_REFUSED: Final = 60  # nested constructs of which nothing is even asked about
+
+_BETWEEN: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")
+_BETWEEN_WORDS: Final = re.compile(rb"(?:\\\n)*[ \t](?:[ \t]|\\\n)*")
+_HARMLESS: Final = re.compile(r"LANG|LC_[A-Z]+|TZ|NO_COLOR|CI|TERM|COLUMNS|LINES")
+_NO_FILES: Final = re.compile(r"\d+|-")
+_SYMBOLS: Final = "; ;; & && || | |& ! ( ) { } [ ] $( <( >( `"
+_RESERVED: Final = "do done if then elif else fi for in while until case esac"
+_SEPARATORS: Final = frozenset((*_SYMBOLS.split(), *_RESERVED.split()))
+_OPERATORS: Final = frozenset({"=", "==", "=~", "!=", "!", "test_operator"})
+_SUBSTITUTIONS: Final = frozenset({"command_substitution", "process_substitution"})
+_LOOPS: Final = frozenset({"for_statement", "while_statement"})
+_ORDERLY: Final = frozenset(
+    {"program", "compound_statement", "do_group", "if_statement", "elif_clause", "else_clause", "case_statement"}
+    | {"case_item", "negated_command"}
+    | _LOOPS
+)
+_APART: Final = frozenset({"pipeline", "subshell"} | _SUBSTITUTIONS)
+_VALUES: Final = frozenset(
+    {"word", "number", "string", "raw_string", "ansi_c_string", "concatenation", "simple_expansion"}
+)
+_SILENT: Final = _VALUES | {"comment", "variable_name", "extglob_pattern"}
+_KEYWORDS: Final = frozenset({"if", "then", "else", "fi", "do", "done", "case", "esac", "{", "}", "!", "[["})
+
+
+class Walk:
+    """Collects what one text would do; `decoder` decodes words by where the shell may be."""
+
+    def __init__(self, decoder: Callable[[tuple[Path, ...]], Decoder]) -> None:
+        self.decoder = decoder
+        self.depth = 0
+        self.loops = 0
+        self.source = b""
+        self.program = Program()
+
+    def read(self, text: str, places: tuple[Path, ...]) -> Program:
+        """Analyse a text that starts in one of `places`."""
+        self.source = text.encode()
+        root = parse(self.source)
+        if root.has_error:
+            self.opaque("it does not parse as a bash command")
+        if root.children:
+            first, last = root.children[0].start_byte, root.children[-1].end_byte
+            self.between(0, first)
+            self.between(last, len(self.source))
+        self.visit(root, places)
+        return self.program
+
+    def opaque(self, reason: str) -> None:
+        if reason not in self.program.opaque:
+            self.program.opaque.append(reason)
+
+    def doubt(self, reason: str) -> None:
+        if reason not in self.program.doubts:
+            self.program.doubts.append(reason)
+
+    def visit(self, node: Node, places: tuple[Path, ...]) -> Places:
+        """Take one node and all below it; returns where the shell may be afterwards."""
+        if node.type == "command":
+            return self.command(node, places)
+        if not node.is_named:
+            if node.type not in _SEPARATORS and node.type.strip():
+                self.opaque(f"{node.type!r} is not understood here")
+            return stay(places)
+        if node.type in _VALUES:
+            self.values([node], places)
+        if node.type == "extglob_pattern" and re.search(r"[$`(]", text_of(node)):
+            self.opaque("a pattern holds more than wildcards")
+        if node.type in _SILENT:
+            return stay(places)
+        self.depth += 1
+        try:
+            return self._nested(node, places)
+        finally:
+            self.depth -= 1
+
+    def _nested(self, node: Node, places: tuple[Path, ...]) -> Places:
+        if self.depth > _REFUSED:
+            raise ToolError("The command is nested too deeply: put its steps into a script, or run them one by one.")
+        if self.depth > _DEEPEST:
+            self.opaque("it is nested too deeply")
+        if node.type != "heredoc_redirect":
+            self.gaps(node)
+        match node.type:
+            case "list" if len(node.children) == 3:
+                return self.chain(node, places)
+            case "redirected_statement":
+                return self.redirected(node, places)
+            case kind if kind in _ORDERLY:
+                return self.orderly(node, places)
+            case kind if kind in _APART:
+                return self.apart(node, places)
+            case "test_command" if text_of(node.children[0]) == "[":
+                return self.bracket(node, places)
+        if not node.is_error:
+            self.opaque(f"a {node.type.replace('_', ' ')} is not understood")
+        self.strays(node, places)
+        return stay(places)
+
+    def orderly(self, node: Node, places: tuple[Path, ...]) -> Places:
+        """One after the other, whatever became of the one before."""
+        if node.type == "compound_statement" and (node.text or b"")[1:2].strip():
+            self.opaque("a brace stands close to a word")
+        self.loops += node.type in _LOOPS
+        after = stay(places)
+        for child in node.children:
+            after = self.visit(child, after.anyhow)
+            after = Places(after.done, union(places, after.anyhow) if node.type != "program" else after.anyhow)
+        self.loops -= node.type in _LOOPS
+        return after
+
+    def chain(self, node: Node, places: tuple[Path, ...]) -> Places:
+        """`A && B || C`, which the tree holds as pairs of pairs."""
+        rest: list[tuple[Node, Node]] = []
+        while node.type == "list" and len(node.children) == 3:
+            self.gaps(node)
+            rest.append((node.children[1], node.children[2]))
+            node = node.children[0]
+        after = self.visit(node, places)
+        for operator, right in reversed(rest):
+            both = operator.type == "&&"
+            then = self.visit(right, after.done if both else after.anyhow)
+            done = then.done if both else union(after.done, then.done)
+            after = Places(done, union(after.anyhow, then.anyhow))
+        return after
+
+    def apart(self, node: Node, places: tuple[Path, ...]) -> Places:
+        """What runs in a shell of its own: a pipeline's parts, groups in parentheses, substitutions."""
+        if node.type in _SUBSTITUTIONS:
+            self.doubt("a command stands in for text")
+        after = places
+        for child in node.children:
+            if child.type in ("file_redirect", "heredoc_redirect"):
+                self.opaque("a redirection stands in for text")
+                self.strays(child, places)
+            else:
+                after = self.visit(child, places if node.type == "pipeline" else after).anyhow
+        return stay(places)
+
+    def redirected(self, node: Node, places: tuple[Path, ...]) -> Places:
+        body = node.child_by_field_name("body")
+        if body is not None and body.type == "command":
+            return self.command(body, places, node)
+        words, _ = self.redirects(node, places)
+        if body is None or words:
+            self.opaque("a redirection stands apart from a command")
+        if words:
+            self.note(Command(text_of(node).strip(), tuple(words), places))
+        return stay(places) if body is None else self.visit(body, places)
+
+    def redirects(self, node: Node, places: tuple[Path, ...]) -> tuple[list[Word], str | None]:
+        """Note the redirections at a node; returns the words of its command that stand behind one, and what is fed."""
+        words: list[Word] = []
+        fed: str | None = None
+        for child in node.children_by_field_name("redirect"):
+            if child.type == "file_redirect":
+                words += self.file(child, places)
+            elif child.type == "heredoc_redirect":
+                fed = self.heredoc(child, places)
+            else:
+                fed = self.values([each for each in child.children if each.is_named], places)[0].text
+        return words, fed
+
+    def file(self, node: Node, places: tuple[Path, ...]) -> list[Word]:
+        """Note where a redirection leads; the tree takes the words behind it for further targets: they are returned."""
+        operator = next((child.type for child in node.children if not child.is_named), "")
+        targets = [child for child in node.children if child.is_named and child.type != "file_descriptor"]
+        words = self.values(targets, places)
+        for one, two in pairwise(targets):
+            self.between(one.end_byte, two.start_byte, _BETWEEN_WORDS)
+        if not words:
+            return []
+        if not (operator in (">&", "<&") and _NO_FILES.fullmatch(words[0].known)):
+            self.program.redirects.append((Redirect(words[0], writes=not operator.startswith("<")), places))
+        return words[1:]
+
+    def heredoc(self, node: Node, places: tuple[Path, ...]) -> str | None:
+        for child in node.children:
+            if child.type == "file_redirect":
+                self.opaque("a redirection stands behind a here-document")
+                self.file(child, places)
+            elif child.is_named and not child.type.startswith("heredoc"):
+                self.visit(child, places)
+            elif child.type == "heredoc_body":
+                self.substitutions(child, places)
+        try:
+            return document(node)
+        except Undecidable as reason:
+            self.opaque(str(reason))
+            return None
+
+    def command(self, node: Node, places: tuple[Path, ...], shown: Node | None = None) -> Places:
+        """Note a simple command; `shown` is the statement with its redirections, which clients see."""
+        self.gaps(node, _BETWEEN_WORDS)
+        at = len(self.program.commands)  # before the commands inside its words
+        assigned = [child for child in node.children if child.type == "variable_assignment"]
+        names = tuple(self.assignment(child, places) for child in assigned)
+        redirects = node.children_by_field_name("redirect")
+        words = self.values([each for each in node.children if each not in (*assigned, *redirects)], places)
+        inner, fed = self.redirects(node, places)
+        outer, document = self.redirects(shown, places) if shown else ([], None)
+        source = text_of(shown or node).strip()
+        return self.note(Command(source, (*words, *inner, *outer), places, names, document or fed), at)
+
+    def assignment(self, node: Node, places: tuple[Path, ...]) -> str:
+        """The name that is set; its value is looked at like a word."""
+        name, value = (node.child_by_field_name(field) for field in ("name", "value"))
+        if name is not None and name.type != "variable_name":
+            self.opaque("it sets a part of an array")
+            self.strays(name, places)
+        self.values([value] if value is not None else [], places)
+        return text_of(name) if name is not None else ""
+
+    def bracket(self, node: Node, places: tuple[Path, ...]) -> Places:
+        """`[ … ]`: the words of a test, as a command named `[`."""
+        words = self.values([leaf for leaf in leaves(node) if leaf.type not in ("[", "]")], places)
+        return self.note(Command(text_of(node), (Word("[", "["), *words), places))
+
+    def note(self, command: Command, at: int | None = None) -> Places:
+        if not command.words:
+            self.opaque("it sets variables")
+            return stay(command.directories)
+        if len(self.program.commands) >= _MOST_COMMANDS:
+            self.opaque("it holds too many commands")
+        if any(not _HARMLESS.fullmatch(name) for name in command.assignments):
+            self.doubt("it runs with variables of its own")
+        if not command.plainly_named or command.words[0].text in _KEYWORDS:
+            self.opaque(f"{command.words[0].source!r} is no plain name of a program")
+        self.program.commands.insert(len(self.program.commands) if at is None else at, command)
+        return self.moved(command) if command.name in CHANGES_DIRECTORY else stay(command.directories)
+
+    def moved(self, command: Command) -> Places:
+        """Where the shell is after a change of directory."""
+        to = reached(command, self.decoder(command.directories).home)
+        if to is None or self.loops:
+            self.opaque("it changes to a directory that is not written out")
+            return stay(command.directories)
+        self.program.directories += to
+        certain = len(self.program.commands) == 1 and all(map(is_directory, to))
+        return stay(to) if certain else Places(to, union(command.directories, to))
+
+    def values(self, nodes: Iterable[Node], places: tuple[Path, ...]) -> list[Word]:
+        """The words of some nodes, and the commands inside them. What cannot be decoded is an unknown word."""
+        words: list[Word] = []
+        for node in nodes:
+            self.substitutions(node, places)
+            source = text_of(node)
+            if node.type in _OPERATORS:
+                words.append(Word(source, source))
+                continue
+            try:
+                words += self.decoder(places).words(node)
+            except Undecidable as reason:
+                self.opaque(str(reason))
+                words.append(Word(source, None))
+        return words
+
+    def substitutions(self, node: Node, places: tuple[Path, ...]) -> None:
+        for found in find(node, _SUBSTITUTIONS):
+            self.visit(found, places)
+
+    def strays(self, node: Node, places: tuple[Path, ...]) -> None:
+        """The commands and files below a node that is not understood: denies still see them."""
+        for found in find(node, frozenset({"command", "file_redirect"}) | _SUBSTITUTIONS):
+            if found.type == "file_redirect":
+                self.file(found, places)
+            else:
+                self.visit(found, places)
+
+    def gaps(self, node: Node, allowed: re.Pattern[bytes] = _BETWEEN) -> None:
+        """Every byte between two children is a blank: else the tree and the shell may see different words."""
+        for one, two in pairwise(node.children):
+            self.between(one.end_byte, two.start_byte, allowed)
+
+    def between(self, start: int, end: int, allowed: re.Pattern[bytes] = _BETWEEN) -> None:
+        if allowed.fullmatch(self.source[start:end]) is None:
+            self.opaque("the parts of the command are not clearly separated")

@@ -1,0 +1,213 @@
+"""Words: decoded from the source as bash would, before anything is expanded that is only known at run time."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from tree_sitter import Node
+
+from activities.shell.analysis.program import Word
+from activities.shell.analysis.tree import text_of
+
+Letter: TypeAlias = tuple[str, bool] | None  # a character and whether it was quoted; None: something unknown
+Lookup: TypeAlias = Callable[[str], str | None]
+
+_SIMPLE: Final = re.compile(r"[A-Za-z0-9_./=:@%+,-]+", re.ASCII)
+_VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
+_BREAKING: Final = frozenset(" \t\n\r;&|<>()`$\"'")
+_MOST_WORDS: Final = 1000  # of one brace list
+_MOST_BRACES: Final = 50
+_ESCAPES: Final = {
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "E": "\x1b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+}
+_CODE: Final = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.S
+)
+
+
+class Undecidable(Exception):
+    """A piece of a word that the analysis does not understand; the message says what it is."""
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """Decodes words of one text. `lookup` knows the variables that we set ourselves; `home` is what `~` means."""
+
+    lookup: Lookup
+    home: str
+
+    def words(self, node: Node) -> list[Word]:
+        """The words that a node stands for: one, or several by a brace list. Raises Undecidable."""
+        source = text_of(node)
+        if node.type in ("word", "number", "command_name") and _SIMPLE.fullmatch(source):
+            return [Word(source, source)]
+        letters = list(self._letters(node))
+        return [_word(source, self._without_tilde(each, source)) for each in _braces(letters)]
+
+    def _letters(self, node: Node) -> Iterator[Letter]:
+        match node.type:
+            case "word" | "number":
+                yield from _unquoted(text_of(node))
+            case "raw_string":
+                yield from _quoted(text_of(node)[1:-1])
+            case "ansi_c_string":
+                yield from _quoted(ansi(text_of(node)[2:-1]))
+            case "string":
+                yield from self._string(node)
+            case "concatenation" | "command_name":
+                yield from self._concatenation(node)
+            case "simple_expansion" | "expansion":
+                yield from self._variable(node)
+            case "process_substitution":
+                yield from _quoted(text_of(node))  # the name of a pipe that the shell makes
+            case "command_substitution":
+                yield None
+            case kind:
+                raise Undecidable(f"{text_of(node)!r} ({kind.replace('_', ' ')}) is not understood")
+
+    def _concatenation(self, node: Node) -> Iterator[Letter]:
+        end = node.start_byte
+        for child in node.children:
+            if child.start_byte != end:
+                raise Undecidable("a word is interrupted")
+            end = child.end_byte
+            if child.type == "$" and end == node.end_byte:
+                yield ("$", True)
+            else:
+                yield from self._letters(child)
+
+    def _string(self, node: Node) -> Iterator[Letter]:
+        source, start = node.text or b"", node.start_byte
+        at = 1
+        for child in node.children[1:-1]:
+            if child.type in ("string_content", "$"):
+                continue
+            yield from _double_quoted(source[at : child.start_byte - start].decode())
+            yield from self._letters(child)
+            at = child.end_byte - start
+        yield from _double_quoted(source[at:-1].decode())
+
+    def _variable(self, node: Node) -> Iterator[Letter]:
+        source = text_of(node)
+        named = _VARIABLE.fullmatch(source)
+        if node.type == "expansion" and named is None:
+            raise Undecidable(f"the expansion {source!r} can do more than give a value")
+        value = self.lookup(named[1]) if named else None
+        yield from [None] if value is None else _quoted(value)
+
+    def _without_tilde(self, letters: list[Letter], source: str) -> list[Letter]:
+        if not letters or letters[0] != ("~", False):
+            return letters
+        if len(letters) == 1 or letters[1] == ("/", False):
+            return [*_quoted(self.home), *letters[1:]]
+        raise Undecidable(f"{source!r} means a directory that only the shell knows")
+
+
+def ansi(text: str) -> str:
+    """The text of `$'…'`; octal and hexadecimal codes above 127 are bytes, which only count when they are ASCII."""
+    return _CODE.sub(_decoded, text).split("\0")[0]
+
+
+def _decoded(hit: re.Match[str]) -> str:
+    two, four, eight, octal, control, other = hit.groups()
+    if control is not None:
+        return chr(ord(control.upper()) & 0x1F)
+    if other is not None:
+        return _ESCAPES.get(other, other if other in "\\'\"?" else f"\\{other}")
+    number = int(octal, 8) & 0xFF if octal else int(two or four or eight, 16)
+    if (octal or two) and number > 0x7F or number > 0x10FFFF:
+        raise Undecidable(f"the code {hit[0]!r} is no character")
+    return chr(number)
+
+
+def _unquoted(source: str) -> Iterator[Letter]:
+    rest = iter(source)
+    for character in rest:
+        if character == "\\":
+            escaped = next(rest, "")
+            yield from () if escaped == "\n" else [(escaped, True)]
+        elif character in _BREAKING:
+            raise Undecidable(f"{source!r} is no single word")
+        else:
+            yield (character, False)
+
+
+def _double_quoted(source: str) -> Iterator[Letter]:
+    rest = iter(source)
+    for character in rest:
+        if character == "\\":
+            escaped = next(rest, "")
+            plain = "" if escaped == "\n" else escaped
+            yield from _quoted(plain if escaped in '$`"\\\n' else f"\\{escaped}")
+        elif character == "`":
+            raise Undecidable("a backtick stands in a quoted text")
+        else:
+            yield (character, True)
+
+
+def _quoted(text: str) -> list[Letter]:
+    return [(character, True) for character in text]
+
+
+def _braces(letters: list[Letter]) -> list[list[Letter]]:
+    """A word with `{a,b}` lists as the words that bash makes of it."""
+    if letters.count(("{", False)) > _MOST_BRACES:
+        raise Undecidable("a word holds too many braces")
+    found = _list_in(letters)
+    if found is None:
+        return [letters]
+    start, parts, end = found
+    words = [
+        [*letters[:start], *part, *tail]
+        for part in (word for each in parts for word in _braces(each))
+        for tail in _braces(letters[end + 1 :])
+    ]
+    if len(words) > _MOST_WORDS:
+        raise Undecidable("a brace list makes too many words")
+    return words
+
+
+def _list_in(letters: Sequence[Letter]) -> tuple[int, list[list[Letter]], int] | None:
+    """The first brace list: where it starts, its parts, where it ends."""
+    for start in (at for at, letter in enumerate(letters) if letter == ("{", False)):
+        depth, parts = 0, [list[Letter]()]
+        for at in range(start + 1, len(letters)):
+            letter = letters[at]
+            if letter == ("}", False) and depth == 0:
+                _refuse_range(parts)
+                if len(parts) > 1:
+                    return start, parts, at
+                break
+            depth += (letter == ("{", False)) - (letter == ("}", False))
+            if letter == (",", False) and depth == 0:
+                parts.append([])
+            else:
+                parts[-1].append(letter)
+    return None
+
+
+def _refuse_range(parts: list[list[Letter]]) -> None:
+    if len(parts) == 1 and ".." in "".join(letter[0] if letter else " " for letter in parts[0]):
+        raise Undecidable("a brace range stands for words that are not written out")
+
+
+def _word(source: str, letters: Sequence[Letter]) -> Word:
+    known: list[tuple[str, bool]] = []
+    for letter in letters:
+        if letter is None:
+            return Word(source, None, start="".join(character for character, _ in known))
+        known.append(letter)
+    text = "".join(character for character, _ in known)
+    if not any(character in "*?[" and not quoted for character, quoted in known):
+        return Word(source, text)
+    pattern = "".join(f"[{character}]" if quoted and character in "*?[" else character for character, quoted in known)
+    return Word(source, text, pattern=pattern)

@@ -1,0 +1,139 @@
+"""From a command's text to what has to be permitted for it (opencode.md 3.1, 3.2; security.md 2)."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from activities.files.place import Place
+from activities.shell.analysis.always import always
+from activities.shell.analysis.analyse import Shell, analyse
+from activities.shell.analysis.program import CHANGES_DIRECTORY, Command, Program
+from activities.shell.analysis.touched import Touched, touched
+from workflows.domain.errors import ToolError
+from workflows.domain.permissions.paths import external_pattern, guarded, outside, protected, withheld
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.value import Value
+
+_MOST_BYTES: Final = 32 * 1024
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs", "Co", "Cn"})  # what a person cannot see or tell apart
+
+
+class ShellRequests(Value):
+    """What a command needs permitted, in the order in which it is asked."""
+
+    requests: tuple[PermissionRequest, ...]
+
+
+def shell_requests(command: str, workdir: Path, place: Place, *, home: Path) -> ShellRequests:
+    """The requests of a command that would run in `workdir` (absolute and resolved); looks at files, changes nothing.
+
+    Raises ToolError for a command that is refused before any question: empty, too long, or not a text.
+    """
+    _refuse(command)
+    shell = Shell(workdir, home, {"HOME": str(home)})
+    program = analyse(command, shell)
+    if not program.commands and not program.redirects and not program.opaque:
+        raise ToolError("There is nothing to run: the command is empty or only a comment.")
+    if unseen := _unseen(command):
+        program.opaque.append(f"it holds characters that cannot be seen: {', '.join(unseen)}")
+    found = touched(program, place, home)
+    if outside(workdir, place.directory, place.worktree):
+        found.outside = {workdir: None, **found.outside}
+    if found.special:
+        program.opaque.append(f"it reaches a device or a process: {', '.join(map(repr, found.special))}")
+    if found.foreign:
+        program.doubts.append("'git' works in another repository")
+    return ShellRequests(
+        requests=(
+            *_external(command, found, place, home),
+            *_bash(command, program, found),
+            *_files("edit", found.writes, place, home),
+            *_files("read", found.reads, place, home),
+        )
+    )
+
+
+def _refuse(command: str) -> None:
+    if not command.strip():
+        raise ToolError("There is nothing to run: the command is empty.")
+    if "\0" in command or any("\ud800" <= character <= "\udfff" for character in command):
+        raise ToolError("The command holds a NUL or half a character (a lone surrogate), which no shell can run.")
+    if (size := len(command.encode())) > _MOST_BYTES:
+        raise ToolError(f"The command has {size} bytes, the most is {_MOST_BYTES}: write a script file and run that.")
+
+
+def _unseen(command: str) -> list[str]:
+    strange = {each for each in command if each not in " \t\n" and unicodedata.category(each) in _UNSEEN}
+    return sorted(f"U+{ord(each):04X}" for each in strange)
+
+
+def _external(command: str, found: Touched, place: Place, home: Path) -> Iterable[PermissionRequest]:
+    if not found.outside:
+        return
+    patterns = tuple(map(external_pattern, found.outside))
+    yield PermissionRequest(
+        permission="external_directory",
+        patterns=patterns,
+        always=patterns,
+        withheld=withheld(found.outside, directory=place.directory, home=home),
+        metadata={"command": command, "directories": [str(each) for each in found.outside], "patterns": [*patterns]},
+    )
+
+
+def _bash(command: str, program: Program, found: Touched) -> Iterable[PermissionRequest]:
+    reasons = [*program.opaque, *program.doubts]
+    subjects = _as_a_whole(command, program) if program.opaque else _one_by_one(program)
+    if not subjects:
+        return
+    spellings = tuple(tuple(dict.fromkeys(form for form in forms if form != shown)) for shown, forms in subjects)
+    yield PermissionRequest(
+        permission="bash",
+        patterns=tuple(shown for shown, _ in subjects),
+        spellings=spellings if any(spellings) else (),
+        always=() if program.opaque or found.vast else always(program),
+        metadata={"command": command},
+        opaque=f"Not fully understood: {'; '.join(reasons)}." if reasons else None,
+    )
+
+
+def _as_a_whole(command: str, program: Program) -> list[tuple[str, list[str]]]:
+    return [(command, [form for each in program.commands for form in _spellings(each)])]
+
+
+def _one_by_one(program: Program) -> list[tuple[str, list[str]]]:
+    judged = (each for each in program.commands if each.name not in CHANGES_DIRECTORY or each.assignments)
+    return [(each.source, _spellings(each)) for each in judged]
+
+
+def _spellings(command: Command) -> list[str]:
+    """The forms in which rules may know a command: its text, its decoded words, what it runs in turn."""
+    own = [command.source, command.canonical, *command.without_options]
+    return own + [form for each in command.inner for form in _spellings(each)]
+
+
+def _files(permission: str, paths: Iterable[Path], place: Place, home: Path) -> Iterable[PermissionRequest]:
+    """One request for ordinary files, and one for each that is protected or holds secrets."""
+    plain: list[Path] = []
+    for path in paths:
+        if permission == "edit" and protected(path, home):
+            yield _file(permission, [path], place, protect=True)
+        elif permission == "read" and guarded(path):
+            yield _file(permission, [path], place)
+        else:
+            plain.append(path)
+    if plain:
+        yield _file(permission, plain, place)
+
+
+def _file(permission: str, paths: list[Path], place: Place, *, protect: bool = False) -> PermissionRequest:
+    patterns = tuple(dict.fromkeys(map(place.relative, paths)))
+    literal = tuple(pattern for pattern in patterns if not re.search(r"[*?\\]", pattern))
+    return PermissionRequest(
+        permission=permission,
+        patterns=patterns,
+        always=() if protect else literal,
+        metadata={"filepath": ", ".join(patterns)},
+        guarded=protect,
+    )

@@ -1,0 +1,83 @@
+"""Processes, as far as the supervisor has to know them: identity, descendants, parents that die.
+
+Standard library only: the supervisor imports it.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def moment(pid: int) -> str | None:
+    """When a process was started: the boot, and clock ticks since then; None where the system does not tell.
+
+    A pid may belong to somebody else by now; together with this it is an identity.
+    """
+    stat, boot = _stat(pid), _text("/proc/sys/kernel/random/boot_id")
+    return f"{boot.strip()}/{stat[19]}" if stat and boot else None
+
+
+def descendants(ancestor: int) -> list[int]:
+    """All processes below `ancestor`, parents before their children; none where there is no /proc."""
+    children: dict[int, list[int]] = {}
+    for pid in _pids():
+        if stat := _stat(pid):
+            children.setdefault(int(stat[1]), []).append(pid)
+    found = list(children.get(ancestor, ()))
+    for pid in found:
+        found += children.get(pid, ())
+    return found
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent dies (Linux)."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when its parent dies (Linux)."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def send(function: Callable[[int, int], None], target: int, number: int) -> None:
+    """Signal a process or group that may be gone already, or not be ours to signal."""
+    try:
+        function(target, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _pids() -> list[int]:
+    try:
+        with os.scandir("/proc") as entries:
+            return [int(entry.name) for entry in entries if entry.name.isdigit()]
+    except FileNotFoundError:
+        return []
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the third on (state, parent, ...); the name before may hold anything."""
+    return _text(f"/proc/{pid}/stat").rpartition(")")[2].split()
+
+
+def _text(path: str) -> str:
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return ""
+    try:
+        return os.read(file, 4_096).decode(errors="replace")
+    except ProcessLookupError:
+        return ""
+    finally:
+        os.close(file)
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

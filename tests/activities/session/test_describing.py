@@ -1,0 +1,42 @@
+"""What Temporal's UI may say of a call."""
+
+from activities.session.describing import LONGEST, Describe, in_full, nothing
+from activities.store.calls import CallRow
+
+
+def call(**arguments: object) -> CallRow:
+    return CallRow.model_validate(
+        {
+            **{"id": "prt_1", "session": "ses_1", "turn": "trn_1", "step": 1, "position": 0, "message": "msg_1"},
+            **{"provider_id": "c1", "tool": "bash", "recovery": "reattachable", "plan": None, "digest": None},
+            **{
+                "loop": "d",
+                "revision": 0,
+                "state": "prepared",
+                "fence": None,
+                "machine": None,
+                "outcome": None,
+                "claimed_at": None,
+            },
+            "arguments": arguments,
+        }
+    )
+
+
+def test_names_only_says_nothing() -> None:
+    describe: Describe = nothing
+    assert describe(call(command="pytest -q")) is None
+
+
+def test_in_full_says_what_the_call_is_about() -> None:
+    assert in_full([])(call(command="pytest -q")) == "bash: pytest -q"
+
+
+def test_secrets_and_control_characters_do_not_get_out() -> None:
+    told = in_full(["hunter2hunter2"])(call(command="login hunter2hunter2\n\x1b[2K"))
+    assert told is not None and "hunter2hunter2" not in told and told.isprintable()
+
+
+def test_long_words_are_cut() -> None:
+    told = in_full([])(call(command="x" * 1000))
+    assert told is not None and len(told) == LONGEST

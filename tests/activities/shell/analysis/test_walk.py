@@ -1,0 +1,96 @@
+"""From syntax trees to commands, and reasons to ask where the tree may not say what the shell sees."""
+
+from pathlib import Path
+
+import pytest
+
+from activities.shell.analysis.analyse import Shell, analyse
+
+PROJECT = Path("/ws/proj")
+SHELL = Shell(PROJECT, Path("/home/u"), {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ls && pwd || date; id & who | wc",
+        "if true; then ls; elif false; then pwd; else id; fi",
+        "for f in a b; do echo $f; done",
+        "while read -r l; do echo $l; done < f",
+        "case x in a|b) ls ;; *) pwd ;; esac",
+        "{ ls; pwd; } | (id; who)",
+        "! ls 2>&1 >/dev/null",
+        "cat <<'E'\nit's $text\nE\nls",
+        "cat <<<text",
+        "LANG=C LC_ALL=C TZ=UTC sort f",
+        "ls \\\n  -la # a comment",
+        "[ -f x ] && [ ! -d y ]",
+    ],
+)
+def test_plain_shell_is_understood(text: str) -> None:
+    program = analyse(text, SHELL)
+    assert (program.opaque, program.doubts) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "r\\\nm x",
+        "ls > f r\\\nm",
+        "{ls;}",
+        "{rm,-f,x}",
+        "ls 'open",
+        "ls &&",
+        "f() { ls; }; f",
+        "x=rm; $x y",
+        "$(echo rm) y",
+        "a[$(id)]=1 ls",
+        "LANG=$((x[$(id)])) ls",
+        "[[ 'a[$(id)]' -eq 0 ]]",
+        "test -v 'a[$(id)]'",
+        "read 'a[$(id)]' <<<x",
+        'printf "$x"',
+        "let x=1",
+        "coproc ls",
+        "for ((;;)); do ls; done",
+        "select x in a; do ls; done",
+        "> f",
+        "cat <<E\n$(id)\nE",
+        "cat <<A <<B\nx\nA\nid\nB",
+        "cd sub; popd",
+        "while true; do cd ..; done",
+        "pushd",
+        "case x in @(a$(id)|b)) ls;; esac",
+    ],
+)
+def test_what_the_shell_may_see_otherwise_is_opaque(text: str) -> None:
+    assert analyse(text, SHELL).opaque
+
+
+@pytest.mark.parametrize("text", ["r\\\nm x", "f() { rm x; }", "[[ $(rm x) ]]", "a=$(rm x)", "rm x 'open"])
+def test_commands_inside_what_is_opaque_are_still_found(text: str) -> None:
+    program = analyse(text, SHELL)
+    assert program.opaque
+    assert any(command.canonical.startswith("rm") or "rm x" in command.source for command in program.commands)
+
+
+def test_a_redirection_may_stand_before_its_command() -> None:
+    program = analyse("> f rm x", SHELL)
+    assert [command.canonical for command in program.commands] == ["rm x"]
+    assert [redirect.target.text for redirect, _ in program.redirects] == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("cd sub && ls", ["sub"]),
+        ("ls; cd sub; ls", [".", "sub"]),
+        ("ls && cd sub && ls", ["sub"]),
+        ("(cd sub); ls", ["."]),
+        ("cd sub | cat; ls", ["."]),
+        ("ls; cd sub || ls", [".", "sub"]),
+    ],
+)
+def test_a_command_knows_where_it_may_run(text: str, last: list[str]) -> None:
+    directories = analyse(text, SHELL).commands[-1].directories
+    assert sorted(directories) == sorted((PROJECT / name) for name in last)

@@ -1,0 +1,113 @@
+"""Ending a command: on a stop, and after the death of its supervisor, nothing of it is left."""
+
+import asyncio
+import os
+import signal
+
+import psutil
+
+from activities.shell import ending
+from activities.shell.lease import Cause, End, Lease
+from tests.activities.shell.commands import Commands
+
+TREE = (
+    "trap '' TERM; setsid sleep 71 & (sleep 72 & disown -a); (trap '' TERM; setsid setsid sleep 73 &) ; "
+    'nohup sleep 74 >/dev/null & (setsid bash -c "sleep 75; :" &); echo ready > "$READY"; sleep 76'
+)
+
+
+async def tree(commands: Commands, command: str = TREE) -> Lease:
+    """A command with descendants of every kind, started, and all of them there."""
+    ready = commands.root / "ready"
+    os.mkfifo(ready)
+    await commands.start(f"READY={ready}; {command}")
+    assert await asyncio.to_thread(ready.read_text) == "ready\n"
+    return commands.lease()
+
+
+def remaining(call: str = "prt_test") -> list[list[str]]:
+    """What runs with the call's name in its environment, seen from outside."""
+    return [process.cmdline() for process in psutil.process_iter() if _named(process, call)]
+
+
+def _named(process: psutil.Process, call: str) -> bool:
+    try:
+        return process.environ().get("HOLDFAST_CALL_ID") == call and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def stopped(commands: Commands) -> bool:
+    end = commands.directory().end()
+    return end is not None and end.cause is Cause.STOPPED
+
+
+async def test_a_stop_ends_every_descendant_wherever_it_has_gone(commands: Commands) -> None:
+    await tree(commands)
+    await asyncio.to_thread(ending.stop, commands.directory(), "prt_test")
+    assert remaining() == []
+    assert not commands.keeper().alive()
+    assert stopped(commands)
+
+
+async def test_a_stop_before_the_start_keeps_the_command_from_running(commands: Commands) -> None:
+    lease = await asyncio.to_thread(ending.stop, commands.directory(), "prt_test")
+    assert lease == Lease()
+    await commands.start('echo effect >> "$LEDGER"')
+    assert commands.effects() == []
+
+
+async def test_a_stop_twice_is_a_stop(commands: Commands) -> None:
+    await tree(commands)
+    stops = (asyncio.to_thread(ending.stop, commands.directory(), "prt_test") for _ in range(2))
+    await asyncio.gather(*stops)
+    assert remaining() == []
+    assert stopped(commands)
+
+
+async def test_a_stop_after_the_end_changes_the_end_no_more(commands: Commands) -> None:
+    await commands.run("exit 5")
+    await asyncio.to_thread(ending.stop, commands.directory(), "prt_test")
+    assert commands.directory().end() == End(status=5)
+
+
+async def test_a_stop_after_the_end_ends_what_runs_in_the_background(commands: Commands) -> None:
+    directory = await commands.start("setsid sleep 77 & sleep 78 & echo started")
+    await commands.end(directory)
+    await asyncio.to_thread(ending.stop, directory, "prt_test")
+    assert remaining() == []
+    assert directory.end() == End(status=0)
+
+
+async def test_a_supervisor_that_is_frozen_is_stopped_all_the_same(commands: Commands) -> None:
+    await tree(commands)
+    os.kill(commands.keeper().pid, signal.SIGSTOP)
+    await asyncio.to_thread(ending.stop, commands.directory(), "prt_test")
+    assert remaining() == []
+    assert stopped(commands)
+
+
+async def test_a_killed_supervisor_takes_its_shell_along_and_the_rest_is_killed(commands: Commands) -> None:
+    lease = await tree(commands)
+    os.kill(commands.keeper().pid, signal.SIGKILL)
+    assert await commands.end(commands.directory()) is None
+    assert await asyncio.to_thread(commands.shell().wait, 20)
+    await asyncio.to_thread(ending.kill, lease, "prt_test")
+    assert remaining() == []
+
+
+async def test_what_hides_its_environment_is_found_by_its_group(commands: Commands) -> None:
+    lease = await tree(commands, 'env -i sleep 79 & echo ready > "$READY"; wait')
+    os.kill(commands.keeper().pid, signal.SIGKILL)
+    assert await asyncio.to_thread(commands.shell().wait, 20)
+    assert [process.cmdline() for process in ending.leftovers(lease, "prt_test")] == [["sleep", "79"]]
+    await asyncio.to_thread(ending.kill, lease, "prt_test")
+    assert ending.leftovers(lease, "prt_test") == []
+
+
+async def test_commands_of_other_calls_are_left_alone(commands: Commands) -> None:
+    await tree(commands)
+    other = await commands.start("sleep 80", call="prt_other")
+    await asyncio.to_thread(ending.stop, commands.directory(), "prt_test")
+    assert remaining("prt_other") == [["sleep", "80"]]
+    assert other.end() is None

@@ -1,0 +1,353 @@
+"""bash: what a model gets of a command, and that no crash runs it twice."""
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from activities.failpoints import TEST_VARIABLE, VARIABLE, configure
+from activities.files.place import Place
+from activities.shell.environment import tool_environment
+from activities.shell.lease import CallDirectory, Process
+from activities.tools.arguments import validated
+from activities.tools.bash import Allowance, Bash, BashParams
+from activities.tools.tool import Output, Plan, Surroundings, Unknown
+from tests.cases import Case, load, text
+from workflows.domain.errors import StaleFence, ToolError
+from workflows.domain.ids import PartId, SessionId
+
+CALL = PartId("prt_test")
+EFFECT = 'echo "effect $$" >> ../ledger'
+
+
+@dataclass
+class World:
+    """A project, and one call of bash in it; attempts are made anew, as by another worker."""
+
+    place: Place
+    tool: Bash = field(default_factory=Bash)
+    shown: asyncio.Queue[dict[str, JsonValue]] = field(default_factory=asyncio.Queue)
+    stale: bool = False
+
+    def around(self) -> Surroundings:
+        async def progress(metadata: dict[str, JsonValue]) -> None:
+            await self.shown.put(metadata)
+
+        async def fence() -> None:
+            if self.stale:
+                raise StaleFence("a later attempt has taken over")
+
+        return Surroundings(
+            session=SessionId("ses_test"),
+            call=CALL,
+            attempt="1-1-1",
+            place=self.place,
+            environment=tool_environment({"PATH": "/usr/bin:/bin"}, self.place, CALL),
+            progress=progress,
+            fence=fence,
+        )
+
+    async def planned(self, **arguments: Any) -> tuple[BashParams, Plan]:
+        params = BashParams(**arguments)
+        return params, await self.tool.plan(params, self.place)
+
+    async def run(self, command: str, **arguments: Any) -> Output:
+        return await self.tool.run(*await self.planned(command=command, **arguments), self.around())
+
+    async def begin(self, command: str) -> asyncio.Task[Output]:
+        """An attempt that has come so far that the command runs."""
+        begun = self.pipe("begun")
+        running = asyncio.create_task(self.run(f"echo > begun; {command}"))
+        await asyncio.to_thread(begun.read_text)
+        return running
+
+    async def recover(self, command: str) -> Output:
+        return await self.tool.recover(*await self.planned(command=command), self.around())
+
+    async def stop(self, command: str) -> Output | None:
+        return await self.tool.stop(*await self.planned(command=command or "true"), self.around())
+
+    def keeper(self) -> Process:
+        lease = CallDirectory.of(self.place, CALL).lease()
+        assert lease is not None
+        assert lease.keeper is not None
+        return lease.keeper
+
+    def pipe(self, name: str) -> Path:
+        os.mkfifo(self.place.directory / name)
+        return self.place.directory / name
+
+    def effects(self) -> list[str]:
+        ledger = self.place.data / "ledger"
+        return ledger.read_text().splitlines() if ledger.exists() else []
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    project = tmp_path / "project"
+    project.mkdir()
+    world = World(Place(directory=project, worktree=project, data=tmp_path, home=tmp_path, temporary=tmp_path))
+    yield world
+    with suppress(Unknown):
+        await world.stop("")
+
+
+@pytest.mark.parametrize("case", load("tool_outputs", tool="bash"))
+async def test_a_case(case: Case, world: World) -> None:
+    expected = dict(case.expected)
+    for name, content in case.input["files"].items():
+        (world.place.directory / name).write_text(text(content))
+    if expected.get("error_kind") == "invalid_arguments":
+        with pytest.raises(ToolError) as raised:
+            validated(world.tool, case.input["args"])
+        assert str(raised.value) == expected["error"]
+    elif expected["status"] == "error":
+        with pytest.raises(ToolError) as raised:
+            await world.run(**case.input["args"])
+        assert str(raised.value) == expected["error"].replace(case.input["project"], str(world.place.directory))
+    else:
+        output = await world.run(**case.input["args"])
+        assert (output.title, output.truncated) == (expected["title"], expected["truncated"])
+        assert output.metadata["exit"] == expected["exit"]
+        assert output.output == expected["output"] + told_of(expected["exit"])
+
+
+def told_of(code: int) -> str:
+    """What stands below the output of a command that failed (opencode.md 3.4, recommended there)."""
+    return f"\n\n<shell_metadata>\nexit code {code}\n</shell_metadata>" if code else ""
+
+
+async def test_a_plan_names_command_and_resolved_directory(world: World) -> None:
+    (world.place.directory / "sub").mkdir()
+    (world.place.directory / "link").symlink_to("sub")
+    _, plan = await world.planned(command="ls -l", workdir="link", description="lists")
+    assert plan.effect.directory == str(world.place.directory / "sub")
+    assert plan.effect.arguments == {"command": "ls -l", "workdir": "link"}
+    assert [(request.permission, request.patterns) for request in plan.requests] == [("bash", ("ls -l",))]
+
+
+@pytest.mark.parametrize("case", load("path_escape", tool="bash-workdir"))
+async def test_a_directory_outside_is_asked_for(case: Case, world: World) -> None:
+    (world.place.data / "outside").mkdir()
+    workdir = case.fields["path"].replace("/ws/proj", str(world.place.directory)).replace("/ws", str(world.place.data))
+    _, plan = await world.planned(command="ls", workdir=workdir)
+    asked = [request for request in plan.requests if request.permission == "external_directory"]
+    assert bool(asked) == (case.fields["expected"] != "allow")
+
+
+@pytest.mark.parametrize("workdir", ["file", "a\0b", "loop"])
+async def test_what_is_no_directory_is_an_error_before_any_question(world: World, workdir: str) -> None:
+    (world.place.directory / "file").touch()
+    (world.place.directory / "loop").symlink_to("loop")
+    with pytest.raises(ToolError):
+        await world.planned(command="ls", workdir=workdir)
+
+
+async def test_the_command_runs_in_its_directory_with_its_environment(world: World) -> None:
+    (world.place.directory / "sub").mkdir()
+    output = await world.run("pwd; echo $HOLDFAST_CALL_ID $TERM", workdir="sub")
+    assert output.output == f"{world.place.directory}/sub\n{CALL} dumb\n"
+
+
+async def test_nothing_written_is_said(world: World) -> None:
+    assert (await world.run("true")).output == "(no output)"
+
+
+async def test_a_long_output_is_cut_to_its_end_and_kept_whole(world: World) -> None:
+    output = await world.run("seq 5000")
+    path = Path(str(output.metadata["outputPath"]))
+    head = f"...output truncated...\n\nFull output saved to: {path}\n\n"
+    assert output.output == head + "".join(f"{number}\n" for number in range(3002, 5001))
+    assert await asyncio.to_thread(path.read_text) == "".join(f"{number}\n" for number in range(1, 5001))
+    assert path.parent == world.place.tool_output
+    assert output.truncated
+
+
+async def test_over_its_time_a_command_gives_what_it_has_written(world: World) -> None:
+    output = await world.run("echo begun; sleep 60", timeout=2000)
+    assert output.metadata["exit"] is None
+    assert output.output == (
+        "begun\n\n\n<shell_metadata>\nshell tool terminated command after exceeding timeout 2000 ms. If this command "
+        "is expected to take longer and is not waiting for interactive input, retry with a larger timeout value in "
+        "milliseconds.\n</shell_metadata>"
+    )
+
+
+async def test_a_killed_command_is_an_error_that_names_the_signal(world: World) -> None:
+    with pytest.raises(ToolError, match=r"killed by SIGKILL .*not started again\.\n\nbefore"):
+        await world.run("echo before; kill -KILL $$")
+
+
+async def test_a_killed_part_of_a_command_is_named_with_the_exit_code(world: World) -> None:
+    output = await world.run("bash -c 'kill -KILL $$'; exit $?")
+    assert output.output.endswith("<shell_metadata>\nexit code 137 (SIGKILL)\n</shell_metadata>")
+
+
+async def test_an_exit_code_that_means_no_signal_is_only_a_number(world: World) -> None:
+    assert "exit code 255\n" in (await world.run("exit 255")).output
+
+
+async def test_a_command_that_nobody_waited_for_is_an_error(world: World) -> None:
+    world.tool = Bash(Allowance(lease_seconds=0.2))
+    await given_up(await world.begin("echo begun; sleep 60"))
+    await asyncio.to_thread(world.keeper().wait, 60)
+    with pytest.raises(ToolError, match=r"no worker was there for [0-9.]+ min\.\n\nbegun"):
+        await world.recover("echo begun; sleep 60")
+
+
+async def test_too_much_output_ends_the_command_and_says_so(world: World) -> None:
+    world.tool = Bash(Allowance(spool_bytes=100_000))
+    output = await world.run("yes")
+    assert "terminated command after it had written 100000 bytes" in output.output
+    assert kept_bytes(output) == 100_000
+
+
+async def test_a_large_output_costs_the_worker_no_memory(world: World) -> None:
+    world.tool = Bash(Allowance(spool_bytes=300_000_000))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    output = await world.run("head -c 200000000 /dev/zero | tr '\\0' x")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # KB
+    assert len(output.output) < 52_000
+    assert kept_bytes(output) == 200_000_000
+
+
+async def test_people_see_the_output_while_the_command_runs(world: World) -> None:
+    gate = world.pipe("gate")
+    running = asyncio.create_task(world.run("echo first; read < gate"))
+    assert await world.shown.get() == {"title": "echo first; read < gate", "metadata": {"output": "first\n"}}
+    await asyncio.to_thread(gate.write_text, "go\n")
+    assert (await running).metadata["output"] == "first\n"
+
+
+async def test_a_stale_attempt_starts_nothing(world: World) -> None:
+    world.stale = True
+    with pytest.raises(StaleFence):
+        await world.run(EFFECT)
+    assert world.effects() == []
+    assert CallDirectory.of(world.place, CALL).lease() is None
+
+
+async def test_a_call_that_no_attempt_has_begun_is_run(world: World) -> None:
+    assert (await world.recover(f"{EFFECT}; echo done")).output == "done\n"
+    assert len(world.effects()) == 1
+
+
+async def test_a_command_goes_on_without_its_worker_and_the_next_one_gets_all_of_it(world: World) -> None:
+    gate = world.pipe("gate")
+    command = f"{EFFECT}; echo before; read < gate; echo after"
+    await asyncio.to_thread(started_by_a_worker_that_is_killed, world.place, command)
+    following = asyncio.create_task(world.recover(command))
+    await asyncio.to_thread(gate.write_text, "go\n")
+    assert (await following).output == "before\nafter\n"
+    assert len(world.effects()) == 1
+
+
+async def test_a_command_that_ended_without_a_worker_is_not_run_again(world: World) -> None:
+    command = f"{EFFECT}; echo done"
+    await asyncio.to_thread(started_by_a_worker_that_is_killed, world.place, command)
+    outputs = [await world.recover(command) for _ in range(2)]
+    assert [output.output for output in outputs] == ["done\n", "done\n"]
+    assert len(world.effects()) == 1
+
+
+async def test_racing_attempts_run_the_command_once_and_agree(world: World) -> None:
+    outputs = await asyncio.gather(*(world.recover(f"{EFFECT}; seq 3") for _ in range(4)))
+    assert {output.output for output in outputs} == {"1\n2\n3\n"}
+    assert len(world.effects()) == 1
+
+
+async def test_a_command_without_its_supervisor_is_unknown_and_gone(world: World) -> None:
+    running = await world.begin(f"{EFFECT}; echo written; setsid sleep 60 & sleep 61")
+    await world.shown.get()
+    os.kill(world.keeper().pid, signal.SIGKILL)
+    with pytest.raises(Unknown, match=r"(?s)Nothing of the command runs any more.*written"):
+        await running
+    with pytest.raises(Unknown):
+        await world.recover(EFFECT)
+    assert len(world.effects()) == 1
+
+
+async def test_a_supervisor_that_dies_before_the_command_is_unknown_too(world: World) -> None:
+    configure({VARIABLE: f"supervisor.leased:{CALL}=kill9@1", TEST_VARIABLE: str(world.place.data)})
+    try:
+        with pytest.raises(Unknown, match="died before it could record an end"):
+            await world.run(EFFECT)
+    finally:
+        configure({})
+    assert world.effects() == []
+
+
+async def test_a_stale_attempt_does_not_touch_what_is_left(world: World) -> None:
+    running = await world.begin("sleep 60")
+    world.stale = True
+    os.kill(world.keeper().pid, signal.SIGKILL)
+    with pytest.raises(StaleFence):
+        await running
+
+
+async def test_giving_up_on_a_call_leaves_its_command_running(world: World) -> None:
+    gate = world.pipe("gate")
+    await given_up(await world.begin("read < gate; echo done"))
+    await asyncio.to_thread(gate.write_text, "go\n")
+    assert (await world.recover("read < gate; echo done")).output == "done\n"
+
+
+async def test_a_stop_ends_the_command_and_gives_what_it_has_written(world: World) -> None:
+    await given_up(await world.begin("echo never >&3; sleep 60; echo never"))
+    stopped = await world.stop("sleep 60")
+    assert stopped is not None
+    assert stopped.output.endswith("descriptor\n\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>")
+    assert stopped.metadata["exit"] is None
+    assert not world.keeper().alive()
+
+
+async def test_a_call_that_was_stopped_before_its_start_never_runs(world: World) -> None:
+    assert await world.stop(EFFECT) is None
+    for attempt in (world.run, world.recover):
+        with pytest.raises(ToolError, match="stopped before it began"):
+            await attempt(EFFECT)
+    assert world.effects() == []
+
+
+async def test_a_stop_of_a_command_that_had_lost_its_supervisor_is_unknown(world: World) -> None:
+    await given_up(await world.begin("sleep 60"))
+    os.kill(world.keeper().pid, signal.SIGKILL)
+    with pytest.raises(Unknown):
+        await world.stop("sleep 60")
+
+
+def kept_bytes(output: Output) -> int:
+    """Size of the complete output, in the file that the model is pointed at."""
+    return Path(str(output.metadata["outputPath"])).stat().st_size
+
+
+async def given_up(task: asyncio.Task[Output]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+def started_by_a_worker_that_is_killed(place: Place, command: str) -> None:
+    """A process runs the tool, and dies with its whole group as soon as the command runs."""
+    program = (
+        "import asyncio, os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from tests.activities.tools.test_bash import Place, World\n"
+        "async def main(root, command):\n"
+        "    world = World(Place(root / 'project', root / 'project', root, root, root))\n"
+        "    await world.begin(command)\n"
+        "    os.killpg(0, signal.SIGKILL)\n"
+        "asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))\n"
+    )
+    arguments = [sys.executable, "-c", program, str(place.data), command]
+    died = subprocess.run(arguments, start_new_session=True, check=False)
+    assert died.returncode == -signal.SIGKILL

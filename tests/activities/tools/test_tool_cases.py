@@ -1,0 +1,74 @@
+"""What OpenCode's tools answer, as data: outputs, titles and errors to the letter."""
+
+import re
+from typing import Any
+
+import pytest
+
+from activities.files.place import Place
+from activities.tools.table import TOOLS
+from activities.tools.tool import Output
+from tests import cases
+from tests.activities.tools.calling import call
+from workflows.domain.errors import ToolError
+
+HOLDFAST = {"the error names the path that does not exist": "path does not exist: /ws/proj/zzz"}
+OTHERS = [parameter for parameter in cases.load("tool_outputs") if "-bash-" not in str(parameter.id)]
+
+
+@pytest.mark.parametrize("case", OTHERS)
+async def test_a_tool_answers_as_opencode_does(case: cases.Case, place: Place) -> None:
+    for name, content in cases.files(case.input["files"]).items():
+        path = place.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    actual = await answered(case, place)
+    if case.holdfast is None:
+        cases.assert_matches(actual, case.expected)
+    else:
+        assert actual["error"].endswith(HOLDFAST[case.holdfast])
+
+
+async def answered(case: cases.Case, place: Place) -> dict[str, Any]:
+    """The answer in the form of the case, as if the project stood where the case has it."""
+    here, there = str(place.directory), case.input["project"]
+    tool = TOOLS[case.input["tool"]]
+    arguments = {key: moved(value, there, here) for key, value in case.input["args"].items()}
+    try:
+        output = await call(tool, place, **arguments)
+    except ToolError as error:
+        text = moved(str(error), here, there)
+        kind = {"error_kind": "invalid_arguments"} if "invalid arguments: " in text else {}
+        return {"tool": tool.name, "status": "error", "error": text, **kind}
+    return {"tool": tool.name, "status": "completed", **described(output, here, there)}
+
+
+def moved(value: Any, source: str, target: str) -> Any:
+    return value.replace(source, target) if isinstance(value, str) else value
+
+
+def described(output: Output, here: str, there: str) -> dict[str, Any]:
+    text = output.output.replace(here, there)
+    head, _, body = text.partition("\n")
+    matches = re.findall(r"(?m)^(/.*):$|^  (Line \d+: .*)$", body)
+    return {
+        "title": output.title,
+        "truncated": output.truncated,
+        "output": text,
+        "attachments": [{"mime": attachment["mime"]} for attachment in output.attachments],
+        "paths": text.split("\n"),
+        "header": head,
+        "match_count": sum(bool(line) for _, line in matches),
+        "matches": by_file(matches),
+        "matched_line_text": body.partition(": ")[2],
+    }
+
+
+def by_file(matches: list[tuple[str, str]]) -> list[list[str]]:
+    """Pairs of path and line, the line cut as the case cuts it for printing."""
+    pairs, path = [], ""
+    for named, line in matches:
+        path = named or path
+        if line:
+            pairs.append([path, line[:80]])
+    return pairs

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -90,6 +91,7 @@ def worker(settings: Settings, client: Client, database: Database, port: ModelPo
         workflows=[SessionWorkflow],
         activities=activities(settings, database, port),
         workflow_runner=runner(),
+        build_id=version("holdfast"),  # else the SDK compiles and hashes every loaded module: seconds of each start
         max_concurrent_workflow_tasks=_WORKFLOW_TASKS,
         max_concurrent_activities=_ACTIVITIES,
         max_eager_activity_reservations_per_workflow_task=_EAGER,

@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import sys
-from contextlib import suppress
 
 from activities import failpoints
 from activities.model.litellm_model import LiteLLM
@@ -17,6 +16,7 @@ from worker.connect import connect
 from worker.settings import Settings, process_environment
 from worker.stack.status import endpoints
 from worker.sweeper import Sweeper
+from worker.upkeep import Upkeep
 from workflows.domain.errors import HoldfastError, Unavailable
 
 
@@ -32,16 +32,17 @@ async def serve(settings: Settings) -> None:
     client = await connect(settings, places)
     async with Database(places.postgres_url, size=settings.database_connections) as database:
         model = LiteLLM(process_environment())
-        warming = asyncio.create_task(model.warm())  # seconds of importing, while nothing waits for it yet
-        sweeping = asyncio.create_task(Sweeper(database, client, Bells(database, client, settings)).run())
+        beside = [
+            asyncio.create_task(Sweeper(database, client, Bells(database, client, settings)).run()),
+            asyncio.create_task(Upkeep(database, settings.home).run()),
+            asyncio.create_task(model.warm()),  # seconds of importing, while nothing waits for it yet
+        ]
         async with worker(settings, client, database, model):
             logging.getLogger("holdfast.worker").info("working on %r, pid %d", settings.task_queue, os.getpid())
             await stopping.wait()
-            sweeping.cancel()
-        for task in (sweeping, warming):
+        for task in beside:
             task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        await asyncio.gather(*beside, return_exceptions=True)
 
 
 def main() -> None:

@@ -11,11 +11,12 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.store import bells, sessions
 from activities.store.bells import Bell, BellKind, Waiting
 from activities.store.database import Database
-from worker.bells import Bells, workflow_id
+from worker.bells import WORKFLOW, Bells, workflow_id
 from workflows.domain.errors import Unavailable
 
 EVERY: Final = 3.0  # seconds
 _FRESH: Final = timedelta(seconds=2)  # a bell that a door is just ringing is not lost
+_RUNNING: Final = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
 _STUCK: Final = 3  # attempts of one workflow task (temporal.md 12)
 _LOG: Final = logging.getLogger("holdfast.sweeper")
 
@@ -38,14 +39,19 @@ class Sweeper:
             await asyncio.sleep(EVERY)
 
     async def sweep(self) -> None:
-        """One look at everything that waits."""
+        """One look at everything that waits.
+
+        Sessions that wait for people may be thousands: while the engine lists their runs, they cost nothing more.
+        """
         async with bells.sweeping(self.database) as mine:
             if not mine:
                 return
             for bell in await bells.undelivered(self.database, datetime.now(UTC) - _FRESH):
                 await self.bells.ring(bell)
+            running = {run.id async for run in self.client.list_workflows(_RUNNING)}
             for session in await bells.waiting(self.database):
-                await self.look_at(session)
+                if not session.asking or workflow_id(session.session) not in running:
+                    await self.look_at(session)
 
     async def look_at(self, waiting: Waiting) -> None:
         """Wake a session that has work and no open run; say of one that cannot go on that it is stuck."""

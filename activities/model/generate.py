@@ -177,9 +177,8 @@ class Model:
                 over = await generations.commit(opened, request.turn, request.step, fence, new)
                 if isinstance(over, Over):
                     return Step(finish=STOPPED)
-            step = await self.stored(opened, request, new.body.finish)
-        await events.drop_deltas(self.database, request.message)
-        return step
+                await events.drop_deltas(opened, request.message)
+            return await self.stored(opened, request, new.body.finish)
 
     async def stored(self, opened: Journal, request: GenerateRequest, finish: str) -> Step:
         """A stored answer as the workflow sees it, its calls judged by the rules and grants of now."""

@@ -113,9 +113,9 @@ async def begin(opened: Journal, request: LoadRequest, origin: Origin, survey: S
     agent = prompt["agent"] or origin.agent
     model = prompt["model"] or origin.model or survey.model
     problem = survey.problem or (None if model else NO_MODEL)
-    turn = await turns.open_new(opened, request.turn, survey.snapshot, agent, model or "none")
+    turn = await turns.open_new(opened, request.turn, survey.snapshot, agent, model or "none", problem)
     await prompts.take(opened, prompt["id"], turn.id, step=1)
-    return Loaded(turn=(await resume(opened, turn)).model_copy(update={"error": problem}))
+    return Loaded(turn=await resume(opened, turn))
 
 
 async def resume(opened: Journal, turn: TurnRow, describe: Describe = nothing) -> OpenTurn:
@@ -135,4 +135,5 @@ async def resume(opened: Journal, turn: TurnRow, describe: Describe = nothing) -
         rejected=await calls.any_rejected(opened, turn.id),
         goes_on_after_reject=config.experimental.continue_loop_on_deny,
         recent=await calls.recent_loops(opened, turn.id, turn.step),
+        error=turn.error,
     )

@@ -33,10 +33,11 @@ class Bell(Value):
 
 
 class Waiting(Value):
-    """A session with an open turn or an untaken prompt (its oldest)."""
+    """A session with an open turn or an untaken prompt (its oldest); `asking`: it waits for a person."""
 
     session: SessionId
     prompt: MessageId | None
+    asking: bool
 
 
 async def rang(database: Database, bell: Bell) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from psycopg.rows import dict_row
@@ -9,7 +10,7 @@ from psycopg.types.json import Json
 from pydantic import JsonValue
 
 from activities.store.database import Database
-from activities.store.journal import CHANNEL
+from activities.store.journal import CHANNEL, Journal
 from activities.store.queries import Queries
 from workflows.domain import chain, events
 from workflows.domain.events import RECORDS, Record
@@ -98,10 +99,15 @@ async def keep_deltas(
         await cursor.execute(_QUERIES.notify, {"channel": CHANNEL, "payload": f"{session} delta"})
 
 
-async def drop_deltas(database: Database, source: str) -> None:
-    """Forget the pieces of what is finished."""
+async def drop_deltas(opened: Journal, source: str) -> None:
+    """Forget the pieces of what is finished: the event says it all."""
+    await opened.run(_QUERIES.drop_deltas, source=source)
+
+
+async def drop_old_deltas(database: Database, before: datetime) -> None:
+    """Forget pieces of attempts that never finished."""
     async with database.transaction() as connection:
-        await connection.execute(_QUERIES.drop_deltas, {"source": source})
+        await connection.execute(_QUERIES.drop_old_deltas, {"before": before})
 
 
 async def verify(database: Database, session: SessionId) -> Verified:

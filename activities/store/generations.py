@@ -3,7 +3,7 @@
 from typing import Final
 
 from activities.store import calls, prompts, turns
-from activities.store.calls import CallRow, NewCall
+from activities.store.calls import NewCall
 from activities.store.database import dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
@@ -79,7 +79,7 @@ async def answer(opened: Journal, turn: TurnId, step: int) -> Stored | None:
     return Stored(message=row["id"], body=AnswerBody.model_validate(row["body"])) if row else None
 
 
-async def commit(opened: Journal, turn: TurnId, step: int, fence: Fence, new: NewAnswer) -> list[CallRow] | Over:
+async def commit(opened: Journal, turn: TurnId, step: int, fence: Fence, new: NewAnswer) -> Over | None:
     """Store the answer with its parts and prepared calls, once.
 
     Only the newest registered attempt may, and only while the turn is open. Raises StaleFence.
@@ -110,7 +110,7 @@ async def commit(opened: Journal, turn: TurnId, step: int, fence: Fence, new: Ne
     )
     for call in new.calls:
         await calls.prepare(opened, turn, step, new.id, call)
-    return await calls.of_step(opened, turn, step)
+    return None
 
 
 async def failed(opened: Journal, turn: TurnId, step: int, retry: ModelRetry, waited_ms: int) -> None:

@@ -16,7 +16,7 @@ _QUERIES: Final = Queries("turns")
 
 
 class TurnRow(Value):
-    """An open turn's row."""
+    """An open turn's row; `error`: why nothing can be done in it but to end it."""
 
     id: TurnId
     number: int
@@ -24,6 +24,7 @@ class TurnRow(Value):
     agent: str
     model: str
     step: int
+    error: str | None = None
 
 
 class TurnStanding(Value):
@@ -55,17 +56,18 @@ async def standing(opened: Journal, turn: TurnId) -> TurnStanding:
     return TurnStanding(**row)
 
 
-async def open_new(opened: Journal, turn: TurnId, snapshot: ProjectSnapshot, agent: str, model: str) -> TurnRow:
-    """Open a turn under a frozen configuration."""
+async def open_new(
+    opened: Journal, turn: TurnId, snapshot: ProjectSnapshot, agent: str, model: str, error: str | None = None
+) -> TurnRow:
+    """Open a turn under a frozen configuration; with `error`, one that can only end with it."""
     frozen = SnapshotId(f"cfg_{snapshot.digest[:32]}")
     await opened.run(_QUERIES.keep_snapshot, id=frozen, body=Json(snapshot.model_dump(mode="json")))
     last: dict[str, Any] | None = await opened.row(_QUERIES.last_number, session=opened.session)
     number = (last["number"] if last else 0) + 1
-    await opened.run(
-        _QUERIES.open, id=turn, session=opened.session, number=number, snapshot=frozen, agent=agent, model=model
-    )
+    row = TurnRow(id=turn, number=number, snapshot=frozen, agent=agent, model=model, step=0, error=error)
+    await opened.run(_QUERIES.open, session=opened.session, **row.model_dump(exclude={"step"}))
     opened.record(TurnOpened(turn=turn, number=number, snapshot=frozen, agent=agent, model=model))
-    return TurnRow(id=turn, number=number, snapshot=frozen, agent=agent, model=model, step=0)
+    return row
 
 
 async def snapshot(opened: Journal, identity: SnapshotId) -> ProjectSnapshot:

@@ -10,7 +10,7 @@ from temporalio.exceptions import ApplicationError
 from activities.failpoints import failpoint
 from activities.heartbeat import beating, stop_requested
 from activities.session.judging import EFFECT_DIGITS, judge
-from activities.store import calls, turns
+from activities.store import calls, events, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database, dumps
 from activities.store.journal import WORKER, journal
@@ -116,6 +116,7 @@ class Tools:
                     raise StaleFence(f"Call {call.id!r} is held by {row.fence}; the outcome of {fence} is refused.")
                 if not row.settled:
                     await calls.settle(opened, row, state, outcome)
+                    await events.drop_deltas(opened, call.id)
 
         await persistently(write)
 

@@ -189,7 +189,8 @@ CREATE UNLOGGED TABLE delta (                       -- half answers and live out
     session text    NOT NULL,
     source  text    NOT NULL,                       -- message or call
     attempt text    NOT NULL,
-    body    json    NOT NULL
+    body    json    NOT NULL,
+    at      timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX delta_source ON delta (source);
 CREATE INDEX delta_session ON delta (session, id);

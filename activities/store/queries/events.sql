@@ -30,6 +30,9 @@ SELECT id, source, attempt, body FROM delta WHERE session = %(session)s AND id >
 -- name: drop_deltas
 DELETE FROM delta WHERE source = %(source)s
 
+-- name: drop_old_deltas
+DELETE FROM delta WHERE at < %(before)s
+
 -- name: notify
 SELECT pg_notify(%(channel)s, %(payload)s)
 

@@ -1,12 +1,12 @@
 -- name: open_turn
-SELECT id, number, snapshot, agent, model, step FROM turn WHERE session = %(session)s AND state = 'open'
+SELECT id, number, snapshot, agent, model, step, error FROM turn WHERE session = %(session)s AND state = 'open'
 
 -- name: last_number
 SELECT coalesce(max(number), 0) AS number FROM turn WHERE session = %(session)s
 
 -- name: open
-INSERT INTO turn (id, session, number, snapshot, agent, model)
-VALUES (%(id)s, %(session)s, %(number)s, %(snapshot)s, %(agent)s, %(model)s)
+INSERT INTO turn (id, session, number, snapshot, agent, model, error)
+VALUES (%(id)s, %(session)s, %(number)s, %(snapshot)s, %(agent)s, %(model)s, %(error)s)
 
 -- name: keep_snapshot
 INSERT INTO snapshot (id, body) VALUES (%(id)s, %(body)s) ON CONFLICT (id) DO NOTHING

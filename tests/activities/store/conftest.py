@@ -1,6 +1,4 @@
-"""A database with a session in it."""
-
-from collections.abc import AsyncIterator
+"""A session of which nothing is known but its row."""
 
 import pytest
 
@@ -12,12 +10,6 @@ from workflows.domain.events import Actor
 from workflows.domain.ids import Prefix, SessionId
 
 ACTOR = Actor(subject="tester@here", method="test")
-
-
-@pytest.fixture
-async def database(postgres_url: str) -> AsyncIterator[Database]:
-    async with Database(postgres_url) as opened:
-        yield opened
 
 
 @pytest.fixture

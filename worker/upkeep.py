@@ -1,0 +1,41 @@
+"""Upkeep: what a worker clears away on its own machine, and what nobody watches any more."""
+
+import asyncio
+import logging
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from activities.shell import forget
+from activities.store import events
+from activities.store.database import Database
+from activities.tools import output
+from workflows.domain.errors import Unavailable
+
+EVERY: Final = 3600.0  # seconds (opencode.md 12.5)
+_LOG: Final = logging.getLogger("holdfast.upkeep")
+
+
+class Upkeep:
+    """Clears away once an hour; `data` is Holdfast's data directory."""
+
+    def __init__(self, database: Database, data: Path) -> None:
+        self.database = database
+        self.data = data
+
+    async def run(self) -> None:
+        """Clear away until cancelled."""
+        while True:
+            try:
+                await self.clear(datetime.now(UTC))
+            except (Unavailable, OSError) as error:
+                _LOG.warning("not cleared away: %s", error)
+            await asyncio.sleep(EVERY)
+
+    async def clear(self, now: datetime) -> None:
+        """Remove outputs and calls that are old, and pieces of answers that never finished."""
+        outputs = await asyncio.to_thread(output.forget_old, self.data / "tool-output", now.timestamp())
+        calls = await asyncio.to_thread(forget.forget_old, self.data / "calls", now.timestamp())
+        await events.drop_old_deltas(self.database, now - timedelta(seconds=EVERY))
+        if outputs or calls:
+            _LOG.info("removed %d old outputs and %d old calls", len(outputs), len(calls))

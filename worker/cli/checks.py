@@ -1,0 +1,46 @@
+"""What `holdfast doctor` checks: the stack, and whether the chosen model has a key."""
+
+from pathlib import Path
+
+from activities.model.keys import Keys, find_key
+from activities.model.providers import provider_named
+from activities.project.references import resolve
+from worker.cli import project
+from worker.handover import HandedOver
+from worker.settings import Settings
+from worker.stack.doctor import Finding, Level, examine
+from workflows.domain.config.config import Provider
+from workflows.domain.errors import HoldfastError
+
+_CHECK = "model key"
+
+
+async def examined(settings: Settings) -> list[Finding]:
+    """All findings, those of the stack first; it knows the providers only, here the model of the directory is known."""
+    return [*(each for each in await examine(settings) if each.check != _CHECK), await _model_key(settings)]
+
+
+async def _model_key(settings: Settings) -> Finding:
+    try:
+        snapshot = await project.survey(settings, Path.cwd())
+        model = project.chosen_model(snapshot.config, None)
+        return await _key(settings, model, snapshot.config.provider.get(model.partition("/")[0]) or Provider())
+    except HoldfastError as error:
+        return Finding(check=_CHECK, level=Level.WARNING, says=str(error))
+
+
+async def _key(settings: Settings, model: str, configured: Provider) -> Finding:
+    """As the worker looks for it: in the configuration, the file of `auth login`, the variables of the provider."""
+    provider = provider_named(model.partition("/")[0])
+    environment = HandedOver(settings)
+    written = await resolve(configured.options.api_key or "", environment)
+    if find_key(provider, written or None, Keys(settings.auth), environment) is not None:
+        return Finding(check=_CHECK, level=Level.OK, says=f"there is one for {model}")
+    if not provider.needs_key or configured.options.base_url:
+        return Finding(check=_CHECK, level=Level.OK, says=f"{model} needs none")
+    return Finding(
+        check=_CHECK,
+        level=Level.FAILURE,
+        says=f"there is none for {model}",
+        remedy=f"Set {provider.variables[0]}, or run `holdfast auth login {provider.id}`.",
+    )

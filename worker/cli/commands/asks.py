@@ -1,0 +1,120 @@
+"""`holdfast asks` and `answer`: what waits for a person."""
+
+import json
+from datetime import UTC, datetime
+
+import click
+
+from worker.cli import door, find
+from worker.cli.look.effect import listed, picture, saved
+from worker.cli.look.text import age, counted, exact, line
+from worker.client import Decided, InboxEntry, Settled
+from worker.settings import Settings
+from workflows.domain.errors import UsageError
+from workflows.domain.permissions.grants import Scope
+from workflows.domain.permissions.replies import Reply
+from workflows.domain.wire import AskState
+
+_SHORT = 12  # digits of a digest that people are shown
+
+
+@click.command()
+@click.argument("asks", nargs=-1, metavar="[ASK]...")
+@click.option("-s", "--session", metavar="SESSION", help="Only those of this session.")
+@click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
+@door.command
+async def asks(settings: Settings, asks: tuple[str, ...], session: str | None, as_json: bool) -> None:
+    """List what waits for an answer, with the exact effect.
+
+    With an ASK, all of that one is shown, however long it is.
+
+    \b
+    Examples:
+      holdfast asks
+      holdfast asks per_…
+    """
+    async with door.client(settings) as client:
+        if asks:
+            entries = [await find.ask(client, typed) for typed in asks]
+        else:
+            within = await find.session(client, session) if session else None
+            entries = await client.asks(session=within)
+    if as_json:
+        click.echo(json.dumps([listed(entry) for entry in entries], indent=2))
+        return
+    for entry in entries:
+        _show(entry, whole=bool(asks))
+    if not entries:
+        door.say("Nothing waits for an answer.")
+
+
+@click.command()
+@click.argument("ask")
+@click.argument("reply", type=click.Choice([str(reply) for reply in Reply]))
+@click.option("--project", is_flag=True, help="With always: in every session of the directory, for 30 days.")
+@click.option("-m", "--message", help="With reject: what the agent should do instead.")
+@click.option("--digest", help="Answer only if the effect is still this one: its digest, or the beginning of it.")
+@click.option("--json", "as_json", is_flag=True, help="What was settled, as JSON.")
+@door.command
+async def answer(
+    settings: Settings,
+    ask: str,
+    reply: str,
+    project: bool,
+    message: str | None,
+    digest: str | None,
+    as_json: bool,
+) -> None:
+    """Answer an ask.
+
+    once allows this very effect, always allows what `holdfast asks` names in this session too, reject refuses. A
+    reject without a message ends the turn. The first answer counts: a later one that differs ends with code 6.
+
+    \b
+    Examples:
+      holdfast answer per_… once
+      holdfast answer per_… always --project
+      holdfast answer per_… reject -m "use uv instead"
+    """
+    chosen = Reply(reply)
+    _check(chosen, project, message)
+    async with door.client(settings) as client:
+        entry = await find.ask(client, ask)
+        seen = entry.digest if digest is None or entry.digest.startswith(digest) else digest
+        scope = Scope.PROJECT if project else Scope.SESSION
+        settled = await client.answer(entry.id, Decided(reply=chosen, digest=seen, feedback=message, scope=scope))
+    if as_json:
+        click.echo(settled.model_dump_json())
+    else:
+        _tell(entry, settled)
+
+
+def _check(reply: Reply, project: bool, message: str | None) -> None:
+    if project and reply is not Reply.ALWAYS:
+        raise UsageError("--project says how far `always` reaches; it has no meaning with another answer.")
+    if message is not None and reply is not Reply.REJECT:
+        raise UsageError("-m says why something is rejected; send a prompt with `holdfast send` to say more.")
+
+
+def _show(entry: InboxEntry, *, whole: bool) -> None:
+    since = age(entry.asked_at, datetime.now(UTC))
+    state = f"waits for {since}" if entry.state is AskState.OPEN else str(entry.state)
+    click.echo(f"{click.style(entry.id, bold=True)}  {state}  {line(entry.title, 60)}  ({entry.session})")
+    shown = picture(entry, whole=whole)
+    for each in shown.lines:
+        click.echo(each)
+    if shown.hidden:
+        click.echo(f"  Some of it is hidden: holdfast asks {entry.id}")
+    if rule := saved(entry):
+        click.echo(f"  always would allow {rule}")
+    click.echo(f"  digest {entry.digest[:_SHORT]}\n")
+
+
+def _tell(entry: InboxEntry, settled: Settled) -> None:
+    again = " (as it was before)" if settled.repeated else ""
+    click.echo(f"{entry.tool}: {settled.ask.reply}{again}, recorded as {exact(settled.ask.author or '')}.")
+    if settled.grant is not None:
+        rule = f"{exact(settled.grant.permission)}: {exact(', '.join(settled.grant.patterns))}"
+        click.echo(f"Granted for the {settled.grant.scope}: {rule} ({settled.grant.id})")
+    if len(settled.asks) > 1:
+        click.echo(f"{counted(len(settled.asks) - 1, 'other ask')} settled with it.")

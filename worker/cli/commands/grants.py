@@ -1,0 +1,81 @@
+"""`holdfast grants`: what was allowed for good."""
+
+import json
+from datetime import UTC, datetime
+
+import click
+
+from worker.cli import door, find
+from worker.cli.look.table import table
+from worker.cli.look.text import age, counted, exact
+from worker.client import GrantRow
+from worker.settings import Settings
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def grants(context: click.Context) -> None:
+    """List what was allowed for good, or revoke it.
+
+    Without a command: `holdfast grants list`.
+
+    \b
+    Examples:
+      holdfast grants
+      holdfast grants revoke gra_…
+    """
+    if context.invoked_subcommand is None:
+        context.exit(context.invoke(list_))
+
+
+@grants.command("list")
+@click.option("--all", "all_", is_flag=True, help="Those that were revoked or have expired, too.")
+@click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
+@door.command
+async def list_(settings: Settings, all_: bool = False, as_json: bool = False) -> None:
+    """List the grants that hold.
+
+    \b
+    Example:
+      holdfast grants list --all
+    """
+    async with door.client(settings) as client:
+        found = await client.grants(revoked_too=all_)
+    if as_json:
+        click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
+        return
+    for row in table(_row(each) for each in found):
+        click.echo(row)
+    if not found:
+        door.say("Nothing was allowed for good.")
+
+
+@grants.command()
+@click.argument("grants", nargs=-1, required=True, metavar="GRANT...")
+@door.command
+async def revoke(settings: Settings, grants: tuple[str, ...]) -> None:
+    """Revoke grants; calls that have not begun yet ask again.
+
+    \b
+    Example:
+      holdfast grants revoke gra_…
+    """
+    async with door.client(settings) as client:
+        for typed in grants:
+            grant = await find.grant(client, typed)
+            await client.revoke(grant)
+            click.echo(f"Revoked: {grant}")
+
+
+def _row(row: GrantRow) -> tuple[str, ...]:
+    grant = row.grant
+    where = exact(row.project) if row.project else row.session
+    since = f"{age(grant.time, datetime.now(UTC))} ago, by {exact(grant.author)}"
+    rule = f"{exact(grant.permission)}: {exact(', '.join(grant.patterns))}"
+    return grant.id, _state(row), rule, f"{grant.scope} {where}", counted(row.uses, "use"), since
+
+
+def _state(row: GrantRow) -> str:
+    if row.revoked_at is not None:
+        return f"revoked by {exact(row.revoked_by or '')}"
+    return "expired" if row.expires_at is not None and row.expires_at < datetime.now(UTC) else "holds"

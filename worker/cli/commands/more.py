@@ -1,0 +1,39 @@
+"""`holdfast demo` and `version`."""
+
+from importlib.metadata import version as version_of
+
+import click
+
+_COLOURS = {"good": "green", "bad": "red"}
+
+
+@click.command()
+def demo() -> int:
+    """Play a task that is killed again and again, and goes on.
+
+    It needs no key, asks nothing, and leaves your own stack alone: a scripted model mends a failing test on a stack of
+    its own. The first time may build for minutes. Ends with code 1 when anything that it checks does not hold.
+
+    \b
+    Example:
+      holdfast demo
+    """
+    # Half of Holdfast, which `version` need not load.
+    from worker.demo import play
+    from worker.demo.story import Tone
+
+    def tell(text: str, tone: Tone) -> None:
+        click.echo(click.style(text, bold=tone is Tone.TITLE or None, dim=tone is Tone.QUIET or None, fg=_COLOURS.get(tone)))
+
+    return play.main(tell=tell)
+
+
+@click.command()
+def version() -> None:
+    """Show the version.
+
+    \b
+    Example:
+      holdfast version
+    """
+    click.echo(f"holdfast {version_of('holdfast')}")

@@ -1,0 +1,104 @@
+"""`holdfast log` and `export`: what was recorded of a session."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+from pydantic import JsonValue
+
+from activities.project import worktree
+from worker.cli import door, find
+from worker.cli.exits import Exit
+from worker.cli.look.export import Chronicle, Exporter
+from worker.cli.look.text import counted, exact
+from worker.client import Seen, SessionClient
+from worker.settings import Settings
+from workflows.domain.ids import SessionId
+
+_LONGEST = 60  # characters of a field in the log
+
+
+@click.command()
+@click.argument("session")
+@click.option("--verify", is_flag=True, help="Recompute the hash chain; name the first bad row, if there is one.")
+@click.option("--after", type=click.IntRange(0), default=0, help="Only what came after this event.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+@door.command
+async def log(settings: Settings, session: str, verify: bool, after: int, as_json: bool) -> Exit:
+    """Show a session's log, or verify it.
+
+    Each event has its number, time, author and type. --verify recomputes the chain over all of them and the seals of
+    their contents, and ends with code 1 where something was changed, removed or added.
+
+    \b
+    Examples:
+      holdfast log last
+      holdfast log ses_… --verify
+    """
+    async with door.client(settings) as client:
+        found = await find.session(client, session)
+        if verify:
+            return await _verify(client, found, as_json)
+        async for seen in client.log(found, after):
+            click.echo(_as_json(seen) if as_json else "  ".join(_fields(seen)))
+    return Exit.DONE
+
+
+@click.command()
+@click.argument("session")
+@door.command
+async def export(settings: Settings, session: str) -> None:
+    """Write a session as JSON, in OpenCode's form.
+
+    The document is {info, messages: [{info, parts}]}, on standard output.
+
+    \b
+    Example:
+      holdfast export last > session.json
+    """
+    async with door.client(settings) as client:
+        overview = await client.session(await find.session(client, session))
+        chronicle = Chronicle()
+        async for seen in client.log(overview.id):
+            chronicle.note(seen.record)
+        transcript = await client.transcript(overview.id)
+        totals = await client.totals(overview.id)
+    directory = Path(overview.directory)
+    root = worktree.root(directory)
+    project = await worktree.project_id(root, directory)
+    exporter = Exporter(overview, chronicle, str(root or directory))
+    document = exporter.export(transcript, totals, project, version("holdfast"))
+    click.echo(json.dumps(document.dump(), indent=2))
+
+
+async def _verify(client: SessionClient, session: SessionId, as_json: bool) -> Exit:
+    verified = await client.verify(session)
+    if as_json:
+        click.echo(verified.model_dump_json())
+    elif verified.problem is None:
+        click.echo(f"{session}: {counted(verified.events, 'event')}, the chain is whole, its head is {verified.head}")
+    else:
+        click.echo(f"{session}: {exact(verified.problem)}; {counted(verified.events, 'event')} before it are in order")
+    return Exit.DONE if verified.problem is None else Exit.FAILED
+
+
+def _as_json(seen: Seen) -> str:
+    return json.dumps({**seen.record.model_dump(mode="json"), "contents": seen.contents}, separators=(",", ":"))
+
+
+def _fields(seen: Seen) -> Iterator[str]:
+    record = seen.record
+    yield f"{record.seq:>5}"
+    yield f"{datetime.fromisoformat(record.at).astimezone():%Y-%m-%d %H:%M:%S}"
+    yield exact(record.actor.subject)
+    yield click.style(record.event.type, bold=True)
+    details = record.event.model_dump(mode="json", exclude={"type"}, exclude_defaults=True)
+    yield " ".join(f"{name}={_short(value)}" for name, value in details.items() if not name.endswith("seal"))
+
+
+def _short(value: JsonValue) -> str:
+    text = exact(value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,0 +1,158 @@
+"""`holdfast run`: give a task, follow it, and answer what it asks."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from activities.shell.environment import recorded
+from worker import handover
+from worker.cli import door, find, project
+from worker.cli.conversation import Conversation
+from worker.cli.exits import Exit
+from worker.cli.follow import at_a_terminal
+from worker.cli.look.jsonlines import JsonStory
+from worker.cli.look.page import Page
+from worker.cli.look.story import Story
+from worker.cli.look.text import counted, exact, line
+from worker.client import Accepted, SessionClient
+from worker.settings import Settings
+from workflows.domain.errors import UsageError
+from workflows.domain.ids import SessionId
+from workflows.domain.value import Value
+
+AGENT: Final = "build"
+
+
+class Task(Value):
+    """What was typed."""
+
+    text: str
+    model: str | None
+    session: str | None
+
+
+class Begun(Value):
+    """A task whose prompt was accepted; `seq` is where the log stood before."""
+
+    accepted: Accepted
+    seq: int
+    directory: str
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[PROMPT]...")
+@click.option("-m", "--model", metavar="PROVIDER/MODEL", help="The model, instead of the configured one.")
+@click.option("--agent", default=AGENT, show_default=True, help="The agent.")
+@click.option("-s", "--session", metavar="SESSION", help="Go on in this session: an id, its beginning, or `last`.")
+@click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
+@click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
+@click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+@door.command
+async def run(
+    settings: Settings,
+    words: tuple[str, ...],
+    model: str | None,
+    agent: str,
+    session: str | None,
+    edit: bool,
+    detach: bool,
+    no_wait: bool,
+    as_json: bool,
+) -> Exit:
+    """Give a task to the agent, and follow it to its end.
+
+    The agent works in the current directory. PROMPT is plain words; `-` stands for standard input. Ctrl-C stops the
+    turn, for good even if everything dies at once; a second Ctrl-C only leaves, and so does a closed terminal.
+
+    \b
+    Examples:
+      holdfast run "make the tests pass"
+      holdfast run -m anthropic/claude-sonnet-4-5 --detach "update the changelog"
+      git diff | holdfast run "review this:" -
+      holdfast run -s last "now do the same for the docs"
+    """
+    task = Task(text=prompt(words, edit=edit), model=model, session=session)
+    if agent != AGENT:
+        door.say(f"Warning: there is no primary agent {agent!r}, {AGENT!r} is used instead.")
+    if session is None:
+        await _ready(settings, Path.cwd(), task)
+    async with door.client(settings, working=True) as client:
+        begun = await (_begin(client, task) if session is None else _go_on(client, task, session))
+        _introduce(begun)
+        if detach:
+            _leave(begun.accepted, as_json)
+            return Exit.DONE
+        return await _follow(client, begun, no_wait=no_wait, as_json=as_json)
+
+
+def prompt(words: tuple[str, ...], *, edit: bool) -> str:
+    """The prompt: the words, standard input in the place of `-`, and what is written in the editor, if wanted."""
+    text = " ".join(sys.stdin.read() if word == "-" else word for word in words)
+    if edit:
+        written = click.edit(text)
+        if written is None:
+            raise UsageError("The prompt was not saved in the editor, so nothing is done.")
+        return written
+    if not words:
+        raise UsageError('Say what is to be done: holdfast run "make the tests pass". `-` reads standard input.')
+    return text
+
+
+async def _ready(settings: Settings, directory: Path, task: Task) -> None:
+    """See what the directory says before anything is started, and hand over the keys of this shell."""
+    snapshot = await project.survey(settings, directory)
+    for remark in project.remarks(snapshot):
+        door.say(remark)
+    model = project.chosen_model(snapshot.config, task.model)
+    await handover.hand_over(settings, handover.names(snapshot.config, model))
+
+
+async def _begin(client: SessionClient, task: Task) -> Begun:
+    directory = str(Path.cwd())
+    environment = recorded(client.settings.environment)
+    accepted = await client.start(directory, task.text, model=task.model, agent=AGENT, environment=environment)
+    return Begun(accepted=accepted, seq=0, directory=directory)
+
+
+async def _go_on(client: SessionClient, task: Task, typed: str) -> Begun:
+    known = await client.session(await find.session(client, typed))
+    await _ready(client.settings, Path(known.directory), task.model_copy(update={"model": task.model or known.model}))
+    accepted = await client.prompt(known.id, task.text, model=task.model)
+    return Begun(accepted=accepted, seq=known.seq, directory=known.directory)
+
+
+def _introduce(begun: Begun) -> None:
+    door.say(f"Session {begun.accepted.session} in {exact(begun.directory)}")
+    if not begun.accepted.rung:
+        door.say("The engine cannot be reached just now; the task is recorded, and begins when it is back.")
+
+
+def _leave(accepted: Accepted, as_json: bool) -> None:
+    if as_json:
+        click.echo(accepted.model_dump_json())
+        return
+    click.echo(accepted.session)
+    door.say(f"It works in the background. To follow it: holdfast watch {accepted.session}")
+
+
+async def _follow(client: SessionClient, begun: Begun, *, no_wait: bool, as_json: bool) -> Exit:
+    if as_json:
+        return await Conversation(client, begun.accepted, JsonStory(), seq=begun.seq, no_wait=no_wait).follow()
+    page = Page(live=sys.stdout.isatty() and client.settings.environment.get("TERM") != "dumb")
+    asked = page if at_a_terminal() else None
+    talk = Conversation(client, begun.accepted, Story(page), seq=begun.seq, page=asked, no_wait=no_wait)
+    end = await talk.follow()
+    page.settle("")
+    if end is Exit.DONE:
+        click.echo(click.style(f"Done · {await totals(client, begun.accepted.session)}", dim=True))
+    return end
+
+
+async def totals(client: SessionClient, session: SessionId) -> str:
+    """What a session has used so far, in words."""
+    used = await client.totals(session)
+    tokens = used.tokens.prompt + used.tokens.output + used.tokens.reasoning
+    return f"{counted(used.steps, 'step')} · {counted(tokens, 'token')} · ${line(f'{used.cost:.4f}')}"

@@ -1,0 +1,140 @@
+"""`holdfast sessions`, `send`, `stop` and `end`: sessions as a whole."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from worker import handover
+from worker.cli import door, find, project
+from worker.cli.commands.run import prompt
+from worker.cli.look.table import table
+from worker.cli.look.text import age, counted, exact, line
+from worker.client import Mode, Overview, Stopped
+from worker.settings import Settings
+
+_SESSION = click.argument("session")
+
+
+@click.command()
+@click.option("--here", is_flag=True, help="Only those of the current directory.")
+@click.option("-n", "--limit", type=click.IntRange(1), default=30, show_default=True, help="How many.")
+@click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
+@door.command
+async def sessions(settings: Settings, here: bool, limit: int, as_json: bool) -> None:
+    """List the sessions, the last changed first.
+
+    \b
+    Example:
+      holdfast sessions --here
+    """
+    async with door.client(settings) as client:
+        found = await client.sessions(str(Path.cwd()) if here else None, limit=limit)
+    if as_json:
+        click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
+    elif not found:
+        door.say("There is no session yet: `holdfast run` starts one.")
+    for row in [] if as_json else table(_row(each) for each in found):
+        click.echo(row)
+
+
+@click.command()
+@_SESSION
+@click.argument("words", nargs=-1, metavar="[PROMPT]...")
+@click.option("--queue", is_flag=True, help="In a turn of its own, after the running one.")
+@click.option("-m", "--model", metavar="PROVIDER/MODEL", help="The model, if a turn begins with this prompt.")
+@click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
+@click.option("--json", "as_json", is_flag=True, help="What was accepted, as JSON.")
+@door.command
+async def send(
+    settings: Settings,
+    session: str,
+    words: tuple[str, ...],
+    queue: bool,
+    model: str | None,
+    edit: bool,
+    as_json: bool,
+) -> None:
+    """Send a prompt to a session.
+
+    A turn that runs sees it at its next step, or, with --queue, another turn follows. `-` stands for standard input.
+
+    \b
+    Examples:
+      holdfast send ses_… "also update the docs"
+      holdfast send last --queue "then write the changelog"
+    """
+    text = prompt(words, edit=edit)
+    async with door.client(settings, working=True) as client:
+        known = await client.session(await find.session(client, session))
+        snapshot = await project.survey(settings, Path(known.directory))
+        await handover.hand_over(settings, handover.names(snapshot.config, model or known.model))
+        mode = Mode.QUEUE if queue else Mode.STEER
+        accepted = await client.prompt(known.id, text, mode=mode, model=model)
+    click.echo(accepted.model_dump_json() if as_json else f"Accepted by {known.id}.")
+    if not accepted.rung:
+        door.say("The engine cannot be reached just now; the prompt is recorded, and is taken when it is back.")
+
+
+@click.command()
+@_SESSION
+@click.option("--keep-queued", is_flag=True, help="Keep the prompts that no turn has taken yet.")
+@click.option("--json", "as_json", is_flag=True, help="What was stopped, as JSON.")
+@door.command
+async def stop(settings: Settings, session: str, keep_queued: bool, as_json: bool) -> None:
+    """Stop a session's turn.
+
+    Commands that run are ended with it. Prompts that were not taken yet are withdrawn; the session itself stays.
+
+    \b
+    Examples:
+      holdfast stop last
+      holdfast stop ses_… --keep-queued
+    """
+    async with door.client(settings, working=True) as client:
+        found = await find.session(client, session)
+        stopped = await client.stop(found, keep_queued=keep_queued)
+    click.echo(stopped.model_dump_json() if as_json else f"{_stopped(stopped)} ({found})")
+
+
+@click.command()
+@_SESSION
+@click.option("--json", "as_json", is_flag=True, help="What was stopped, as JSON.")
+@door.command
+async def end(settings: Settings, session: str, as_json: bool) -> None:
+    """End a session for good.
+
+    Its turn is stopped, its grants end with it, and it takes no prompt any more. Its log stays.
+
+    \b
+    Example:
+      holdfast end ses_…
+    """
+    async with door.client(settings, working=True) as client:
+        found = await find.session(client, session)
+        stopped = await client.end(found)
+    click.echo(stopped.model_dump_json() if as_json else f"The session has ended: {found}")
+
+
+def _row(seen: Overview) -> tuple[str, ...]:
+    since = age(seen.updated_at, datetime.now(UTC))
+    return seen.id, state(seen), since, line(seen.title, 60), exact(seen.directory)
+
+
+def state(seen: Overview) -> str:
+    """What a session does, in a word or two."""
+    if seen.stuck is not None:
+        return "stuck"
+    if seen.asks:
+        return f"asks ({seen.asks})"
+    if seen.working:
+        return f"step {seen.step}" if seen.step else "begins"
+    return "ended" if seen.status == "ended" else seen.reason or "new"
+
+
+def _stopped(stopped: Stopped) -> str:
+    withdrawn = f" {counted(len(stopped.withdrawn), 'prompt')} withdrawn." if stopped.withdrawn else ""
+    if stopped.turn is None:
+        return f"No turn was running.{withdrawn}"
+    return f"The stop is recorded; the turn is ending.{withdrawn}"

@@ -1,0 +1,151 @@
+"""`holdfast up`, `down`, `status`, `doctor` and `logs`: the stack."""
+
+import json
+from collections.abc import Iterator
+
+import click
+
+from worker import handover
+from worker.cli import door
+from worker.cli.exits import Exit
+from worker.cli.look.table import table
+from worker.cli.look.text import counted, exact, prose
+from worker.settings import Settings
+from worker.stack.down import down as take_down
+from worker.stack.state import PartName
+from worker.stack.status import PartStatus, StackStatus
+from worker.stack.status import status as stack_status
+
+_LOGS = ("supervisor", *(str(name) for name in PartName))
+_MARKS = {"ok": click.style("ok", fg="green"), "warning": click.style("warning", fg="yellow")}
+_FAILURE = click.style("failure", fg="red", bold=True)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="What `status --json` says then.")
+@door.command
+async def up(settings: Settings, as_json: bool) -> None:
+    """Start the stack in the background.
+
+    PostgreSQL, Temporal and a worker, all for this user only. The first start may build for minutes, and says so; when
+    the stack runs already, nothing is done. Every command that needs it starts it by itself.
+
+    \b
+    Example:
+      holdfast up
+    """
+    await door.started(settings)
+    _show(stack_status(settings), as_json)
+
+
+@click.command()
+@door.command
+async def down(settings: Settings) -> None:
+    """Stop the stack; sessions go on at its next start.
+
+    The worker finishes what it can, then the servers stop. Keys that shells have handed over are forgotten.
+
+    \b
+    Example:
+      holdfast down
+    """
+    await take_down(settings, door.say)
+    handover.forget(settings)
+    click.echo("The stack is down.")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
+@door.command
+async def status(settings: Settings, as_json: bool) -> Exit:
+    """Show what of the stack runs, and where.
+
+    Ends with code 3 when the stack does not serve.
+
+    \b
+    Example:
+      holdfast status
+    """
+    seen = stack_status(settings)
+    _show(seen, as_json)
+    return Exit.DONE if seen.serving else Exit.UNREACHABLE
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
+@door.command
+async def doctor(settings: Settings, as_json: bool) -> Exit:
+    """Check what the stack needs, and say what to do.
+
+    Programs, ports, disk space, migrations, the worker, and the key of the model that is chosen in this directory. Ends
+    with code 1 when something keeps sessions from running.
+
+    \b
+    Example:
+      holdfast doctor
+    """
+    from worker.cli.checks import examined  # what it looks at is not needed by the other commands
+
+    findings = await examined(settings)
+    if as_json:
+        click.echo(json.dumps([finding.model_dump(mode="json") for finding in findings], indent=2))
+    else:
+        for row in table((_mark(each.level), each.check, prose(each.says)) for each in findings):
+            click.echo(row)
+        for each in findings:
+            if each.remedy:
+                click.echo(f"{each.check}: {prose(each.remedy)}")
+    return Exit.FAILED if any(finding.level == "failure" for finding in findings) else Exit.DONE
+
+
+@click.command()
+@click.argument("part", required=False, type=click.Choice(_LOGS))
+@click.option("-n", "--lines", type=click.IntRange(1), default=40, show_default=True, help="How many lines of each.")
+@click.option("-f", "--follow", is_flag=True, help="Go on with what is written, until Ctrl-C.")
+@door.command
+async def logs(settings: Settings, part: str | None, lines: int, follow: bool) -> None:
+    """Show the logs of the stack's processes.
+
+    \b
+    Examples:
+      holdfast logs
+      holdfast logs worker -f
+    """
+    from worker.cli.tail import Tail  # only this command reads files
+
+    tail = Tail(settings, [part] if part else list(_LOGS))
+    for written in tail.last(lines):
+        click.echo(written)
+    if follow:
+        async for written in tail.more():
+            click.echo(written)
+
+
+def _show(seen: StackStatus, as_json: bool) -> None:
+    if as_json:
+        click.echo(seen.model_dump_json(indent=2, exclude={"endpoints": {"postgres_url"}}))
+        return
+    click.echo("\n".join(_lines(seen)))
+
+
+def _lines(seen: StackStatus) -> Iterator[str]:
+    """No address of the database: it may hold a password."""
+    if not seen.serving:
+        yield "The stack is down." if seen.stopped or seen.supervisor is None else "The stack does not serve yet."
+    else:
+        yield f"The stack serves, supervised by process {seen.supervisor}."
+    yield from table(_part(part) for part in seen.parts)
+    if seen.endpoints is not None:
+        yield f"Temporal: {exact(seen.endpoints.temporal_address)}"
+    if seen.endpoints is not None and seen.endpoints.ui_url is not None:
+        yield f"Temporal's pages: {seen.endpoints.ui_url}"
+
+
+def _part(part: PartStatus) -> tuple[str, ...]:
+    doing = f"process {part.pid}" if part.pid is not None else "does not run"
+    again = f"restarted {counted(part.exits, 'time')}, {prose(part.trouble or '')}" if part.exits else ""
+    return f"  {part.name}", doing, again
+
+
+def _mark(level: str) -> str:
+    return _MARKS.get(level, _FAILURE)

@@ -1,0 +1,92 @@
+"""`holdfast watch`: look at a session, as long as one likes."""
+
+import sys
+from contextlib import aclosing
+
+import click
+
+from worker.cli import door, exits, find
+from worker.cli.exits import Exit
+from worker.cli.follow import Follower, Interrupted
+from worker.cli.look.jsonlines import JsonStory
+from worker.cli.look.page import Page
+from worker.cli.look.story import Story, Teller
+from worker.client import Delta, Seen, SessionClient
+from worker.settings import Settings
+from workflows.domain import events
+from workflows.domain.ids import AskId, SessionId
+from workflows.domain.wire import AskState
+
+
+@click.command()
+@click.argument("session")
+@click.option("--after", type=click.IntRange(0), default=0, help="Begin after this event of the log.")
+@click.option("--until-idle", is_flag=True, help="End when nothing is left to do, with the last turn's exit code.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+@door.command
+async def watch(settings: Settings, session: str, after: int, until_idle: bool, as_json: bool) -> Exit:
+    """Watch a session: what has happened, and what happens.
+
+    SESSION is an id, its beginning, or `last` (of this directory). A stack that dies meanwhile is brought up again,
+    and nothing is missed. Ctrl-C only leaves; the task goes on.
+
+    \b
+    Examples:
+      holdfast watch last
+      holdfast watch ses_… --until-idle && git push
+    """
+    async with door.client(settings, working=True) as client:
+        found = await client.session(await find.session(client, session))
+        page = Page(live=sys.stdout.isatty() and settings.environment.get("TERM") != "dumb")
+        teller: Teller = JsonStory() if as_json else Story(page)
+        end = await Watch(client, found.id, teller, until_idle=until_idle).follow(after)
+        page.settle("")
+        return end
+
+
+class Watch:
+    """Tells a session's story, and says of each ask that waits how it is answered."""
+
+    def __init__(self, client: SessionClient, session: SessionId, teller: Teller, *, until_idle: bool) -> None:
+        self._client = client
+        self._session = session
+        self._teller = teller
+        self._until_idle = until_idle
+
+    async def follow(self, after: int) -> Exit:
+        """Follow it until Ctrl-C, the session's end, or (with `until_idle`) until nothing is left to do."""
+        if (end := await self._over(after)) is not None:
+            return end
+        async with aclosing(Follower(self._client, self._session, after).happenings()) as happenings:
+            async for happening in happenings:
+                match happening:
+                    case Interrupted():
+                        return Exit.INTERRUPTED
+                    case Delta():
+                        self._teller.show(happening)
+                    case Seen():
+                        self._teller.tell(happening)
+                        if (end := await self._react(happening)) is not None:
+                            return end
+        raise AssertionError("happenings do not end")
+
+    async def _react(self, seen: Seen) -> Exit | None:
+        match seen.record.event:
+            case events.AskRaised(ask=ask):
+                await self._asked(ask)
+            case events.TurnEnded() | events.SessionEnded() | events.PromptWithdrawn():
+                return await self._over(seen.record.seq)
+        return None
+
+    async def _asked(self, ask: AskId) -> None:
+        for entry in await self._client.asks(ask=ask):
+            if entry.state is AskState.OPEN:
+                self._teller.ask(entry)
+
+    async def _over(self, seq: int) -> Exit | None:
+        """How it has ended, once this event was the last and nothing more can come, or is waited for."""
+        now = await self._client.session(self._session)
+        over = now.status == "ended" or self._until_idle
+        if seq < now.seq or now.working or not over:
+            return None
+        return exits.of_turn(now.reason) if now.reason else Exit.STOPPED

@@ -1,0 +1,115 @@
+"""Conversation: a prompt is followed until its turn has ended, with questions answered and Ctrl-C understood."""
+
+import asyncio
+from contextlib import aclosing
+
+from worker.cli import door, exits
+from worker.cli.exits import Exit
+from worker.cli.follow import Follower, Happening, Interrupted, Typed
+from worker.cli.interview import Interview
+from worker.cli.look.page import Page
+from worker.cli.look.story import Teller
+from worker.cli.look.text import prose
+from worker.client import Accepted, Delta, Seen, SessionClient, Stopped
+from workflows.domain import events
+from workflows.domain.errors import HoldfastError
+from workflows.domain.ids import AskId, TurnId
+from workflows.domain.wire import AskState
+
+
+class Conversation:
+    """Tells what comes of an accepted prompt, from a point of the log on.
+
+    `page` is where questions are put to a person, None when nobody can be asked; with `no_wait` a question is the end.
+    """
+
+    def __init__(
+        self,
+        client: SessionClient,
+        accepted: Accepted,
+        teller: Teller,
+        *,
+        seq: int = 0,
+        page: Page | None = None,
+        no_wait: bool = False,
+    ) -> None:
+        self._client = client
+        self._session = accepted.session
+        self._prompt = accepted.prompt
+        self._teller = teller
+        self._follower = Follower(client, accepted.session, seq)
+        self._interview = Interview(client, page, self._follower) if page and not no_wait else None
+        self._no_wait = no_wait
+        self._known: set[AskId] = set()
+        self._turn: TurnId | None = None
+        self._stop: asyncio.Task[Stopped] | None = None
+
+    async def follow(self) -> Exit:
+        """Follow it to its end. Raises Unavailable when the stack is taken down."""
+        async with aclosing(self._follower.happenings()) as happenings:
+            for entry in await self._client.asks(session=self._session):
+                if (end := await self._asked(entry.id)) is not None:
+                    return end
+            async for happening in happenings:
+                if (end := await self._hear(happening)) is not None:
+                    return end
+                if self._interview is not None:
+                    self._interview.redraw()
+        raise AssertionError("happenings do not end")
+
+    async def _hear(self, happening: Happening) -> Exit | None:
+        match happening:
+            case Seen():
+                self._teller.tell(happening)
+                return await self._react(happening.record.event)
+            case Delta():
+                if self._interview is None or not self._interview.asking:
+                    self._teller.show(happening)
+            case Typed(text=text) if self._interview is not None:
+                await self._interview.typed(text)
+            case Interrupted():
+                return self._interrupted()
+        return None
+
+    async def _react(self, event: events.Event) -> Exit | None:
+        match event:
+            case events.PromptTaken(prompt=self._prompt, turn=turn):
+                self._turn = turn
+            case events.PromptWithdrawn(prompt=self._prompt):
+                return Exit.STOPPED
+            case events.TurnEnded() if event.turn == self._turn:
+                return exits.of_turn(event.reason)
+            case events.AskRaised():
+                return await self._asked(event.ask)
+            case events.AskAnswered() | events.AskClosed() if self._interview is not None:
+                await self._interview.settled(event.ask)
+        return None
+
+    async def _asked(self, ask: AskId) -> Exit | None:
+        """Put an ask that waits to the person, or say how it is answered."""
+        entry = next(iter(await self._client.asks(ask=ask)), None)
+        if entry is None or entry.state is not AskState.OPEN or ask in self._known:
+            return None
+        self._known.add(ask)
+        if self._interview is not None:
+            await self._interview.raised(entry)
+            return None
+        self._teller.ask(entry)
+        return Exit.WAITING if self._no_wait else None
+
+    def _interrupted(self) -> Exit | None:
+        """The first Ctrl-C stops the turn, the second one only leaves."""
+        if self._stop is None:
+            door.say("\nStopping the turn. Ctrl-C again leaves without waiting for its end.")
+            self._stop = asyncio.create_task(self._client.stop(self._session))
+            self._stop.add_done_callback(_report)
+            return None
+        recorded = self._stop.done() and self._stop.exception() is None
+        door.say(f"\nLeft. {'The stop is recorded.' if recorded else 'The stop could not be recorded.'}")
+        door.say(f"  holdfast watch {self._session}")
+        return Exit.INTERRUPTED
+
+
+def _report(stop: asyncio.Task[Stopped]) -> None:
+    if isinstance(error := stop.exception(), HoldfastError):
+        door.say(f"The stop could not be recorded: {prose(str(error))}")

@@ -1,0 +1,65 @@
+"""What every command starts with: the settings, who asks, and a client of a stack that serves."""
+
+import asyncio
+import functools
+import os
+import pwd
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Concatenate, ParamSpec
+
+import click
+
+from worker.client import SessionClient
+from worker.settings import Settings
+from worker.stack.state import Endpoints
+from worker.stack.status import endpoints
+from workflows.domain.events import Actor
+
+P = ParamSpec("P")
+
+
+def command(work: Callable[Concatenate[Settings, P], Awaitable[int | None]]) -> Callable[P, int]:
+    """Make a command's coroutine what click calls: it gets the settings, and returns the exit code."""
+
+    @functools.wraps(work)
+    def run(*args: P.args, **options: P.kwargs) -> int:
+        async def main() -> int | None:
+            return await work(Settings.read(), *args, **options)
+
+        return asyncio.run(main()) or 0
+
+    return run
+
+
+@asynccontextmanager
+async def client(settings: Settings, *, working: bool = False) -> AsyncIterator[SessionClient]:
+    """A client of the stack, which is started when it does not run; `working`: with its worker.
+
+    Raises Unavailable.
+    """
+    places = None if working else endpoints(settings)
+    async with SessionClient(settings, places or await started(settings), actor()) as opened:
+        yield opened
+
+
+async def started(settings: Settings) -> Endpoints:
+    """Have the stack serve, worker included; progress goes to standard error."""
+    from worker.stack.up import up  # commands that find the stack running and only read need not load it
+
+    return await up(settings, say)
+
+
+def actor() -> Actor:
+    """Who types: the user of this process, on this host."""
+    try:
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a user without an entry, as in containers
+        user = f"uid {os.getuid()}"
+    return Actor(subject=f"{user}@{socket.gethostname()}", method="cli")
+
+
+def say(text: str) -> None:
+    """Progress and notes for a person: they are no output, so they go to standard error."""
+    click.echo(text, err=True)

@@ -1,0 +1,64 @@
+"""From what a person types to the id that it means."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from worker.client import InboxEntry, SessionClient
+from workflows.domain.errors import NotFound, UsageError
+from workflows.domain.ids import AskId, GrantId, Prefix, SessionId, is_id
+
+LAST: Final = "last"
+_NAMED: Final = 5  # candidates in a message
+
+
+async def session(client: SessionClient, typed: str) -> SessionId:
+    """A session by its id, by the beginning of it, or `last`: the one of this directory that changed last.
+
+    Raises NotFound, and UsageError where several begin so.
+    """
+    if is_id(Prefix.SESSION, typed):
+        return SessionId(typed)
+    if typed == LAST:
+        here = await client.sessions(str(Path.cwd()), limit=1)
+        if not here:
+            raise NotFound("This directory has no session yet. `holdfast sessions` lists those of all directories.")
+        return here[0].id
+    known = [each.id for each in await client.sessions()]
+    found = _only(typed, Prefix.SESSION, known)
+    if found is None:
+        raise NotFound(f"There is no session {typed!r}. `holdfast sessions` lists the sessions there are.")
+    return SessionId(found)
+
+
+async def ask(client: SessionClient, typed: str) -> InboxEntry:
+    """An ask by its id, whatever its state, or an open one by the beginning of its id. Raises as `session` does."""
+    if is_id(Prefix.ASK, typed):
+        entries = await client.asks(ask=AskId(typed))
+        found: str | None = typed
+    else:
+        entries = await client.asks()
+        found = _only(typed, Prefix.ASK, [entry.id for entry in entries])
+    entry = next((entry for entry in entries if entry.id == found), None)
+    if entry is None:
+        raise NotFound(f"There is no ask {typed!r}. `holdfast asks` lists what waits for an answer.")
+    return entry
+
+
+async def grant(client: SessionClient, typed: str) -> GrantId:
+    """A grant by its id, or one that holds by the beginning of its id. Raises as `session` does."""
+    if is_id(Prefix.GRANT, typed):
+        return GrantId(typed)
+    found = _only(typed, Prefix.GRANT, [row.grant.id for row in await client.grants()])
+    if found is None:
+        raise NotFound(f"There is no grant {typed!r}. `holdfast grants` lists them.")
+    return GrantId(found)
+
+
+def _only(typed: str, prefix: Prefix, known: Iterable[str]) -> str | None:
+    """The one id that begins so, with or without its first letters."""
+    found = [each for each in known if typed and each.startswith((typed, f"{prefix}_{typed}"))]
+    if len(found) > 1:
+        named = ", ".join(found[:_NAMED]) + (" …" if len(found) > _NAMED else "")
+        raise UsageError(f"{typed!r} could be any of {named}: type more of it.")
+    return found[0] if found else None

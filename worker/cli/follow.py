@@ -1,0 +1,118 @@
+"""Following a session: its events, what a person types, and Ctrl-C, as one stream; the stack is kept up meanwhile."""
+
+import asyncio
+import os
+import signal
+import sys
+import termios
+from collections.abc import AsyncGenerator, Awaitable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeAlias
+
+from worker.cli import door
+from worker.client import Delta, Seen, SessionClient
+from worker.settings import Settings
+from worker.stack.status import status
+from workflows.domain.errors import Unavailable
+from workflows.domain.ids import SessionId
+from workflows.domain.value import Value
+
+_LOOK: Final = 1.0  # seconds between two looks at the stack: nobody tells us of the end of another's process
+_AHEAD: Final = 1000  # happenings that wait for a slow terminal
+
+
+class Typed(Value):
+    """A line that a person has typed; None at the end of the input."""
+
+    text: str | None
+
+
+class Interrupted(Value):
+    """Ctrl-C."""
+
+
+Happening: TypeAlias = Seen | Delta | Typed | Interrupted
+
+
+class Follower:
+    """What happens to a session after `seq`, in order and without end."""
+
+    def __init__(self, client: SessionClient, session: SessionId, seq: int = 0) -> None:
+        self._client = client
+        self._session = session
+        self._seq = seq
+        self._queue: asyncio.Queue[Happening | Exception] = asyncio.Queue(_AHEAD)
+        self._listening = False
+
+    async def happenings(self) -> AsyncGenerator[Happening, None]:
+        """Raises Unavailable when somebody takes the stack down, or when it cannot be brought up again."""
+        tasks = [asyncio.create_task(self._feed(work)) for work in (self._watch(), keep_up(self._client.settings))]
+        try:
+            with self._interrupts():
+                while True:
+                    happening = await self._queue.get()
+                    if isinstance(happening, Exception):
+                        raise happening
+                    yield happening
+        finally:
+            self.rest()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def listen(self) -> None:
+        """Take lines from the terminal from now on; what was typed before could not be meant, and is dropped."""
+        if not self._listening:
+            self._listening = True
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+            asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read)
+
+    def rest(self) -> None:
+        """Take no more lines."""
+        if self._listening:
+            self._listening = False
+            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+
+    def _read(self) -> None:
+        """A terminal gives one whole line at a time, and nothing at the end of the input."""
+        text = os.read(sys.stdin.fileno(), 65536).decode(errors="replace")
+        if not text:
+            self.rest()
+        self._queue.put_nowait(Typed(text=text.rstrip("\r\n") if text else None))
+
+    async def _watch(self) -> None:
+        async for happening in self._client.watch(self._session, self._seq):
+            await self._queue.put(happening)
+
+    async def _feed(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except Exception as error:  # whatever it is, it is raised again where the happenings are taken
+            await self._queue.put(error)
+
+    @contextmanager
+    def _interrupts(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._queue.put_nowait, Interrupted())
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+
+async def keep_up(settings: Settings) -> None:
+    """Bring the stack up again whenever it is gone. Raises Unavailable once somebody has taken it down."""
+    while True:
+        if status(settings).stopped:
+            raise Unavailable(
+                "The stack was stopped with `holdfast down`. The task waits for its next start: `holdfast up`."
+            )
+        await door.started(settings)
+        await asyncio.sleep(_LOOK)
+
+
+def at_a_terminal() -> bool:
+    """Whether a person can be asked: input and output are a terminal, and it is ours just now."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()

@@ -1,0 +1,114 @@
+"""An ask as a person sees it: exactly what will happen, rendered by us from the effect record (security.md 4)."""
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+import click
+from pydantic import JsonValue
+
+from worker.cli.look.text import COMMAND, DIFF, Shown, boxed, collapsed, counted, exact, foreign_letters, line
+from worker.client import InboxEntry
+from workflows.domain.value import Value
+
+_COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
+_LOOP: Final = "doom_loop"
+
+
+class Picture(Value):
+    """The lines that show an ask; `hidden` when a part of the effect is not among them."""
+
+    lines: tuple[str, ...]
+    hidden: bool = False
+
+
+def picture(entry: InboxEntry, *, whole: bool = False) -> Picture:
+    """What will happen if the ask is allowed; with `whole`, however long that is."""
+    shown = _effect(entry, whole)
+    box = boxed(shown.text)
+    if difference(entry) is not None:
+        box = [_painted(each) for each in box]
+    return Picture(lines=(click.style(_headline(entry), bold=True), *box, *_notes(entry)), hidden=shown.hidden)
+
+
+def saved(entry: InboxEntry) -> str | None:
+    """The rule that "always" would save, in words; None when nothing may be saved."""
+    if not entry.savable:
+        return None
+    return f"{exact(entry.request.permission)}: {exact(', '.join(entry.savable))}"
+
+
+def listed(entry: InboxEntry) -> dict[str, JsonValue]:
+    """An ask for programs: as it is stored, with what "always" would save."""
+    return {**entry.model_dump(mode="json", exclude={"rules"}), "savable": list(entry.savable)}
+
+
+def coloured(diff: str) -> str:
+    """A line of a difference, in the colour of what it does."""
+    return click.style(diff, fg=_COLOURS.get(diff[:1]))
+
+
+def hunks(diff: str) -> str:
+    """A difference without its head, which only names the file again."""
+    return diff[max(diff.find("@@ -"), 0) :].rstrip("\n")
+
+
+def difference(entry: InboxEntry) -> str | None:
+    """What the call would change in a file."""
+    requests = (entry.request, *(entry.plan.requests if entry.plan else ()))
+    found = (request.metadata.get("diff") for request in requests)
+    return next((diff for diff in found if isinstance(diff, str) and diff), None)
+
+
+def _headline(entry: InboxEntry) -> str:
+    raw = _raw(entry)
+    size = f"{counted(raw.count(chr(10)) + 1, 'line')}, {counted(len(raw), 'character')}"
+    if difference(entry) is not None and entry.plan and entry.plan.targets:
+        names = ", ".join(exact(target.path) for target in entry.plan.targets)
+        return f"{entry.tool} wants to change {names} ({_changed(raw)})"
+    directory = entry.plan.effect.directory if entry.plan else entry.directory
+    verb = "run" if entry.tool == "bash" else "act"
+    return f"{entry.tool} wants to {verb} in {exact(directory)} ({size})"
+
+
+def _changed(diff: str) -> str:
+    lines = diff.split("\n")
+    return f"+{sum(each[:1] == '+' for each in lines)} −{sum(each[:1] == '-' for each in lines)}"
+
+
+def _raw(entry: InboxEntry) -> str:
+    diff = difference(entry)
+    if diff is not None:
+        return hunks(diff)
+    command = entry.arguments.get("command")
+    if isinstance(command, str) and entry.tool == "bash":
+        return command
+    return json.dumps(entry.arguments, ensure_ascii=False, indent=2)
+
+
+def _effect(entry: InboxEntry, whole: bool) -> Shown:
+    is_diff = difference(entry) is not None
+    text = exact(_raw(entry), tabs=is_diff)
+    return Shown(text=text) if whole else collapsed(text, DIFF if is_diff else COMMAND)
+
+
+def _painted(boxed_line: str) -> str:
+    lead, bar, diff = boxed_line.partition("│ ")
+    return lead + bar + coloured(diff)
+
+
+def _notes(entry: InboxEntry) -> Iterator[str]:
+    request = entry.request
+    if request.permission == _LOOP:
+        yield "  The same call was made again and again; this may be a loop."
+    elif request.permission not in (entry.tool, "edit"):
+        yield f"  It needs {exact(request.permission)}: {exact(', '.join(request.patterns))}"
+    if request.opaque is not None:
+        yield f"  Careful: {line(request.opaque, 300)}"
+    if isinstance(caution := request.metadata.get("caution"), str):
+        yield f"  Careful: {line(caution)}"
+    programs = [pattern.split(" ", 1)[0] for pattern in request.patterns] if entry.tool == "bash" else []
+    for note in foreign_letters(programs, _raw(entry)):
+        yield f"  Careful: {note}"
+    if entry.tool == "bash" and isinstance(said := entry.arguments.get("description"), str):
+        yield f"  In the agent's own words: {line(said)}"

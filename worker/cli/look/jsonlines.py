@@ -1,0 +1,148 @@
+"""A story as JSON, one object on each line: OpenCode's `run --format json`, and lines of ours for what it lacks."""
+
+import json
+from datetime import datetime
+from typing import Literal
+
+import click
+from pydantic import JsonValue, SerializeAsAny
+
+from worker.cli.look.contents import call_of, part_of
+from worker.cli.look.effect import listed
+from worker.cli.look.export import milliseconds
+from worker.cli.look.shapes import (
+    Part,
+    Reasoning,
+    Shape,
+    Span,
+    StepFinish,
+    StepStart,
+    Text,
+    Tool,
+    cost,
+    tokens,
+    tool_state,
+)
+from worker.client import Delta, InboxEntry, Seen
+from workflows.domain.events import CallClaimed, CallFinished, CallPrepared, MessageCompleted, TurnEnded
+from workflows.domain.ids import MessageId, PartId, SessionId
+from workflows.domain.messages import CallState, TextPart
+
+_PartKind = Literal["step_start", "text", "reasoning", "tool_use", "step_finish"]
+
+
+class Problem(Shape):
+    message: str
+
+
+class Error(Shape):
+    name: str = "UnknownError"
+    data: Problem
+
+
+class Line(Shape):
+    """One line; `ask` and `turn_end` are ours."""
+
+    type: _PartKind | Literal["error", "ask", "turn_end"]
+    timestamp: int
+    session_id: SessionId
+    part: SerializeAsAny[Part] | None = None
+    error: Error | None = None
+    ask: dict[str, JsonValue] | None = None
+    reason: str | None = None
+
+    def write(self) -> None:
+        """Write the line; in ASCII, so that no text of a model can break it."""
+        click.echo(json.dumps(self.dump(), separators=(",", ":")))
+
+
+class JsonStory:
+    """Tells what happens as lines of JSON; what is not final is left out."""
+
+    def __init__(self) -> None:
+        self._messages: dict[PartId, MessageId] = {}
+        self._starts: dict[PartId, int] = {}
+        self._message = MessageId("")
+        self._finish: tuple[int, StepFinish] | None = None
+
+    def show(self, delta: Delta) -> None:
+        """Unfinished pieces are not told."""
+
+    def passing(self, text: str) -> None:
+        """Neither is what goes on just now."""
+
+    def tell(self, seen: Seen) -> None:
+        record = seen.record
+        at = milliseconds(datetime.fromisoformat(record.at))
+        match record.event:
+            case MessageCompleted():
+                self._completed(seen, record.event, at)
+            case CallPrepared(call=call):
+                self._messages[call] = self._message
+            case CallClaimed(call=call):
+                self._starts.setdefault(call, at)
+            case CallFinished(call=call, state=state):
+                self._finished(seen, call, CallState(state), at)
+            case TurnEnded(reason=reason, error=error):
+                self._step_finished()
+                if error is not None:
+                    problem = Error(data=Problem(message=error))
+                    Line(type="error", timestamp=at, session_id=record.session, error=problem).write()
+                Line(type="turn_end", timestamp=at, session_id=record.session, reason=reason).write()
+
+    def ask(self, entry: InboxEntry) -> None:
+        """An ask that waits now."""
+        Line(type="ask", timestamp=milliseconds(entry.asked_at), session_id=entry.session, ask=listed(entry)).write()
+
+    def _completed(self, seen: Seen, event: MessageCompleted, at: int) -> None:
+        self._step_finished()
+        self._message = event.message
+        session, message = seen.record.session, event.message
+        self._part("step_start", at, StepStart(id=_marker(message, "0"), session_id=session, message_id=message))
+        for sealed in event.parts:
+            part = part_of(seen, sealed.part)
+            if part is not None:
+                shape = Text if isinstance(part, TextPart) else Reasoning
+                span = Span(start=at, end=at)
+                told = shape(id=sealed.part, session_id=session, message_id=message, text=part.text, time=span)
+                self._part(part.type, at, told)
+        self._finish = (
+            at,
+            StepFinish(
+                id=_marker(message, "z"),
+                session_id=session,
+                message_id=message,
+                reason=event.finish,
+                cost=cost(event.cost),
+                tokens=tokens(event.tokens),
+            ),
+        )
+
+    def _finished(self, seen: Seen, call: PartId, state: CallState, at: int) -> None:
+        content = call_of(seen, call)
+        if content is None:
+            return
+        span = Span(start=self._starts.get(call, at), end=at)
+        told = Tool(
+            id=call,
+            session_id=seen.record.session,
+            message_id=self._messages.get(call, MessageId("")),
+            call_id=call,
+            tool=content.tool,
+            state=tool_state(state, content.arguments, content.outcome, span),
+        )
+        self._part("tool_use", at, told)
+
+    def _step_finished(self) -> None:
+        """A step is finished when its calls are: told when the next one, or the end, comes."""
+        if self._finish is not None:
+            self._part("step_finish", *self._finish)
+            self._finish = None
+
+    def _part(self, kind: _PartKind, at: int, part: Part) -> None:
+        Line(type=kind, timestamp=at, session_id=part.session_id, part=part).write()
+
+
+def _marker(message: MessageId, last: str) -> PartId:
+    """An id for a part that only this form has: beside its message, and the same each time."""
+    return PartId(f"prt_{message[4:-1]}{last}")

@@ -1,0 +1,226 @@
+"""A session as a story for people: its one renderer of events and of what is not final yet."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+import click
+from pydantic import JsonValue
+
+from worker.cli.look.contents import CallContent, ask_of, call_of, part_of, prompt_of
+from worker.cli.look.effect import coloured, hunks, picture
+from worker.cli.look.page import Page
+from worker.cli.look.text import DIFF, OUTPUT, boxed, collapsed, counted, exact, line, prose
+from worker.client import Delta, InboxEntry, Mode, Seen
+from workflows.domain import events
+from workflows.domain.ids import PartId
+from workflows.domain.messages import CallState, TextPart
+
+_MARKS: Final = {
+    CallState.DONE: click.style("✓", fg="green"),
+    CallState.FAILED: click.style("✗", fg="red"),
+    CallState.UNKNOWN: click.style("?", fg="yellow", bold=True),
+    CallState.CANCELLED: click.style("–", dim=True),
+    CallState.REFUSED: click.style("✗", fg="red"),
+}
+_QUICK: Final = ("repeatable", "idempotent")  # calls of these classes are shown when they are done
+_BOXES: Final = {"completed": "[x]", "in_progress": "[~]", "cancelled": "[-]"}
+_LISTED: Final = 50  # todos
+
+
+class Teller(Protocol):
+    """Tells what happens to a session."""
+
+    def tell(self, seen: Seen) -> None:
+        """An event."""
+
+    def show(self, delta: Delta) -> None:
+        """A piece of what is not final."""
+
+    def ask(self, entry: InboxEntry) -> None:
+        """An ask that waits now: what it is about, and how it is answered."""
+
+
+class Story:
+    """Tells a session to a person. Text of models and tools is escaped here, before it reaches the page."""
+
+    def __init__(self, page: Page, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self.page = page
+        self._now = now
+        self._attempts: dict[str, tuple[int, ...]] = {}
+        self._final: set[str] = set()
+        self._part: int | None = None
+        self._quick: set[PartId] = set()
+        self._asked: set[PartId] = set()
+        self._working = False
+
+    def show(self, delta: Delta) -> None:
+        """Show a piece of an answer or of a call's output; an attempt replaces the one before it."""
+        if delta.source in self._final or not self.page.live:
+            return
+        attempt = tuple(int(number) for number in delta.attempt.split("-"))
+        known = self._attempts.setdefault(delta.source, attempt)
+        if attempt < known:
+            return
+        if attempt > known:
+            self._begin_again()
+            self._attempts[delta.source] = attempt
+        self._piece(delta.body)
+
+    def ask(self, entry: InboxEntry) -> None:
+        for each in picture(entry).lines:
+            self.page.line(each)
+        self.page.line(f"  holdfast answer {entry.id} once | always | reject -m 'why'")
+
+    def tell(self, seen: Seen) -> None:
+        """Tell one event; those that only auditors need are in `holdfast log`."""
+        event = seen.record.event
+        match event:
+            case events.PromptAccepted() if self._working:
+                how = "waits for a turn of its own" if event.mode == Mode.QUEUE else "joins at the next step"
+                self._say(f"+ {line(prompt_of(seen, event.prompt))} ({how})")
+            case events.PromptTaken():
+                self._prompt(prompt_of(seen, event.prompt))
+            case events.PromptWithdrawn():
+                self._say(f"Withdrawn: {line(prompt_of(seen, event.prompt))}")
+            case events.TurnOpened():
+                self._working = True
+                self._say(f"Turn {event.number} · {event.agent} · {exact(event.model)}", dim=True)
+            case events.TurnEnded():
+                self._turn_ended(event)
+            case events.ModelRetry():
+                self._retry(event)
+            case events.MessageCompleted():
+                self._completed(seen, event)
+            case events.SessionEnded():
+                self._say(f"The session has ended: {line(event.reason)}.")
+            case events.StopAccepted():
+                self._say(f"A stop was accepted, from {exact(seen.record.actor.subject)}.")
+            case _:
+                self._call(seen, event)
+
+    def _call(self, seen: Seen, event: events.Event) -> None:
+        match event:
+            case events.CallPrepared() if event.recovery in _QUICK:
+                self._quick.add(event.call)
+            case events.CallClaimed() if event.recovered or event.call not in self._quick:
+                self._claimed(seen, event)
+            case events.CallFinished():
+                self._finished(seen, event)
+            case events.CallDrifted():
+                self._say(f"What {self._label(seen, event.call)} would do has changed since it was decided.")
+            case _:
+                self._asking(seen, event)
+
+    def _asking(self, seen: Seen, event: events.Event) -> None:
+        match event:
+            case events.AskRaised():
+                self._asked.add(event.call)
+                self._say(f"? {self._label(seen, event.call)} needs an answer ({event.ask})", fg="yellow")
+            case events.AskAnswered():
+                self._say(f"  {_answer(seen, event)}", fg="yellow")
+            case events.AskClosed():
+                self._say(f"  The question {event.ask} was closed: {line(event.reason)}.")
+            case events.AnswerRefused():
+                self._say(f"  An answer ({event.reply}) was refused: {line(event.reason, 300)}")
+            case events.AnswerNotRun():
+                self._say(f"  The answer to {event.ask} was accepted, but not run: the turn was stopped.")
+            case events.GrantMade():
+                rule = f"{exact(event.permission)}: {exact(', '.join(event.patterns))}"
+                self._say(f"  From now on allowed in this {event.scope}: {rule} ({event.grant})", dim=True)
+            case events.GrantRevoked():
+                self._say(f"The grant {event.grant} was revoked by {exact(seen.record.actor.subject)}.")
+
+    def _say(self, text: str, *, fg: str | None = None, dim: bool | None = None) -> None:
+        self.page.line(click.style(text, fg=fg, dim=dim) if fg or dim else text)
+
+    def _prompt(self, text: str) -> None:
+        shown = collapsed(prose(text.strip()), OUTPUT).text
+        for each in shown.split("\n"):
+            self.page.line(click.style(f"> {each}", bold=True))
+
+    def _piece(self, body: dict[str, JsonValue]) -> None:
+        """One piece: text grows, everything else is only mentioned."""
+        match body:
+            case {"kind": "text", "text": str(text), "part": int(part)}:
+                self.page.grow(("\n" if self._part not in (None, part) else "") + prose(text))
+                self._part = part
+            case {"kind": "reasoning"}:
+                self.page.passing("… thinking")
+            case {"kind": "call", "name": str(name)}:
+                self.page.passing(f"… {line(name, 40)}")
+            case {"title": str(title), "metadata": {"output": str(output)}}:
+                newest = output.rstrip().rpartition("\n")[2]
+                self.page.passing(f"… {line(title, 40)}: {line(newest)}")
+
+    def _begin_again(self) -> None:
+        self.page.retract()
+        self._part = None
+
+    def _completed(self, seen: Seen, event: events.MessageCompleted) -> None:
+        self._final.add(event.message)
+        parts = (part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text")
+        self.page.settle("\n".join(prose(part.text) for part in parts if isinstance(part, TextPart)))
+        self._part = None
+
+    def _claimed(self, seen: Seen, event: events.CallClaimed) -> None:
+        again = " (taken up again after an interruption)" if event.recovered else ""
+        self._say(f"… {self._label(seen, event.call)}{again}")
+
+    def _finished(self, seen: Seen, event: events.CallFinished) -> None:
+        self._final.add(event.call)
+        state = CallState(event.state)
+        told = "" if state is CallState.DONE else f" ({state})"
+        self.page.line(f"{_MARKS[state]} {self._label(seen, event.call)}{told}")
+        call = call_of(seen, event.call)
+        for each in _result(call, state, known=event.call in self._asked) if call else ():
+            self.page.line(each)
+
+    def _label(self, seen: Seen, name: PartId) -> str:
+        call = call_of(seen, name)
+        return f"{exact(call.tool)}  {line(call.label)}" if call else f"a call whose content was erased ({name})"
+
+    def _retry(self, event: events.ModelRetry) -> None:
+        self._begin_again()
+        seconds = round((datetime.fromisoformat(event.next_at) - self._now()).total_seconds())
+        when = f"retrying in {seconds} s" if seconds > 0 else "retried"
+        self._say(f"{when} ({exact(event.kind)}, attempt {event.attempt}): {line(event.message, 200)}", fg="yellow")
+
+    def _turn_ended(self, event: events.TurnEnded) -> None:
+        self._begin_again()
+        self._working = False
+        if event.error is not None:
+            self._say(f"The task failed: {prose(event.error)}", fg="red")
+        elif event.reason != "done":
+            self._say(f"The turn has ended: {event.reason}.")
+
+
+def _answer(seen: Seen, event: events.AskAnswered) -> str:
+    who = exact(seen.record.actor.subject)
+    if event.by_grant is not None:
+        return f"→ allowed by the grant {event.by_grant}, from {who}"
+    if event.reply != "reject":
+        return f"→ {event.reply}, from {who}"
+    ask = ask_of(seen, event.ask)
+    why = f": {prose(ask.feedback)}" if ask and ask.feedback else ""
+    return f"→ rejected by {who}{why}"
+
+
+def _result(call: CallContent, state: CallState, *, known: bool) -> Iterator[str]:
+    """What people see of an outcome: differences, the output of commands, the list of tasks, what went wrong."""
+    outcome = call.outcome
+    if outcome is None:
+        return
+    diff, todos = outcome.metadata.get("diff"), outcome.metadata.get("todos")
+    if state is not CallState.DONE or call.tool == "bash":
+        yield from boxed(collapsed(prose(outcome.output.strip("\n")), OUTPUT).text)
+    elif isinstance(diff, str):
+        shown = "" if known else collapsed(prose(hunks(diff)), DIFF).text
+        yield from (f"  │ {coloured(each)}" for each in shown.split("\n") if shown)
+    elif isinstance(todos, list):
+        yield from (_todo(todo) for todo in todos[:_LISTED] if isinstance(todo, dict))
+        yield from [f"  … and {counted(len(todos) - _LISTED, 'task')} more"] if len(todos) > _LISTED else []
+
+
+def _todo(todo: dict[str, JsonValue]) -> str:
+    return f"  {_BOXES.get(str(todo.get('status')), '[ ]')} {line(str(todo.get('content')))}"

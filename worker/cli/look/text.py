@@ -1,0 +1,128 @@
+"""Text of models, tools and strangers, made safe to show: what it does not show plainly, it shows as an escape."""
+
+import re
+import unicodedata
+from datetime import datetime, timedelta
+from typing import Final
+
+from workflows.domain.value import Value
+
+_BLANK: Final = "\N{OPEN BOX}"  # a blank where it would not be noticed
+_HOST: Final = re.compile(r"//(?:[^\s/@]*@)?([^\s/:?#'\"]+)")
+
+
+class Limit(Value):
+    """How much of a text is shown before its middle is hidden."""
+
+    lines: int
+    characters: int
+
+
+COMMAND: Final = Limit(lines=30, characters=2000)
+DIFF: Final = Limit(lines=60, characters=8000)
+OUTPUT: Final = Limit(lines=10, characters=1200)
+
+
+class Shown(Value):
+    """A text as far as it is shown; `hidden` when some of its middle is not."""
+
+    text: str
+    hidden: bool = False
+
+
+def prose(text: str) -> str:
+    """`text` with control, format and other invisible characters escaped; line breaks, tabs and blanks stay."""
+    return _escaped(text, "\n\t", blanks=True)
+
+
+def exact(text: str, *, tabs: bool = False) -> str:
+    """`text` with everything escaped that could be taken for something else; line breaks (and `tabs`) stay."""
+    inner = text.strip(" ")
+    lead, trail = len(text) - len(text.lstrip(" ")), len(text) - len(text.rstrip(" "))
+    return _BLANK * lead + _escaped(inner, "\n\t" if tabs else "\n", blanks=False) + (_BLANK * trail if inner else "")
+
+
+def line(text: str, longest: int = 100) -> str:
+    """`text` on one line, cut in its middle when it is long."""
+    flat = _escaped(" ".join(text.split()), "", blanks=True)
+    return flat if len(flat) <= longest else f"{flat[: longest * 2 // 3]} … {flat[-longest // 4 :]}"
+
+
+def collapsed(text: str, limit: Limit) -> Shown:
+    """`text` with so much of its middle hidden that it keeps to the limit; says how much that is."""
+    lines = text.split("\n")
+    if len(lines) > limit.lines:
+        head, tail = limit.lines * 2 // 3, limit.lines - limit.lines * 2 // 3
+        hidden = lines[head:-tail]
+        mark = f"[… {counted(len(hidden), 'line')} hidden, {counted(len(chr(10).join(hidden)), 'character')} …]"
+        kept = "\n".join((*lines[:head], mark, *lines[-tail:]))
+        return Shown(text=_cut(kept, limit.characters), hidden=True)
+    return Shown(text=_cut(text, limit.characters), hidden=len(text) > limit.characters)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def boxed(text: str) -> list[str]:
+    """The lines of `text` behind a bar: whatever they hold, none of them looks like a line of ours."""
+    return [f"  │ {each}" for each in text.split("\n")]
+
+
+def foreign_letters(programs: list[str], text: str) -> list[str]:
+    """What is said of letters in program names and hosts that only look familiar (security.md 4)."""
+    notes = [f"The program name {name!r} holds {_letters(name)}." for name in programs if not name.isascii()]
+    hosts = dict.fromkeys(host for host in _HOST.findall(text) if not host.isascii())
+    return notes + [f"The host {host!r} holds {_letters(host)}; it is {_punycode(host)!r}." for host in hosts]
+
+
+def age(since: datetime, now: datetime) -> str:
+    """How long ago something was, in its largest unit."""
+    past = max(now - since, timedelta())
+    if past >= timedelta(days=1):
+        return f"{past.days} d"
+    minutes, seconds = divmod(past.seconds, 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h"
+    return f"{minutes} min" if minutes else f"{seconds} s"
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal `text` takes."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    marks = sum(unicodedata.combining(character) > 0 for character in text)
+    return len(text) + wide - marks
+
+
+def _escaped(text: str, kept: str, *, blanks: bool) -> str:
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() or character in kept else _escape(character, blanks) for character in text
+    )
+
+
+def _escape(character: str, blanks: bool) -> str:
+    if blanks and unicodedata.category(character) == "Zs":
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    head, tail = most * 2 // 3, most // 3
+    return f"{text[:head]} [… {counted(len(text) - head - tail, 'character')} hidden …] {text[-tail:]}"
+
+
+def _letters(text: str) -> str:
+    strange = dict.fromkeys(character for character in text if not character.isascii())
+    return ", ".join(f"{exact(each)} ({unicodedata.name(each, f'U+{ord(each):04X}').lower()})" for each in strange)
+
+
+def _punycode(host: str) -> str:
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        return host.encode("punycode", "replace").decode("ascii")

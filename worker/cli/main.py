@@ -1,0 +1,132 @@
+"""The table of commands, and the edge where an error becomes words and an exit code."""
+
+import gc
+import importlib
+import os
+import sys
+import traceback
+from contextlib import suppress
+from typing import Any, Final, NoReturn
+
+import click
+
+from worker.cli.exits import Exit, of_error
+from worker.cli.look.text import prose
+from worker.settings import Settings
+from workflows.domain.errors import HoldfastError
+from workflows.domain.value import Value
+
+
+class Entry(Value):
+    """A command: the module of `worker.cli.commands` that holds it, and what it is for."""
+
+    module: str
+    line: str
+
+
+TABLE: Final = {
+    "Work": {
+        "run": Entry(module="run", line="Give a task to the agent, and follow it to its end."),
+        "sessions": Entry(module="sessions", line="List the sessions, the last changed first."),
+        "watch": Entry(module="watch", line="Watch a session: what has happened, and what happens."),
+        "send": Entry(module="sessions", line="Send a prompt to a session."),
+        "stop": Entry(module="sessions", line="Stop a session's turn."),
+        "end": Entry(module="sessions", line="End a session for good."),
+    },
+    "Questions": {
+        "asks": Entry(module="asks", line="List what waits for an answer, with the exact effect."),
+        "answer": Entry(module="asks", line="Answer an ask."),
+        "grants": Entry(module="grants", line="List what was allowed for good, or revoke it."),
+    },
+    "Records": {
+        "log": Entry(module="record", line="Show a session's log, or verify it."),
+        "export": Entry(module="record", line="Write a session as JSON, in OpenCode's form."),
+    },
+    "Stack": {
+        "up": Entry(module="stack", line="Start the stack in the background."),
+        "down": Entry(module="stack", line="Stop the stack; sessions go on at its next start."),
+        "status": Entry(module="stack", line="Show what of the stack runs, and where."),
+        "doctor": Entry(module="stack", line="Check what the stack needs, and say what to do."),
+        "logs": Entry(module="stack", line="Show the logs of the stack's processes."),
+        "auth": Entry(module="auth", line="Keep the keys of model providers."),
+    },
+    "More": {
+        "demo": Entry(module="more", line="Play a task that is killed again and again, and goes on."),
+        "version": Entry(module="more", line="Show the version."),
+    },
+}
+COMMANDS: Final = {name: entry for section in TABLE.values() for name, entry in section.items()}
+
+
+class Commands(click.Group):
+    """All commands; a command's module is imported when it is typed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module = importlib.import_module(f"worker.cli.commands.{entry.module}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table as it stands: no command is imported for it."""
+        for title, section in TABLE.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, entry.line) for name, entry in section.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # before click makes a failure of it: who reads our output may stop reading
+            return Exit.BROKEN_PIPE
+
+
+@click.group(cls=Commands, epilog="Exit codes and examples: docs/usage.md, and `holdfast COMMAND --help`.")
+@click.version_option(package_name="holdfast", message="holdfast %(version)s")
+def commands() -> None:
+    """Holdfast runs a coding agent that can be killed at any moment, and goes on.
+
+    \b
+    Examples:
+      holdfast run "make the tests pass"
+      holdfast asks
+      holdfast answer per_… once
+    """
+
+
+def main() -> NoReturn:
+    """Run one command. The process ends by `os._exit`: one that has reached Temporal may abort if it ends by itself."""
+    gc.set_threshold(50_000)  # imports make objects that stay: looking through them is a tenth of a command's start
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text streams of ours
+    code = _code()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)
+
+
+def _code() -> int:
+    """Run the command, say what went wrong, and tell how it ended."""
+    try:
+        colour = False if Settings.read().environment.get("NO_COLOR") else None
+        return int(commands.main(prog_name="holdfast", standalone_mode=False, color=colour) or 0)
+    except click.Abort:
+        return Exit.INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except HoldfastError as error:
+        click.echo(f"holdfast: {prose(str(error))}", err=True)
+        return of_error(error)
+    except Exception:  # a bug of ours: all that can be done here is to show it
+        traceback.print_exc()
+        return Exit.BUG
+
+
+if __name__ == "__main__":
+    main()

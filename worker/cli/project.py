@@ -1,0 +1,42 @@
+"""What the directory of a run says, as far as the person who starts it should know."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from activities.project import load, worktree
+from worker.cli.look.text import line, prose
+from worker.settings import Settings
+from workflows.domain.config.config import Config
+from workflows.domain.config.snapshot import ProjectSnapshot
+from workflows.domain.errors import UsageError
+
+
+async def survey(settings: Settings, directory: Path) -> ProjectSnapshot:
+    """The configuration of a directory, as a turn that began now would find it. Raises ConfigError."""
+    home = Path(settings.environment.get("HOME") or Path.home())
+    temporary = Path(tempfile.gettempdir())
+    place = worktree.place(directory, data=settings.home, home=home, temporary=temporary)
+    return await load.load(place, settings.config, settings.environment)
+
+
+def remarks(snapshot: ProjectSnapshot) -> Iterator[str]:
+    """What of the configuration has no effect, and why."""
+    for held in snapshot.held_back:
+        yield f"Held back: {line(held.field)} of {line(held.file)}: {line(held.why, 300)}."
+    for field in snapshot.not_honoured:
+        yield f"Not honoured yet: {line(field.field)} of {line(field.file)}."
+    for warning in snapshot.warnings:
+        yield f"Warning: {prose(warning)}"
+
+
+def chosen_model(config: Config, named: str | None) -> str:
+    """The model that a turn of this configuration uses. Raises UsageError when nothing names one."""
+    model = named or config.agent.build.model or config.model
+    if model is None:
+        raise UsageError(
+            "No model is chosen: name one with `-m provider/model`, or for good as `model` in your opencode.json."
+        )
+    if "/" not in model:
+        raise UsageError(f"{model!r} names no provider: write provider/model, for example 'anthropic/{model}'.")
+    return model

@@ -1,0 +1,117 @@
+"""`holdfast demo` as a person plays it: in a home of its own, with real kills, and once with a forged ledger."""
+
+import asyncio
+import re
+import subprocess
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import remove, settings_of
+from worker.demo import task
+from worker.demo.evidence import read_marks
+from worker.demo.ledger import Entry, read_ledger
+from worker.demo.programs import holdfast_program
+from worker.settings import Settings
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
+
+_LOOK_AGAIN = 0.05  # seconds between two looks for the command's ledger, which another process makes
+
+
+@dataclass
+class Person:
+    """Somebody with a fresh home directory, in which only the programs' cache is shared."""
+
+    home: Path
+    environment: dict[str, str]
+
+    @property
+    def stack(self) -> Path:
+        return self.home / ".local/share/holdfast-demo/stack"
+
+    @property
+    def play(self) -> Path:
+        """The directory of the one demo that was played."""
+        (found,) = self.stack.with_name("plays").iterdir()
+        return found
+
+    async def demo(self) -> asyncio.subprocess.Process:
+        pipe = asyncio.subprocess.PIPE
+        return await asyncio.create_subprocess_exec(
+            str(holdfast_program()), "demo", stdout=pipe, stderr=asyncio.subprocess.STDOUT, env=self.environment
+        )
+
+    def types(self, line: str) -> subprocess.CompletedProcess[str]:
+        """A line typed into this person's shell, in the directory in which the demo was started."""
+        return subprocess.run(["sh", "-c", line], env=self.environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+async def person(tmp_path: Path, settings: Settings) -> AsyncIterator[Person]:
+    path = settings.environment["PATH"]
+    somebody = Person(tmp_path, {"HOME": str(tmp_path), "PATH": path, "HOLDFAST_CACHE": str(settings.cache)})
+    yield somebody
+    await remove(settings_of(somebody.stack))
+
+
+async def test_the_demo_is_killed_three_times_and_ends_well(person: Person) -> None:
+    process = await person.demo()
+    printed = (await process.communicate())[0].decode()
+    assert process.returncode == 0, printed
+    assert "FAILED" not in printed and printed.count("kill -9 ") >= 3
+    assert_paid_once(read_ledger(person.play / "model.jsonl"))
+    assert_ran_once(person.play)
+    assert_mended(person.play / "slugs")
+    assert_lines_work(person, printed)
+
+
+async def test_a_demo_whose_command_seems_to_have_run_twice_fails(person: Person) -> None:
+    process = await person.demo()
+    tampering = asyncio.create_task(tamper(person))
+    printed = (await process.communicate())[0].decode()
+    await tampering
+    assert process.returncode == 1, printed
+    assert re.findall(r"FAILED +(.*)", printed) == ["The command ran once"]
+
+
+async def tamper(person: Person) -> None:
+    """Write another start into the command's ledger while the command runs."""
+    while not (marks := [mark for path in person.home.rglob("effects.jsonl") for mark in read_marks(path)]):
+        await asyncio.sleep(_LOOK_AGAIN)
+    forged = marks[0].model_copy(update={"pid": marks[0].pid + 1})
+    with (person.play / "effects.jsonl").open("a") as ledger:
+        ledger.write(f"{forged.model_dump_json()}\n")
+
+
+def assert_paid_once(requests: list[Entry]) -> None:
+    """One whole answer for each step; the one that was cut off was asked for once more."""
+    answers = range(len(task.script(Path()).answers))
+    assert Counter(entry.step for entry in requests if entry.delivered) == dict.fromkeys(answers, 1)
+    assert [entry.step for entry in requests if not entry.delivered] == [task.CUT_SHORT]
+
+
+def assert_ran_once(play: Path) -> None:
+    start, end = read_marks(play / "effects.jsonl")
+    assert (start.what, end.what) == ("start", "end") and start.pid == end.pid
+
+
+def assert_mended(repository: Path) -> None:
+    def run(*argv: str) -> str:
+        return subprocess.run(argv, cwd=repository, capture_output=True, text=True, check=True).stdout
+
+    added = [line for line in run("git", "diff", "--unified=0").splitlines() if re.match(r"[+-][^+-]", line)]
+    assert len(added) == 1 and added[0].startswith("+    text = re.sub(")
+    run(*task.TESTS)
+
+
+def assert_lines_work(person: Person, printed: str) -> None:
+    """Every line that the demo offers at its end works as it is printed, and the log is what the demo has seen."""
+    offered = [line.strip() for line in printed.partition("Try next")[2].splitlines()[1:] if line.strip()]
+    ended = [person.types(line) for line in offered]
+    assert len(offered) >= 3 and [each.returncode for each in ended] == [0] * len(offered), ended
+    (head,) = re.findall(r"hash ([0-9a-f]{64})", printed)
+    assert head in ended[0].stdout

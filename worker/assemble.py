@@ -14,10 +14,12 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from activities.edge import Edge
 from activities.model.endpoints import Endpoints
 from activities.model.generate import Model
 from activities.model.keys import Keys
 from activities.model.port import ModelPort
+from activities.redact import Redactor
 from activities.session.asks import Asks
 from activities.session.describing import Describe, in_full, nothing
 from activities.session.project import Project, Surveyor
@@ -91,6 +93,7 @@ def worker(settings: Settings, client: Client, database: Database, port: ModelPo
         workflows=[SessionWorkflow],
         activities=activities(settings, database, port),
         workflow_runner=runner(),
+        interceptors=[Edge(Redactor(settings.secrets()))],
         build_id=version("holdfast"),  # else the SDK compiles and hashes every loaded module: seconds of each start
         max_concurrent_workflow_tasks=_WORKFLOW_TASKS,
         max_concurrent_activities=_ACTIVITIES,

@@ -21,6 +21,7 @@ from workflows.domain.wire import AnswerRef, PromptRef, StopRef
 
 WORKFLOW: Final = "holdfast.session"
 _PATIENCE: Final = timedelta(seconds=5)
+_TASK: Final = timedelta(seconds=5)  # so long a worker that was killed inside a workflow task holds the session up
 
 
 def workflow_id(session: SessionId) -> str:
@@ -46,6 +47,7 @@ class Bells:
                     self.state(bell.session),
                     id=workflow_id(bell.session),
                     task_queue=self.settings.task_queue,
+                    task_timeout=_TASK,
                     start_signal=bell.kind,
                     start_signal_args=[reference(bell)],
                     search_attributes=search_attributes(bell.session, origin.directory, origin.agent),
@@ -55,14 +57,15 @@ class Bells:
         await bells.rang(self.database, bell)
 
     def state(self, session: SessionId) -> SessionState:
-        """The state of a new run: the session, and the numbers that differ from their defaults."""
-        limits = {
-            "idle": self.settings.idle_seconds,
-            "events": self.settings.history_events,
-            "heartbeat": self.settings.heartbeat_seconds,
-        }
-        changed = {name: value for name, value in limits.items() if value != getattr(Limits(), name)}
-        return SessionState(session=session, limits=Limits(**changed)) if changed else SessionState(session=session)
+        """The state of a new run, with all limits written out: a replay must find them, whatever the defaults are."""
+        limits = Limits(
+            idle=self.settings.idle_seconds,
+            events=self.settings.history_events,
+            heartbeat=self.settings.heartbeat_seconds,
+            generate=Limits().generate,
+            effect=Limits().effect,
+        )
+        return SessionState(session=session, limits=limits)
 
 
 def reference(bell: Bell) -> Value:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -17,6 +18,7 @@ from workflows.domain.errors import Unavailable
 EVERY: Final = 3.0  # seconds
 _FRESH: Final = timedelta(seconds=2)  # a bell that a door is just ringing is not lost
 _RUNNING: Final = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
+_FAILING: Final = 5  # attempts of one activity
 _STUCK: Final = 3  # attempts of one workflow task (temporal.md 12)
 _LOG: Final = logging.getLogger("holdfast.sweeper")
 
@@ -36,6 +38,8 @@ class Sweeper:
                 await self.sweep()
             except (Unavailable, RPCError) as error:
                 _LOG.info("not swept: %s", error)
+            except Exception:  # nobody would notice its end: what one sweep trips over, the next may not
+                _LOG.exception("not swept")
             await asyncio.sleep(EVERY)
 
     async def sweep(self) -> None:
@@ -47,7 +51,8 @@ class Sweeper:
             if not mine:
                 return
             for bell in await bells.undelivered(self.database, datetime.now(UTC) - _FRESH):
-                await self.bells.ring(bell)
+                with suppress(Unavailable):  # one session that cannot be rung must not keep the others waiting
+                    await self.bells.ring(bell)
             running = {run.id async for run in self.client.list_workflows(_RUNNING)}
             for session in await bells.waiting(self.database):
                 if not session.asking or workflow_id(session.session) not in running:
@@ -55,21 +60,33 @@ class Sweeper:
 
     async def look_at(self, waiting: Waiting) -> None:
         """Wake a session that has work and no open run; say of one that cannot go on that it is stuck."""
+        run = await self.run_of(waiting)
+        running = run is not None and run.status is WorkflowExecutionStatus.RUNNING
+        if not running and waiting.working:
+            _LOG.info("waking session %s, which has work and no run", waiting.session)
+            with suppress(Unavailable):
+                await self.bells.ring(Bell(kind=BellKind.PROMPT, id=waiting.prompt or "", session=waiting.session))
+        await sessions.mark_stuck(self.database, waiting.session, stuck(run) if run and running else None)
+
+    async def run_of(self, waiting: Waiting) -> WorkflowExecutionDescription | None:
         try:
-            run = await self.client.get_workflow_handle(workflow_id(waiting.session)).describe()
+            return await self.client.get_workflow_handle(workflow_id(waiting.session)).describe()
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
                 raise
-            run = None
-        if run is None or run.status is not WorkflowExecutionStatus.RUNNING:
-            _LOG.info("waking session %s, which has work and no run", waiting.session)
-            await self.bells.ring(Bell(kind=BellKind.PROMPT, id=waiting.prompt or "", session=waiting.session))
-        await sessions.mark_stuck(self.database, waiting.session, stuck(run) if run else None)
+            return None
 
 
 def stuck(run: WorkflowExecutionDescription) -> str | None:
-    """Why the run's workflow task keeps failing, if it does."""
+    """Why the run cannot go on, if it cannot: its workflow task, or an activity of it, keeps failing.
+
+    A provider or a database that is away is no such reason: both are waited for, and shown as that.
+    """
     task = run.raw_description.pending_workflow_task
-    if task.attempt < _STUCK:
-        return None
-    return f"its workflow task has failed {task.attempt - 1} times; the worker's log says why"
+    if task.attempt >= _STUCK:
+        return f"its workflow task has failed {task.attempt - 1} times; the worker's log says why"
+    for pending in run.raw_description.pending_activities:
+        kind = pending.last_failure.application_failure_info.type
+        if pending.attempt > _FAILING and kind not in ("", "ProviderFailed", "Unavailable"):
+            return f"its activity {pending.activity_type.name} has failed {pending.attempt - 1} times: {kind}"
+    return None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from activities.shell import forget
-from activities.store import events
+from activities.store import calls, events
 from activities.store.database import Database
 from activities.tools import output
 from workflows.domain.errors import Unavailable
@@ -28,14 +28,17 @@ class Upkeep:
         while True:
             try:
                 await self.clear(datetime.now(UTC))
-            except (Unavailable, OSError) as error:
-                _LOG.warning("not cleared away: %s", error)
+            except Unavailable as error:
+                _LOG.info("not cleared away: %s", error)
+            except Exception:  # nobody would notice its end
+                _LOG.exception("not cleared away")
             await asyncio.sleep(EVERY)
 
     async def clear(self, now: datetime) -> None:
         """Remove outputs and calls that are old, and pieces of answers that never finished."""
         outputs = await asyncio.to_thread(output.forget_old, self.data / "tool-output", now.timestamp())
-        calls = await asyncio.to_thread(forget.forget_old, self.data / "calls", now.timestamp())
+        unsettled = await calls.claimed(self.database)
+        forgotten = await asyncio.to_thread(forget.forget_old, self.data / "calls", now.timestamp(), unsettled)
         await events.drop_old_deltas(self.database, now - timedelta(seconds=EVERY))
-        if outputs or calls:
-            _LOG.info("removed %d old outputs and %d old calls", len(outputs), len(calls))
+        if outputs or forgotten:
+            _LOG.info("removed %d old outputs and %d old calls", len(outputs), len(forgotten))

@@ -1,5 +1,6 @@
 """Engine: how a session's workflow reaches its activities, its ids, and its next run."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ class Engine:
     def __init__(self, state: SessionState) -> None:
         self.state = state
         self.in_flight = 0
+        self.leaving = False
         if state.chain is None:
             state.chain = int(workflow.info().workflow_start_time.timestamp() * 1_000_000)
 
@@ -32,12 +34,19 @@ class Engine:
         return {"session": self.state.session, "chain": self.state.chain, "schedule": self.state.schedule}
 
     async def act(self, activity: Callable[..., Any], request: Q, config: ActivityConfig) -> Any:
-        """Run an activity of ours: one model in, one model out."""
+        """Run an activity of ours: one model in, one model out.
+
+        While the turn's moves are being ended (`leaving`), no result leads on: an activity that finishes all the
+        same swallows the cancellation that came for it.
+        """
         self.in_flight += 1
         try:
-            return await workflow.execute_activity_method(activity, request, **config)
+            result = await workflow.execute_activity_method(activity, request, **config)
         finally:
             self.in_flight -= 1
+        if self.leaving:
+            raise asyncio.CancelledError
+        return result
 
     def mint(self, prefix: ids.Prefix) -> str:
         """A new id; the same one when replayed."""
@@ -63,7 +72,7 @@ class Engine:
         self.state.rung = False
         turn = self.state.turn.id if self.state.turn else None
         request = CloseRequest(**self.fence(), turn=turn, reason=reason, error=error, end=end)
-        closed: Closed = await self.act(Turns.close, request, policies.store(self.state.limits, self.summary("close")))
+        closed: Closed = await self.act(Turns.close, request, policies.close(self.state.limits, self.summary("close")))
         self.state.closed(untaken=closed.untaken, ended=closed.ended)
 
     def may_leave(self) -> bool:

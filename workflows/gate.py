@@ -22,11 +22,14 @@ class Gate:
     async def passes(self, call: CallState) -> bool:
         """Wait until nothing is left to ask. True: the call goes to `Tools.run`, where the rows of its asks decide;
         False: a rule denies it."""
-        while isinstance(decided := verdict(call.due(), call.answered), Ask):
-            if call.phase is not Phase.ASKED and not await self.ask(call, decided.request):
+        while True:
+            if call.phase is Phase.ASKED:
+                await self.bell(call)
+            decided = verdict(call.due(), call.answered)
+            if not isinstance(decided, Ask):
+                return isinstance(decided, Allow)
+            if not await self.ask(call, decided.request):
                 return True
-            await self.bell(call)
-        return isinstance(decided, Allow)
 
     async def ask(self, call: CallState, request: int) -> bool:
         """Open the ask; its id is in the state first, for its bell may come before the activity has reported.

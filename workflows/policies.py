@@ -11,20 +11,21 @@ from temporalio.workflow import ActivityCancellationType, ActivityConfig
 
 from workflows.domain.state import Limits
 
-TOO_LARGE: Final = ["PayloadsTooLarge", "PayloadSizeError"]
+# Trying again is of no use: the engine would pay for the same oversized value again, or the rows have moved on.
+FINAL: Final = ["PayloadsTooLarge", "PayloadSizeError", "StaleFence", "NotFound"]
 
 # Of a crash only: a provider's failure brings its own delay along (design 4).
 _CRASHES: Final = RetryPolicy(
     initial_interval=timedelta(seconds=0.2),
     backoff_coefficient=2.0,
     maximum_interval=timedelta(seconds=2),
-    non_retryable_error_types=TOO_LARGE,
+    non_retryable_error_types=FINAL,
 )
 _DATABASE_AWAY: Final = RetryPolicy(
     initial_interval=timedelta(seconds=1),
     backoff_coefficient=1.5,
     maximum_interval=timedelta(seconds=5),
-    non_retryable_error_types=TOO_LARGE,
+    non_retryable_error_types=FINAL,
 )
 
 
@@ -44,8 +45,13 @@ def project(limits: Limits, summary: str) -> ActivityConfig:
 
 
 def store(limits: Limits, summary: str) -> ActivityConfig:
-    """One transaction: while the database is away it is tried again."""
-    return _config(_DATABASE_AWAY, 10.0, summary)
+    """One transaction: while the database is away it is tried again. Its time is short, for nothing beats in it."""
+    return _config(_DATABASE_AWAY, 5.0, summary)
+
+
+def close(limits: Limits, summary: str) -> ActivityConfig:
+    """Closing a turn: it may have to end process groups first."""
+    return _config(_DATABASE_AWAY, 120.0, summary, heartbeat=limits.heartbeat)
 
 
 def _config(retry: RetryPolicy, seconds: float, summary: str, heartbeat: float | None = None) -> ActivityConfig:

@@ -3,6 +3,7 @@
 import asyncio
 
 from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.domain.state import SessionState
 from workflows.domain.wire import AnswerRef, CloseReason, PromptRef, StopRef
@@ -26,9 +27,12 @@ class SessionWorkflow:
                 await self.engine.leave_if_long()
                 if self.state.turn is None:
                     await self.engine.load()
+                still_wanted()
                 if self.state.turn is not None:
                     await Turn(self.engine, self.state.turn).run()
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ActivityError) as error:
+            if not is_cancelled_exception(error):
+                raise
             # The workflow's own cancellation: a stop only cancels the turn's moves, and never comes here.
             await self.engine.close(CloseReason.ENDED, end=True)
             raise
@@ -48,8 +52,7 @@ class SessionWorkflow:
 
     async def awake(self) -> bool:
         """Wait for work (an open turn is work); False: the run may end. No await after the last look."""
-        if workflow.cancellation_reason() is not None:
-            raise asyncio.CancelledError  # it came while a turn was being closed, and must not get lost there
+        still_wanted()
         while not self.state.has_work():
             if self.state.ended:
                 return False
@@ -62,3 +65,9 @@ class SessionWorkflow:
                 if not self.state.has_work():
                     return False
         return True
+
+
+def still_wanted() -> None:
+    """Notice a cancellation that came while an activity finished all the same: its result swallows it."""
+    if workflow.cancellation_reason() is not None:
+        raise asyncio.CancelledError

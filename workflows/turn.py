@@ -29,9 +29,15 @@ class Turn:
 
     async def run(self) -> None:
         """Carry out moves until none is left or a stop names this turn, then close it."""
-        await work_until(self.session.stop_due, asyncio.ensure_future(self.moves()))
+        try:
+            await work_until(self.session.stop_due, asyncio.ensure_future(self.moves()), self.end_moves)
+        finally:
+            self.engine.leaving = False
         stopped = self.session.stop_due()
         await self.engine.close(CloseReason.STOPPED if stopped else self.turn.reason, self.turn.error)
+
+    def end_moves(self) -> None:
+        self.engine.leaving = True
 
     async def moves(self) -> None:
         while move := next_move(self.turn):
@@ -72,6 +78,8 @@ class Turn:
             try:
                 if await self.gate.passes(call):
                     await self.in_order(call)
+                    if self.turn.error is not None:
+                        return
                     call.ran(await self.run_call(call))
                 else:
                     call.ran(await self.refuse(call))
@@ -84,7 +92,9 @@ class Turn:
         before = self.turn.calls[: self.turn.calls.index(call)]
         rivals = [other for other in before if call.file is not None and other.file == call.file]
         if rivals:
-            await workflow.wait_condition(lambda: not any(rival.open for rival in rivals))
+            await workflow.wait_condition(
+                lambda: self.turn.error is not None or not any(rival.open for rival in rivals)
+            )
 
     async def run_call(self, call: CallState) -> Ran:
         request = RunRequest(
@@ -107,13 +117,17 @@ class Turn:
         workflow.set_current_details(f"Turn {self.turn.number}, step {self.turn.step}: {doing}")
 
 
-async def work_until(due: Callable[[], bool], work: asyncio.Future[Any]) -> None:
+async def work_until(
+    due: Callable[[], bool], work: asyncio.Future[Any], before_end: Callable[[], None] = lambda: None
+) -> None:
     """Let work go on until it is done, `due` holds, or we are cancelled ourselves; then see it really end."""
     try:
         await workflow.wait_condition(lambda: work.done() or due())
     except asyncio.CancelledError:  # no `finally`: a run that leaves the worker's cache is closed, and may not await
+        before_end()
         await ended(work)
         raise
+    before_end()
     await ended(work)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.edge import plain
 from activities.failpoints import failpoint
 from activities.heartbeat import beating
 from activities.mint import Mint
@@ -104,7 +105,11 @@ class Model:
             raise await self.failed(request, fence, question.begun, error) from error
         except UsageError as error:
             raise ApplicationError(str(error), type="ModelFailed", non_retryable=True) from error
-        new = await self.new_answer(request, question, reached, answer)
+        try:
+            new = await self.new_answer(request, question, reached, answer)
+        except (ValueError, TypeError, RecursionError) as error:
+            said = f"{question.begun.standing.model} gave an answer that cannot be stored: {error}"
+            raise ApplicationError(said, type="ModelFailed", non_retryable=True) from error
         step = await persistently(lambda: self.commit(request, fence, new))
         await failpoint("model.committed")
         return step
@@ -197,9 +202,9 @@ class Model:
                 said = f"{begun.standing.model} cannot be asked ({kind}): {message}"
                 return ApplicationError(said[:_SAID], type="ModelFailed", non_retryable=True)
             case Retry():
-                return await self.retry(request, begun, stance)
+                return await self.retry(request, fence, begun, stance)
 
-    async def retry(self, request: GenerateRequest, begun: Begun, stance: Retry) -> ApplicationError:
+    async def retry(self, request: GenerateRequest, fence: Fence, begun: Begun, stance: Retry) -> ApplicationError:
         """A pause, noted before it begins; the engine's retry timer keeps it over restarts."""
         attempt = begun.failures + 1
         now = datetime.now(UTC)
@@ -213,11 +218,11 @@ class Model:
             step=request.step,
             attempt=attempt,
             kind=str(stance.status or "network"),
-            message=reason,
+            message=plain(reason),
             next_at=(now + timedelta(seconds=wait)).isoformat(timespec="milliseconds"),
         )
         async with self.journal(request) as opened:
-            await generations.failed(opened, request.turn, request.step, event, int(wait * 1000))
+            await generations.failed(opened, request.turn, request.step, fence, event, int(wait * 1000))
         return ApplicationError(reason, type="ProviderFailed", next_retry_delay=timedelta(seconds=wait))
 
     def journal(self, request: GenerateRequest) -> Any:

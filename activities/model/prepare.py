@@ -1,11 +1,13 @@
 """Prepared calls: what a model wanted to call, with names repaired, arguments read, and the effect looked at."""
 
 import json
+import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from pydantic import JsonValue
 
+from activities.edge import plain
 from activities.files.place import Place
 from activities.mint import Mint
 from activities.model.stream import CallPart
@@ -17,6 +19,7 @@ from workflows.domain.errors import ToolError
 from workflows.domain.ids import PartId, Prefix
 
 INVALID: Final = "invalid"
+DEEPEST: Final = 100  # levels of arguments
 
 
 class Preparer:
@@ -30,11 +33,13 @@ class Preparer:
     async def prepare(self, position: int, wanted: CallPart) -> NewCall:
         """One call; what cannot be called becomes a call of `invalid`, which tells the model what was wrong."""
         name, arguments = self.readable(wanted)
+        if _depth(arguments) > DEEPEST:
+            name, arguments = _invalid(name, f"Invalid input for tool {name}: nested deeper than {DEEPEST} levels")
         tool = self.tools[name]
         return NewCall(
             id=PartId(self.mint.new(Prefix.PART)),
             position=position,
-            provider_id=wanted.id,
+            provider_id=plain(wanted.id),
             tool=name,
             arguments=arguments,
             recovery=tool.recovery,
@@ -51,7 +56,7 @@ class Preparer:
                 wanted.name, f"Model tried to call unavailable tool '{wanted.name}'. Available tools: {known}."
             )
         try:
-            arguments = json.loads(wanted.arguments or "{}", parse_constant=_refuse)
+            arguments = json.loads(wanted.arguments or "{}", parse_constant=_refuse, parse_float=_finite)
         except (ValueError, RecursionError) as error:
             return _invalid(name, f"Invalid input for tool {name}: JSON parsing failed: {error}")
         if not isinstance(arguments, dict):
@@ -66,7 +71,23 @@ class Preparer:
             return None
 
 
-def _refuse(constant: str) -> JsonValue:
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+def _depth(value: JsonValue) -> int:
+    """How deep arguments are nested; more than a little cannot be stored or checked."""
+    level: list[JsonValue] = [value]
+    depth = 0
+    while level and depth <= DEEPEST:
+        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [item for items in inner for item in items]
+        depth += 1
+    return depth
+
+
+def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
 
 

@@ -48,7 +48,7 @@ async def answer(database: Database, ask: AskId, decided: Decided, actor: Actor)
     async with journal(database, session, actor) as opened:
         row = await asks.lock(opened, ask)
         if _same(row, decided):
-            return Settled(ask=row, repeated=True)
+            return Settled(ask=row, asks=(row.id,), repeated=True)
         rules = await _rules(opened, row)
         refused = _refusal(row, decided, rules)
         if refused is None:
@@ -118,7 +118,8 @@ async def _rules(opened: Journal, row: AskRow) -> Ruleset:
 
 def _same(row: AskRow, decided: Decided) -> bool:
     same = row.reply is decided.reply and row.feedback == decided.feedback
-    return row.state is AskState.ANSWERED and row.by_grant is None and same
+    wider = decided.reply is Reply.ALWAYS and decided.scope is not Scope.SESSION  # which the first may not have been
+    return row.state is AskState.ANSWERED and row.by_grant is None and same and not wider
 
 
 def _refusal(row: AskRow, decided: Decided, rules: Ruleset) -> str | None:

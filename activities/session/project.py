@@ -76,13 +76,16 @@ class Project:
     @activity.defn(name="holdfast.project.load")
     async def load(self, request: LoadRequest) -> Loaded:
         """The open turn as far as it is, else a new one for the oldest untaken prompt, else nothing."""
+        async with beating():
+            return await self.look(request)
+
+    async def look(self, request: LoadRequest) -> Loaded:
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             found = await standing(opened, self.describe)
         if found is not None:
             return found
         origin = await sessions.origin(self.database, request.session)
-        async with beating():
-            survey = await self.surveyor.survey(origin.directory)
+        survey = await self.surveyor.survey(origin.directory)
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             return await standing(opened, self.describe) or await begin(opened, request, origin, survey)
 

@@ -1,14 +1,17 @@
 """Turns.close: a turn ends with every call settled, every ask closed, and nothing of it still running."""
 
+import asyncio
+
 from temporalio import activity
 
+from activities.heartbeat import beating
 from activities.store import asks, calls, prompts, sessions, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, journal
 from activities.tools.run import ELSEWHERE, aborted, plan_of, stopped, unknown_outcome
 from activities.tools.workshop import Workshop
-from workflows.domain.errors import ToolError
+from workflows.domain.errors import ToolError, Unavailable
 from workflows.domain.ids import TurnId
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.wire import Closed, CloseRequest, Fence
@@ -24,11 +27,14 @@ class Turns:
     @activity.defn(name="holdfast.turns.close")
     async def close(self, request: CloseRequest) -> Closed:
         """End the turn (and the session, if the request says so); tell whether untaken prompts wait."""
-        fence = request.fence(activity.info().attempt)
+        async with beating():
+            return await self.end_turn(request, request.fence(activity.info().attempt))
+
+    async def end_turn(self, request: CloseRequest, fence: Fence) -> Closed:
         turn = request.turn
         if turn is not None:
-            for call in await self.take_over(request, turn, fence):
-                await self.settle(request, fence, call)
+            claimed = await self.take_over(request, turn, fence)
+            await asyncio.gather(*(self.settle(request, fence, call) for call in claimed))
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             if request.end:
                 await sessions.end(opened, "cancelled by an operator")
@@ -61,11 +67,13 @@ class Turns:
         try:
             job = await self.workshop.job(call, fence)
         except ToolError as error:
-            return CallState.CANCELLED, Outcome(output=str(error), error=True)
+            return CallState.UNKNOWN, unknown_outcome(call, str(error))
         return await stopped(job, plan_of(call))
 
     async def finish(self, opened: Journal, request: CloseRequest, turn: TurnId) -> None:
         await asks.close_open_of_turn(opened, turn, f"the turn ended ({request.reason})")
         for call in await calls.unsettled(opened, turn):
+            if call.state is CallState.CLAIMED:  # by a paused attempt, since its claims were taken over
+                raise Unavailable(f"Call {call.id!r} was claimed while its turn was being closed: closing it again.")
             await calls.settle(opened, call, CallState.CANCELLED, aborted())
         await turns.close(opened, turn, request.reason, request.error)

@@ -106,7 +106,7 @@ async def put(opened: Journal, call: CallRow, ask: AskId, request: int, body: Pe
 async def of_call(opened: Journal, call: CallRow) -> list[AskRow]:
     """The asks that count for the call as it stands: its loop guard's, and those of its present revision."""
     rows = [ask_row(row) for row in await opened.rows(_QUERIES.of_call, call=call.id)]
-    return [ask for ask in rows if ask.request == GUARD or ask.revision == call.revision]
+    return [ask for ask in rows if ask.revision == call.revision or (ask.request == GUARD and ask.by_grant is None)]
 
 
 async def open_of_session(opened: Journal) -> list[AskRow]:

@@ -33,11 +33,13 @@ class Bell(Value):
 
 
 class Waiting(Value):
-    """A session with an open turn or an untaken prompt (its oldest); `asking`: it waits for a person."""
+    """A session that the sweeper looks at: it has work (an open turn, or an untaken prompt, its oldest), or is marked
+    as stuck. `asking`: it waits for a person."""
 
     session: SessionId
     prompt: MessageId | None
     asking: bool
+    working: bool
 
 
 async def rang(database: Database, bell: Bell) -> None:
@@ -67,8 +69,6 @@ async def waiting(database: Database) -> list[Waiting]:
 
 @asynccontextmanager
 async def sweeping(database: Database) -> AsyncIterator[bool]:
-    """Whether this process may sweep now: one at a time, by an advisory lock that a lost connection gives back."""
-    async with database.transaction() as connection:
-        cursor = await connection.execute(_QUERIES.sweep_lock, {"key": _SWEEP_LOCK})
-        row = await cursor.fetchone()
-        yield bool(row and row[0])
+    """Whether this process may sweep now: one at a time."""
+    async with database.alone(_SWEEP_LOCK) as mine:
+        yield mine

@@ -182,6 +182,13 @@ async def read(database: Database, call: PartId) -> CallRow:
         return _found(await cursor.fetchone(), call)
 
 
+async def claimed(database: Database) -> set[str]:
+    """The calls whose effect may have begun and that have no outcome yet."""
+    async with database.transaction() as connection:
+        cursor = await connection.execute(_QUERIES.claimed)
+        return {row[0] for row in await cursor.fetchall()}
+
+
 class Context(Value):
     """What a call runs in: where its session works, the shell's environment, and the frozen configuration."""
 

@@ -14,7 +14,10 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from workflows.domain.errors import Unavailable
 
 _OPTIONS: Final = "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
-_UNREACHABLE: Final = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed)
+_UNREACHABLE: Final = (
+    *(psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed),
+    psycopg.errors.IdleInTransactionSessionTimeout,
+)
 
 
 def dumps(value: Any) -> str:
@@ -44,6 +47,14 @@ class Database:
         with reaching():
             async with self._pool.connection() as connection:
                 yield connection
+
+    @asynccontextmanager
+    async def alone(self, key: int) -> AsyncIterator[bool]:
+        """Whether we hold an advisory lock while the block runs; a connection that breaks gives it back."""
+        with reaching():
+            async with await AsyncConnection.connect(self.url, autocommit=True, options=_OPTIONS) as connection:
+                row = await (await connection.execute("SELECT pg_try_advisory_lock(%s)", [key])).fetchone()
+                yield bool(row and row[0])
 
     @asynccontextmanager
     async def listening(self, channel: str) -> AsyncIterator[AsyncConnection[TupleRow]]:

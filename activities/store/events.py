@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import aclosing
 from datetime import datetime
 from typing import Any, Final
 
@@ -76,9 +77,10 @@ async def woken(database: Database, session: SessionId, *, at_least_every: float
     async with database.listening(CHANNEL) as connection:
         yield
         while True:
-            async for notice in connection.notifies(timeout=at_least_every, stop_after=1):
-                if notice.payload.split(" ", 1)[0] == session:
-                    break
+            async with aclosing(connection.notifies(timeout=at_least_every)) as notices:
+                async for notice in notices:
+                    if notice.payload.split(" ", 1)[0] == session:
+                        break
             yield
 
 

@@ -113,8 +113,14 @@ async def commit(opened: Journal, turn: TurnId, step: int, fence: Fence, new: Ne
     return None
 
 
-async def failed(opened: Journal, turn: TurnId, step: int, retry: ModelRetry, waited_ms: int) -> None:
-    """Count a provider's failure and the pause that it causes; the pause itself is the engine's."""
+async def failed(opened: Journal, turn: TurnId, step: int, fence: Fence, retry: ModelRetry, waited_ms: int) -> None:
+    """Count a provider's failure and the pause that it causes; the pause itself is the engine's.
+
+    Raises StaleFence when a higher attempt has registered; a turn that is over is left as it is.
+    """
+    await _newest(opened, turn, step, fence)
+    if (await turns.standing(opened, turn)).over:
+        return
     await opened.run(_QUERIES.failed, turn=turn, step=step, waited_ms=waited_ms)
     opened.record(retry)
 

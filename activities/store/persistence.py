@@ -9,7 +9,7 @@ from workflows.domain.errors import Unavailable
 
 T = TypeVar("T")
 _PAUSE: Final = 0.2  # seconds
-_PATIENCE: Final = 150  # tries: half a minute; after that the activity's own retry goes on
+_PATIENCE: Final = 30.0  # seconds; after that the activity's own retry goes on
 _LOG: Final = logging.getLogger("holdfast.store")
 
 
@@ -18,11 +18,13 @@ async def persistently(write: Callable[[], Awaitable[T]]) -> T:
 
     The transaction must be one that finds its own earlier commit. Raises Unavailable in the end.
     """
-    for attempt in range(1, _PATIENCE):
+    clock = asyncio.get_running_loop()
+    end = clock.time() + _PATIENCE
+    while True:
         try:
             return await write()
         except Unavailable as error:
-            if attempt == 1:
-                _LOG.warning("waiting for the database: %s", error)
-            await asyncio.sleep(_PAUSE)
-    return await write()
+            if clock.time() > end:
+                raise
+            _LOG.info("waiting for the database: %s", error)
+        await asyncio.sleep(_PAUSE)

@@ -8,7 +8,7 @@ from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Json
 
 from activities.store.database import Database
-from activities.store.journal import Journal, journal
+from activities.store.journal import Journal
 from activities.store.queries import Queries
 from workflows.domain import chain
 from workflows.domain.errors import NotFound
@@ -80,9 +80,10 @@ async def create(database: Database, new: NewSession, actor: Actor) -> None:
     async with database.transaction() as connection:
         values = new.model_dump() | {"environment": Json(new.environment), "head": chain.GENESIS}
         made = await connection.execute(_QUERIES.create, values)
-    if made.rowcount:
-        async with journal(database, new.id, actor) as opened:
+        if made.rowcount:
+            opened = Journal(connection, new.id, "active", new.directory, 0, chain.GENESIS, actor)
             opened.record(SessionCreated(directory=new.directory, agent=new.agent, model=new.model))
+            await opened.append()
 
 
 async def overview(

@@ -111,18 +111,21 @@ async def claim(
         return Stored(rejected=call.state is CallState.REFUSED and await calls.any_rejected(opened, call.turn))
     standing = await turns.standing(opened, request.turn)
     if call.state is CallState.CLAIMED and call.fence is not None:
-        return await _again(opened, call, fence, standing)
+        return await _again(opened, call, fence, standing, first=plan is not None)
     if standing.over or opened.ended or plan is None:
         return Over()
     return await _first(opened, request, fence, machine, call, plan, standing)
 
 
-async def _again(opened: Journal, call: CallRow, fence: Fence, standing: TurnStanding) -> Claim:
-    """Take a claim over from a lower attempt; one's own is a commit whose answer was lost."""
+async def _again(opened: Journal, call: CallRow, fence: Fence, standing: TurnStanding, *, first: bool) -> Claim:
+    """Take a claim over from a lower attempt; one's own is a commit whose acknowledgement was lost.
+
+    `first`: this attempt planned the call, so its own claim was the first one and there is nothing to recover.
+    """
     if call.fence is not None and call.fence > fence:
         raise StaleFence(f"Call {call.id!r} is claimed by a later attempt, {tuple(call.fence)} > {tuple(fence)}.")
     if call.fence == fence:
-        return Claimed(call, recovered=False)
+        return Claimed(call, recovered=not first)
     if standing.over:
         return Over()
     await calls.reclaim(opened, call, fence, standing.snapshot)

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from typing import Final
+from collections.abc import Coroutine
+from typing import Any, Final
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -58,10 +59,11 @@ class Tools:
         """Give a call that a rule denies its outcome: the rules, in the words that models know."""
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             call = await calls.lock(opened, request.call)
-            if not call.settled:
+            if call.state is CallState.PREPARED:
                 by = await judge(opened, (await turns.standing(opened, request.turn)).snapshot)
-                denied = next(finding for finding in by.findings(call) if finding.action is Action.DENY)
-                text = refusals.denied(denied.permission, by.rules)
+                said = (*by.findings(call), by.guard(call))
+                denied = [finding.permission for finding in said if finding.action is Action.DENY]
+                text = refusals.denied(denied[0] if denied else call.tool, by.rules)
                 await calls.settle(opened, call, CallState.REFUSED, Outcome(output=text, error=True))
         return Ran(state=RanState.SETTLED)
 
@@ -80,6 +82,9 @@ class Tools:
             case Claimed() if job is not None:
                 await failpoint("tool.claimed", request.call)
                 return await self.carry_out(job, held, fence)
+            case Claimed():
+                await self.settle(held.call, fence, CallState.UNKNOWN, unknown_outcome(held.call, str(plan)))
+                return Ran(state=RanState.SETTLED)
             case Stored(rejected=rejected):
                 return Ran(state=RanState.REJECTED if rejected else RanState.SETTLED)
             case Undecided():
@@ -102,7 +107,7 @@ class Tools:
             await self.settle(held.call, fence, state, outcome)
             raise
         await failpoint("tool.effect_done", job.call.id)
-        await self.settle(held.call, fence, state, outcome)
+        await to_its_end(self.settle(held.call, fence, state, outcome))
         await failpoint("tool.committed", job.call.id)
         return Ran(state=RanState.SETTLED)
 
@@ -119,6 +124,16 @@ class Tools:
                     await events.drop_deltas(opened, call.id)
 
         await persistently(write)
+
+
+async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Do something to its end although we are cancelled meanwhile: a known outcome is written, whatever comes."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise
 
 
 async def effect(job: Job, held: Claimed, machine: str) -> tuple[CallState, Outcome]:

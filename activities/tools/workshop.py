@@ -1,6 +1,7 @@
 """Workshop: what a stored call needs to be planned, run, recovered or stopped."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from activities.tools.tool import Params, Surroundings, Tool
 from workflows.domain.config.config import ToolOutput
 from workflows.domain.context.truncate import Limits
 from workflows.domain.effects import Plan
-from workflows.domain.errors import StaleFence
+from workflows.domain.errors import StaleFence, Unavailable
 from workflows.domain.permissions.findings import finding
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Ruleset
@@ -60,7 +61,8 @@ class Workshop:
         attempt = "-".join(str(number) for number in fence)
 
         async def progress(metadata: dict[str, JsonValue]) -> None:
-            await events.keep_deltas(self.database, call.session, call.id, attempt, [metadata])
+            with suppress(Unavailable):  # what is shown live may be lost, the call goes on
+                await events.keep_deltas(self.database, call.session, call.id, attempt, [metadata])
 
         async def still_mine() -> None:
             await self.check(call, fence)

@@ -83,10 +83,11 @@ def test_closing_forgets_the_turn_and_its_bells() -> None:
     assert (state.turn, state.answers, state.rung) == (None, [], True)
 
 
-def test_a_drifted_call_forgets_its_answers_but_not_the_loop_guards() -> None:
-    call = CallState.prepared(prepared(answered=(GUARD, 0)), repeats=True)
+def test_a_drifted_call_forgets_its_answers_and_what_a_grant_said_of_its_loop() -> None:
+    allowed = Finding(permission="doom_loop", action=Action.ALLOW)
+    call = CallState.prepared(prepared(answered=(GUARD, 0), guard=allowed), repeats=True)
     call.ran(Ran(state=RanState.DRIFTED, findings=(ASK, ASK), revision=1))
-    assert (call.answered, len(call.findings), call.revision, call.open) == ([GUARD], 2, 1, True)
+    assert (call.answered, call.guard, len(call.findings), call.revision, call.open) == ([], None, 2, 1, True)
 
 
 def test_a_bell_without_an_answer_leads_back_to_waiting() -> None:

@@ -22,7 +22,7 @@ class Limits(Value):
     idle: float = 300.0
     events: int = 2000
     heartbeat: float = 3.0
-    generate: float = 900.0
+    generate: float = 3600.0
     effect: float = 7200.0
 
 
@@ -98,7 +98,9 @@ class CallState(BaseModel):
                 self.phase, self.rejected = Phase.SETTLED, result.state is RanState.REJECTED
             case RanState.DRIFTED:
                 self.findings, self.revision = result.findings, result.revision
-                self.answered = [index for index in self.answered if index == GUARD]
+                self.answered = []  # a person's answer to the loop guard is found again by `Asks.open`
+                if self.guard is not None and self.guard.action is Action.ALLOW:
+                    self.guard = None  # a grant may have been revoked
             case RanState.WAITING:
                 if self.answered and self.ask is not None:
                     self.asked(self.ask, self.answered.pop())

@@ -3,9 +3,17 @@
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from pydantic import ConfigDict
+
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId, TurnId
 from workflows.domain.permissions.findings import Finding
-from workflows.domain.value import Value
+from workflows.domain.value import Value as Strict
+
+
+class Value(Strict):
+    """What crosses between releases: fields that a newer one has added are left out, not refused."""
+
+    model_config = ConfigDict(extra="ignore")
 
 
 class Fence(NamedTuple):

@@ -139,6 +139,9 @@ CREATE TABLE call (                                 -- the ledger
     UNIQUE (turn, step, position)
 );
 
+CREATE INDEX call_session ON call (session);
+CREATE INDEX call_claimed ON call (id) WHERE state = 'claimed';
+
 CREATE TABLE grant_ (
     id          text PRIMARY KEY,
     session     text        NOT NULL REFERENCES session,
@@ -177,6 +180,8 @@ CREATE TABLE ask (
 );
 CREATE UNIQUE INDEX ask_one_open ON ask (call) WHERE state = 'open';
 CREATE INDEX ask_open ON ask (asked_at) WHERE state = 'open';
+CREATE INDEX ask_open_session ON ask (session) WHERE state = 'open';
+CREATE INDEX ask_turn ON ask (turn);
 CREATE INDEX ask_undelivered ON ask (settled_at) WHERE state = 'answered' AND delivered_at IS NULL;
 
 CREATE TABLE todo (

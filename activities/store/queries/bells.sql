@@ -20,10 +20,10 @@ WHERE o.delivered_at IS NULL AND t.state = 'open' AND o.accepted_at < %(before)s
 -- name: waiting
 SELECT s.id AS session, (SELECT id FROM prompt p WHERE p.session = s.id AND p.state = 'accepted'
                          ORDER BY accepted LIMIT 1) AS prompt,
-       EXISTS (SELECT 1 FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asking
+       EXISTS (SELECT 1 FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asking,
+       s.id IN (SELECT session FROM turn WHERE state = 'open')
+       OR EXISTS (SELECT 1 FROM prompt p WHERE p.session = s.id AND p.state = 'accepted') AS working
 FROM session s
-WHERE EXISTS (SELECT 1 FROM turn t WHERE t.session = s.id AND t.state = 'open')
-   OR (s.status = 'active' AND EXISTS (SELECT 1 FROM prompt p WHERE p.session = s.id AND p.state = 'accepted'))
-
--- name: sweep_lock
-SELECT pg_try_advisory_xact_lock(%(key)s) AS got
+WHERE s.id IN (SELECT session FROM turn WHERE state = 'open')
+   OR (s.status = 'active' AND s.id IN (SELECT session FROM prompt WHERE state = 'accepted'))
+   OR s.stuck IS NOT NULL

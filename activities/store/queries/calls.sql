@@ -48,6 +48,9 @@ SELECT c.state, c.fence, s.chain FROM call c JOIN session s ON s.id = c.session 
 INSERT INTO todo (session, items) VALUES (%(session)s, %(items)s)
 ON CONFLICT (session) DO UPDATE SET items = excluded.items
 
+-- name: claimed
+SELECT id FROM call WHERE state = 'claimed'
+
 -- name: context
 SELECT s.directory, s.environment, n.body AS snapshot
 FROM call c JOIN session s ON s.id = c.session JOIN turn t ON t.id = c.turn JOIN snapshot n ON n.id = t.snapshot

@@ -1,8 +1,5 @@
 -- name: accept
 INSERT INTO stop (id, session, turn, author) VALUES (%(id)s, %(session)s, %(turn)s, %(author)s)
 
--- name: of_turn
-SELECT id FROM stop WHERE turn = %(turn)s
-
 -- name: find
 SELECT id, session, turn FROM stop WHERE id = %(id)s

@@ -1,0 +1,46 @@
+"""Prepares servers that run elsewhere: migrations and search attributes, once before the workers of a new version."""
+
+import asyncio
+import gc
+import os
+import sys
+
+from activities.store.migrate import migrate
+from worker.connect import connect, register_attributes
+from worker.settings import Settings
+from worker.stack.status import external
+from workflows.domain.errors import HoldfastError, UsageError
+
+
+async def prepare(settings: Settings) -> int:
+    """Bring the external servers to what this version needs; the number of the newest migration.
+
+    Doing it again changes nothing. Raises UsageError when no external servers are named, DatabaseNewer, Unavailable.
+    """
+    places = external(settings)
+    if places is None:
+        raise UsageError(
+            "HOLDFAST_POSTGRES_URL and TEMPORAL_ADDRESS name the servers to prepare; those of the embedded stack are "
+            "prepared by `holdfast up`."
+        )
+    number = await migrate(places.postgres_url)
+    await register_attributes(await connect(settings, places))
+    return number
+
+
+def main() -> None:
+    """Run as `python -P -m worker.prepare`. Ends by `os._exit`, as every process that has reached Temporal does."""
+    code = 0
+    try:
+        print(f"The servers are prepared, the database is at migration {asyncio.run(prepare(Settings.read()))}.")
+    except HoldfastError as error:
+        print(f"holdfast prepare: {error}", file=sys.stderr)
+        code = 3
+    gc.collect()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

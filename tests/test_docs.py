@@ -1,0 +1,280 @@
+"""The documentation says what is true: its commands, variables, links, paths and deployment files exist."""
+
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from activities import failpoints
+from activities.shell.environment import CALL_VARIABLE
+from worker.cli.main import commands
+from worker.settings import Settings
+from worker.stack.temporal import DYNAMIC
+from workflows.domain.config import fields
+
+ROOT = Path(__file__).resolve().parent.parent
+DEPLOY = ROOT / "docs" / "deploy"
+FOLDERS = ("workflows", "activities", "prompts", "worker", "tests", "bench", "docs")
+OTHERS = {failpoints.VARIABLE, failpoints.TEST_VARIABLE, "HOLDFAST_CASES", CALL_VARIABLE}  # no settings
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+ROW = re.compile(r"^\| (.+?) \|$", re.MULTILINE)
+BEFORE = re.compile(r"^(\$ |\w+=\S+ |docker compose run .*?\bcli )*")  # what may stand before a command of ours
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the documentation."""
+
+    path: Path
+
+    @property
+    def text(self) -> str:
+        return self.path.read_text("utf-8")
+
+    @property
+    def prose(self) -> str:
+        return BLOCK.sub("", self.text)
+
+    @property
+    def spans(self) -> list[str]:
+        return SPAN.findall(self.prose)
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """The lines of its shell examples."""
+        for language, body in BLOCK.findall(self.text):
+            if language in ("sh", "bash", "console"):
+                yield from body.splitlines()
+
+    @property
+    def anchors(self) -> set[str]:
+        titles = re.findall(r"^#+ (.+)$", self.prose, re.MULTILINE)
+        return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+    def cells(self) -> list[list[str]]:
+        """The rows of all tables."""
+        return [row.split(" | ") for row in ROW.findall(self.text.replace("| |", "|  |"))]
+
+
+def pages() -> list[Page]:
+    return [Page(path) for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])]
+
+
+def every_page() -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.path.relative_to(ROOT)))
+
+
+def words(line: str) -> list[str] | None:
+    """The words of a command of ours in a line, up to the next program; None when there is none."""
+    ours, said = "holdfast ", BEFORE.sub("", line)
+    if "docker compose run" in line and not said.startswith("docker"):
+        said = f"{ours}{said}"
+    if not said.startswith(ours):
+        return None
+    lexer = shlex.shlex(said.removeprefix(ours), posix=True, punctuation_chars="|&;<>·")
+    lexer.whitespace_split = True
+    found = list(lexer)
+    end = next((place for place, word in enumerate(found) if set(word) <= set("|&;<>·")), len(found))
+    return [word.strip("[]") for word in found[:end]]
+
+
+def resolve(typed: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that is meant, and the words that are left for it. Raises UsageError for one that is not there."""
+    command: click.Command = commands
+    rest = typed
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+        _, found, rest = command.resolve_command(click.Context(command), rest)
+        assert found is not None
+        command = found
+    return command, rest
+
+
+def options(command: click.Command) -> set[str]:
+    return {name for parameter in command.get_params(click.Context(command)) for name in parameter.opts}
+
+
+@every_page()
+def test_every_command_exists_with_its_options(page: Page) -> None:
+    for text in (*page.spans, *page.lines):
+        typed = words(text)
+        if not typed:
+            continue
+        try:
+            command, rest = resolve(typed)
+        except click.UsageError as error:
+            pytest.fail(f"{page.path.name}: {text!r}: {error.format_message()}")
+        unknown = {word.partition("=")[0] for word in rest if word.startswith("-") and word != "-"} - options(command)
+        assert not unknown, f"{page.path.name}: {text!r}: `{command.name}` does not know {', '.join(sorted(unknown))}."
+
+
+@every_page()
+def test_every_example_can_be_typed_as_it_stands(page: Page) -> None:
+    for line in page.lines:
+        typed = words(line)
+        if not typed:
+            continue
+        try:
+            command, rest = resolve(typed)
+            command.make_context(str(command.name), rest)
+        except click.exceptions.Exit:
+            continue  # --help and --version end by themselves
+        except click.UsageError as error:
+            pytest.fail(f"{page.path.name}: {line!r}: {error.format_message()}")
+
+
+@every_page()
+def test_every_link_leads_somewhere(page: Page) -> None:
+    for link in LINK.findall(page.prose):
+        if link.startswith(("https://", "http://")):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.path.parent / name).resolve() if name else page.path
+        assert target.exists(), f"{page.path.name} links to {link!r}, and there is no {target}."
+        assert not anchor or anchor in Page(target).anchors, f"{page.path.name}: {name} has no heading #{anchor}."
+
+
+@every_page()
+def test_every_path_that_is_named_exists(page: Page) -> None:
+    named = [span for span in page.spans if re.fullmatch(rf"({'|'.join(FOLDERS)})/[\w./-]*", span)]
+    missing = [name for name in named if not (ROOT / name).exists()]
+    assert not missing, f"{page.path.name} names {', '.join(missing)}."
+
+
+@every_page()
+def test_every_make_target_exists(page: Page) -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    named = {target for text in (*page.spans, *page.lines) for target in re.findall(r"(?:^|&& )make ([\w-]+)", text)}
+    assert named <= targets, f"{page.path.name} names `make {', '.join(sorted(named - targets))}`."
+
+
+@every_page()
+def test_every_module_that_is_run_exists(page: Page) -> None:
+    named = re.findall(r"python -P -m ([\w.]+)", page.text)
+    missing = [name for name in named if importlib.util.find_spec(name) is None]
+    assert not missing, f"{page.path.name} runs {', '.join(missing)}."
+
+
+@every_page()
+def test_every_variable_is_a_setting(page: Page) -> None:
+    unknown = set(re.findall(r"\bHOLDFAST_[A-Z_]+", page.text)) - defaults().keys() - OTHERS
+    assert not unknown, f"{page.path.name} names {', '.join(sorted(unknown))}."
+
+
+@cache
+def defaults() -> dict[str, Any]:
+    """The variables that Settings reads, with their defaults."""
+    elsewhere = {"config", "environment"}
+    known = Settings.model_fields.items()
+    return {str(field.validation_alias): field.default for name, field in known if name not in elsewhere}
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    rows = {row[0].strip("`"): row[1].strip(" `") for row in Page(ROOT / "docs" / "configuration.md").cells()}
+    documented = {name: default for name, default in rows.items() if name.startswith("HOLDFAST_")}
+    simple = {name: value for name, value in defaults().items() if isinstance(value, str | int | float)}
+
+    assert documented.keys() == defaults().keys()
+    assert {name: documented[name] for name in simple} == {name: shown(value) for name, value in simple.items()}
+
+
+def shown(value: str | int | float) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def test_what_is_called_honoured_is_honoured() -> None:
+    section = text_between("## What is honoured", "`$schema`")
+    named = re.findall(r"`([\w.*]+)`", "\n".join(line.split(" | ")[0] for line in section.splitlines()))
+
+    dead = [name for name in named if fields.not_honoured(fields.put({}, tuple(name.split(".")), "x"))]
+
+    assert named
+    assert not dead
+
+
+def test_every_field_that_is_not_honoured_yet_is_named() -> None:
+    named = set(re.findall(r"`(\w+)`", text_between("Known to OpenCode", "and of `agent`")))
+
+    assert named == {name for name in fields.KNOWN if fields.not_honoured({name: "x"}) == ((name,),)} - {
+        *("agent", "experimental", "provider")
+    }
+
+
+def text_between(begin: str, end: str) -> str:
+    text = Page(ROOT / "docs" / "configuration.md").text
+    return text[text.index(begin) : text.index(end, text.index(begin))]
+
+
+@cache
+def compose() -> dict[str, Any]:
+    document: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
+    return document
+
+
+def services() -> Iterator[tuple[str, dict[str, Any]]]:
+    yield from compose()["services"].items()
+
+
+def test_the_compose_file_refers_to_what_is_there() -> None:
+    used = {volume.partition(":")[0] for _, each in services() for volume in each.get("volumes", []) if ":" in volume}
+    files = {name for name in used if name.startswith("./")}
+
+    assert {str(ROOT / name) for name in files if not (ROOT / name).is_file()} == set()
+    assert used - files <= compose()["volumes"].keys()
+    for name, each in services():
+        assert set(each.get("depends_on", {})) <= compose()["services"].keys(), name
+        assert set(each.get("networks", [])) <= compose()["networks"].keys(), name
+
+
+def test_who_is_waited_for_can_be_waited_for() -> None:
+    for name, each in services():
+        for other, waits in each.get("depends_on", {}).items():
+            awaited = compose()["services"][other]
+            healthy = waits["condition"] == "service_healthy"
+            assert healthy == ("healthcheck" in awaited), f"{name} waits for {other}"
+
+
+def test_images_are_pinned_and_nothing_is_published_beyond_loopback() -> None:
+    foreign = {each["image"] for _, each in services() if "build" not in each}
+    ports = [port for _, each in services() for port in each.get("ports", [])]
+
+    assert all(re.fullmatch(r"[\w./-]+:[\w.-]*\d[\w.-]*", image) and "auto-setup" not in image for image in foreign)
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_the_example_environment_has_all_that_the_compose_file_reads() -> None:
+    read = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text("utf-8")))
+    given = set(re.findall(r"^(\w+)=", (DEPLOY / "example.env").read_text("utf-8"), re.MULTILINE))
+
+    assert read == given
+
+
+def test_a_worker_is_given_longer_to_stop_than_it_takes() -> None:
+    grace = float(compose()["services"]["worker"]["stop_grace_period"].removesuffix("s"))
+
+    assert grace > defaults()["HOLDFAST_DRAIN_SECONDS"]
+
+
+def test_both_temporal_servers_get_the_same_settings() -> None:
+    document = yaml.safe_load((DEPLOY / "dynamic-config.yaml").read_text("utf-8"))
+    embedded = {name: yaml.safe_load(value) for name, _, value in (setting.partition("=") for setting in DYNAMIC)}
+
+    assert {name: [{"value": value}] for name, value in embedded.items()} == document
+
+
+def test_the_image_copies_what_is_there_and_runs_as_nobody_special() -> None:
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    copied = [name for line in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE) for name in line.split()]
+
+    assert all((ROOT / name).exists() for name in copied)
+    assert re.findall(r"^USER (\w+)$", text, re.MULTILINE)[-1] != "root"

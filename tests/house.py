@@ -120,11 +120,14 @@ def calls(transcript: Transcript) -> list[ToolPart]:
 
 
 def failed_tasks(history: WorkflowHistory) -> list[str]:
-    """Why workflow tasks of a run failed; a signal that raced with the end of the run is none."""
-    harmless = WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND
+    """Why workflow tasks of a run failed; a signal that raced with the end of the run is none, nor is a terminated run."""
+    harmless = (
+        WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND,
+        WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND,
+    )
     failed = [event for event in history.events if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED]
     attributes = [event.workflow_task_failed_event_attributes for event in failed]
-    return [str(each.failure.message) for each in attributes if each.cause != harmless]
+    return [str(each.failure.message) for each in attributes if each.cause not in harmless]
 
 
 @asynccontextmanager
@@ -146,7 +149,13 @@ async def house(
         (config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}}))
         environment = {**settings.environment, "HOME": str(directory)}
         own = settings.model_copy(
-            update={"home": directory / "home", "config": config, "environment": environment, "idle_seconds": 2.0, "summaries": Detail.NAMES}
+            update={
+                "home": directory / "home",
+                "config": config,
+                "environment": environment,
+                "idle_seconds": 2.0,
+                "summaries": Detail.NAMES,
+            }
         )
         async with SessionClient(own, endpoints, ACTOR) as client:
             yield House(own, endpoints, database, temporal, client, port, model, project)

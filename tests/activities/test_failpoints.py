@@ -5,23 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from activities import failpoints
 from activities.failpoints import NAMES, armed, configure, failpoint, io_failpoint
+from tests.activities.conftest import Arm
 from workflows.domain.errors import StaleFence, UsageError
-
-Arm = Callable[[str], None]
-
-
-@pytest.fixture
-def arm(tmp_path: Path) -> Iterator[Arm]:
-    """Arms faults in this process, and disarms them."""
-    yield lambda faults: configure({failpoints.VARIABLE: faults, failpoints.TEST_VARIABLE: str(tmp_path)})
-    configure({})
 
 
 def arrivals(folder: Path) -> list[str]:

@@ -10,6 +10,7 @@ from temporalio.worker import Worker
 
 from activities.store.bells import Bell, BellKind
 from activities.store.journal import journal
+from tests.activities.scene import somebody_waits
 from tests.histories.scenarios import DONE, LOOK, PARALLEL, WRITE
 from tests.house import ACTOR, House, reached
 from tests.workflows.conftest import Open
@@ -24,7 +25,7 @@ from workflows.domain.messages import CallState
 from workflows.domain.wire import AnswerRef, PromptRef, StopRef
 from workflows.session import SessionWorkflow
 
-AROUND = tuple(step * 0.005 for step in range(8))  # seconds between a stop and the prompt beside it
+AROUND = tuple(step * 0.005 for step in range(6))  # seconds between a stop and the prompt beside it
 RIVALS = 20
 
 
@@ -57,6 +58,18 @@ async def test_b02_twenty_wake_ups_at_once_make_one_turn(open_house: Open) -> No
     assert all(rung) and len(ends) == 1 and len(house.model.ledger.entries) == 1
 
 
+async def test_b19_a_session_between_two_workers_has_one_driver(open_house: Open) -> None:
+    async with open_house(PARALLEL, WRITE, DONE) as house, house.working(), house.working():
+        house.configure(permission={"edit": "ask"})
+        session = await house.say("Go.")
+        (ask,) = await house.asked(session)
+        await house.answer(ask)
+        await house.ended(session)
+        log = [event.type for event in await house.events(session)]
+    assert (log.count("turn.ended"), log.count("call.claimed"), log.count("write.refused")) == (1, 4, 0)
+    assert len(house.model.ledger.entries) == 3
+
+
 @pytest.mark.parametrize("asleep", [False, True])
 async def test_b03_a_late_or_doubled_bell_does_nothing(open_house: Open, asleep: bool) -> None:
     async with open_house(ScriptedAnswer(text="Hello.")) as house, house.working():
@@ -74,14 +87,14 @@ async def test_b03_a_late_or_doubled_bell_does_nothing(open_house: Open, asleep:
 
 
 async def test_b04_a_prompt_at_the_moment_a_run_falls_asleep_is_answered(open_house: Open) -> None:
-    rounds = 12
+    rounds = 8
     answers = [ScriptedAnswer(text=f"Answer {number}.") for number in range(rounds + 1)]
     async with open_house(*answers) as house, house.working():
         quick(house, idle_seconds=0.2)
         session = await house.say("Hello?")
         for number in range(rounds):
             await house.ended(session, number + 1)
-            await asyncio.sleep(0.17 + number * 0.005)  # around the 0.2 s after which the run completes
+            await asyncio.sleep(0.17 + number * 0.008)  # around the 0.2 s after which the run completes
             await house.client.prompt(session, f"And {number}?")
         await house.ended(session, rounds + 1)
         ends = await turns(house, session)
@@ -231,22 +244,11 @@ async def test_a_stop_that_comes_while_a_new_chain_looks_at_the_rows_is_applied(
         turn = (await house.client.session(session)).turn
         async with journal(house.database, session, ACTOR) as opened:
             await house.client.ring(Bell(kind=BellKind.ANSWER, id=ask, session=session))
-            await waits_for_a_lock(house)
+            await somebody_waits(house.database)
             await house.client.ring(Bell(kind=BellKind.STOP, id="stp_1", session=session, turn=turn))
             opened.record(StopAccepted(stop=StopId("stp_1"), turn=turn))
         ended = await house.ended(session)
     assert isinstance(ended, TurnEnded) and (ended.turn, ended.reason) == (turn, "stopped")
-
-
-async def waits_for_a_lock(house: House) -> None:
-    """Wait until somebody waits for a row that is locked."""
-    query = b"SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    waiting = 0
-    async with asyncio.timeout(60):
-        while not waiting:
-            async with house.database.transaction() as connection:
-                waiting = (await connection.execute(query)).rowcount
-            await asyncio.sleep(0.02)
 
 
 @asynccontextmanager
@@ -264,7 +266,7 @@ async def forgetful(house: House) -> AsyncIterator[None]:
 
 
 @pytest.mark.parametrize(("cached", "events"), [(True, 2000), (False, 2000), (True, 12), (False, 12)])
-async def test_a_whole_session_is_the_same_without_a_cache_and_over_many_runs(
+async def test_b12_a_whole_session_is_the_same_without_a_cache_and_over_many_runs(
     open_house: Open, tmp_path: Path, cached: bool, events: int
 ) -> None:
     gate = tmp_path / "gate"

@@ -23,7 +23,9 @@ def demo() -> int:
     from worker.demo.story import Tone
 
     def tell(text: str, tone: Tone) -> None:
-        click.echo(click.style(text, bold=tone is Tone.TITLE or None, dim=tone is Tone.QUIET or None, fg=_COLOURS.get(tone)))
+        click.echo(
+            click.style(text, bold=tone is Tone.TITLE or None, dim=tone is Tone.QUIET or None, fg=_COLOURS.get(tone))
+        )
 
     return play.main(tell=tell)
 

@@ -1,0 +1,63 @@
+"""`make bench`: the figures of design 12 that can be had from one run, on a stack made for it."""
+
+import asyncio
+import gc
+import os
+import platform
+from collections.abc import AsyncIterator
+from importlib.metadata import version
+from typing import Final
+
+from bench import breakdown, history, postgres, sides, step_overhead
+from bench.sides import play
+from bench.stage import Stage, stage
+from bench.step_overhead import LONG, SESSIONS
+from bench.table import Budget, Figure, table
+
+MEMORY: Final = Budget(must=450, aim=350)
+_MEGABYTE: Final = 2**20
+
+
+async def main() -> None:
+    """Measure, and print the table."""
+    figures: list[Figure] = []
+    print(_machine())
+    async with stage() as built:
+        async for group in _figures(built):
+            figures += group
+    print(f"\n{table(figures)}\n\n{_machine()}")
+
+
+async def _figures(stage: Stage) -> AsyncIterator[list[Figure]]:
+    """The figures, group by group."""
+    ours = await sides.ours(stage, sides.project(stage, "small"))
+    floor = await sides.bare(stage, ours)
+    print("One session …")
+    overhead, rounds = await step_overhead.alone(stage, ours, floor)
+    mine, theirs = zip(*rounds, strict=True)
+    yield [*overhead, *await breakdown.breakdown(stage.temporal, sum(mine, []), sum(theirs, []))]
+    print(f"{SESSIONS} sessions …")
+    together = await step_overhead.together(stage, ours, floor)
+    memory = ours.worker.memory_info().rss / _MEGABYTE
+    yield [together, Figure(f"worker's memory after {SESSIONS} sessions (MB)", memory, None, MEMORY, digits=0)]
+    print("History …")
+    yield await history.plain(stage, ours, floor)
+    yield await history.asked(stage, ours, floor)
+    print(f"{LONG} steps …")
+    long, size = await postgres.growing(stage, ours, LONG)
+    yield [*step_overhead.growth(long, (await play(stage, floor, steps=LONG))[0]), size]
+    yield await postgres.traffic(stage)
+
+
+def _machine() -> str:
+    """What the figures depend on; the load tells how much else runs."""
+    one, five, _ = os.getloadavg()
+    return (
+        f"{os.cpu_count()} cores, load {one:.1f} ({five:.1f} over 5 minutes), Python {platform.python_version()}, "
+        f"temporalio {version('temporalio')}, psycopg {version('psycopg')}"
+    )
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
+    gc.collect()  # a client of Temporal that is still there when the interpreter ends may abort it

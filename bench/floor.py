@@ -1,0 +1,157 @@
+"""The floor: what a step costs on bare Temporal, with the same server, the same worker options and the same requests.
+
+One activity streams the answer with a plain HTTP client, one reads the file that it names: no database, no
+permissions, no log. `python -P -m bench.floor` is its worker process.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+from temporalio import activity, workflow
+from temporalio.client import Client
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from worker.connect import connect
+from worker.settings import Settings
+from worker.stack.state import Endpoints
+from workflows.domain.value import Value
+
+WORKFLOW: Final = "bench.floor"
+QUEUE: Final = "floor"
+_PASSED_THROUGH: Final = ("bench", "worker", "workflows.domain", "httpx", "pydantic", "pydantic_core")
+_PATIENCE: Final = timedelta(seconds=60)
+
+
+class Template(Value):
+    """What the floor sends: the request of a real session, its exchange of a call and a result as often as is due."""
+
+    url: str
+    directory: Path
+    body: dict[str, Any]
+
+    def request(self, script: str, step: int) -> dict[str, Any]:
+        system, user, *exchange = self.body["messages"]
+        return {**self.body, "messages": [system, {**user, "content": prompt(script)}, *exchange * step]}
+
+
+class Ask(Value):
+    """One step of a conversation."""
+
+    script: str
+    step: int = 0
+
+
+class Called(Value):
+    """What the answer calls for: a file to read, or nothing more."""
+
+    path: str | None = None
+
+
+def prompt(script: str) -> str:
+    """What a person says to start a script; both sides say it."""
+    return f"[[script:{script}]] Read the notes."
+
+
+class Activities:
+    """The two activities of a step."""
+
+    def __init__(self, client: httpx.AsyncClient, template: Template) -> None:
+        self.client = client
+        self.template = template
+
+    @activity.defn(name="bench.generate")
+    async def generate(self, ask: Ask) -> Called:
+        """Stream an answer and put its call together."""
+        asked = self.template.request(ask.script, ask.step)
+        async with self.client.stream("POST", f"{self.template.url}/chat/completions", json=asked) as response:
+            response.raise_for_status()
+            arguments = "".join([piece async for piece in _arguments(response)])
+        return Called(path=json.loads(arguments)["filePath"]) if arguments else Called()
+
+    @activity.defn(name="bench.read")
+    async def read(self, called: Called) -> Called:
+        """Read the file; its content goes nowhere, as it would fill the history."""
+        await asyncio.to_thread((self.template.directory / str(called.path)).read_text)
+        return Called()
+
+
+async def _arguments(response: httpx.Response) -> AsyncIterator[str]:
+    async for line in response.aiter_lines():
+        data = line.removeprefix("data: ")
+        if not data or data == "[DONE]":
+            continue
+        for choice in json.loads(data)["choices"]:
+            for call in choice["delta"].get("tool_calls", ()):
+                yield call["function"]["arguments"]
+
+
+@workflow.defn(name=WORKFLOW)
+class Floor:
+    """Steps until an answer calls for nothing."""
+
+    @workflow.run
+    async def run(self, ask: Ask) -> None:
+        step = 0
+        while True:
+            asked = Ask(script=ask.script, step=step)
+            called = await workflow.execute_activity_method(
+                Activities.generate, asked, start_to_close_timeout=_PATIENCE
+            )
+            if called.path is None:
+                return
+            await workflow.execute_activity_method(Activities.read, called, start_to_close_timeout=_PATIENCE)
+            step += 1
+
+
+def worker(settings: Settings, client: Client, activities: Activities) -> Worker:
+    """A worker with the options of ours (a test compares them), not started."""
+    throttle = timedelta(seconds=min(0.5, settings.heartbeat_seconds / 3))
+    restrictions = SandboxRestrictions.default.with_passthrough_modules(*_PASSED_THROUGH)
+    return Worker(
+        client,
+        task_queue=QUEUE,
+        workflows=[Floor],
+        activities=[activities.generate, activities.read],
+        workflow_runner=SandboxedWorkflowRunner(restrictions=restrictions),
+        build_id=version("holdfast"),
+        max_concurrent_workflow_tasks=16,
+        max_concurrent_activities=200,
+        max_eager_activity_reservations_per_workflow_task=16,
+        sticky_queue_schedule_to_start_timeout=timedelta(seconds=settings.sticky_seconds),
+        max_heartbeat_throttle_interval=throttle,
+        default_heartbeat_throttle_interval=throttle,
+        graceful_shutdown_timeout=timedelta(seconds=settings.drain_seconds),
+    )
+
+
+async def _work(address: str, template: Template) -> None:
+    settings = Settings.read()
+    client = await connect(settings, Endpoints(postgres_url="", temporal_address=address))
+    async with (
+        httpx.AsyncClient(trust_env=False, timeout=_PATIENCE.total_seconds()) as http,
+        worker(settings, client, Activities(http, template)),
+    ):
+        print(f"working on {QUEUE!r}, pid {os.getpid()}", file=sys.stderr, flush=True)
+        await asyncio.Event().wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -P -m bench.floor", description=__doc__)
+    parser.add_argument("--temporal", required=True, help="address of the server")
+    parser.add_argument("--template", type=Path, required=True, help="JSON file: what to send, and where to")
+    given = parser.parse_args()
+    asyncio.run(_work(given.temporal, Template.model_validate_json(given.template.read_bytes())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Step overhead: from an answer's last byte to the next request's first one, alone and with twenty sessions."""
+
+from collections.abc import Callable
+from statistics import median, quantiles
+from typing import Final
+
+from bench.sides import Conversation, Side, gap, play, rate
+from bench.stage import Stage
+from bench.table import Budget, Figure
+
+ALONE: Final = Budget(must=1.3, aim=1.0, ratio=True)
+TOGETHER: Final = Budget(must=0.7, aim=1.0, ratio=True, at_least=True)
+GROWTH: Final = Budget(must=2.0, aim=1.3)
+SESSIONS: Final = 20
+LONG: Final = 200  # steps of the session that shows growth
+_ROUNDS: Final = 3
+_STEPS: Final = 20
+_ROUNDS_TOGETHER: Final = 2
+_STEPS_TOGETHER: Final = 5
+
+Rounds = list[tuple[list[Conversation], list[Conversation]]]
+
+
+async def in_turns(stage: Stage, ours: Side, floor: Side, rounds: int, *, steps: int, sessions: int = 1) -> Rounds:
+    """Both sides one after the other, again and again: what else runs on the machine hits both."""
+    return [
+        (
+            await play(stage, ours, steps=steps, sessions=sessions),
+            await play(stage, floor, steps=steps, sessions=sessions),
+        )
+        for _ in range(rounds)
+    ]
+
+
+async def alone(stage: Stage, ours: Side, floor: Side) -> tuple[list[Figure], Rounds]:
+    """The overhead of one session at a time, and the rounds that it was found in."""
+    before = (_busy(ours), _busy(floor))
+    rounds = await in_turns(stage, ours, floor, _ROUNDS, steps=_STEPS)
+    mine, theirs = ((_busy(side) - was) / (_ROUNDS * _STEPS) for side, was in zip((ours, floor), before, strict=True))
+    pairs = [(gap(mine), gap(theirs)) for mine, theirs in rounds]
+    return [
+        _compared("step overhead, one session (ms)", pairs, ALONE),
+        Figure("worker's CPU time per step (ms)", mine, theirs),
+    ], rounds
+
+
+async def together(stage: Stage, ours: Side, floor: Side) -> Figure:
+    """How many steps a second many sessions make together."""
+    rounds = await in_turns(stage, ours, floor, _ROUNDS_TOGETHER, steps=_STEPS_TOGETHER, sessions=SESSIONS)
+    pairs = [(rate(mine), rate(theirs)) for mine, theirs in rounds]
+    return _compared(f"steps per second, {SESSIONS} sessions", pairs, TOGETHER)
+
+
+def growth(ours: Conversation, floor: Conversation) -> list[Figure]:
+    """How much slower the last steps of a long session are than its first ones; the transcript grows with it.
+
+    The floor sends the same transcript and reads none: its growth is that of the request alone. The quickest tenths
+    stand beside the medians, not judged: where the two differ, other programs have come or gone in between.
+    """
+    name = f"overhead at step {LONG} to that at steps 3–25"
+    return [
+        Figure(name, _grown(ours, median), _grown(floor, median), GROWTH, digits=2),
+        Figure("  the same of the quickest tenths", _grown(ours, _quickest), _grown(floor, _quickest), digits=2),
+    ]
+
+
+def _grown(long: Conversation, typical: Callable[[list[float]], float]) -> float:
+    gaps = long.gaps()
+    return typical(gaps[-25:]) / typical(gaps[2:25])
+
+
+def _quickest(gaps: list[float]) -> float:
+    return quantiles(gaps, n=10)[0]
+
+
+def _busy(side: Side) -> float:
+    """Milliseconds of CPU that the side's worker has used: the one time that a busy machine hardly changes."""
+    times = side.worker.cpu_times()
+    return (times.user + times.system) * 1000
+
+
+def _compared(name: str, pairs: list[tuple[float, float]], budget: Budget) -> Figure:
+    """The medians, and the median of the rounds' ratios, so that one slow minute does not decide."""
+    mine, theirs = zip(*pairs, strict=True)
+    return Figure(name, median(mine), median(theirs), budget, median(one / other for one, other in pairs))

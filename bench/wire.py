@@ -1,0 +1,133 @@
+"""A proxy on the way to PostgreSQL that counts: what each transaction says, and how often it waits for an answer."""
+
+import asyncio
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qs, quote, urlsplit
+
+_SOCKET: Final = ".s.PGSQL.5432"
+_CHUNK: Final = 65_536
+
+
+@dataclass
+class Transaction:
+    """One transaction as the wire saw it."""
+
+    ended: datetime = field(default_factory=lambda: datetime.now(UTC))
+    statements: list[str] = field(default_factory=list)
+    round_trips: int = 0
+
+    @property
+    def passing(self) -> bool:
+        """Whether it only brings deltas to watchers: it names their table, and locks no session."""
+        return self._names("delta") and not self._names("session")
+
+    def _names(self, table: str) -> bool:
+        return any(f" {table} " in statement for statement in self.statements)
+
+
+class Frontend:
+    """What a client says, message by message; a prepared statement is known by its text."""
+
+    def __init__(self) -> None:
+        self._waiting = b""
+        self._greeted = False
+        self._prepared: dict[bytes, str] = {}
+        self._bound = ""
+
+    def statements(self, sent: bytes) -> Iterator[str]:
+        """The statements that are executed by what was sent so far."""
+        self._waiting += sent
+        while (message := self._message()) is not None:
+            kind, payload = message
+            match kind:
+                case b"Q":
+                    yield _text(payload)
+                case b"P":
+                    name, _, rest = payload.partition(b"\0")
+                    self._prepared[name] = _text(rest)
+                case b"B":
+                    self._bound = self._prepared[payload.split(b"\0", 2)[1]]
+                case b"E":
+                    yield self._bound
+
+    def _message(self) -> tuple[bytes, bytes] | None:
+        """The next complete message; the very first one has no kind."""
+        skip = 1 if self._greeted else 0
+        if len(self._waiting) < skip + 4:
+            return None
+        end = skip + int.from_bytes(self._waiting[skip : skip + 4], "big")
+        if len(self._waiting) < end:
+            return None
+        message = self._waiting[:skip], self._waiting[skip + 4 : end]
+        self._waiting, self._greeted = self._waiting[end:], True
+        return message
+
+
+def _text(zero_terminated: bytes) -> str:
+    return zero_terminated.partition(b"\0")[0].decode()
+
+
+class Tally:
+    """All transactions that have ended."""
+
+    def __init__(self) -> None:
+        self.transactions: list[Transaction] = []
+
+    def between(self, begin: datetime, end: datetime) -> list[Transaction]:
+        return [each for each in self.transactions if begin <= each.ended < end]
+
+
+class Connection:
+    """One connection: bytes go through unchanged, and are counted."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+        self._client = Frontend()
+        self._open = Transaction()
+        self._waits = False
+
+    def says(self, sent: bytes) -> None:
+        """The client sends something: after an answer that is one more round trip."""
+        for statement in self._client.statements(sent):
+            self._open.statements.append(statement)
+        if not self._waits:
+            self._open.round_trips += 1
+            self._waits = True
+
+    def hears(self, _: bytes) -> None:
+        """The server answers; a transaction that was ended by the client is complete."""
+        self._waits = False
+        if self._open.statements and self._open.statements[-1] in ("COMMIT", "ROLLBACK"):
+            self._open.ended = datetime.now(UTC)
+            self._tally.transactions.append(self._open)
+            self._open = Transaction()
+
+
+@asynccontextmanager
+async def counted(url: str, directory: Path) -> AsyncIterator[tuple[str, Tally]]:
+    """The address of a database by way of a counting proxy with its socket in `directory`, and the tally."""
+    behind = Path(parse_qs(urlsplit(url).query)["host"][0]) / _SOCKET
+    tally = Tally()
+
+    async def serve(reader: StreamReader, writer: StreamWriter) -> None:
+        answers, server = await asyncio.open_unix_connection(str(behind))
+        connection = Connection(tally)
+        with suppress(ConnectionError):  # a worker that is killed
+            await asyncio.gather(_pump(reader, server, connection.says), _pump(answers, writer, connection.hears))
+
+    async with await asyncio.start_unix_server(serve, directory / _SOCKET):
+        yield f"{url.partition('?')[0]}?host={quote(str(directory), safe='')}", tally
+
+
+async def _pump(reader: StreamReader, writer: StreamWriter, note: Callable[[bytes], None]) -> None:
+    while data := await reader.read(_CHUNK):
+        note(data)
+        writer.write(data)
+        await writer.drain()
+    writer.close()

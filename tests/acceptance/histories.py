@@ -1,0 +1,109 @@
+"""What a session's histories say: which activities were scheduled with which ids, and what they returned."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from temporalio.api.common.v1 import Payloads
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import Client, WorkflowHistory
+
+from workflows.domain.events import (
+    AskRaised,
+    CallFinished,
+    Event,
+    MessageCompleted,
+    TurnEnded,
+    TurnOpened,
+)
+from workflows.domain.wire import STOPPED
+
+_SCHEDULED: Final = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
+_COMPLETED: Final = EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One activity; `result` is None while it has not completed, or when it never did."""
+
+    name: str
+    request: dict[str, Any]
+    result: dict[str, Any] | None
+
+
+async def runs(temporal: Client, workflow: str) -> list[WorkflowHistory]:
+    """The histories of all runs of a workflow; the newest one is known to be listed."""
+    newest = (await temporal.get_workflow_handle(workflow).describe()).run_id
+    listed: list[str | None] = []
+    while newest not in listed:
+        listed = [run.run_id async for run in temporal.list_workflows(f"WorkflowId = '{workflow}'")]
+    return [await temporal.get_workflow_handle(workflow, run_id=run).fetch_history() for run in listed]
+
+
+def activities(histories: Sequence[WorkflowHistory]) -> Iterator[Ran]:
+    """All activities of these runs."""
+    for history in histories:
+        results = {
+            event.activity_task_completed_event_attributes.scheduled_event_id: _first(
+                event.activity_task_completed_event_attributes.result
+            )
+            for event in history.events
+            if event.event_type == _COMPLETED
+        }
+        for event in history.events:
+            if event.event_type == _SCHEDULED:
+                asked = event.activity_task_scheduled_event_attributes
+                yield Ran(asked.activity_type.name, _first(asked.input), results.get(event.event_id))
+
+
+def promised(ran: Ran) -> str | None:
+    """The event that a finished activity must have left in the log; None where it leaves none."""
+    request, result = ran.request, ran.result
+    if result is None:
+        return None
+    match ran.name:
+        case "holdfast.project.load":
+            return f"turn.opened {result['turn']['id']}" if result.get("turn") else None
+        case "holdfast.model.generate":
+            return f"message {request['turn']} {request['step']}" if result["finish"] != STOPPED else None
+        case "holdfast.tools.run" | "holdfast.tools.refuse":
+            return f"call.finished {request['call']}" if result["state"] in ("settled", "rejected") else None
+        case "holdfast.asks.open":
+            return f"ask.raised {request['call']}" if result["state"] != "closed" else None
+        case "holdfast.turns.close":
+            return f"turn.ended {request['turn']}" if request.get("turn") else None
+    return None
+
+
+def left(event: Event) -> str | None:
+    """The same name, from the event."""
+    match event:
+        case TurnOpened(turn=turn) | TurnEnded(turn=turn):
+            return f"{event.type} {turn}"
+        case MessageCompleted(turn=turn, step=step):
+            return f"message {turn} {step}"
+        case CallFinished(call=call) | AskRaised(call=call):
+            return f"{event.type} {call}"
+    return None
+
+
+def causes(ran: Ran) -> Iterator[str]:
+    """The events that an activity may have left, whether or not it was seen to finish."""
+    request = ran.request
+    match ran.name:
+        case "holdfast.project.load":
+            yield f"turn.opened {request['turn']}"
+        case "holdfast.model.generate":
+            yield f"message {request['turn']} {request['step']}"
+        case "holdfast.tools.run" | "holdfast.tools.refuse":
+            yield f"call.finished {request['call']}"
+        case "holdfast.asks.open":
+            yield f"ask.raised {request['call']}"
+        case "holdfast.turns.close":
+            yield f"turn.ended {request.get('turn')}"
+
+
+def _first(payloads: Payloads) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(payloads.payloads[0].data) if payloads.payloads else {}
+    return found

@@ -1,0 +1,294 @@
+"""The invariants of reliability.md 4: they take the four records of a trial, and return what is violated."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import combinations
+from typing import Final
+
+from temporalio.client import WorkflowHistory
+
+from activities.session.answers import Settled
+from activities.store.events import Verified
+from tests.acceptance import histories
+from tests.acceptance.door import ClientLedger
+from tests.acceptance.effects import Line, Moment, token_of
+from tests.house import calls, failed_tasks
+from worker.demo.ledger import End, Entry
+from workflows.domain import events
+from workflows.domain.errors import Conflict
+from workflows.domain.events import Event, Record
+from workflows.domain.ids import PartId, SessionId
+from workflows.domain.messages import AssistantMessage, CallState, ToolPart, Transcript, UserMessage
+
+_UNASKED: Final = ("invalid", "todowrite")  # tools without an effect outside of the session ask for nothing
+LIVENESS: Final = timedelta(seconds=5)  # beyond the heartbeat's timeout, after a fault has healed
+
+
+@dataclass(frozen=True)
+class SessionRecords:
+    """What is known of one session when a trial is over. `resting`: none of its turns is open, its run has ended."""
+
+    session: SessionId
+    log: Sequence[Record]
+    verified: Verified
+    transcript: Transcript
+    runs: Sequence[WorkflowHistory]
+    resting: bool
+
+    @property
+    def events(self) -> list[Event]:
+        return [record.event for record in self.log]
+
+    @property
+    def calls(self) -> list[ToolPart]:
+        return calls(self.transcript)
+
+
+@dataclass(frozen=True)
+class TrialRecords:
+    """The four records. `healed` are the moments at which a worker served again, `wasted` is how many model
+    requests the faults and stops of the trial may have cost, `left` is what is still there and should not be."""
+
+    sent: ClientLedger
+    requests: Sequence[Entry]
+    effects: Sequence[Line]
+    sessions: Sequence[SessionRecords]
+    left: Sequence[str]
+    healed: Sequence[datetime]
+    heartbeat: timedelta
+    wasted: int
+
+
+@dataclass(frozen=True)
+class Violation:
+    invariant: str
+    what: str
+
+
+def violations(trial: TrialRecords) -> list[Violation]:
+    """Everything that does not hold."""
+    found = [Violation("I6", f"the model refused request {entry.n}") for entry in _malformed(trial)]
+    found += [Violation("I8", what) for what in spending(trial)]
+    found += [Violation("I10", what) for what in trial.left]
+    found += [Violation("I1", what) for what in lost_or_invented(trial)]
+    for session in trial.sessions:
+        for name, check in _CHECKS.items():
+            found += [Violation(name, f"{session.session}: {what}") for what in check(session, trial)]
+    found += [Violation("I12", what) for what in two_drivers(trial)]
+    return found
+
+
+def lost_or_invented(trial: TrialRecords) -> Iterator[str]:
+    """I1: everything acknowledged is in the log once, and nothing is there that was not sent."""
+    logged: Counter[str] = Counter()
+    for record in (record for session in trial.sessions for record in session.log):
+        logged.update(_said(record))
+    sent = trial.sent
+    acknowledged = {f"prompt {each.id}" for each in sent.prompts if each.got}
+    acknowledged |= {f"stop {each.id}" for each in sent.stops if each.got}
+    acknowledged |= {f"answer {ask}" for each in sent.answers if each.got for ask in _settled(each.got)}
+    uncertain = {f"prompt {each.id}" for each in sent.prompts if each.uncertain}
+    uncertain |= {f"stop {each.id}" for each in sent.stops if each.uncertain}
+    uncertain |= {f"answer {each.id}" for each in sent.answers if each.uncertain}
+    yield from (f"{what} was acknowledged and is not in the log" for what in acknowledged - set(logged))
+    yield from (f"{what} is in the log and was never sent" for what in set(logged) - acknowledged - uncertain)
+    yield from (f"{what} is in the log {times} times" for what, times in logged.items() if times > 1)
+
+
+def conversation(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
+    """I1: what was taken stands in the transcript once, word for word; at rest nothing is left over."""
+    texts = {each.id: each.said for each in trial.sent.prompts}
+    shown = [message for message in session.transcript if isinstance(message, UserMessage)]
+    taken = [event.prompt for event in session.events if isinstance(event, events.PromptTaken)]
+    withdrawn = [event.prompt for event in session.events if isinstance(event, events.PromptWithdrawn)]
+    accepted = [event.prompt for event in session.events if isinstance(event, events.PromptAccepted)]
+    if sorted(message.id for message in shown) != sorted(taken):
+        yield f"prompts taken {taken}, prompts in the transcript {[message.id for message in shown]}"
+    yield from (f"prompt {each.id} was changed" for each in shown if each.text != texts.get(each.id))
+    if session.resting and sorted(taken + withdrawn) != sorted(accepted):
+        yield f"prompts accepted {accepted}, taken {taken}, withdrawn {withdrawn}"
+
+
+def repeated(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
+    """I2: no effect begins twice."""
+    for call, token in _with_effects(session):
+        starts = _times(trial, token, Moment.START)
+        if starts > 1:
+            yield f"call {call.id} began its effect {token} {starts} times"
+
+
+def untruthful(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
+    """I3: a success has one completed effect, a failure none or a part of one, and nothing here ends unknown."""
+    for call, token in _with_effects(session):
+        seen = _times(trial, token, Moment.START), _times(trial, token, Moment.END)
+        match call.state:
+            case CallState.DONE if seen != (1, 1):
+                yield f"call {call.id} is done, and its effect {token} was begun and completed {seen} times"
+            case CallState.REFUSED if seen != (0, 0):
+                yield f"call {call.id} was refused, and its effect {token} has begun"
+            case CallState.FAILED | CallState.CANCELLED if seen[1]:
+                yield f"call {call.id} is {call.state}, and its effect {token} is complete"
+            case CallState.UNKNOWN:
+                yield f"call {call.id} is unknown: a command on its own machine can be known"
+    if session.resting:
+        yield from (f"call {call.id} has no outcome" for call in session.calls if not call.state.settled)
+
+
+def undecided(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
+    """I4: before an effect stands the claim, with the decision and the digest of what was decided on."""
+    claims = {claim.call: record for record in reversed(session.log) if (claim := _claim(record.event))}
+    done = {event.call for event in session.events if isinstance(event, events.CallFinished) and event.state == "done"}
+    yield from (f"call {call} is done and was never claimed" for call in done - set(claims))
+    for record in claims.values():
+        yield from _unfounded(session, record.seq)
+    begun = {line.token: line.at for line in trial.effects if line.moment is Moment.START}
+    for call, token in _with_effects(session):
+        claimed = claims.get(call.id)
+        if token in begun and (claimed is None or datetime.fromisoformat(claimed.at) > begun[token]):
+            yield f"effect {token} of call {call.id} began before its claim"
+
+
+def _unfounded(session: SessionRecords, seq: int) -> Iterator[str]:
+    """What a claim says of its decisions, against the events before it."""
+    *before, claim = session.events[:seq]
+    assert isinstance(claim, events.CallClaimed)
+    answers = {event.ask: event for event in before if isinstance(event, events.AskAnswered)}
+    looked_at = [each for each in before if isinstance(each, events.CallPrepared | events.CallDrifted)]
+    digests = [each.digest for each in looked_at if each.call == claim.call]
+    tools = {event.call: event.tool for event in before if isinstance(event, events.CallPrepared)}
+    if not digests or digests[-1] != claim.digest:
+        yield f"call {claim.call} was claimed for another effect than the one it was judged by"
+    if not claim.decisions and tools[claim.call] not in _UNASKED:
+        yield f"call {claim.call} was claimed without a decision"
+    for decision in claim.decisions:
+        answer = answers.get(decision.ask) if decision.ask else None
+        if decision.by == "answer" and (answer is None or answer.reply == "reject" or answer.digest != claim.digest):
+            yield f"call {claim.call} was claimed by an answer that nobody gave: {decision.ask}"
+
+
+def decided_twice(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
+    """I5: an ask ends once; what a person was told of their answer is what the log says."""
+    ended = Counter(event.ask for event in session.events if isinstance(event, events.AskAnswered | events.AskClosed))
+    refused = Counter(event.ask for event in session.events if isinstance(event, events.AnswerRefused))
+    for event in session.events:
+        if isinstance(event, events.AskRaised) and ended[event.ask] != 1 and (session.resting or ended[event.ask]):
+            yield f"ask {event.ask} has ended {ended[event.ask]} times"
+    for ask, times in refused.items():
+        told = [each for each in trial.sent.answers if each.id == ask and isinstance(each.error, Conflict)]
+        if len(told) != times:
+            yield f"{times} answers to {ask} were refused in the log, {len(told)} persons were told so"
+
+
+def torn(session: SessionRecords, _: TrialRecords) -> Iterator[str]:
+    """I7: the chain verifies; every finished activity has its event, every event its activity; no task has failed."""
+    if session.verified.problem:
+        yield session.verified.problem
+    ran = list(histories.activities(session.runs))
+    logged = {name for event in session.events if (name := histories.left(event))}
+    yield from (
+        f"{name} is missing in the log" for each in ran if (name := histories.promised(each)) not in logged | {None}
+    )
+    caused = {name for each in ran for name in histories.causes(each)}
+    closed = {each.request.get("turn") for each in ran if each.name == "holdfast.turns.close"}
+    for event in session.events:
+        name = histories.left(event)
+        by_close = isinstance(event, events.CallFinished) and _turn_of(session, event.call) in closed
+        if name is not None and name not in caused and not by_close:
+            yield f"{name} is in the log, and no activity was scheduled for it"
+    yield from (f"a workflow task failed: {why}" for run in session.runs for why in failed_tasks(run))
+
+
+def slow(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
+    """I9: an open turn that waits for nobody goes on soon after a worker is back."""
+    for moment in trial.healed:
+        before = [record.event for record in session.log if datetime.fromisoformat(record.at) <= moment]
+        later = [datetime.fromisoformat(record.at) for record in session.log[len(before) :]]
+        if _works(before) and later and later[0] - moment > trial.heartbeat + LIVENESS:
+            yield f"went on {(later[0] - moment).total_seconds():.1f} s after a worker served"
+
+
+def answered_twice(session: SessionRecords, _: TrialRecords) -> Iterator[str]:
+    """I12: each step of a turn has one answer at most."""
+    answers = Counter(
+        (event.turn, event.step) for event in session.events if isinstance(event, events.MessageCompleted)
+    )
+    yield from (f"step {step} was answered {times} times" for step, times in answers.items() if times > 1)
+
+
+def spending(trial: TrialRecords) -> Iterator[str]:
+    """I8: what is asked of the model is what is stored, and what the faults have cost."""
+    answers = [each for session in trial.sessions for each in session.transcript if isinstance(each, AssistantMessage)]
+    if len(trial.requests) > len(answers) + trial.wasted:
+        yield f"{len(trial.requests)} requests for {len(answers)} answers, {trial.wasted} may be lost"
+
+
+def two_drivers(trial: TrialRecords) -> Iterator[str]:
+    """I12: no two requests for one conversation are carried to their end side by side."""
+    complete = [entry for entry in trial.requests if entry.end is End.COMPLETE]
+    for one, other in combinations(complete, 2):
+        if one.messages == other.messages and one.began < other.ended and other.began < one.ended:
+            yield f"requests {one.n} and {other.n} are the same, and were answered at the same time"
+
+
+def _malformed(trial: TrialRecords) -> list[Entry]:
+    return [entry for entry in trial.requests if entry.end is End.MALFORMED]
+
+
+def _said(record: Record) -> Iterator[str]:
+    """What a person said, as the log has it; what followed from a grant is nobody's answer."""
+    match record.event:
+        case events.PromptAccepted(prompt=prompt):
+            yield f"prompt {prompt}"
+        case events.StopAccepted(stop=stop):
+            yield f"stop {stop}"
+        case events.AskAnswered(ask=ask, by_grant=None):
+            yield f"answer {ask}"
+
+
+def _settled(answer: Settled) -> Iterator[str]:
+    """The asks that a person's word has settled: a reject takes the session's others along."""
+    yield answer.ask.id
+    if answer.ask.rejected:
+        yield from (ask for ask in answer.asks if ask != answer.ask.id)
+
+
+def _with_effects(session: SessionRecords) -> Iterator[tuple[ToolPart, str]]:
+    for call in session.calls:
+        token = token_of(call)
+        if token is not None:
+            yield call, token
+
+
+def _times(trial: TrialRecords, token: str, moment: Moment) -> int:
+    return sum((line.token, line.moment) == (token, moment) for line in trial.effects)
+
+
+def _claim(event: Event) -> events.CallClaimed | None:
+    """A first claim; those that take one over carry no decision of their own."""
+    return event if isinstance(event, events.CallClaimed) and not event.recovered else None
+
+
+def _turn_of(session: SessionRecords, call: PartId) -> str | None:
+    prepared = [event for event in session.events if isinstance(event, events.CallPrepared) and event.call == call]
+    return prepared[0].turn if prepared else None
+
+
+def _works(before: Sequence[Event]) -> bool:
+    """Whether a turn is open after these events, and no ask."""
+    balance = Counter(event.type for event in before)
+    asks = balance["ask.raised"] - balance["ask.answered"] - balance["ask.closed"]
+    return balance["turn.opened"] > balance["turn.ended"] and not asks
+
+
+_CHECKS: Final = {
+    "I1": conversation,
+    "I2": repeated,
+    "I3": untruthful,
+    "I4": undecided,
+    "I5": decided_twice,
+    "I7": torn,
+    "I9": slow,
+    "I12": answered_twice,
+}

@@ -1,0 +1,92 @@
+"""The nursery: a process that has imported everything a worker needs, and forks workers in milliseconds.
+
+Importing takes ten seconds of a core, which would be paid for each worker that is killed. What it forks is a worker
+like any other: a process with a number, a session and an environment of its own, that runs `worker.serve`.
+Orders come as lines of JSON; the files `<log>.pid` and `<log>.exit` tell the worker's pid and its exit code.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from activities.model.litellm_model import LiteLLM
+from worker.settings import process_environment
+from worker.stack.linux import dies_with_me
+from workflows.domain.value import Value
+
+_WORKER: Final = "worker.serve"
+OURS: Final = ("workflows", "activities", "prompts", "worker")
+
+
+class Order(Value):
+    """A worker that is wanted; `code` is a copy of our packages that it runs instead of them."""
+
+    environment: dict[str, str]
+    log: Path
+    code: Path | None = None
+
+
+def main() -> None:
+    """Fork workers until the orders end."""
+    import_module(_WORKER)
+    asyncio.run(LiteLLM(process_environment()).warm())
+    assert threading.active_count() == 1, "a process with threads cannot be forked safely"
+    for line in sys.stdin:
+        if fork() == 0:
+            keep(Order.model_validate_json(line))
+            os._exit(0)
+
+
+def fork() -> int:
+    """Fork a child that does not outlive us, so that nothing is left of a test run that is killed itself."""
+    ask = dies_with_me(signal.SIGKILL)
+    child = os.fork()
+    if child == 0:
+        ask()
+    return child
+
+
+def keep(order: Order) -> None:
+    """Fork the worker, and stay to tell how it ended."""
+    worker = fork()
+    if worker == 0:
+        become_worker(order)
+    _tell(order.log.with_suffix(".pid"), worker)
+    _, status = os.waitpid(worker, 0)
+    _tell(order.log.with_suffix(".exit"), os.waitstatus_to_exitcode(status))
+
+
+def become_worker(order: Order) -> None:
+    """Never returns: a worker's process ends by itself."""
+    os.setsid()
+    os.chdir(order.log.parent)
+    os.environ.clear()
+    os.environ.update(order.environment)
+    log = os.open(order.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for stream, file in ((0, os.open(os.devnull, os.O_RDONLY)), (1, log), (2, log)):
+        os.dup2(file, stream)
+    if order.code is not None:
+        exchange(order.code)
+    import_module(_WORKER).main()
+
+
+def exchange(code: Path) -> None:
+    """Forget our modules, so that they are imported again from a copy."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in OURS]:
+        del sys.modules[name]
+    sys.path.insert(0, os.fspath(code))
+
+
+def _tell(path: Path, number: int) -> None:
+    draft = path.with_name(f"{path.name}.new")
+    draft.write_text(str(number))
+    draft.replace(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""What is accepted while no worker runs is carried out, once, when one is back."""
+
+import pytest
+
+from activities.store.prompts import Mode
+from tests.acceptance.conftest import Open
+from tests.acceptance.scenarios import DONE, runs
+from worker.bells import workflow_id
+from workflows.domain.errors import Conflict
+from workflows.domain.events import PromptTaken, TurnEnded
+from workflows.domain.messages import CallState
+
+pytestmark = pytest.mark.acceptance
+
+
+async def test_an_answer_given_while_no_worker_runs_is_honoured(open_trial: Open) -> None:
+    async with open_trial(runs("one"), DONE) as trial:
+        trial.house.configure(permission={"bash": "ask"})
+        first = await trial.worker()
+        session = await trial.say("Run it.")
+        (ask,) = await trial.house.asked(session)
+        await first.kill()
+        assert [entry.id for entry in await trial.house.client.asks()] == [ask]
+        await trial.door.answer(ask)
+        await trial.worker()
+        await trial.house.ended(session)
+    assert trial.effects.count("one") == 1
+
+
+async def test_a_stop_accepted_while_the_worker_is_dead_ends_its_command(open_trial: Open) -> None:
+    async with open_trial(runs("one", hold=True), DONE) as trial:
+        first = await trial.worker()
+        session = await trial.say("Run it.")
+        await trial.effects.reached("one")
+        await first.kill()
+        await trial.door.stop(session)
+        await trial.worker()
+        ended = await trial.house.ended(session)
+        (call,) = await trial.house.calls(session)
+    assert isinstance(ended, TurnEnded) and ended.reason == "stopped"
+    assert call.state is CallState.CANCELLED and call.outcome is not None
+    assert "start one" in call.outcome.output and "end one" not in call.outcome.output
+
+
+async def test_prompts_accepted_before_any_worker_ran_are_taken_in_their_order(open_trial: Open) -> None:
+    async with open_trial(DONE, DONE, DONE) as trial:
+        session = await trial.say("First.")
+        second = await trial.door.prompt(session, "Second.", Mode.QUEUE)
+        third = await trial.door.prompt(session, "Third.", Mode.QUEUE)
+        await trial.worker()
+        await trial.house.ended(session, 3)
+        taken = [event.prompt for event in await trial.house.events(session) if isinstance(event, PromptTaken)]
+    assert taken[1:] == [second.prompt, third.prompt]
+
+
+async def test_a_stop_of_a_prompt_that_is_only_a_row_withdraws_it(open_trial: Open) -> None:
+    async with open_trial(DONE, DONE) as trial:
+        session = await trial.say("Never mind.")
+        stopped = await trial.door.stop(session)
+        await trial.door.prompt(session, "This instead.")
+        await trial.worker()
+        await trial.house.ended(session)
+        events = await trial.house.events(session)
+    assert stopped.turn is None and len(stopped.withdrawn) == 1
+    assert sum(isinstance(event, TurnEnded) for event in events) == 1
+
+
+async def test_an_ended_session_withdraws_its_prompts_and_asks_no_model(open_trial: Open) -> None:
+    async with open_trial(DONE) as trial:
+        session = await trial.say("Never mind.")
+        await trial.door.end(session)
+        await trial.worker()
+        with pytest.raises(Conflict, match="has ended"):
+            await trial.door.prompt(session, "Or do.")
+    assert trial.house.model.ledger.entries == []
+
+
+async def test_an_answer_that_a_stop_overtook_is_said_not_to_have_run(open_trial: Open) -> None:
+    async with open_trial(runs("one"), DONE) as trial:
+        trial.house.configure(permission={"bash": "ask"})
+        first = await trial.worker()
+        session = await trial.say("Run it.")
+        (ask,) = await trial.house.asked(session)
+        await first.kill()
+        await trial.door.answer(ask)
+        await trial.door.stop(session)
+        await trial.worker()
+        await trial.house.ended(session)
+        events = await trial.house.events(session)
+    assert [event.ask for event in events if event.type == "answer.not_run"] == [ask]
+    assert trial.effects.count("one") == 0
+
+
+async def test_a_stop_is_kept_when_an_operator_terminates_the_run(open_trial: Open) -> None:
+    async with open_trial(runs("one"), DONE) as trial:
+        trial.house.configure(permission={"bash": "ask"})
+        first = await trial.worker()
+        session = await trial.say("Run it.")
+        (ask,) = await trial.house.asked(session)
+        await first.kill()
+        await trial.door.stop(session)
+        await trial.house.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        await trial.worker()
+        ended = await trial.house.ended(session)
+        with pytest.raises(Conflict, match="closed before your answer"):
+            await trial.door.answer(ask)
+    assert isinstance(ended, TurnEnded) and ended.reason == "stopped" and trial.effects.count("one") == 0

@@ -1,0 +1,103 @@
+"""Answers: each ask is decided once, by a person, about what they saw (reliability.md rows 29 to 33)."""
+
+import asyncio
+
+import pytest
+
+from tests.acceptance.conftest import Open
+from tests.acceptance.effects import effect
+from tests.acceptance.scenarios import DONE, forged_answer, runs
+from worker.demo.script import ScriptedAnswer, ScriptedCall
+from workflows.domain.errors import Conflict, NotFound
+from workflows.domain.events import AskAnswered
+from workflows.domain.ids import AskId
+from workflows.domain.messages import CallState
+from workflows.domain.permissions.replies import Reply
+
+pytestmark = pytest.mark.acceptance
+
+TIMES = 50
+
+
+async def test_of_two_answers_at_once_exactly_one_wins(open_trial: Open) -> None:
+    tokens = [f"t{number}" for number in range(TIMES)]
+    async with open_trial(*map(runs, tokens), DONE) as trial, trial.somebody("alice") as alice:
+        async with trial.somebody("bob") as bob:
+            trial.house.configure(permission={"bash": "ask"})
+            await trial.worker()
+            session = await trial.say("Run them all.")
+            for number in range(TIMES):
+                (ask,) = await trial.house.asked(session, number + 1)
+                both = [alice.answer(ask, Reply.ONCE), bob.answer(ask, Reply.REJECT, feedback="no")]
+                results = await asyncio.gather(*both, return_exceptions=True)
+                (refused,) = [result for result in results if isinstance(result, BaseException)]
+                winner = "bob" if refused is results[0] else "alice"
+                assert isinstance(refused, Conflict) and f"by {winner}@there" in str(refused)
+            await trial.house.ended(session)
+        calls = await trial.house.calls(session)
+        answers = [event for event in await trial.house.events(session) if isinstance(event, AskAnswered)]
+    allowed = [answer.reply == "once" for answer in answers]
+    assert [call.state is CallState.DONE for call in calls] == allowed
+    assert [trial.effects.count(token) for token in tokens] == [int(each) for each in allowed]
+
+
+async def test_the_same_answer_again_gets_the_first_record_and_another_one_is_refused(open_trial: Open) -> None:
+    async with open_trial(runs("one", hold=True), DONE) as trial:
+        trial.house.configure(permission={"bash": "ask"})
+        await trial.worker()
+        session = await trial.say("Run it.")
+        (ask,) = await trial.house.asked(session)
+        first = await trial.door.answer(ask)
+        again = await trial.door.answer(ask)
+        with pytest.raises(Conflict, match="already answered once by tester@here"):
+            await trial.door.answer(ask, Reply.REJECT)
+        trial.effects.release("one")
+        await trial.house.ended(session)
+    assert again.repeated and again.ask == first.ask
+    assert trial.effects.count("one") == 1
+
+
+async def test_an_answer_to_what_was_not_seen_or_is_not_there_changes_nothing(open_trial: Open) -> None:
+    async with open_trial(runs("one"), DONE) as trial:
+        trial.house.configure(permission={"bash": "ask"})
+        await trial.worker()
+        session = await trial.say("Run it.")
+        (ask,) = await trial.house.asked(session)
+        with pytest.raises(Conflict, match="not what you saw"):
+            await trial.door.answer(ask, digest="0" * 64)
+        with pytest.raises(NotFound, match="There is no ask"):
+            await trial.door.answer(AskId("per_unknown"))
+        await trial.door.stop(session)
+        await trial.house.ended(session)
+        with pytest.raises(Conflict, match="closed before your answer"):
+            await trial.door.answer(ask)
+        events = await trial.house.events(session)
+    assert sum(event.type == "answer.refused" for event in events) == 2
+    assert trial.effects.count("one") == 0
+
+
+async def test_always_releases_what_it_covers_and_leaves_the_rest(open_trial: Open) -> None:
+    touch = ScriptedCall(name="bash", arguments={"command": "touch other"})
+    five = ScriptedAnswer(tools=(effect("a"), effect("b"), touch, effect("c"), effect("d")))
+    async with open_trial(five, DONE) as trial:
+        trial.house.configure(permission={"bash": "ask"})
+        await trial.worker()
+        session = await trial.say("Run them.")
+        asks = await trial.house.asked(session, 5)
+        settled = await trial.door.answer(asks[0], Reply.ALWAYS)
+        (left,) = await trial.house.client.asks()
+        await trial.door.answer(left.id)
+        await trial.house.ended(session)
+    assert left.arguments["command"] == "touch other"
+    assert set(settled.asks) == set(asks) - {left.id}
+    assert [trial.effects.count(token) for token in "abcd"] == [1, 1, 1, 1]
+
+
+async def test_a_forged_bell_runs_nothing_and_the_true_answer_still_counts(open_trial: Open) -> None:
+    async with open_trial(runs("one"), DONE) as trial:
+        session, ask = await forged_answer(trial)
+        await trial.house.until(session, lambda event: event.type == "bell.without_answer")
+        assert trial.effects.count("one") == 0
+        await trial.door.answer(ask)
+        await trial.house.ended(session)
+    assert trial.effects.count("one") == 1

@@ -1,0 +1,109 @@
+"""Worker processes that a trial starts, and kills for real."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+import psutil
+
+from activities import failpoints
+from tests.acceptance.nursery import Order
+from tests.house import PATIENCE
+from worker.settings import Settings
+from worker.stack.state import Endpoints
+
+_PROGRAM: Final = Path(__file__).with_name("nursery.py")
+_SERVES: Final = "working on"  # what a worker logs when it takes tasks
+_LOOK_PERIOD: Final = 0.01
+
+
+@dataclass
+class Nursery:
+    """A nursery that runs: see `tests.acceptance.nursery`."""
+
+    orders: IO[bytes]
+
+    async def start(self, environment: dict[str, str], log: Path, code: Path | None = None) -> "WorkerProcess":
+        """Start a worker, perhaps of other code than ours, and wait until it serves."""
+        log.touch()
+        order = Order(environment=environment, log=log, code=code)
+        self.orders.write(order.model_dump_json().encode() + b"\n")
+        self.orders.flush()
+        await appears(log.with_suffix(".pid").exists)
+        worker = WorkerProcess(psutil.Process(int(log.with_suffix(".pid").read_text())), log)
+        await appears(lambda: worker.ended or _SERVES in log.read_text())
+        assert not worker.ended, f"the worker ended: {log.read_text()[-2000:]}"
+        return worker
+
+
+@contextmanager
+def nursery() -> Iterator[Nursery]:
+    """A nursery, which ends with the context."""
+    with subprocess.Popen([sys.executable, "-P", _PROGRAM], stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        yield Nursery(process.stdin)
+
+
+@dataclass
+class WorkerProcess:
+    """One worker, in a session and process group of its own."""
+
+    process: psutil.Process
+    log: Path
+
+    @property
+    def ended(self) -> bool:
+        return self.log.with_suffix(".exit").exists()
+
+    async def kill(self) -> None:
+        """SIGKILL, now."""
+        assert not self.ended, "only what serves can be killed"
+        self.process.kill()
+        await self.killed()
+
+    async def killed(self) -> None:
+        """Wait until a failpoint has killed it from inside: a fault that does not fire is no pass."""
+        await appears(lambda: self.ended)
+        assert int(self.log.with_suffix(".exit").read_text()) == -signal.SIGKILL
+        assert not self.process.is_running()
+
+    async def frozen(self) -> None:
+        """Wait until a failpoint has stopped it where it stands."""
+        await appears(lambda: self.process.status() == psutil.STATUS_STOPPED)
+
+    def wake(self) -> None:
+        """Let a frozen worker go on: it is a zombie now, for others have taken its work over."""
+        self.process.resume()
+
+    async def end(self) -> None:
+        """Have it gone at the end of a trial, however it stands."""
+        if not self.ended:
+            self.process.kill()
+            await appears(lambda: self.ended)
+
+
+async def appears(seen: Callable[[], bool]) -> None:
+    """Wait for something that another process brings about."""
+    async with asyncio.timeout(PATIENCE):
+        while not seen():
+            await asyncio.sleep(_LOOK_PERIOD)
+
+
+def environment(settings: Settings, endpoints: Endpoints, test: Path, faults: str) -> dict[str, str]:
+    """What makes a worker process one of this trial: its servers, its queue, and its faults."""
+    numbers = {f"HOLDFAST_{name.upper()}": str(getattr(settings, name)) for name in ("idle_seconds", "history_events")}
+    own = {
+        "HOLDFAST_HOME": str(settings.home),
+        "HOLDFAST_TASK_QUEUE": settings.task_queue,
+        "HOLDFAST_POSTGRES_URL": endpoints.postgres_url,
+        "TEMPORAL_ADDRESS": endpoints.temporal_address,
+        "XDG_CONFIG_HOME": str(settings.config.parent),
+    }
+    armed = {failpoints.VARIABLE: faults, failpoints.TEST_VARIABLE: str(test)} if faults else {}
+    return {**settings.environment, **numbers, **own, **armed}

@@ -1,0 +1,306 @@
+"""Model.generate: an answer is paid and stored once, and only while its turn is open."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+from temporalio.exceptions import ApplicationError
+
+from activities.model.endpoints import Endpoints
+from activities.model.generate import Model
+from activities.model.keys import Keys
+from activities.model.litellm_model import LiteLLM
+from activities.session.describing import nothing
+from activities.store import events, transcript
+from activities.store.prompts import Mode
+from activities.tools.table import TOOLS
+from tests.activities.conftest import Arm
+from tests.activities.scene import CHAIN, Scene
+from tests.house import reached
+from worker.demo.model_server import ModelServer, serve
+from worker.demo.script import Hold, Refuse, Script, ScriptedAnswer, ScriptedCall, StreamError
+from workflows.domain.events import MessageCompleted, ModelRetry, PromptTaken
+from workflows.domain.ids import MessageId, Prefix
+from workflows.domain.messages import AssistantMessage, ReasoningPart, TextPart, ToolPart
+from workflows.domain.wire import STOPPED, GenerateRequest, Step
+
+HELLO = ScriptedAnswer(text="Hello.")
+DAY = 86_400.0
+
+
+class Asking:
+    """A session whose turn is open, and the model that answers it."""
+
+    def __init__(self, scene: Scene, server: ModelServer, adapter: LiteLLM) -> None:
+        self.scene = scene
+        self.server = server
+        self.adapter = adapter
+        self.patience = DAY
+
+    def request(self, **changed: Any) -> GenerateRequest:
+        minted = MessageId(self.scene.mint.new(Prefix.MESSAGE))
+        given = {"turn": self.scene.turn, "step": 1, "message": minted, **self.scene.place()}
+        return GenerateRequest(**{**given, **changed})
+
+    async def generate(self, request: GenerateRequest | None = None, attempt: int = 1) -> Step:
+        endpoints = Endpoints(Keys(self.scene.project / "auth.json"), {}, self.adapter)
+        database, surveyor = self.scene.database, self.scene.surveyor
+        model = Model(database, self.adapter, endpoints, surveyor, TOOLS, nothing, self.patience)
+        return await self.scene.act(model.generate, request or self.request(), attempt)
+
+    async def failure(self, request: GenerateRequest | None = None, attempt: int = 1) -> ApplicationError:
+        with pytest.raises(ApplicationError) as failed:
+            await self.generate(request, attempt)
+        return failed.value
+
+    async def parts(self) -> list[list[TextPart | ReasoningPart | ToolPart]]:
+        """The parts of all stored answers."""
+        async with self.scene.journal() as opened:
+            messages = await transcript.read(opened)
+        return [list(message.parts) for message in messages if isinstance(message, AssistantMessage)]
+
+    async def prompts_seen(self) -> list[JsonValue]:
+        """What a person has said, as the newest request has it."""
+        assert self.server.last is not None
+        return [message["content"] for message in self.server.last.body["messages"] if message["role"] == "user"]
+
+
+End = Callable[[Scene], Awaitable[object]]
+Open = Callable[..., AbstractAsyncContextManager[Asking]]
+
+
+@pytest.fixture
+def open_model(scene: Scene, adapter: LiteLLM) -> Open:
+    @asynccontextmanager
+    async def opened(*answers: ScriptedAnswer, **config: JsonValue) -> AsyncIterator[Asking]:
+        async with serve(Script(answers=answers)) as server:
+            provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": server.url, "apiKey": "k"}}
+            scene.surveyor.config.mkdir()
+            (scene.surveyor.config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}}))
+            await scene.open_turn(**config)
+            yield Asking(scene, server, adapter)
+
+    return opened
+
+
+async def test_an_answer_is_stored_with_its_parts_and_its_calls(open_model: Open) -> None:
+    read = ScriptedCall(name="read", arguments={"filePath": "a.txt"})
+    async with open_model(ScriptedAnswer(reasoning="Hm.", text="Let me look.", tools=(read,))) as model:
+        step = await model.generate()
+        (parts,) = await model.parts()
+        (completed,) = [event for event in await model.scene.events() if isinstance(event, MessageCompleted)]
+    assert (step.finish, [call.tool for call in step.calls]) == ("tool-calls", ["read"])
+    assert [part.type for part in parts] == ["reasoning", "text", "tool"]
+    assert [part.kind for part in completed.parts] == ["reasoning", "text"] and completed.tokens.output > 0
+
+
+async def test_a_committed_answer_is_returned_and_nothing_is_taken_or_asked(open_model: Open, arm: Arm) -> None:
+    async with open_model(HELLO) as model:
+        request = model.request()
+        arm("model.committed=drop@1")
+        with pytest.raises(ConnectionResetError):
+            await model.generate(request)
+        await model.scene.prompt("And this?")
+        step = await model.generate(request, attempt=2)
+        taken = [event for event in await model.scene.events() if isinstance(event, PromptTaken)]
+    assert step == Step(finish="stop")
+    assert len(model.server.ledger.entries) == 1 and len(taken) == 1
+
+
+@pytest.mark.parametrize("end", [Scene.stop, Scene.close, Scene.end])
+async def test_a_turn_that_is_over_is_not_asked_about(open_model: Open, end: End) -> None:
+    async with open_model(HELLO) as model:
+        await end(model.scene)
+        assert await model.generate() == Step(finish=STOPPED)
+    assert model.server.ledger.entries == []
+
+
+async def test_an_attempt_that_comes_after_a_later_one_asks_nothing(open_model: Open) -> None:
+    async with open_model(ScriptedAnswer(text="x", faults={1: Refuse(status=503)})) as model:
+        request = model.request()
+        await model.failure(request, attempt=2)
+        stale = await model.failure(request, attempt=1)
+        log = await model.scene.types()
+    assert (stale.type, stale.non_retryable) == ("StaleFence", True) and log[-1] == "write.refused"
+    assert len(model.server.ledger.entries) == 1
+
+
+async def test_an_attempt_that_was_overtaken_commits_nothing(open_model: Open, tmp_path: Path) -> None:
+    holds = {number: Hold(after=1, path=str(tmp_path / f"gate{number}")) for number in (1, 2)}
+    async with open_model(ScriptedAnswer(text="Hello.", faults=holds)) as model:
+        request = model.request()
+        zombie = asyncio.create_task(model.failure(request))
+        await reached(tmp_path / "gate1")
+        newest = asyncio.create_task(model.generate(request, attempt=2))
+        await reached(tmp_path / "gate2")
+        (tmp_path / "gate1").touch()
+        assert (await zombie).type == "StaleFence" and await model.parts() == []
+        (tmp_path / "gate2").touch()
+        assert await newest == Step(finish="stop") and await model.parts() == [[TextPart(text="Hello.")]]
+
+
+async def test_an_attempt_that_finds_its_successors_answer_adds_nothing_to_it(open_model: Open, tmp_path: Path) -> None:
+    slow = ScriptedAnswer(text="Hello.", faults={1: Hold(after=1, path=str(tmp_path / "gate"))})
+    async with open_model(slow) as model:
+        request = model.request()
+        zombie = asyncio.create_task(model.generate(request))
+        await reached(tmp_path / "gate")
+        stored = await model.generate(request, attempt=2)
+        (tmp_path / "gate").touch()
+        assert await zombie == stored
+        assert (await model.scene.types()).count("message.completed") == 1
+
+
+async def test_an_attempt_that_outlived_its_turn_stores_nothing(open_model: Open, tmp_path: Path) -> None:
+    slow = ScriptedAnswer(text="Hello.", faults={1: Hold(after=1, path=str(tmp_path / "gate"))})
+    async with open_model(slow) as model:
+        late = asyncio.create_task(model.generate())
+        await reached(tmp_path / "gate")
+        await model.scene.stop()
+        await model.scene.close()
+        (tmp_path / "gate").touch()
+        assert await late == Step(finish=STOPPED)
+        assert await model.parts() == []
+
+
+async def test_an_earlier_chain_is_refused(open_model: Open) -> None:
+    async with open_model(HELLO) as model:
+        model.scene.chain = CHAIN + 1
+        await model.scene.load()
+        assert (await model.failure(model.request(chain=CHAIN))).type == "StaleFence"
+    assert model.server.ledger.entries == []
+
+
+async def test_steered_prompts_are_taken_and_queued_ones_are_not(open_model: Open) -> None:
+    glob = ScriptedCall(name="glob", arguments={"pattern": "*"})
+    async with open_model(ScriptedAnswer(tools=(glob,)), HELLO) as model:
+        (call,) = (await model.generate()).calls
+        await model.scene.run(call.id)
+        steered = await model.scene.prompt("Also this.")
+        await model.scene.prompt("Later that.", mode=Mode.QUEUE)
+        await model.generate(model.request(step=2))
+        taken = [event for event in await model.scene.events() if isinstance(event, PromptTaken)]
+        said = await model.prompts_seen()
+    assert [(event.step, event.prompt == steered) for event in taken] == [(1, False), (2, True)]
+    assert len(said) == 2 and "Also this." in str(said[1]) and "<system-reminder>" in str(said[1])
+
+
+async def test_what_comes_after_the_registration_is_not_in_the_view(open_model: Open, tmp_path: Path) -> None:
+    slow = ScriptedAnswer(text="Hello.", faults={1: Hold(after=1, path=str(tmp_path / "gate"))})
+    async with open_model(slow) as model:
+        running = asyncio.create_task(model.generate())
+        await reached(tmp_path / "gate")
+        await model.scene.prompt("Also this.")
+        (tmp_path / "gate").touch()
+        await running
+        assert await model.prompts_seen() == ["Go."]
+        assert (await model.scene.types()).count("prompt.taken") == 1
+
+
+async def test_a_provider_failure_is_an_event_and_a_pause_that_counts(open_model: Open) -> None:
+    busy = Refuse(status=429, headers={"retry-after": "42"})
+    async with open_model(ScriptedAnswer(text="x", faults={1: busy, 2: busy})) as model:
+        request = model.request()
+        failures = [await model.failure(request, attempt) for attempt in (1, 2)]
+        retries = [event for event in await model.scene.events() if isinstance(event, ModelRetry)]
+    assert [failure.type for failure in failures] == ["ProviderFailed"] * 2
+    assert [delay.total_seconds() for failure in failures if (delay := failure.next_retry_delay)] == [42.0, 42.0]
+    assert [(event.attempt, event.kind) for event in retries] == [(1, "429"), (2, "429")]
+
+
+async def test_b14_an_answer_that_breaks_off_leaves_nothing_but_its_retry(open_model: Open) -> None:
+    broken = ScriptedAnswer(text="Hello there, all of you.", faults={1: StreamError(after=2)})
+    async with open_model(broken) as model:
+        request = model.request()
+        assert (await model.failure(request)).type == "ProviderFailed"
+        assert await model.parts() == []
+        await model.generate(request, attempt=2)
+        assert await model.parts() == [[TextPart(text="Hello there, all of you.")]]
+
+
+async def test_patience_ends_in_words(open_model: Open) -> None:
+    busy = Refuse(status=503, headers={"retry-after": "50"})
+    async with open_model(ScriptedAnswer(text="x", faults={1: busy, 2: busy})) as model:
+        model.patience = 60.0
+        request = model.request()
+        first, last = [await model.failure(request, attempt) for attempt in (1, 2)]
+    assert (first.non_retryable, last.non_retryable, last.type) == (False, True, "ModelFailed")
+    assert "scripted/model has failed for 0 minutes, the last time:" in str(last)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "kind", "said"),
+    [
+        (Refuse(status=401, body={"error": {"message": "bad key"}}), "ModelFailed", "cannot be asked (auth): bad key"),
+        (Refuse(status=400, body={"error": {"message": "no"}}), "ModelFailed", "cannot be asked (bad-request)"),
+        (
+            Refuse(status=400, body={"error": {"message": "too long", "code": "context_length_exceeded"}}),
+            "ContextOverflow",
+            "The conversation is too long for scripted/model",
+        ),
+    ],
+)
+async def test_what_no_retry_can_mend_ends_the_turn_with_its_reason(
+    open_model: Open, refusal: Refuse, kind: str, said: str
+) -> None:
+    async with open_model(ScriptedAnswer(text="x", faults={1: refusal})) as model:
+        failure = await model.failure()
+        log = await model.scene.types()
+    assert (failure.type, failure.non_retryable) == (kind, True) and said in str(failure)
+    assert "model.retry" not in log
+
+
+async def test_a_model_that_cannot_be_reached_by_name_says_why(open_model: Open) -> None:
+    async with open_model(HELLO) as model:
+        (model.scene.surveyor.config / "opencode.json").unlink()
+        await model.scene.close()
+        await model.scene.prompt(model="nobody")
+        turn = (await model.scene.load()).turn
+        assert turn is not None
+        model.scene.turn = turn.id
+        failure = await model.failure()
+    assert (failure.type, failure.non_retryable) == ("ModelFailed", True) and "names no provider" in str(failure)
+
+
+async def test_the_last_step_offers_no_tools(open_model: Open) -> None:
+    async with open_model(HELLO) as model:
+        await model.generate(model.request(text_only=True))
+        assert model.server.last is not None
+        body = model.server.last.body
+    assert not body.get("tools") and "no more tools can be called" in body["messages"][-1]["content"]
+
+
+async def test_an_answer_costs_what_its_tokens_cost(open_model: Open) -> None:
+    async with open_model(HELLO) as model:
+        await model.generate()
+        (completed,) = [event for event in await model.scene.events() if isinstance(event, MessageCompleted)]
+    assert completed.cost == "0" and completed.finish == "stop"
+
+
+async def test_watchers_see_an_answer_grow_and_its_pieces_are_gone_when_it_is_stored(
+    open_model: Open, tmp_path: Path
+) -> None:
+    slow = ScriptedAnswer(text="Hello there, all of you.", faults={1: Hold(after=2, path=str(tmp_path / "gate"))})
+    async with open_model(slow) as model:
+        scene = model.scene
+        request = model.request()
+        running = asyncio.create_task(model.generate(request))
+        piece = await first_piece(scene)
+        assert (piece.source, piece.attempt) == (request.message, f"{CHAIN}-{request.schedule}-1")
+        assert piece.body["text"] == "Hello there, all"
+        (tmp_path / "gate").touch()
+        await running
+        assert await events.deltas(scene.database, scene.session, 0) == []
+
+
+async def first_piece(scene: Scene) -> events.Delta:
+    """The first piece of an answer that watchers get to see."""
+    async for _ in events.woken(scene.database, scene.session, at_least_every=1.0):
+        if pieces := await events.deltas(scene.database, scene.session, 0):
+            return pieces[0]
+    raise AssertionError("the log ticks for ever")

@@ -1,0 +1,177 @@
+"""Project.load: what the rows and the directory say there is to do."""
+
+import json
+import shutil
+
+import pytest
+
+from activities.session.project import NO_MODEL
+from activities.store import turns
+from activities.store.prompts import Mode
+from tests.activities.scene import CHAIN, Scene
+from workflows.domain.errors import StaleFence
+from workflows.domain.events import PromptTaken, TurnOpened
+from workflows.domain.messages import CallState
+from workflows.domain.permissions.replies import Reply
+from workflows.domain.state import GUARD
+from workflows.domain.wire import Loaded, OpenTurn
+
+WRITE = {"filePath": "a.txt", "content": "x"}
+
+
+async def loaded(scene: Scene) -> OpenTurn:
+    turn = (await scene.load()).turn
+    assert turn is not None
+    return turn
+
+
+async def test_without_a_prompt_there_is_nothing_to_do(scene: Scene) -> None:
+    assert await scene.load() == Loaded()
+    assert await scene.types() == ["session.created"]
+
+
+async def test_the_oldest_prompt_opens_the_turn_and_is_taken_at_its_first_step(scene: Scene) -> None:
+    first = await scene.prompt("First", model="scripted/model")
+    await scene.prompt("Second", mode=Mode.QUEUE)
+    turn = await loaded(scene)
+    taken = [event for event in await scene.events() if isinstance(event, PromptTaken)]
+    assert taken == [PromptTaken(prompt=first, turn=turn.id, step=1)]
+    assert (turn.number, turn.step, turn.error) == (1, 0, None)
+
+
+async def test_a_second_attempt_finds_the_turn_of_the_first(scene: Scene) -> None:
+    opened = await scene.open_turn()
+    assert (await scene.load(attempt=2)).turn == opened
+    assert (await scene.types()).count("turn.opened") == 1
+
+
+async def test_a_turn_has_the_prompts_model_else_the_sessions_else_the_configured_one(scene: Scene) -> None:
+    scene.file("opencode.json", json.dumps({"model": "configured/model"}))
+    for given in ("scripted/model", None):
+        await scene.prompt(model=given)
+        scene.turn = (await loaded(scene)).id
+        await scene.close()
+    opened = [event.model for event in await scene.events() if isinstance(event, TurnOpened)]
+    assert opened == ["scripted/model", "configured/model"]
+
+
+async def test_turns_are_numbered_and_their_rules_frozen(scene: Scene) -> None:
+    await scene.open_turn(permission={"edit": "deny"})
+    call = await scene.called("write", **WRITE)
+    scene.file("opencode.json", "{}")
+    turn = await loaded(scene)
+    assert turn.answer is not None
+    assert [finding.action for finding in turn.answer.calls[0].findings] == ["deny"]
+    await scene.close()
+    assert (await scene.open_turn()).number == 2 and await scene.state(call) is CallState.CANCELLED
+
+
+async def test_an_open_turn_is_adopted_at_its_highest_step_with_its_calls(scene: Scene) -> None:
+    await scene.open_turn(permission={"edit": "ask"})
+    await scene.called("glob", pattern="*")
+    settled, asked, answered = await scene.answered(
+        ("glob", {"pattern": "*"}), ("write", WRITE), ("write", {**WRITE, "filePath": "b.txt"})
+    )
+    await scene.run(settled)
+    ask = await scene.asked(asked)
+    await scene.answer(await scene.asked(answered))
+    turn = await loaded(scene)
+    assert turn.step == 2 and turn.answer is not None and len(turn.recent) == 1
+    assert [call.settled for call in turn.answer.calls] == [True, False, False]
+    assert [(call.ask, call.request, call.answered) for call in turn.answer.calls[1:]] == [
+        (ask, 0, ()),
+        (None, None, (0,)),
+    ]
+
+
+async def test_a_registered_step_without_an_answer_is_told_as_that(scene: Scene) -> None:
+    await scene.open_turn()
+    async with scene.journal() as opened:
+        await turns.registered(opened, scene.turn, 3)
+    turn = await loaded(scene)
+    assert (turn.step, turn.answer) == (3, None)
+
+
+async def test_asks_of_an_earlier_revision_are_not_resumed_but_the_loop_guards_is(scene: Scene) -> None:
+    await scene.open_turn(permission={"edit": "ask"})
+    scene.file("a.txt", "one\n")
+    call = await scene.called("edit", filePath="a.txt", oldString="one", newString="two")
+    await scene.answer(await scene.asked(call))
+    await scene.answer(await scene.asked(call, GUARD))
+    scene.file("a.txt", "one\nmore\n")
+    await scene.claim(call, guarded=True)
+    turn = await loaded(scene)
+    assert turn.answer is not None
+    assert (turn.answer.calls[0].revision, turn.answer.calls[0].answered) == (1, (GUARD,))
+
+
+async def test_a_stop_and_a_rejection_are_remembered(scene: Scene) -> None:
+    await scene.open_turn(permission={"edit": "ask"})
+    call = await scene.called("write", **WRITE)
+    await scene.answer(await scene.asked(call), Reply.REJECT)
+    await scene.stop()
+    turn = await loaded(scene)
+    assert (turn.stopped, turn.rejected, turn.goes_on_after_reject) == (True, True, False)
+
+
+async def test_going_on_after_a_rejection_is_a_setting(scene: Scene) -> None:
+    assert (await scene.open_turn(experimental={"continue_loop_on_deny": True})).goes_on_after_reject
+
+
+async def test_an_ended_session_opens_no_turn_but_tells_of_the_open_one(scene: Scene) -> None:
+    await scene.prompt()
+    await scene.end()
+    assert await scene.load() == Loaded(ended=True)
+
+
+async def test_the_open_turn_of_an_ended_session_is_there_to_be_closed(scene: Scene) -> None:
+    turn = await scene.open_turn()
+    await scene.end()
+    assert await scene.load() == Loaded(turn=turn, ended=True)
+
+
+async def broken_file(scene: Scene) -> None:
+    scene.file("opencode.json", "{ no json")
+
+
+async def wrong_field(scene: Scene) -> None:
+    scene.file("opencode.json", '{"permission": {"edit": "perhaps"}}')
+
+
+async def no_directory(scene: Scene) -> None:
+    shutil.rmtree(scene.project)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [(broken_file, "opencode.json"), (wrong_field, "permission"), (no_directory, "does not exist any more")],
+)
+async def test_a_directory_that_cannot_be_read_fails_the_turn_and_not_the_session(
+    scene: Scene, spoil: object, said: str
+) -> None:
+    assert callable(spoil)
+    await spoil(scene)
+    await scene.prompt(model="scripted/model")
+    turn = await loaded(scene)
+    assert turn.error is not None and said in turn.error
+
+
+async def test_without_a_model_the_turn_says_how_to_choose_one(scene: Scene) -> None:
+    await scene.prompt()
+    assert (await loaded(scene)).error == NO_MODEL
+
+
+async def test_what_is_wrong_with_a_turn_is_still_known_to_whoever_takes_it_over(scene: Scene) -> None:
+    await broken_file(scene)
+    await scene.prompt(model="scripted/model")
+    first = await loaded(scene)
+    assert await loaded(scene) == first
+
+
+async def test_an_earlier_chain_loads_nothing(scene: Scene) -> None:
+    await scene.open_turn()
+    scene.chain = CHAIN + 1
+    await scene.load()
+    scene.chain = CHAIN
+    with pytest.raises(StaleFence, match="later chain"):
+        await scene.load()

@@ -1,0 +1,57 @@
+"""The pool: what an unreachable database is called, and JSON in and out."""
+
+import psycopg
+import pytest
+
+from activities.store.database import Database, dumps, reaching
+from workflows.domain.errors import Unavailable
+from workflows.domain.ids import SessionId
+
+
+async def test_a_server_that_is_not_there_is_unavailable() -> None:
+    with pytest.raises(Unavailable, match="PostgreSQL cannot be reached"):
+        async with Database("postgresql://nobody@127.0.0.1:9/none").listening("holdfast"):
+            raise AssertionError("nobody listens there")
+
+
+async def test_a_closed_pool_is_unavailable(postgres_url: str) -> None:
+    async with Database(postgres_url) as database:
+        pass
+    with pytest.raises(Unavailable):
+        async with database.transaction():
+            raise AssertionError("the pool is closed")
+
+
+async def test_a_connection_that_is_cut_in_a_transaction_is_unavailable(database: Database) -> None:
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        async with database.transaction() as connection:
+            await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+
+async def test_a_lock_that_somebody_keeps_is_said_so(database: Database, session: SessionId) -> None:
+    query = b"SELECT FROM session FOR UPDATE"
+    async with database.transaction() as holder:
+        await holder.execute(query)
+        with pytest.raises(Unavailable, match="held this session's lock"):
+            async with database.transaction() as other:
+                await other.execute("SET LOCAL lock_timeout = '20ms'")
+                await other.execute(query)
+
+
+async def test_a_transaction_that_fails_leaves_nothing(database: Database, session: SessionId) -> None:
+    with pytest.raises(RuntimeError, match="half way"):
+        async with database.transaction() as connection:
+            await connection.execute("UPDATE session SET title = 'changed'")
+            raise RuntimeError("half way")
+    async with database.transaction() as connection:
+        row = await (await connection.execute("SELECT title FROM session")).fetchone()
+    assert row == ("A session",)
+
+
+def test_a_mistake_of_ours_is_not_called_an_outage() -> None:
+    with pytest.raises(psycopg.errors.UndefinedTable), reaching():
+        raise psycopg.errors.UndefinedTable
+
+
+def test_json_is_ascii_so_that_any_text_can_be_kept() -> None:
+    assert dumps({"text": "a\x00b \ud800 ü"}) == r'{"text":"a\u0000b \ud800 \u00fc"}'

@@ -1,0 +1,92 @@
+"""Sessions as rows: made once, listed, ended for good."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from activities.store import generations, sessions
+from activities.store.generations import NewAnswer
+from activities.store.sessions import NewSession
+from tests.activities.scene import BODY, PERSON, Scene, scene_in
+from workflows.domain.errors import NotFound
+from workflows.domain.ids import MessageId, SessionId
+from workflows.domain.usage import Tokens
+from workflows.domain.wire import CloseReason, Fence
+
+UNKNOWN = SessionId("ses_x")
+
+
+async def test_making_a_session_again_leaves_it_as_it_is(scene: Scene) -> None:
+    again = NewSession(id=scene.session, directory="/other", title="Another title")
+    await sessions.create(scene.database, again, PERSON)
+    assert (await sessions.get(scene.database, scene.session)).title == "A session"
+    assert await scene.types() == ["session.created"]
+
+
+async def test_a_session_remembers_where_it_came_from(scene: Scene) -> None:
+    new = NewSession(id=UNKNOWN, directory="/p", title="t", model="m/n", environment={"PATH": "/bin"})
+    await sessions.create(scene.database, new, PERSON)
+    origin = await sessions.origin(scene.database, UNKNOWN)
+    assert (origin.directory, origin.agent, origin.model) == ("/p", "build", "m/n")
+    assert origin.environment == {"PATH": "/bin"}
+
+
+async def test_an_overview_tells_the_newest_turn_and_what_waits(scene: Scene) -> None:
+    await scene.open_turn(permission={"edit": "ask"})
+    await scene.asked(await scene.called("write", filePath="a.txt", content="x"))
+    await scene.prompt("More.")
+    found = await sessions.get(scene.database, scene.session)
+    assert (found.turn, found.number, found.step, found.turn_state) == (scene.turn, 1, 1, "open")
+    assert (found.asks, found.waiting, found.model, found.working) == (1, 1, "scripted/model", True)
+
+
+async def test_an_overview_tells_how_the_newest_turn_ended(scene: Scene) -> None:
+    await scene.open_turn()
+    await scene.close(CloseReason.FAILED, error="No key.")
+    found = await sessions.get(scene.database, scene.session)
+    assert (found.turn_state, found.reason, found.error, found.working) == ("ended", "failed", "No key.", False)
+
+
+async def test_the_last_changed_is_listed_first_and_a_directory_narrows_the_list(scene: Scene, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = await scene_in(scene.database, tmp_path / "other")
+    await scene.prompt()
+    listed = await sessions.overview(scene.database)
+    assert [found.id for found in listed] == [scene.session, other.session]
+    assert [found.id for found in await sessions.overview(scene.database, limit=1)] == [scene.session]
+    narrowed = await sessions.overview(scene.database, directory=str(other.project))
+    assert [found.id for found in narrowed] == [other.session]
+
+
+async def test_totals_are_sums_over_the_answers(scene: Scene) -> None:
+    await scene.open_turn()
+    for step in (1, 2):
+        body = BODY.model_copy(update={"tokens": Tokens(input=10, output=step), "cost": "0.10"})
+        async with scene.journal() as opened:
+            fence = Fence(1, step, 1)
+            await generations.begin(opened, scene.turn, step, fence)
+            new = NewAnswer(id=MessageId(f"msg_{step}"), body=body)
+            await generations.commit(opened, scene.turn, step, fence, new)
+    totals = await sessions.totals(scene.database, scene.session)
+    assert (totals.steps, totals.tokens.input, totals.tokens.output, totals.cost) == (2, 20, 3, Decimal("0.20"))
+
+
+async def test_a_session_ends_once(scene: Scene) -> None:
+    await scene.end()
+    await scene.end()
+    assert (await sessions.get(scene.database, scene.session)).status == "ended"
+    assert (await scene.types()).count("session.ended") == 1
+
+
+async def test_a_stuck_session_says_why_until_it_goes_on(scene: Scene) -> None:
+    for why in ("its task fails", None):
+        await sessions.mark_stuck(scene.database, scene.session, why)
+        assert (await sessions.get(scene.database, scene.session)).stuck == why
+
+
+async def test_a_session_that_does_not_exist_is_named(scene: Scene) -> None:
+    with pytest.raises(NotFound, match="no session 'ses_x'. `holdfast sessions` lists"):
+        await sessions.get(scene.database, UNKNOWN)
+    with pytest.raises(NotFound, match="no session 'ses_x'"):
+        await sessions.origin(scene.database, UNKNOWN)

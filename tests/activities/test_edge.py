@@ -1,0 +1,59 @@
+"""The edge of activities: what leaves one as an error is short, redacted, and without causes."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
+
+from activities.edge import LONGEST, Edge, plain
+from activities.redact import Redactor
+
+SECRET = "hunter2hunter2"
+
+
+class Failing(ActivityInboundInterceptor):
+    """An activity that raises."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+        raise self.error from RuntimeError("the cause")
+
+
+async def leaving(error: Exception) -> ApplicationError:
+    """What leaves an activity that raises this error."""
+    edge = Edge(Redactor([SECRET])).intercept_activity(Failing(error))
+
+    async def run() -> None:
+        given = ExecuteActivityInput(fn=lambda: None, args=(), executor=None, headers={})
+        await edge.execute_activity(given)
+
+    with pytest.raises(ApplicationError) as left:
+        await ActivityEnvironment().run(run)
+    return left.value
+
+
+async def test_an_error_leaves_with_its_kind_and_without_its_cause() -> None:
+    left = await leaving(KeyError("a.txt"))
+    assert (left.message, left.type, left.non_retryable, left.__cause__) == ("'a.txt'", "KeyError", False, None)
+
+
+async def test_what_was_said_on_purpose_stays() -> None:
+    pause = timedelta(seconds=42)
+    left = await leaving(ApplicationError("busy", type="ProviderFailed", next_retry_delay=pause))
+    assert (left.message, left.type, left.next_retry_delay, left.__cause__) == ("busy", "ProviderFailed", pause, None)
+    assert (await leaving(ApplicationError("no", type="ModelFailed", non_retryable=True))).non_retryable
+
+
+@pytest.mark.parametrize("kind", [ValueError, ApplicationError])
+async def test_no_secret_leaves(kind: type[Exception]) -> None:
+    assert SECRET not in (await leaving(kind(f"cannot log in with {SECRET}"))).message
+
+
+def test_any_text_becomes_one_that_every_store_takes() -> None:
+    assert plain("a\x00b \ud800") == "a\ufffdb ?"
+    assert len(plain("x" * 10_000)) == LONGEST

@@ -1,0 +1,84 @@
+"""Workshop: a stored call gets its tool, its arguments, and the world around it."""
+
+from pathlib import Path
+
+import pytest
+
+from activities.store import events
+from activities.tools.tool import Surroundings
+from activities.tools.workshop import limits, readable
+from tests.activities.scene import Scene
+from tests.activities.tools.calling import project
+from workflows.domain.config.config import ToolOutput
+from workflows.domain.context.truncate import Limits
+from workflows.domain.errors import StaleFence, ToolError
+from workflows.domain.ids import PartId
+from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.wire import Fence
+
+
+async def around(scene: Scene, call: PartId, fence: Fence) -> Surroundings:
+    return (await scene.workshop().job(await scene.row(call), fence)).around
+
+
+async def test_a_job_has_its_place_and_the_call_in_its_environment(scene: Scene) -> None:
+    await scene.open_turn()
+    call = await scene.called("bash", command="true")
+    found = await around(scene, call, Fence(1, 2, 3))
+    assert (found.place.directory, found.place.data) == (scene.project, scene.surveyor.data)
+    assert (found.call, found.attempt, found.environment["HOLDFAST_CALL_ID"]) == (call, "1-2-3", call)
+
+
+async def test_arguments_that_do_not_fit_make_no_job(scene: Scene) -> None:
+    await scene.open_turn()
+    call = await scene.called("read", filePath=7)
+    with pytest.raises(ToolError, match="invalid arguments"):
+        await scene.workshop().job(await scene.row(call), scene.fence())
+
+
+async def test_progress_reaches_watchers_under_its_attempt(scene: Scene) -> None:
+    await scene.open_turn()
+    call = await scene.called("bash", command="true")
+    await (await around(scene, call, Fence(1, 2, 3))).progress({"title": "half"})
+    (delta,) = await events.deltas(scene.database, scene.session, 0)
+    assert (delta.source, delta.attempt, delta.body) == (call, "1-2-3", {"title": "half"})
+
+
+async def test_the_holder_of_the_claim_passes_the_fence(scene: Scene) -> None:
+    await scene.open_turn()
+    call, fence = await scene.called("glob", pattern="*"), scene.fence()
+    await scene.claim(call, fence)
+    await (await around(scene, call, fence)).fence()
+
+
+@pytest.mark.parametrize("overtaken", ["by an attempt", "by a chain", "by an outcome", "before its claim"])
+async def test_whoever_was_overtaken_does_not(scene: Scene, overtaken: str) -> None:
+    await scene.open_turn()
+    call, fence = await scene.called("glob", pattern="*"), scene.fence()
+    mine = await around(scene, call, fence)
+    if overtaken != "before its claim":
+        await scene.claim(call, fence)
+    if overtaken == "by an attempt":
+        await scene.claim(call, fence._replace(attempt=2))
+    if overtaken == "by an outcome":
+        await scene.run(call)
+    if overtaken == "by a chain":
+        scene.chain += 1
+        await scene.load()
+    with pytest.raises(StaleFence, match="this attempt is"):
+        await mine.fence()
+
+
+def test_a_path_is_readable_unless_a_rule_denies_it(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    rules = (
+        Rule(permission="read", pattern="*", action=Action.ASK),
+        Rule(permission="read", pattern="*.env", action=Action.DENY),
+    )
+    assert readable(rules, place, place.directory / "a.txt")
+    assert not readable(rules, place, place.directory / "sub" / ".env")
+
+
+def test_what_a_model_is_shown_is_as_configured_else_as_usual() -> None:
+    assert limits(ToolOutput()) == Limits()
+    assert limits(ToolOutput(max_lines=7)).max_lines == 7

@@ -1,0 +1,143 @@
+"""People at their shells: commands run as processes, with pipes or on a terminal."""
+
+import asyncio
+import fcntl
+import os
+import pty
+import re
+import sys
+import termios
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.house import House
+from tests.workflows.conftest import open_house as open_house
+from tests.workflows.conftest import port as port
+
+PROGRAM = Path(sys.executable).with_name("holdfast")
+PATIENCE = 60.0  # seconds until a test that waits for a process gives up
+CTRL_C = "\x03"
+CTRL_D = "\x04"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended, and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Terminal:
+    """A command on a terminal of its own, with what has appeared there so far."""
+
+    process: Process
+    master: int
+    text: str = ""
+    _grown: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def read(self) -> None:
+        try:
+            self.text += os.read(self.master, 65536).decode(errors="replace")
+        except OSError:  # the other end is closed
+            asyncio.get_running_loop().remove_reader(self.master)
+        self._grown.set()
+
+    async def until(self, pattern: str) -> re.Match[str]:
+        """Wait until something appears, behind what was waited for before; what is there up to it is forgotten."""
+        async with asyncio.timeout(PATIENCE):
+            while (found := re.search(pattern, self.text)) is None:
+                self._grown.clear()
+                await self._grown.wait()
+        self.text = self.text[found.end() :]
+        return found
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+    def hang_up(self) -> None:
+        """Close the terminal, as a window is closed."""
+        asyncio.get_running_loop().remove_reader(self.master)
+        os.close(self.master)
+
+    async def ended(self) -> int:
+        async with asyncio.timeout(PATIENCE):
+            return await self.process.wait()
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A shell in a directory, with an environment."""
+
+    environment: dict[str, str]
+    directory: Path
+
+    async def run(self, *arguments: str, typed: str = "") -> Ended:
+        """Run `holdfast` to its end; `typed` is its standard input."""
+        process = await self.start(*arguments, stdin=PIPE)
+        async with asyncio.timeout(PATIENCE):
+            out, err = await process.communicate(typed.encode())
+        return Ended(process.returncode or 0, out.decode(), err.decode())
+
+    async def start(self, *arguments: str, stdin: int = DEVNULL) -> Process:
+        return await asyncio.create_subprocess_exec(
+            PROGRAM, *arguments, stdin=stdin, stdout=PIPE, stderr=PIPE, cwd=self.directory, env=self.environment
+        )
+
+    @asynccontextmanager
+    async def terminal(self, *arguments: str) -> AsyncIterator[Terminal]:
+        """`holdfast` on a terminal of its own, which ends with the context."""
+        master, slave = pty.openpty()
+        process = await asyncio.create_subprocess_exec(
+            PROGRAM,
+            *arguments,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=self.directory,
+            env={**self.environment, "TERM": "xterm"},
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(slave)
+        terminal = Terminal(process, master)
+        asyncio.get_running_loop().add_reader(master, terminal.read)
+        try:
+            yield terminal
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+
+OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
+
+
+def shell(house: House) -> Shell:
+    """A shell in the project of a house, whose stack counts as external servers for it."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "TEMPORAL_"))}
+    own = {
+        "HOME": str(house.project.parent),
+        "XDG_CONFIG_HOME": str(house.settings.config.parent),
+        "HOLDFAST_HOME": str(house.settings.home),
+        "HOLDFAST_POSTGRES_URL": house.endpoints.postgres_url,
+        "TEMPORAL_ADDRESS": house.endpoints.temporal_address,
+        "HOLDFAST_TASK_QUEUE": house.settings.task_queue,
+        "HOLDFAST_WORKER": "false",
+    }
+    return Shell(kept | own, house.project)
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Shell:
+    """A shell of somebody who has never started a stack, and needs none."""
+    (tmp_path / "project").mkdir()
+    own = {"HOME": str(tmp_path), "HOLDFAST_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    return Shell(own, tmp_path / "project")

@@ -1,0 +1,67 @@
+"""Asks as people see them."""
+
+import click
+import pytest
+
+from tests.worker.cli.entries import bash, entry
+from worker.cli.look.effect import picture, saved
+from worker.client import InboxEntry
+from workflows.domain.effects import Target
+from workflows.domain.permissions.requests import PermissionRequest
+
+DIFF = "Index: /p/a.txt\n=====\n--- /p/a.txt\n+++ /p/a.txt\n@@ -1,2 +1,2 @@\n-old\n+new\n same\n"
+
+
+def shown(ask: InboxEntry, *, whole: bool = False) -> list[str]:
+    return [click.unstyle(line) for line in picture(ask, whole=whole).lines]
+
+
+def test_a_command_is_shown_with_its_directory_and_its_size() -> None:
+    assert shown(bash("git status\ngit diff")) == [
+        "bash wants to run in /p/sub (2 lines, 19 characters)",
+        "  │ git status",
+        "  │ git diff",
+    ]
+
+
+def test_a_change_is_shown_as_its_difference_under_the_resolved_path() -> None:
+    request = PermissionRequest(permission="edit", patterns=("a.txt",), metadata={"diff": DIFF})
+    ask = entry("edit", {"filePath": "link.txt"}, request, Target(path="/p/a.txt", before="x", after="y"))
+
+    assert shown(ask) == ["edit wants to change /p/a.txt (+1 −1)", *(f"  │ {each}" for each in DIFF.split("\n")[4:-1])]
+
+
+def test_a_hidden_part_is_told_and_can_be_seen() -> None:
+    ask = bash("\n".join(f"echo {number}" for number in range(100)))
+
+    assert picture(ask).hidden and not picture(ask, whole=True).hidden
+    assert len(shown(ask, whole=True)) == 101
+
+
+def test_the_agents_own_words_stand_below_and_are_marked() -> None:
+    assert shown(bash("rm -rf /", description="List files"))[1:] == [
+        "  │ rm -rf /",
+        "  In the agent's own words: List files",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (
+            PermissionRequest(permission="external_directory", patterns=("/etc/*",)),
+            "  It needs external_directory: /etc/*",
+        ),
+        (PermissionRequest(permission="doom_loop", patterns=("bash",)), "again and again"),
+        (PermissionRequest(permission="bash", patterns=("x",), opaque="It holds $(…)."), "  Careful: It holds $(…)."),
+    ],
+)
+def test_why_it_is_asked_is_said(request_: PermissionRequest, said: str) -> None:
+    assert any(said in line for line in shown(entry("bash", {"command": "x"}, request_)))
+
+
+def test_what_always_would_save_is_named_and_nothing_when_nothing_is() -> None:
+    nothing = bash("x").model_copy(update={"request": PermissionRequest(permission="bash", patterns=("x",))})
+
+    assert saved(bash("git status")) == "bash: git status *"
+    assert saved(nothing) is None

@@ -1,0 +1,88 @@
+"""Text of strangers on a terminal: the attacks of security.md 4, and what ordinary text looks like."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from worker.cli.look.text import COMMAND, Limit, age, boxed, collapsed, exact, foreign_letters, line, prose, width
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("ls\rrm -rf /", r"ls\rrm -rf /"),
+        ("ok\x1b[2K\x1b[1Arm", r"ok\x1b[2K\x1b[1Arm"),
+        ("\x9b2Jrm", r"\x9b2Jrm"),
+        ("a\u202egpj.exe", r"a\u202egpj.exe"),
+        ("rm\u200b -rf", r"rm\u200b -rf"),
+        ("\ufeffls", r"\ufeffls"),
+        ("a\u00a0b", r"a\xa0b"),
+        ("a\u2028b", r"a\u2028b"),
+        ("bell\x07 nul\x00", r"bell\x07 nul\x00"),
+        ("half \ud800", r"half \ud800"),
+        ("tab\there", r"tab\there"),
+        ("  padded ", "␣␣padded␣"),
+        ("two\nlines", "two\nlines"),
+        ("Grüße, 世界 🙂", "Grüße, 世界 🙂"),
+    ],
+)
+def test_nothing_in_a_command_hides(text: str, shown: str) -> None:
+    assert exact(text) == shown
+
+
+def test_prose_keeps_its_blanks_and_tabs_but_no_terminal_sequence() -> None:
+    assert prose("a\tb\u00a0c\x1b]8;;http://x\x07") == "a\tb\u00a0c" + r"\x1b]8;;http://x\x07"
+
+
+def test_a_long_command_is_cut_in_the_middle_only_and_says_how_much_is_hidden() -> None:
+    text = "\n".join(["begin", *(f"line {n}" for n in range(98)), "rm -rf /"])
+
+    shown = collapsed(text, COMMAND)
+
+    lines = shown.text.split("\n")
+    assert shown.hidden and (lines[0], lines[-1]) == ("begin", "rm -rf /")
+    assert lines[20].startswith("[… 70 lines hidden, ")
+
+
+def test_padding_cannot_push_the_payload_out_of_view() -> None:
+    shown = collapsed("true " + " " * 10_000 + "; rm -rf /", COMMAND)
+
+    assert shown.hidden and shown.text.endswith("; rm -rf /")
+    assert "[… 8,016 characters hidden …]" in shown.text
+
+
+@pytest.mark.parametrize("text", ["short", "", "x" * 10, "a\nb\nc"])
+def test_what_keeps_to_the_limit_is_shown_whole(text: str) -> None:
+    assert collapsed(text, Limit(lines=3, characters=10)).text == text
+    assert not collapsed(text, Limit(lines=3, characters=10)).hidden
+
+
+def test_no_line_of_a_command_looks_like_one_of_ours() -> None:
+    assert boxed("true\n  holdfast answer per_1 once") == ["  │ true", "  │   holdfast answer per_1 once"]
+
+
+def test_look_alike_letters_are_named_and_hosts_are_shown_in_punycode() -> None:
+    program, host = foreign_letters(["сurl", "ls"], "сurl https://exаmple.org/ü")
+
+    assert "CYRILLIC SMALL LETTER ES".lower() in program
+    assert "'xn--exmple-4nf.org'" in host
+
+
+def test_ordinary_words_outside_of_programs_and_hosts_are_not_marked() -> None:
+    assert foreign_letters(["git"], "git commit -m 'Grüße' # https://example.org/ü") == []
+
+
+def test_one_line_is_one_line() -> None:
+    assert line("a\n b\t\tc\x1b") == r"a b c\x1b"
+    assert len(line("x" * 500)) < 110
+
+
+@pytest.mark.parametrize(("past", "said"), [(5, "5 s"), (120, "2 min"), (7200, "2 h"), (200_000, "2 d"), (-10, "0 s")])
+def test_ages_are_told_in_their_largest_unit(past: int, said: str) -> None:
+    assert age(NOON - timedelta(seconds=past), NOON) == said
+
+
+def test_wide_letters_count_twice_and_marks_not_at_all() -> None:
+    assert (width("ab"), width("世界"), width("e\u0301")) == (2, 4, 1)

@@ -1,0 +1,89 @@
+"""The table of commands: help, usage errors, and what is imported for them."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from tests.worker.cli.conftest import Shell
+from worker.cli.main import COMMANDS, commands
+
+
+def every_command() -> list[tuple[str, click.Command]]:
+    """All commands with their sub-commands."""
+    context = click.Context(commands)
+    found = [(name, commands.get_command(context, name)) for name in COMMANDS]
+    known = [(name, command) for name, command in found if command is not None]
+    inner = [
+        (f"{name} {each}", child)
+        for name, group in known
+        if isinstance(group, click.Group)
+        for each, child in group.commands.items()
+    ]
+    return known + inner
+
+
+def test_the_table_says_what_each_command_says_of_itself() -> None:
+    told = {name: (command.help or "").split("\n\n")[0] for name, command in every_command() if name in COMMANDS}
+
+    assert told == {name: entry.line for name, entry in COMMANDS.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), every_command(), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_every_command_has_help_with_an_example(name: str, command: click.Command) -> None:
+    assert f"holdfast {name}" in (command.help or "").partition("\b")[2]
+
+
+async def test_help_and_version_need_no_stack(bare: Shell) -> None:
+    shown, version = await bare.run("--help"), await bare.run("version")
+
+    assert shown.code == 0 and all(f"\n  {name} " in shown.out for name in COMMANDS)
+    assert version.code == 0 and version.out.startswith("holdfast 0.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("fly",), "No such command 'fly'"),
+        (("answer", "per_1", "maybe"), "'maybe' is not one of 'once', 'always', 'reject'"),
+        (("run",), "Say what is to be done"),
+        (("run", "mend it"), "No model is chosen"),
+        (("run", "-m", "nobody", "mend it"), "names no provider"),
+        (("answer", "per_1", "once", "-m", "why"), "-m says why something is rejected"),
+        (("answer", "per_1", "once", "--project"), "--project says how far"),
+    ],
+)
+async def test_what_is_typed_wrongly_ends_with_2_and_starts_nothing(
+    bare: Shell, arguments: tuple[str, ...], said: str
+) -> None:
+    ended = await bare.run(*arguments)
+
+    assert ended.code == 2 and said in ended.err
+    assert "Starting the stack" not in ended.err
+
+
+async def test_a_wrong_configuration_is_named_before_anything_starts(bare: Shell) -> None:
+    (bare.directory / "opencode.json").write_text('{\n  "model": 7\n}')
+
+    ended = await bare.run("run", "mend it")
+
+    assert ended.code == 2 and "opencode.json:2" in ended.err and "'model'" in ended.err
+
+
+async def test_a_wrong_setting_is_named_by_its_variable(bare: Shell) -> None:
+    ended = await Shell({**bare.environment, "HOLDFAST_IDLE_SECONDS": "soon"}, bare.directory).run("status")
+
+    assert ended.code == 2 and "HOLDFAST_IDLE_SECONDS='soon'" in ended.err
+
+
+@pytest.mark.parametrize("module", ["asks", "sessions", "record", "run", "watch", "grants", "stack"])
+def test_no_command_loads_the_engine_or_a_model_library_to_begin_with(module: str) -> None:
+    heavy = "{'temporalio', 'litellm', 'rich', 'aiohttp'}"
+    text = f"import sys, worker.cli.commands.{module}; print(*({heavy} & sys.modules.keys()))"
+
+    ended = subprocess.run([sys.executable, "-P", "-c", text], capture_output=True, text=True, check=True)
+
+    assert ended.stdout == "\n"

@@ -1,0 +1,62 @@
+"""What makes a worker."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio import activity
+
+from activities.model.litellm_model import LiteLLM
+from activities.session.describing import nothing
+from activities.store.database import Database
+from worker.assemble import activities, describing, machine, runner
+from worker.settings import Detail, Settings
+
+
+def settings(home: Path, **environment: str) -> Settings:
+    return Settings.read({"HOME": str(home), "HOLDFAST_HOME": str(home / "data"), **environment})
+
+
+def name(function: Callable[..., Any]) -> str:
+    definition = activity._Definition.must_from_callable(function)
+    assert definition.name is not None
+    return definition.name
+
+
+def test_every_activity_carries_the_projects_name(tmp_path: Path) -> None:
+    made = activities(settings(tmp_path), Database("postgresql://nowhere"), LiteLLM({}))
+    names = [name(function) for function in made]
+    assert len(set(names)) == 6 and all(each.startswith("holdfast.") for each in names)
+
+
+def test_a_data_directory_has_one_name_for_good(tmp_path: Path) -> None:
+    home = tmp_path / "not" / "there"
+    assert machine(home) == machine(home) and machine(home) != machine(tmp_path)
+    assert [path.name for path in home.iterdir()] == ["machine"]
+
+
+async def test_two_workers_at_once_agree_on_the_name(tmp_path: Path) -> None:
+    names = await asyncio.gather(*(asyncio.to_thread(machine, tmp_path) for _ in range(8)))
+    assert len(set(names)) == 1
+
+
+@pytest.mark.parametrize(
+    ("environment", "full"),
+    [
+        ({}, True),
+        ({"TEMPORAL_ADDRESS": "elsewhere:7233"}, False),
+        ({"HOLDFAST_SUMMARIES": Detail.NAMES}, False),
+        ({"HOLDFAST_SUMMARIES": Detail.FULL, "TEMPORAL_ADDRESS": "elsewhere:7233"}, True),
+    ],
+)
+def test_only_a_temporal_of_our_own_is_told_more_than_names(
+    tmp_path: Path, environment: dict[str, str], full: bool
+) -> None:
+    assert (describing(settings(tmp_path, **environment)) is not nothing) == full
+
+
+def test_the_sandbox_lets_both_of_our_packages_pass() -> None:
+    passed = runner().restrictions.passthrough_modules
+    assert {"activities", "workflows.domain"} <= passed

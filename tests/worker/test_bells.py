@@ -1,0 +1,98 @@
+"""Bells: a signal with ids only, which starts a run where none is open."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import Client, WorkflowExecutionStatus
+
+from activities.store import bells
+from activities.store.bells import Bell, BellKind
+from tests.house import House
+from tests.worker.conftest import unheard
+from worker.bells import Bells, reference, search_attributes, workflow_id
+from worker.connect import DATA_CONVERTER
+from workflows.domain.errors import NotFound, Unavailable
+from workflows.domain.ids import SessionId, TurnId
+from workflows.domain.state import Limits, SessionState
+from workflows.domain.value import Value
+from workflows.domain.wire import AnswerRef, PromptRef, StopRef
+
+SESSION = SessionId("ses_x")
+
+
+def bell(kind: BellKind, session: SessionId = SESSION) -> Bell:
+    return Bell(kind=kind, id="id_1", session=session, turn=TurnId("trn_1"))
+
+
+async def signals(house: House, session: SessionId) -> list[str]:
+    """The signals of the session's newest run."""
+    history = await house.history(session)
+    signalled = [each for each in history.events if each.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED]
+    return [each.workflow_execution_signaled_event_attributes.signal_name for each in signalled]
+
+
+@pytest.mark.parametrize(
+    ("kind", "carried"),
+    [
+        (BellKind.PROMPT, PromptRef.model_validate({"prompt": "id_1"})),
+        (BellKind.ANSWER, AnswerRef.model_validate({"ask": "id_1"})),
+        (BellKind.STOP, StopRef.model_validate({"stop": "id_1", "turn": "trn_1"})),
+    ],
+)
+def test_a_bell_carries_ids_only(kind: BellKind, carried: Value) -> None:
+    assert reference(bell(kind)) == carried
+
+
+def test_search_attributes_fit_a_keyword() -> None:
+    attributes = {pair.key.name: pair.value for pair in search_attributes(SESSION, "/d" * 300, "build")}
+    assert sorted(map(len, map(str, attributes.values()))) == [5, 5, 255]
+
+
+async def test_the_first_bell_starts_a_run_and_is_noted(house: House) -> None:
+    session = await house.say("Hello.")
+    handle = house.temporal.get_workflow_handle(workflow_id(session))
+    run = await handle.describe()
+    assert run.status is WorkflowExecutionStatus.RUNNING
+    assert await bells.undelivered(house.database, datetime.now(UTC) + timedelta(seconds=1)) == []
+
+
+async def test_more_bells_reach_the_same_run(house: House) -> None:
+    session = await house.say("Hello.")
+    for kind in BellKind:
+        await house.client.ring(bell(kind, session))
+    assert await signals(house, session) == ["prompt", "prompt", "answer", "stop"]
+
+
+async def test_a_completed_run_is_revived(house: House) -> None:
+    house.client.settings = house.settings.model_copy(update={"idle_seconds": 0.05})
+    session = await house.say("Hello.")
+    await house.client.stop(session)
+    async with house.working():
+        first = house.temporal.get_workflow_handle(workflow_id(session))
+        await first.result()
+        before = await first.describe()
+        await house.client.ring(bell(BellKind.PROMPT, session))
+        after = await house.temporal.get_workflow_handle(workflow_id(session)).describe()
+    assert before.status is WorkflowExecutionStatus.COMPLETED and after.run_id != before.run_id
+
+
+async def test_a_new_run_is_told_every_limit_so_that_a_replay_finds_them(house: House) -> None:
+    own = house.settings.model_copy(update={"idle_seconds": 7.0, "history_events": 77, "heartbeat_seconds": 1.5})
+    state = Bells(house.database, house.temporal, own).state(SESSION)
+    assert state == SessionState(session=SESSION, limits=Limits(idle=7.0, events=77, heartbeat=1.5))
+    assert state.limits.model_fields_set == set(Limits.model_fields)
+
+
+async def test_a_bell_that_the_engine_does_not_take_is_not_noted(house: House) -> None:
+    accepted = await unheard(house)
+    wrong = await Client.connect(house.endpoints.temporal_address, namespace="nowhere", data_converter=DATA_CONVERTER)
+    lost = Bell(kind=BellKind.PROMPT, id=accepted.prompt, session=accepted.session)
+    with pytest.raises(Unavailable, match="did not take the bell"):
+        await Bells(house.database, wrong, house.settings).ring(lost)
+    assert await bells.undelivered(house.database, datetime.now(UTC) + timedelta(seconds=1)) == [lost]
+
+
+async def test_a_bell_of_no_session_is_not_rung(house: House) -> None:
+    with pytest.raises(NotFound, match="'ses_x'"):
+        await Bells(house.database, house.temporal, house.settings).ring(bell(BellKind.PROMPT))

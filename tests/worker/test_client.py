@@ -1,0 +1,161 @@
+"""The client: what is accepted is a row first, whether or not the engine is there."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from activities.session.answers import Decided
+from activities.store.prompts import Mode
+from tests.house import House
+from tests.worker.conftest import cut_off
+from worker.client import LONGEST_PROMPT, Delta, Seen, SessionClient, checked, title
+from workflows.domain.errors import NotFound, UsageError
+from workflows.domain.ids import AskId, GrantId, MessageId, SessionId, StopId
+
+UNKNOWN = SessionId("ses_x")
+Ask = Callable[[SessionClient, SessionId], Awaitable[object]]
+
+
+@pytest.fixture
+async def alone(house: House) -> AsyncIterator[SessionClient]:
+    """A client that cannot reach Temporal."""
+    async with cut_off(house) as client:
+        yield client
+
+
+async def started(client: SessionClient, text: str = "Hello.") -> SessionId:
+    return (await client.start("/p", text)).session
+
+
+async def types(client: SessionClient, session: SessionId, after: int = 0) -> list[str]:
+    return [seen.record.event.type async for seen in client.log(session, after)]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_an_empty_prompt_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="The prompt is empty"):
+        checked(text)
+
+
+def test_a_prompt_that_is_too_long_says_how_long_it_may_be() -> None:
+    assert checked("x" * LONGEST_PROMPT)
+    with pytest.raises(UsageError, match="1,000,001 characters, 1,000,000 are the most"):
+        checked("x" * (LONGEST_PROMPT + 1))
+
+
+def test_a_title_is_one_printable_line() -> None:
+    assert title("\n\n  Fix\x1b[2K it  \nand more") == "Fix [2K it  "
+    assert len(title("x" * 1000)) == 100 and title("x" * 1000).endswith("...")
+
+
+async def test_a_prompt_is_accepted_while_temporal_is_away(alone: SessionClient) -> None:
+    accepted = await alone.start("/p", "Hello.")
+    assert not accepted.rung
+    assert await types(alone, accepted.session) == ["session.created", "prompt.accepted"]
+    assert (await alone.session(accepted.session)).waiting == 1
+
+
+async def test_a_prompt_is_rung_when_the_engine_is_there(house: House) -> None:
+    assert (await house.client.start("/p", "Hello.")).rung
+
+
+async def test_starting_again_with_the_same_ids_is_the_same_start(alone: SessionClient) -> None:
+    session, prompt = SessionId("ses_1"), MessageId("msg_1")
+    results = [await alone.start("/p", "Hello.", session=session, prompt=prompt) for _ in range(2)]
+    assert results[0] == results[1]
+    assert await types(alone, session) == ["session.created", "prompt.accepted"]
+
+
+async def test_an_empty_prompt_leaves_no_session_behind(alone: SessionClient) -> None:
+    with pytest.raises(UsageError):
+        await alone.start("/p", " ")
+    assert await alone.sessions() == []
+
+
+async def test_sessions_are_listed_by_directory(alone: SessionClient) -> None:
+    await started(alone)
+    other = (await alone.start("/q", "Hello.")).session
+    assert [found.id for found in await alone.sessions("/q")] == [other]
+    assert len(await alone.sessions()) == 2
+
+
+async def test_a_stop_withdraws_what_nobody_has_taken(alone: SessionClient) -> None:
+    session = await started(alone)
+    queued = (await alone.prompt(session, "Later.", mode=Mode.QUEUE)).prompt
+    stopped = await alone.stop(session, stop=StopId("stp_1"))
+    assert stopped.turn is None and stopped.withdrawn[-1] == queued and len(stopped.withdrawn) == 2
+    assert (await alone.stop(session, stop=StopId("stp_1"))).withdrawn == ()
+
+
+async def test_the_end_of_a_session_withdraws_its_prompts(alone: SessionClient) -> None:
+    session = await started(alone)
+    await alone.end(session)
+    assert (await types(alone, session))[-3:] == ["stop.accepted", "prompt.withdrawn", "session.ended"]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        *(SessionClient.session, SessionClient.verify, SessionClient.transcript, SessionClient.stop, SessionClient.end),
+        *(types, lambda client, session: client.prompt(session, "More.")),
+    ],
+)
+async def test_a_session_that_does_not_exist_is_named(alone: SessionClient, ask: Ask) -> None:
+    with pytest.raises(NotFound, match="There is no session 'ses_x'"):
+        await ask(alone, UNKNOWN)
+
+
+async def test_asks_and_grants_that_do_not_exist_are_named(alone: SessionClient) -> None:
+    assert await alone.asks() == [] and await alone.grants() == []
+    with pytest.raises(NotFound, match="per_x"):
+        await alone.answer(AskId("per_x"), Decided.model_validate({"reply": "once"}))
+    with pytest.raises(NotFound, match="gra_x"):
+        await alone.revoke(GrantId("gra_x"))
+
+
+async def test_a_log_longer_than_a_page_is_read_whole_and_from_anywhere(alone: SessionClient) -> None:
+    session = await started(alone)
+    for number in range(220):
+        await alone.prompt(session, f"Prompt {number}")
+    seen = [each async for each in alone.log(session)]
+    assert [each.record.seq for each in seen] == list(range(1, 223))
+    assert len(await types(alone, session, after=200)) == 22
+    assert list(seen[-1].contents.values()) == [{"text": "Prompt 219"}]
+
+
+async def test_a_watcher_sees_each_event_once_over_reconnections(house: House, alone: SessionClient) -> None:
+    session = await started(alone)
+    seen: list[int] = []
+    async with asyncio.timeout(60):
+        async for each in alone.watch(session):
+            assert not isinstance(each, Delta)
+            seen.append(each.record.seq)
+            if len(seen) == 6:
+                break
+            await cut_listeners(house)
+            await alone.prompt(session, "More.")
+    assert seen == list(range(1, 7))
+
+
+async def test_a_watcher_goes_on_where_it_was(alone: SessionClient) -> None:
+    session = await started(alone)
+    await alone.prompt(session, "More.")
+    async for each in alone.watch(session, after=2):
+        assert isinstance(each, Seen) and each.record.seq == 3
+        break
+
+
+async def test_what_was_used_is_told(alone: SessionClient) -> None:
+    totals = await alone.totals(await started(alone))
+    assert totals.steps == 0 and totals.cost == 0
+
+
+async def cut_listeners(house: House) -> None:
+    """Cut the connections that wait for notifications."""
+    query = (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+    )
+    async with house.database.transaction() as connection:
+        await connection.execute(query)

@@ -1,0 +1,80 @@
+"""Keys from the shell of a run to the worker."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from worker import handover
+from worker.handover import HandedOver
+from worker.settings import Settings
+from workflows.domain.config.config import Config
+from workflows.domain.errors import UsageError
+
+SECRET = "sk-ant-very-secret"
+
+
+def settings(home: Path, **variables: str) -> Settings:
+    return Settings.read({"HOME": str(home), "HOLDFAST_HOME": str(home / "holdfast"), **variables})
+
+
+async def test_the_worker_sees_a_key_that_a_shell_hands_over_while_it_runs(tmp_path: Path) -> None:
+    worker = HandedOver(settings(tmp_path, PATH="/bin"))
+    assert worker.get("ANTHROPIC_API_KEY") is None
+
+    shell = settings(tmp_path, ANTHROPIC_API_KEY=SECRET, UNRELATED="x")
+    given = await handover.hand_over(shell, handover.names(Config(), "anthropic/claude"))
+
+    assert given == ("ANTHROPIC_API_KEY",)
+    assert worker["ANTHROPIC_API_KEY"] == SECRET and worker["PATH"] == "/bin"
+    assert worker.get("UNRELATED") is None
+
+
+async def test_a_newer_key_counts_and_another_shell_takes_none_away(tmp_path: Path) -> None:
+    wanted = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+    for variables in ({"ANTHROPIC_API_KEY": "old"}, {"OPENAI_API_KEY": "other"}, {"ANTHROPIC_API_KEY": "new"}):
+        await handover.hand_over(settings(tmp_path, **variables), wanted)
+
+    worker = HandedOver(settings(tmp_path, ANTHROPIC_API_KEY="of the stack's own shell"))
+
+    assert (worker["ANTHROPIC_API_KEY"], worker["OPENAI_API_KEY"]) == ("new", "other")
+
+
+async def test_only_the_owner_can_read_the_file_and_it_is_forgotten(tmp_path: Path) -> None:
+    shell = settings(tmp_path, OPENAI_API_KEY=SECRET)
+    await handover.hand_over(shell, ("OPENAI_API_KEY",))
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (shell.handover, shell.handover.parent)]
+
+    handover.forget(shell)
+
+    assert modes == [0o600, 0o700]
+    assert handover.handed_over(shell) == () and not shell.handover.exists()
+
+
+def test_the_users_own_provider_settings_may_name_any_variable() -> None:
+    options = {"apiKey": "{env:CORP_KEY}", "baseURL": "https://{env:CORP_HOST}/v1"}
+    config = Config.model_validate({"provider": {"corp": {"options": options}}})
+
+    assert {"CORP_KEY", "CORP_HOST", "OPENAI_API_KEY"} <= handover.names(config, None)
+
+
+def test_an_unknown_providers_variable_is_made_from_its_name() -> None:
+    assert "NEW_CORP_API_KEY" in handover.names(Config(model="new-corp/model"), None)
+
+
+async def test_a_damaged_file_is_told_without_its_content(tmp_path: Path) -> None:
+    shell = settings(tmp_path, OPENAI_API_KEY=SECRET)
+    await handover.hand_over(shell, ("OPENAI_API_KEY",))
+    shell.handover.write_text(f'["{SECRET}"]')
+
+    with pytest.raises(UsageError, match="damaged") as caught:
+        HandedOver(shell)["OPENAI_API_KEY"]
+
+    assert SECRET not in str(caught.value) and caught.value.__suppress_context__
+
+
+async def test_values_are_not_in_what_is_printed(tmp_path: Path) -> None:
+    shell = settings(tmp_path, OPENAI_API_KEY=SECRET)
+    await handover.hand_over(shell, ("OPENAI_API_KEY",))
+
+    assert SECRET not in repr(HandedOver(shell)) + repr(shell)

@@ -114,15 +114,32 @@ async def counted(url: str, directory: Path) -> AsyncIterator[tuple[str, Tally]]
     """The address of a database by way of a counting proxy with its socket in `directory`, and the tally."""
     behind = Path(parse_qs(urlsplit(url).query)["host"][0]) / _SOCKET
     tally = Tally()
+    relays: set[asyncio.Task[None]] = set()
 
-    async def serve(reader: StreamReader, writer: StreamWriter) -> None:
-        answers, server = await asyncio.open_unix_connection(str(behind))
-        connection = Connection(tally)
-        with suppress(ConnectionError):  # a worker that is killed
-            await asyncio.gather(_pump(reader, server, connection.says), _pump(answers, writer, connection.hears))
+    def accept(reader: StreamReader, writer: StreamWriter) -> None:
+        relays.add(asyncio.create_task(_relay(reader, writer, behind, Connection(tally))))
 
-    async with await asyncio.start_unix_server(serve, directory / _SOCKET):
-        yield f"{url.partition('?')[0]}?host={quote(str(directory), safe='')}", tally
+    async with await asyncio.start_unix_server(accept, directory / _SOCKET):
+        try:
+            yield f"{url.partition('?')[0]}?host={quote(str(directory), safe='')}", tally
+        finally:
+            for relay in relays:
+                relay.cancel()
+            await asyncio.gather(*relays, return_exceptions=True)
+
+
+async def _relay(reader: StreamReader, writer: StreamWriter, behind: Path, connection: Connection) -> None:
+    """Carry bytes both ways, until both sides have nothing more to say."""
+    answers, server = await asyncio.open_unix_connection(str(behind))
+    try:
+        await asyncio.gather(_pump(reader, server, connection.says), _pump(answers, writer, connection.hears))
+    except ConnectionError:
+        pass  # a worker that was killed
+    finally:
+        for end in (server, writer):
+            end.close()
+            with suppress(ConnectionError):
+                await end.wait_closed()
 
 
 async def _pump(reader: StreamReader, writer: StreamWriter, note: Callable[[bytes], None]) -> None:

@@ -120,7 +120,7 @@ def calls(transcript: Transcript) -> list[ToolPart]:
 
 
 def failed_tasks(history: WorkflowHistory) -> list[str]:
-    """Why workflow tasks of a run failed; a signal that raced with the end of the run is none, nor is a terminated run."""
+    """Why workflow tasks of a run failed; that a signal raced with its end, or that it was terminated, is no reason."""
     harmless = (
         WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND,
         WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import httpx
 from temporalio.client import Client
+from temporalio.worker import WorkerConfig
 
 from activities.model.litellm_model import LiteLLM
 from activities.store.database import Database
@@ -22,10 +23,11 @@ async def test_its_worker_has_the_options_of_ours(settings: Settings, temporal_c
     async with httpx.AsyncClient() as http:
         theirs = floor.worker(settings, temporal_client, Activities(http, template)).config()
         ours = worker(settings, temporal_client, Database(""), LiteLLM({})).config()
-    apart = OWN | REDACTING
-    assert {name: theirs[name] for name in theirs if name not in apart} == {
-        name: ours[name] for name in ours if name not in apart
-    }
+    assert _compared(theirs) == _compared(ours)
+
+
+def _compared(config: WorkerConfig) -> dict[str, object]:
+    return {name: value for name, value in config.items() if name not in OWN | REDACTING}
 
 
 def test_it_sends_the_exchange_of_a_session_as_often_as_is_due() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.workflows.runs import chain
 from worker.assemble import activities, runner
 from worker.bells import workflow_id
 from worker.client import SessionClient
+from worker.connect import connect
 from worker.demo.script import Hold, Script, ScriptedAnswer
 from workflows.domain.events import BellWithoutAnswer, PromptAccepted, StopAccepted, TurnEnded
 from workflows.domain.ids import AskId, MessageId, SessionId, StopId, TurnId
@@ -59,12 +61,14 @@ async def test_b02_twenty_wake_ups_at_once_make_one_turn(open_house: Open) -> No
 
 
 async def test_b19_a_session_between_two_workers_has_one_driver(open_house: Open) -> None:
-    async with open_house(PARALLEL, WRITE, DONE) as house, house.working(), house.working():
+    async with open_house(PARALLEL, WRITE, DONE) as house:
+        another = replace(house, temporal=await connect(house.settings, house.endpoints))
         house.configure(permission={"edit": "ask"})
-        session = await house.say("Go.")
-        (ask,) = await house.asked(session)
-        await house.answer(ask)
-        await house.ended(session)
+        async with house.working(), another.working():
+            session = await house.say("Go.")
+            (ask,) = await house.asked(session)
+            await house.answer(ask)
+            await house.ended(session)
         log = [event.type for event in await house.events(session)]
     assert (log.count("turn.ended"), log.count("call.claimed"), log.count("write.refused")) == (1, 4, 0)
     assert len(house.model.ledger.entries) == 3

@@ -18,7 +18,8 @@ demo: .venv/.synced
 	@.venv/bin/holdfast demo
 
 test: .venv/.synced
-	.venv/bin/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	.venv/bin/pytest -n $(WORKERS) --dist worksteal --ignore tests/workflows $(ARGS)
+	.venv/bin/pytest tests/workflows $(ARGS)
 
 lint: .venv/.synced
 	.venv/bin/ruff check .

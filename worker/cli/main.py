@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import logging
 import os
 import sys
 import traceback
@@ -100,6 +101,7 @@ def commands() -> None:
 
 def main() -> NoReturn:
     """Run one command. The process ends by `os._exit`: one that has reached Temporal may abort if it ends by itself."""
+    logging.disable(logging.WARNING)  # of libraries, on reconnecting for instance: what a person must know is raised
     gc.set_threshold(50_000)  # imports make objects that stay: looking through them is a tenth of a command's start
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text streams of ours

@@ -72,6 +72,17 @@ class Terminal:
             return await self.process.wait()
 
 
+@asynccontextmanager
+async def ending(process: Process) -> AsyncIterator[None]:
+    """No process outlives its test."""
+    try:
+        yield
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
 @dataclass(frozen=True)
 class Shell:
     """A shell in a directory, with an environment."""
@@ -79,17 +90,20 @@ class Shell:
     environment: dict[str, str]
     directory: Path
 
-    async def run(self, *arguments: str, typed: str = "") -> Ended:
-        """Run `holdfast` to its end; `typed` is its standard input."""
-        process = await self.start(*arguments, stdin=PIPE)
-        async with asyncio.timeout(PATIENCE):
-            out, err = await process.communicate(typed.encode())
-        return Ended(process.returncode or 0, out.decode(), err.decode())
+    async def run(self, *arguments: str, typed: str = "", out: int = PIPE) -> Ended:
+        """Run `holdfast` to its end; `typed` is its standard input, and its output may go elsewhere."""
+        async with self.process(*arguments, stdin=PIPE, out=out) as process, asyncio.timeout(PATIENCE):
+            said, err = await process.communicate(typed.encode())
+        return Ended(process.returncode or 0, (said or b"").decode(), err.decode())
 
-    async def start(self, *arguments: str, stdin: int = DEVNULL) -> Process:
-        return await asyncio.create_subprocess_exec(
-            PROGRAM, *arguments, stdin=stdin, stdout=PIPE, stderr=PIPE, cwd=self.directory, env=self.environment
+    @asynccontextmanager
+    async def process(self, *arguments: str, stdin: int = DEVNULL, out: int = PIPE) -> AsyncIterator[Process]:
+        """`holdfast` with pipes, which ends with the context."""
+        process = await asyncio.create_subprocess_exec(
+            PROGRAM, *arguments, stdin=stdin, stdout=out, stderr=PIPE, cwd=self.directory, env=self.environment
         )
+        async with ending(process):
+            yield process
 
     @asynccontextmanager
     async def terminal(self, *arguments: str) -> AsyncIterator[Terminal]:
@@ -109,12 +123,8 @@ class Shell:
         os.close(slave)
         terminal = Terminal(process, master)
         asyncio.get_running_loop().add_reader(master, terminal.read)
-        try:
+        async with ending(process):
             yield terminal
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
 
 
 OpenHouse = Callable[..., AbstractAsyncContextManager[House]]

@@ -18,6 +18,7 @@ demo: .venv/.synced
 	@.venv/bin/holdfast demo
 
 test: .venv/.synced
+	.venv/bin/python -P -m worker.stack.binaries
 	.venv/bin/pytest -n $(WORKERS) --dist worksteal --ignore tests/workflows $(ARGS)
 	.venv/bin/pytest tests/workflows $(ARGS)
 

@@ -99,11 +99,12 @@ async def test_what_is_still_in_the_pipe_when_the_shell_ends_is_kept(commands: C
 
 
 async def test_a_supervisor_needs_little_memory_whatever_is_written(commands: Commands) -> None:
-    gate = commands.root / "gate"
-    os.mkfifo(gate)
-    await commands.start(f"head -c 100000000 /dev/zero; read < {gate}", spool=3e8)
-    with await asyncio.to_thread(gate.open, "w"):  # opens when the command reads: all is written by then
-        assert psutil.Process(commands.keeper().pid).memory_info().rss < 40 * MEGABYTE
+    written = commands.root / "written"
+    os.mkfifo(written)
+    with written.open("r+b", buffering=0) as told:
+        await commands.start(f"head -c 100000000 /dev/zero; echo > {written}; sleep 68", spool=3e8)
+        ready, _, _ = await asyncio.to_thread(select.select, [told], [], [], 60)
+    assert ready and psutil.Process(commands.keeper().pid).memory_info().rss < 40 * MEGABYTE
 
 
 async def test_a_command_that_nobody_follows_is_ended(commands: Commands) -> None:

@@ -19,8 +19,7 @@ demo: .venv/.synced
 
 test: .venv/.synced
 	.venv/bin/python -P -m worker.stack.binaries
-	.venv/bin/pytest -n $(WORKERS) --dist worksteal --ignore tests/workflows $(ARGS)
-	.venv/bin/pytest tests/workflows $(ARGS)
+	.venv/bin/pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 lint: .venv/.synced
 	.venv/bin/ruff check .

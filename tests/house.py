@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from workflows.domain.permissions.replies import Reply
 
 ACTOR = Actor(subject="tester@here", method="test")
 PATIENCE = 90.0  # seconds until a test that waits for an event gives up
+LONGEST = 140.0  # seconds until a worker is shut down from within: where pytest's timeout ends its loop, it hangs
 
 
 @dataclass
@@ -56,14 +57,18 @@ class House:
         """The project's opencode.json."""
         self.file("opencode.json", json.dumps(config))
 
+    def hurry(self, **limits: float) -> None:
+        """Have runs that start from now on fall asleep (`idle_seconds`) or leave (`history_events`) early."""
+        self.client.settings = self.settings.model_copy(update=limits)
+
     async def say(self, text: str) -> SessionId:
         """Start a session."""
         return (await self.client.start(str(self.project), text, model="scripted/model")).session
 
     async def until(self, session: SessionId, wanted: Callable[[Event], bool], times: int = 1) -> Event:
         """Wait until the session's log holds `times` such events; the last of them."""
-        async with asyncio.timeout(PATIENCE):
-            async for seen in self.client.watch(session):
+        async with asyncio.timeout(PATIENCE), aclosing(self.client.watch(session)) as watched:
+            async for seen in watched:
                 if isinstance(seen, Seen) and wanted(seen.record.event):
                     times -= 1
                     if times == 0:
@@ -97,7 +102,7 @@ class House:
         """A worker, with its sweeper, while the block runs."""
         settings = self.settings.model_copy(update=changed)
         sweeper = Sweeper(self.database, self.temporal, Bells(self.database, self.temporal, settings))
-        async with worker(settings, self.temporal, self.database, self.port):
+        async with worker(settings, self.temporal, self.database, self.port), asyncio.timeout(LONGEST):
             sweeping = asyncio.create_task(sweeper.run())
             try:
                 yield

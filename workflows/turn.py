@@ -90,7 +90,7 @@ class Turn:
     async def in_order(self, call: CallState) -> None:
         """Calls that change one file run one after the other, in the order of the calls."""
         before = self.turn.calls[: self.turn.calls.index(call)]
-        rivals = [other for other in before if call.file is not None and other.file == call.file]
+        rivals = [other for other in before if call.rivals(other)]
         if rivals:
             await workflow.wait_condition(
                 lambda: self.turn.error is not None or not any(rival.open for rival in rivals)
@@ -148,6 +148,8 @@ def failure(error: ActivityError) -> str:
     if is_cancelled_exception(error):
         raise error
     cause = error.cause
-    if isinstance(cause, ApplicationError) and cause.type == "StaleFence":
+    if not isinstance(cause, ApplicationError):
+        return str(cause or error)[:2000]
+    if cause.type == "StaleFence":
         raise error
-    return str(cause or error)[:2000]
+    return cause.message[:2000]  # as text it would begin with the name of its class

@@ -84,9 +84,10 @@ class LiteLLM:
         return _facts(known) if known else ModelFacts()
 
     async def close(self) -> None:
-        """Close the connections that litellm keeps."""
+        """Close the connections that litellm keeps, of all adapters in this process, and have it forget them."""
         if self._library is not None:
             await self._library.close_litellm_async_clients()
+            self._library.in_memory_llm_clients_cache.flush_cache()
 
     async def _loaded(self) -> ModuleType:
         if self._library is None:
@@ -165,6 +166,8 @@ def _facts(known: dict[str, Any]) -> ModelFacts:
         price=price,
         context=known.get("max_input_tokens") or known.get("max_tokens") or 0,
         max_output=known.get("max_output_tokens") or 0,
+        images=bool(known.get("supports_vision")),
+        documents=bool(known.get("supports_pdf_input")),
     )
 
 

@@ -13,7 +13,7 @@ from workflows.domain.permissions.grants import Grant
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Ruleset
 from workflows.domain.state import ASK_GUARD, GUARD
-from workflows.domain.wire import AskState, PreparedCall
+from workflows.domain.wire import ANY_FILE, AskState, PreparedCall
 
 EFFECT_DIGITS = 16  # of an effect's digest, in history; the rows hold all of it
 
@@ -37,7 +37,6 @@ class Judge:
     def prepared(self, call: CallRow, describe: Describe = nothing) -> PreparedCall:
         """The call without its contents, for the workflow."""
         guard = self.guard(call)
-        file = call.plan.file_key if call.plan else None
         return PreparedCall(
             id=call.id,
             tool=call.tool,
@@ -45,11 +44,22 @@ class Judge:
             findings=self.findings(call),
             guard=None if guard.action is Action.ASK else guard,
             effect=call.digest[:EFFECT_DIGITS] if call.digest and call.recovery is not Recovery.REPEATABLE else None,
-            file=hashlib.sha256(file.encode()).hexdigest()[:EFFECT_DIGITS] if file else None,
+            file=file_of(call),
             revision=call.revision,
             settled=call.settled,
             shown=describe(call),
         )
+
+
+def file_of(call: CallRow) -> str | None:
+    """What stands for the file that a call changes, if it changes one.
+
+    A change that makes no sense yet may do so after an earlier call of the same answer: it waits for all of them.
+    """
+    if call.plan is None:
+        return ANY_FILE if call.recovery is Recovery.RECONCILABLE else None
+    key = call.plan.file_key
+    return hashlib.sha256(key.encode()).hexdigest()[:EFFECT_DIGITS] if key else None
 
 
 async def judge(opened: Journal, snapshot: SnapshotId) -> Judge:

@@ -1,7 +1,7 @@
 """The event log: read, watched and verified."""
 
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from datetime import datetime
 from typing import Any, Final
@@ -69,7 +69,7 @@ def names(record: Record) -> Iterator[str]:
         yield from (part.part for part in record.event.parts)
 
 
-async def woken(database: Database, session: SessionId, *, at_least_every: float) -> AsyncIterator[None]:
+async def woken(database: Database, session: SessionId, *, at_least_every: float) -> AsyncGenerator[None, None]:
     """Tick at once, whenever the session's log or deltas grow, and at least every so many seconds.
 
     A notification may be lost with its connection: the regular tick makes that a delay, never a gap.

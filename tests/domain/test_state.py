@@ -1,10 +1,13 @@
 """SessionState: what a session's workflow remembers, and what it makes of what it is told."""
 
+import pytest
+
 from workflows.domain.ids import AskId, PartId, SessionId, StopId, TurnId
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.rules import Action
 from workflows.domain.state import GUARD, CallState, Phase, SessionState, TurnState
 from workflows.domain.wire import (
+    ANY_FILE,
     STOPPED,
     CloseReason,
     Loaded,
@@ -96,6 +99,15 @@ def test_a_bell_without_an_answer_leads_back_to_waiting() -> None:
     call.heard()
     call.ran(Ran(state=RanState.WAITING))
     assert (call.phase, call.ask, call.request, call.answered) == (Phase.ASKED, "per_1", 0, [])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "rivals"),
+    [("a", "a", True), ("a", "b", False), ("a", None, False), (None, None, False), (ANY_FILE, "a", True)],
+)
+def test_calls_that_may_change_one_file_are_rivals(one: str | None, other: str | None, rivals: bool) -> None:
+    calls = [CallState.prepared(prepared(file=file), repeats=False) for file in (one, other)]
+    assert calls[0].rivals(calls[1]) is rivals and calls[1].rivals(calls[0]) is rivals
 
 
 def test_the_third_equal_call_is_held_by_the_loop_guard() -> None:

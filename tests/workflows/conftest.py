@@ -18,11 +18,18 @@ Open = Callable[..., AbstractAsyncContextManager[House]]
 
 
 @pytest.fixture(scope="session")
-def port() -> LiteLLM:
-    """The model port, its seconds of importing paid once per process."""
+def warm() -> LiteLLM:
+    """An adapter whose library is loaded: its seconds of importing are paid once per process."""
     model = LiteLLM(process_environment())
     asyncio.run(model.warm())
     return model
+
+
+@pytest.fixture
+async def port(warm: LiteLLM) -> AsyncIterator[LiteLLM]:
+    """The model port; its connections end with the test, for its loop does, too."""
+    yield warm
+    await warm.close()
 
 
 @pytest.fixture

@@ -109,7 +109,9 @@ async def test_an_answer_given_while_no_worker_runs_is_honoured(open_house: Open
     assert (house.project / "a.txt").read_text() == "a.txt"
 
 
-async def test_two_approved_edits_of_one_file_both_apply_and_the_second_asks_again(open_house: Open) -> None:
+async def test_two_approved_edits_of_one_file_both_apply_and_the_second_asks_again_with_the_new_difference(
+    open_house: Open,
+) -> None:
     edits = ScriptedAnswer(
         tools=tuple(
             ScriptedCall(name="edit", arguments={"filePath": "a.txt", "oldString": old, "newString": new})
@@ -122,15 +124,19 @@ async def test_two_approved_edits_of_one_file_both_apply_and_the_second_asks_aga
         session = await house.say("Replace the words.")
         for ask in await house.asked(session, 2):
             await house.answer(ask)
-        (again,) = await house.asked(session, 3)
-        await house.answer(again)
+        await house.asked(session, 3)
+        (again,) = await house.client.asks(session=session)
+        await house.answer(again.id)
         await house.ended(session)
     assert (house.project / "a.txt").read_text() == "1\n2\n"
+    assert str(again.request.metadata["diff"]).endswith(" 1\n-two\n+2\n")
 
 
-async def test_the_third_equal_call_asks_over_steps(open_house: Open) -> None:
+@pytest.mark.parametrize("events", [2000, 12])
+async def test_the_third_equal_call_asks_over_steps_and_runs(open_house: Open, events: int) -> None:
     read = ScriptedAnswer(tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),))
     async with open_house(read, read, read, DONE) as house, house.working():
+        house.hurry(history_events=events)
         house.file("a.txt", "hello\n")
         session = await house.say("Read a.txt, and again, and again.")
         (ask,) = await house.asked(session)

@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from activities.store.prompts import Mode
+from tests.histories.scenarios import DONE, WRITE
 from tests.house import reached
 from tests.workflows.conftest import Open
+from tests.workflows.runs import activities, chain
 from worker.bells import workflow_id
 from worker.demo.script import Hold, ScriptedAnswer, ScriptedCall
+from worker.stack import attributes
 from workflows.domain.errors import Conflict
 from workflows.domain.events import PromptTaken, TurnEnded
 from workflows.domain.messages import AssistantMessage, CallState, TextPart
@@ -97,6 +100,19 @@ async def test_a_stop_ends_the_turn_and_a_prompt_after_it_starts_one_turn(open_h
     assert ends[0] == (stopped.turn, "stopped") and ends[1][1] == "done" and len(ends) == 2
 
 
+async def test_a_stop_that_keeps_what_is_queued_leaves_it_a_turn(open_house: Open, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    held = ScriptedAnswer(text="Never finished.", faults={1: Hold(after=1, path=str(gate))})
+    async with open_house(held, ScriptedAnswer(text="The next.")) as house, house.working():
+        session = await house.say("A long task.")
+        await reached(gate)
+        await house.client.prompt(session, "Something else.", mode=Mode.QUEUE)
+        await house.client.stop(session, keep_queued=True)
+        await house.ended(session, 2)
+        events = await house.events(session)
+    assert [event.reason for event in events if isinstance(event, TurnEnded)] == ["stopped", "done"]
+
+
 async def test_a_stop_ends_a_running_command_and_its_group(open_house: Open) -> None:
     script = (ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "touch begun; sleep 600"}),)),)
     async with open_house(*script) as house, house.working():
@@ -129,6 +145,22 @@ async def test_cancelling_the_workflow_ends_the_session(open_house: Open, tmp_pa
     assert (overview.status, overview.turn_state) == ("ended", "ended")
 
 
+@pytest.mark.parametrize("by_a_person", [True, False], ids=["end", "cancel"])
+async def test_the_end_of_a_session_closes_its_open_ask(open_house: Open, by_a_person: bool) -> None:
+    async with open_house(WRITE, DONE) as house, house.working():
+        house.configure(permission={"edit": "ask"})
+        session = await house.say("Write a.txt.")
+        (ask,) = await house.asked(session)
+        run = house.temporal.get_workflow_handle(workflow_id(session))
+        await (house.client.end(session) if by_a_person else run.cancel())
+        await house.ended(session)
+        assert await house.client.asks(session=session) == []
+        with pytest.raises(Conflict, match="closed"):
+            await house.answer(ask)
+        (call,) = await house.calls(session)
+    assert call.state is CallState.CANCELLED and not (house.project / "a.txt").exists()
+
+
 async def test_a_terminated_chain_is_followed_by_one_that_goes_on(open_house: Open) -> None:
     script = (
         ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),)),
@@ -145,17 +177,29 @@ async def test_a_terminated_chain_is_followed_by_one_that_goes_on(open_house: Op
     assert [entry.step for entry in house.model.ledger.entries] == [0, 1]
 
 
-async def test_continue_as_new_keeps_an_open_ask(open_house: Open) -> None:
-    look = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
-    write = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),))
-    async with open_house(look, write, ScriptedAnswer(text="Done.")) as house, house.working():
-        house.client.settings = house.settings.model_copy(update={"history_events": 15})
+async def test_a_session_is_found_by_its_id_directory_and_agent(open_house: Open) -> None:
+    async with open_house(DONE) as house:
+        session = await house.say("Hello?")
+        run = await house.temporal.get_workflow_handle(workflow_id(session)).describe()
+    found = {pair.key.name: pair.value for pair in run.typed_search_attributes}
+    assert found == {
+        attributes.SESSION: session,
+        attributes.DIRECTORY: str(house.project),
+        attributes.AGENT: "build",
+    }
+
+
+async def test_continue_as_new_keeps_an_open_ask_and_what_comes_meanwhile(open_house: Open) -> None:
+    async with open_house(WRITE, DONE) as house, house.working():
+        house.hurry(history_events=20)
         house.configure(permission={"edit": "ask"})
         session = await house.say("Write a.txt.")
         (ask,) = await house.asked(session)
-        first = await house.history(session)
+        before = await chain(house, session, runs=2)
+        await house.client.prompt(session, "And then stop.")
         await house.answer(ask)
         await house.ended(session)
-        run = await house.temporal.get_workflow_handle(workflow_id(session)).describe()
+        messages = await house.client.transcript(session)
+    assert activities(before[0])[-1] == "holdfast.asks.open" and activities(before[1]) == []
     assert (house.project / "a.txt").read_text() == "a"
-    assert run.raw_description.workflow_execution_info.first_run_id != run.run_id and first.events
+    assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]

@@ -6,13 +6,24 @@ from pydantic import BaseModel
 
 from workflows.domain.ids import AskId, PartId, SessionId, StopId, TurnId
 from workflows.domain.permissions.findings import Finding
+from workflows.domain.permissions.loop_guard import GUARD as GUARD
 from workflows.domain.permissions.loop_guard import repeated
 from workflows.domain.permissions.rules import Action
 from workflows.domain.value import Value
-from workflows.domain.wire import STOPPED, CloseReason, Loaded, OpenTurn, PreparedCall, Ran, RanState, Step, StopRef
+from workflows.domain.wire import (
+    ANY_FILE,
+    STOPPED,
+    CloseReason,
+    Loaded,
+    OpenTurn,
+    PreparedCall,
+    Ran,
+    RanState,
+    Step,
+    StopRef,
+)
 
 ASK_GUARD = Finding(permission="doom_loop", action=Action.ASK)
-GUARD = -1  # index of the loop guard's ask, which comes before the requests of the call's own plan
 EMPTY_ANSWERS = 3  # asked again this often when a model answers nothing (opencode.md 4.2)
 
 
@@ -82,6 +93,12 @@ class CallState(BaseModel):
         """What decides this call: the findings of its requests, and the loop guard's before them if it repeats."""
         due = dict(enumerate(self.findings))
         return {GUARD: self.guard or ASK_GUARD, **due} if self.repeats else due
+
+    def rivals(self, other: "CallState") -> bool:
+        """Whether both may change one file."""
+        if self.file is None or other.file is None:
+            return False
+        return self.file == other.file or ANY_FILE in (self.file, other.file)
 
     def asked(self, ask: AskId, request: int) -> None:
         self.phase, self.ask, self.request = Phase.ASKED, ask, request

@@ -9,6 +9,8 @@ from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId, Tu
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.value import Value as Strict
 
+ANY_FILE: Final = "*"
+
 
 class Value(Strict):
     """What crosses between releases: fields that a newer one has added are left out, not refused."""
@@ -58,8 +60,9 @@ class PreparedCall(Value):
     """A stored call, without its contents.
 
     `loop` is the digest of tool and arguments, `effect` the beginning of the effect's digest, `file` stands for
-    the file that the call changes. `ask` (open, for `request`) and `answered` (indices of requests) are only set
-    when a chain takes an open turn over. `shown` is what the engine's own UI may say of it, if more than names.
+    the file that the call changes (ANY_FILE: it could not be looked at yet). `ask` (open, for `request`) and
+    `answered` (indices of requests) are only set when a chain takes an open turn over. `shown` is what the engine's
+    own UI may say of it, if more than names.
     """
 
     id: PartId

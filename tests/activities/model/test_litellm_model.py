@@ -215,6 +215,16 @@ async def test_an_abandoned_stream_closes_the_connection(adapter: LiteLLM) -> No
     assert entry.end is End.LEFT
 
 
+@BOTH_WAYS
+async def test_a_closed_adapter_opens_new_connections(adapter: LiteLLM, compatible: bool) -> None:
+    async with serve(Script(answers=(ScriptedAnswer(text="Hello"),))) as server:
+        first = await ask(adapter, server, compatible=compatible)
+        await adapter.close()
+        again = await ask(adapter, server, compatible=compatible)
+
+    assert first == again
+
+
 async def test_options_headers_and_tools_reach_the_provider(adapter: LiteLLM, tmp_path: Path) -> None:
     wanted = {"temperature": 0.5, "max_tokens": 9, "reasoning_effort": "low", "tool_choice": "required"}
 
@@ -238,12 +248,13 @@ async def test_a_known_model_has_a_price_and_limits(adapter: LiteLLM) -> None:
 
     assert (facts.price.input, facts.price.output) == (Decimal(3), Decimal(15))
     assert facts.context >= 200_000
+    assert (facts.images, facts.documents) == (True, True)
 
 
 async def test_an_unknown_model_is_free_and_without_limits(adapter: LiteLLM) -> None:
     facts = await adapter.facts("openai/nobody-knows-it")
 
-    assert (facts.price, facts.context) == (FREE, 0)
+    assert (facts.price, facts.context, facts.images) == (FREE, 0, False)
 
 
 async def failing(adapter: LiteLLM, fault: Fault, *, compatible: bool = True) -> ModelError:

@@ -7,7 +7,7 @@ from workflows.domain.ids import PartId
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.rules import Action
 from workflows.domain.state import GUARD
-from workflows.domain.wire import PreparedCall
+from workflows.domain.wire import ANY_FILE, PreparedCall
 
 
 async def judged(scene: Scene, call: PartId) -> PreparedCall:
@@ -40,10 +40,16 @@ async def test_a_call_that_only_looks_has_neither(scene: Scene) -> None:
     assert (call.effect, call.file, call.guard, call.shown) == (None, None, None, None)
 
 
-async def test_a_call_that_cannot_be_planned_has_no_findings(scene: Scene) -> None:
+async def test_a_change_that_cannot_be_planned_has_no_findings_and_may_be_of_any_file(scene: Scene) -> None:
     await scene.open_turn()
     call = await judged(scene, await scene.called("edit", filePath="gone.txt", oldString="a", newString="b"))
-    assert call.findings == ()
+    assert (call.findings, call.file) == ((), ANY_FILE)
+
+
+async def test_a_look_that_cannot_be_planned_waits_for_nobody(scene: Scene) -> None:
+    await scene.open_turn()
+    call = await judged(scene, await scene.called("read", offset="first"))
+    assert (call.findings, call.file) == ((), None)
 
 
 async def test_grants_that_hold_now_are_part_of_the_findings(scene: Scene) -> None:

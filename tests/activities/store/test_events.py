@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from contextlib import aclosing
 
 import psycopg
 import pytest
@@ -71,11 +72,12 @@ async def test_an_erased_content_still_verifies(database: Database, told: Sessio
 async def test_a_watcher_is_woken_by_what_others_write(database: Database, session: SessionId) -> None:
     async def wait() -> None:
         ticks = 0
-        async for _ in events.woken(database, session, at_least_every=60):
-            ticks += 1
-            listening.set()
-            if ticks == 2:
-                return
+        async with aclosing(events.woken(database, session, at_least_every=60)) as woken:
+            async for _ in woken:
+                ticks += 1
+                listening.set()
+                if ticks == 2:
+                    return
 
     listening = asyncio.Event()
     waiting = asyncio.create_task(wait())

@@ -1,0 +1,271 @@
+"""Plays a case of `loop_flow.json` on a house, and tells what came of it in the words of the case."""
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from activities.store.asks import InboxEntry
+from tests.cases import Case, assert_matches, entries
+from tests.house import House
+from worker.client import Delta
+from worker.demo.script import DEFAULT, Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
+from workflows.domain import events
+from workflows.domain.events import Event
+from workflows.domain.ids import SessionId
+from workflows.domain.messages import AssistantMessage, Message, TextPart, ToolPart
+from workflows.domain.permissions import refusals
+from workflows.domain.permissions.replies import Reply
+
+_ERRORS: Final = {"stopped": "MessageAbortedError", "failed": "APIError"}
+_ABORTED: Final = "aborted note"  # stands in cases for the words of whoever aborted
+_SAID: Final = "hi"
+
+
+@dataclass
+class Played:
+    """A session after its case; `requests` are the questions that were open at each reply."""
+
+    house: House
+    case: Case
+    session: SessionId
+    asked_before: int
+    requests: list[list[InboxEntry]] = field(default_factory=list)
+
+    async def check_expected(self) -> None:
+        """Compare with everything that the case expects; a key that nobody knows fails."""
+        known = self._known()
+        for key, value in self.case.expected.items():
+            found = await known[key]()
+            if key in ("tool_output", "history", "second_call_messages"):
+                assert_said(found, value)
+            else:
+                assert_matches(found, value)
+
+    async def messages(self) -> list[dict[str, Any]]:
+        """The stored messages in OpenCode's form; what ended a turn is the error of its last answer."""
+        log = await self.house.events(self.session)
+        transcript = await self.house.client.transcript(self.session)
+        opened = [event for event in log if isinstance(event, events.TurnOpened)]
+        ends = {event.turn: _ERRORS.get(event.reason) for event in log if isinstance(event, events.TurnEnded)}
+        shown: list[dict[str, Any]] = []
+        for turn in opened:
+            shown += _turn([each for each in transcript if each.turn == turn.turn], turn.agent, ends.get(turn.turn))
+        return shown
+
+    async def calls(self) -> list[ToolPart]:
+        return await self.house.calls(self.session)
+
+    async def raised(self) -> list[str]:
+        """The permissions of all questions."""
+        log = await self.house.events(self.session)
+        return [event.permission for event in log if isinstance(event, events.AskRaised)]
+
+    async def model_requests(self) -> int:
+        return len(self.house.model.ledger.entries) - self.asked_before
+
+    def sent(self) -> list[dict[str, Any]]:
+        """The newest request's messages, without the system prompt."""
+        assert self.house.model.last is not None
+        return [message for message in self.house.model.last.body["messages"] if message["role"] != "system"]
+
+    def _known(self) -> dict[str, Callable[[], Awaitable[Any]]]:
+        return {
+            "llm_calls": self.model_requests,
+            "messages": self.messages,
+            "permission_requests": self._count,
+            "requests": self.raised,
+            "requests_seen_per_reply": self._seen,
+            "tool_output": self._outputs,
+            "history": self._history,
+            "second_call_messages": self.pairs,
+        }
+
+    async def _count(self) -> int:
+        return len(await self.raised())
+
+    async def _seen(self) -> list[list[list[Any]]]:
+        return [[[each.request.permission, list(each.request.patterns)] for each in seen] for seen in self.requests]
+
+    async def _outputs(self) -> list[str | None]:
+        return [call.outcome.output if call.outcome else None for call in await self.calls()]
+
+    async def _history(self) -> list[list[Any]]:
+        return [
+            [each["role"], [call["function"]["name"] for call in each.get("tool_calls", ())], each["content"] or ""]
+            for each in self.sent()
+        ]
+
+    async def pairs(self) -> list[list[str]]:
+        return [[each["role"], each["content"] or ""] for each in self.sent()]
+
+
+async def play(house: House, case: Case) -> Played:
+    """Play a case, and the cases before it, on one server; ends when nothing goes on without a person."""
+    session: SessionId | None = None
+    for name in case.input.get("after", ()):
+        earlier = next(entry for entry in entries(case.file) if entry.fields["name"] == name)
+        session = (await _play(house, earlier, None)).session
+    return await _play(house, case, session)
+
+
+async def _play(house: House, case: Case, before: SessionId | None) -> Played:
+    house.configure(**case.input.get("config", {}))
+    actions = case.input["actions"]
+    session = before if "same session" in actions[0] else None
+    await _script(house, case, session)
+    asked = len(house.model.ledger.entries)
+    text = _text(actions[0])
+    if session is None:
+        session = await house.say(text)
+    else:
+        await house.client.prompt(session, text)
+    played = Played(house, case, session, asked)
+    for action in actions[1:]:
+        await _act(played, action)
+    await _quiet(house, session)
+    return played
+
+
+async def _script(house: House, case: Case, session: SessionId | None) -> None:
+    """Have the model say the case's script from here on: its steps count all answers of a conversation."""
+    said = await house.client.transcript(session) if session else ()
+    past = [ScriptedAnswer(text="past") for message in said if isinstance(message, AssistantMessage)]
+    answers = [*past, *map(_answer, case.input["llm_script"])]
+    house.model.scripts = {DEFAULT: Script(answers=tuple(answers))}
+
+
+def _answer(said: dict[str, Any]) -> ScriptedAnswer:
+    if "status" in said:
+        return ScriptedAnswer(faults={1: Refuse(status=said["status"], body=said["body"])})
+    usage = said.get("usage")
+    return ScriptedAnswer(
+        text=said.get("text", ""),
+        tools=tuple(ScriptedCall(name=call["name"], arguments=call["args"]) for call in said.get("tools", ())),
+        finish=said.get("finish"),
+        usage=ScriptedUsage(input=usage["prompt_tokens"], output=usage["completion_tokens"]) if usage else None,
+    )
+
+
+def _text(action: str) -> str:
+    """The prompt of an action: `prompt`, `prompt first`, `prompt "go on" in the same session`."""
+    quoted = re.search(r'"(.*)"', action)
+    bare = re.fullmatch(r".*prompt(?: (\w+))?", action)
+    return quoted[1] if quoted else (bare and bare[1]) or _SAID
+
+
+async def _act(played: Played, action: str) -> None:
+    house, session = played.house, played.session
+    if action.startswith("while the tool waits: prompt"):
+        await _quiet(house, session)
+        await house.client.prompt(session, _text(action))
+    elif action.startswith("abort"):
+        await _output(house, session)
+        await house.client.stop(session)
+    elif action == "answer every request with once":
+        await _quiet(house, session)
+        assert await house.client.asks(session=session) == []
+    else:
+        await _reply(played, *_decision(action))
+
+
+def _decision(action: str) -> tuple[Reply, str | None]:
+    """`reply "always"`, `reply ["reject", "no"]`, `reply once`, `reject the … request`, `reject`."""
+    words = re.findall(r"\w+", action.removeprefix("reply"))
+    feedback = words[1] if "[" in action else None
+    return Reply(words[0]), feedback
+
+
+async def _reply(played: Played, reply: Reply, feedback: str | None) -> None:
+    """Answer the question of the first call that asks, once all that will be asked is asked."""
+    await _quiet(played.house, played.session)
+    asks = await played.house.client.asks(session=played.session)
+    waiting = sorted(asks, key=lambda entry: entry.call)  # ids of parts sort in the order of the answer
+    assert waiting, "there is nothing to reply to"
+    played.requests.append(waiting)
+    await played.house.answer(waiting[0].id, reply, feedback=feedback)
+
+
+async def _quiet(house: House, session: SessionId) -> None:
+    """Wait until nothing goes on: all prompts have had their turn, or every open call waits for a person."""
+    if not _goes_on(await house.events(session)):
+        return
+    async with aclosing(house.client.watch(session)) as watched:
+        async for _ in watched:
+            if not _goes_on(await house.events(session)):
+                return
+
+
+def _goes_on(log: list[Event]) -> bool:
+    kinds = [event.type for event in log]
+    accepted = kinds.count("prompt.accepted") - kinds.count("prompt.taken") - kinds.count("prompt.withdrawn")
+    if kinds.count("turn.opened") == kinds.count("turn.ended"):
+        return accepted > 0
+    return not _waits(log)
+
+
+def _waits(log: list[Event]) -> bool:
+    """Whether the open calls all wait for an answer."""
+    finished = {event.call for event in log if isinstance(event, events.CallFinished)}
+    open_calls = {event.call for event in log if isinstance(event, events.CallPrepared)} - finished
+    settled = {event.ask for event in log if isinstance(event, events.AskAnswered | events.AskClosed)}
+    asking = {event.call for event in log if isinstance(event, events.AskRaised) and event.ask not in settled}
+    return bool(open_calls) and open_calls <= asking
+
+
+async def _output(house: House, session: SessionId) -> None:
+    """Wait until a running command has written something."""
+    async with aclosing(house.client.watch(session)) as watched:
+        async for seen in watched:
+            if isinstance(seen, Delta) and "output" in json.dumps(seen.body):
+                return
+
+
+def _turn(messages: list[Message], agent: str, error: str | None) -> Iterator[dict[str, Any]]:
+    shown = [_message(message, agent) for message in messages]
+    if error is not None:
+        if shown[-1]["role"] == "user":  # no answer came: a client is shown an empty one with the error
+            shown.append({"role": "assistant", "agent": agent, "parts": []})
+        shown[-1].pop("finish", None)
+        shown[-1]["error"] = error
+    yield from shown
+
+
+def _message(message: Message, agent: str) -> dict[str, Any]:
+    if not isinstance(message, AssistantMessage):
+        return {"role": "user", "agent": agent, "parts": [{"type": "text", "text": message.text}]}
+    parts = [shown_part(part) for part in message.parts if isinstance(part, TextPart | ToolPart)]
+    return {"role": "assistant", "agent": message.body.agent, "finish": message.body.finish, "parts": parts}
+
+
+def shown_part(part: TextPart | ToolPart) -> dict[str, Any]:
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    assert part.outcome is not None
+    shown = {"type": "tool", "tool": part.tool, "status": "error" if part.outcome.error else "completed"}
+    return shown | ({"error": _error(part.outcome.output)} if part.outcome.error else {})
+
+
+def _error(text: str) -> str:
+    """OpenCode's name of what a model reads of a refusal."""
+    feedback = refusals.corrected("")
+    if text.startswith(feedback):
+        return f"CorrectedError({text.removeprefix(feedback)})"
+    if text == refusals.REJECTED:
+        return "RejectedError"
+    return "DeniedError" if "specified a rule which prevents" in text else text
+
+
+def assert_said(found: Any, expected: Any) -> None:
+    """Compare texts in lists; `<…>` stands for any text, and "aborted note" for words that say so."""
+    if isinstance(expected, list):
+        assert len(found) == len(expected)
+        for each, wanted in zip(found, expected, strict=True):
+            assert_said(each, wanted)
+    elif isinstance(expected, str) and _ABORTED in expected:
+        beginning = re.sub(r"<[^>]*>", "", expected.removesuffix(f"+ {_ABORTED}").strip(" "))
+        assert found.startswith(beginning) and "aborted" in found
+    else:
+        assert found == expected

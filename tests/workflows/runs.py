@@ -1,0 +1,39 @@
+"""The runs of a session, one after the other, and what they did."""
+
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import WorkflowContinuedAsNewError, WorkflowHistory
+
+from tests.house import House
+from worker.bells import workflow_id
+from workflows.domain.ids import SessionId
+
+SCHEDULED = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
+
+
+async def chain(house: House, session: SessionId, runs: int = 1) -> list[WorkflowHistory]:
+    """The histories of the newest chain: its first run, and what each was continued as; waits for so many `runs`."""
+    newest = await house.temporal.get_workflow_handle(workflow_id(session)).describe()
+    run = newest.raw_description.workflow_execution_info.first_run_id
+    found: list[WorkflowHistory] = []
+    while run:
+        handle = house.temporal.get_workflow_handle(workflow_id(session), run_id=run)
+        if len(found) < runs - 1:
+            await continued(house, session, run)
+        found.append(await handle.fetch_history())
+        run = found[-1].events[-1].workflow_execution_continued_as_new_event_attributes.new_execution_run_id
+    return found
+
+
+async def continued(house: House, session: SessionId, run: str) -> None:
+    """Wait until a run has been continued as another."""
+    try:
+        await house.temporal.get_workflow_handle(workflow_id(session), run_id=run).result(follow_runs=False)
+    except WorkflowContinuedAsNewError:
+        return
+    raise AssertionError(f"run {run} has ended the session")
+
+
+def activities(history: WorkflowHistory) -> list[str]:
+    """The activities of a run, in the order of their scheduling."""
+    events = [event for event in history.events if event.event_type == SCHEDULED]
+    return [event.activity_task_scheduled_event_attributes.activity_type.name for event in events]

@@ -1,0 +1,87 @@
+"""Turns: one move after the other, told to the stock UI; calls that change one file wait for each other."""
+
+import pytest
+from temporalio.client import WorkflowHistory
+
+from tests.histories.scenarios import DONE, LOOK, PARALLEL, WRITE
+from tests.house import House
+from tests.workflows.conftest import Open
+from tests.workflows.runs import SCHEDULED, activities
+from worker.bells import workflow_id
+from worker.connect import DATA_CONVERTER
+from worker.demo.script import ScriptedAnswer, ScriptedCall
+from worker.settings import Detail
+from workflows.domain.events import CallClaimed, CallFinished
+from workflows.domain.ids import SessionId
+
+EDITS = ScriptedAnswer(
+    tools=tuple(
+        ScriptedCall(name="edit", arguments={"filePath": "a.txt", "oldString": old, "newString": new})
+        for old, new in (("one", "two"), ("two", "three"), ("three", "four"))
+    )
+)
+
+
+def summaries(history: WorkflowHistory) -> list[str]:
+    """What the stock UI shows beside each activity."""
+    shown = [event.user_metadata.summary for event in history.events if event.event_type == SCHEDULED]
+    return [DATA_CONVERTER.payload_converter.from_payloads([each], [str])[0] for each in shown]
+
+
+async def details(house: House, session: SessionId) -> str:
+    """What the stock UI shows of the whole run."""
+    metadata = await house.temporal.get_workflow_handle(workflow_id(session)).query("__temporal_workflow_metadata")
+    return str(metadata.current_details)
+
+
+async def test_each_activity_says_what_it_is_about_and_no_contents(open_house: Open) -> None:
+    async with open_house(WRITE, DONE) as house, house.working():
+        house.configure(permission={"edit": "ask"})
+        session = await house.say("Write a.txt.")
+        (ask,) = await house.asked(session)
+        await house.answer(ask)
+        await house.ended(session)
+        (call,) = await house.calls(session)
+        shown = summaries(await house.history(session))
+    expected = ["load", "turn 1 step 1", f"ask write {ask}", f"write {call.id}", "turn 1 step 2", "close"]
+    assert shown == expected
+
+
+async def test_in_full_a_call_says_what_it_does(open_house: Open) -> None:
+    async with open_house(LOOK, DONE) as house, house.working(summaries=Detail.FULL):
+        session = await house.say("Look.")
+        await house.ended(session)
+        assert "glob: *.txt" in summaries(await house.history(session))
+
+
+@pytest.mark.parametrize("events", [2000, 12])
+async def test_the_run_says_which_answer_it_waits_for(open_house: Open, events: int) -> None:
+    async with open_house(LOOK, WRITE, DONE) as house, house.working():
+        house.hurry(history_events=events)
+        house.configure(permission={"edit": "ask"})
+        session = await house.say("Write a.txt.")
+        (ask,) = await house.asked(session)
+        assert await details(house, session) == f"Turn 1: waits for an answer to {ask} (write)"
+
+
+async def test_edits_of_one_file_all_apply_in_their_order_also_where_one_needs_the_one_before(
+    open_house: Open,
+) -> None:
+    async with open_house(EDITS, DONE) as house, house.working():
+        house.file("a.txt", "one\n")
+        session = await house.say("Count.")
+        await house.ended(session)
+        log = await house.events(session)
+    assert (house.project / "a.txt").read_text() == "four\n"
+    kinds = [event.type for event in log if isinstance(event, CallClaimed | CallFinished)]
+    assert kinds == ["call.claimed", "call.finished"] * 3
+
+
+async def test_calls_that_change_nothing_in_common_do_not_wait_for_each_other(open_house: Open) -> None:
+    async with open_house(PARALLEL, DONE) as house, house.working():
+        session = await house.say("Read.")
+        await house.ended(session)
+        history = await house.history(session)
+    places = [event.event_id for event in history.events if event.event_type == SCHEDULED]
+    reads = [place for place, name in zip(places, activities(history), strict=True) if name == "holdfast.tools.run"]
+    assert [place - reads[0] for place in reads] == [0, 1, 2]

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from importlib.metadata import version
 from typing import Final
 
-from bench import breakdown, history, postgres, sides, step_overhead
+from bench import breakdown, command_start, history, postgres, sides, step_overhead
 from bench.sides import play
 from bench.stage import Stage, stage
 from bench.step_overhead import LONG, SESSIONS
@@ -30,6 +30,8 @@ async def main() -> None:
 
 async def _figures(stage: Stage) -> AsyncIterator[list[Figure]]:
     """The figures, group by group."""
+    print("Commands …")
+    yield await command_start.start(stage)
     ours = await sides.ours(stage, sides.project(stage, "small"))
     floor = await sides.bare(stage, ours)
     print("One session …")

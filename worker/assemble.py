@@ -1,6 +1,5 @@
 """What makes a worker: which workflows and activities, what passes through the sandbox, how many of each at once."""
 
-import os
 import tempfile
 import uuid
 from collections.abc import Callable, Sequence
@@ -30,6 +29,7 @@ from activities.tools.table import TOOLS
 from activities.tools.workshop import Workshop
 from worker.handover import HandedOver
 from worker.settings import Detail, Settings
+from workflows.domain.value import build_all
 from workflows.session import SessionWorkflow
 
 PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core")
@@ -39,7 +39,11 @@ _EAGER: Final = 16  # as many parallel calls of a step as start without a detour
 
 
 def runner() -> SandboxedWorkflowRunner:
-    """The workflow sandbox; both of our packages pass, or their classes would exist twice (temporal.md 8)."""
+    """The workflow sandbox; both of our packages pass, or their classes would exist twice (temporal.md 8).
+
+    All values are built before: inside, pydantic would import a second copy of what it needs for that.
+    """
+    build_all()
     return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
 
 
@@ -70,8 +74,9 @@ def machine(home: Path) -> str:
         return file.read_text()
     except FileNotFoundError:
         home.mkdir(parents=True, exist_ok=True)
-        draft = file.with_name(f".machine.{os.getpid()}")
-        draft.write_text(uuid.uuid4().hex)
+        name = uuid.uuid4().hex
+        draft = file.with_name(f".machine.{name}")
+        draft.write_text(name)
         with suppress(FileExistsError):
             file.hardlink_to(draft)
         draft.unlink()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Final, Self
 
 from pydantic import JsonValue
@@ -193,18 +193,20 @@ class SessionClient:
     async def watch(self, session: SessionId, after: int = 0) -> AsyncGenerator[Seen | Delta, None]:
         """Events after `after`, each once and in order, and unfinished pieces as they come; it does not end.
 
-        A connection that breaks is opened again, and what came meanwhile is not missed.
+        A connection that breaks is opened again, and what came meanwhile is not missed. Who leaves early closes it
+        (`aclosing`), for it holds a connection.
         """
         delta = 0
         while True:
             try:
-                async for _ in events.woken(self.database, session, at_least_every=_TICK):
-                    for piece in await events.deltas(self.database, session, delta):
-                        delta = piece.id
-                        yield piece
-                    async for seen in self.log(session, after):
-                        after = seen.record.seq
-                        yield seen
+                async with aclosing(events.woken(self.database, session, at_least_every=_TICK)) as ticks:
+                    async for _ in ticks:
+                        for piece in await events.deltas(self.database, session, delta):
+                            delta = piece.id
+                            yield piece
+                        async for seen in self.log(session, after):
+                            after = seen.record.seq
+                            yield seen
             except Unavailable:
                 await asyncio.sleep(_TICK)
 

@@ -1,12 +1,13 @@
 """The Temporal client with our data converter, and what an external server must be told."""
 
+import re
 from dataclasses import replace
 from typing import Final
 
 from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest, GetSystemInfoRequest
 from temporalio.client import Client
 from temporalio.contrib.pydantic import PydanticPayloadConverter, ToJsonOptions, pydantic_data_converter
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
@@ -26,6 +27,7 @@ class _PayloadConverter(PydanticPayloadConverter):
 
 
 DATA_CONVERTER: Final = replace(pydantic_data_converter, payload_converter_class=_PayloadConverter)
+_QUOTED: Final = re.compile(r'message: "([^"]+)"')
 
 
 async def connect(settings: Settings, endpoints: Endpoints) -> Client:
@@ -37,7 +39,13 @@ async def connect(settings: Settings, endpoints: Endpoints) -> Client:
     try:
         return await Client.connect(**config, data_converter=DATA_CONVERTER, identity=settings.identity)
     except RuntimeError as error:
-        raise Unavailable(f"Temporal cannot be reached at {config['target_host']!r}: {error}") from error
+        raise Unavailable(f"Temporal cannot be reached at {config['target_host']!r}: {_reason(error)}") from error
+
+
+def _reason(error: RuntimeError) -> str:
+    """What the operating system has said, if the driver quotes it amid its own types."""
+    quoted = _QUOTED.search(str(error))
+    return quoted[1] if quoted else str(error)
 
 
 async def register_attributes(client: Client) -> None:
@@ -66,3 +74,11 @@ async def pollers(client: Client, task_queue: str) -> int:
         return len((await client.workflow_service.describe_task_queue(request)).pollers)
     except RPCError as error:
         raise Unavailable(f"Temporal does not tell who polls {task_queue!r}: {error.message}") from error
+
+
+async def version(client: Client) -> str:
+    """What the server calls its version. Raises Unavailable."""
+    try:
+        return (await client.workflow_service.get_system_info(GetSystemInfoRequest())).server_version
+    except RPCError as error:
+        raise Unavailable(f"Temporal does not tell its version: {error.message}") from error

@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 
+from activities.store import server
 from activities.store.migrate import migrate
 from worker.connect import connect, register_attributes
 from worker.settings import Settings
@@ -15,7 +16,8 @@ from workflows.domain.errors import HoldfastError, UsageError
 async def prepare(settings: Settings) -> int:
     """Bring the external servers to what this version needs; the number of the newest migration.
 
-    Doing it again changes nothing. Raises UsageError when no external servers are named, DatabaseNewer, Unavailable.
+    Doing it again changes nothing. Raises UsageError when no external servers are named, or the database may lose
+    what it has acknowledged; DatabaseNewer, Unavailable.
     """
     places = external(settings)
     if places is None:
@@ -23,6 +25,7 @@ async def prepare(settings: Settings) -> int:
             "HOLDFAST_POSTGRES_URL and TEMPORAL_ADDRESS name the servers to prepare; those of the embedded stack are "
             "prepared by `holdfast up`."
         )
+    await server.require(places.postgres_url, lossy=settings.lossy_database)
     number = await migrate(places.postgres_url)
     await register_attributes(await connect(settings, places))
     return number

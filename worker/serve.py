@@ -6,9 +6,12 @@ import logging
 import os
 import signal
 import sys
+from typing import Final
 
 from activities import failpoints
+from activities.model.litellm_environment import isolate
 from activities.model.litellm_model import LiteLLM
+from activities.store import server
 from activities.store.database import Database
 from worker.assemble import worker
 from worker.bells import Bells
@@ -18,6 +21,8 @@ from worker.stack.status import endpoints
 from worker.sweeper import Sweeper
 from worker.upkeep import Upkeep
 from workflows.domain.errors import HoldfastError, Unavailable
+
+_LOG: Final = logging.getLogger("holdfast.worker")
 
 
 async def serve(settings: Settings) -> None:
@@ -29,6 +34,8 @@ async def serve(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stopping.set)
+    if settings.postgres_url is not None:
+        await _trusted(settings, settings.postgres_url)
     client = await connect(settings, places)
     async with Database(places.postgres_url, size=settings.database_connections) as database:
         model = LiteLLM(process_environment())
@@ -38,11 +45,18 @@ async def serve(settings: Settings) -> None:
             asyncio.create_task(model.warm()),  # seconds of importing, while nothing waits for it yet
         ]
         async with worker(settings, client, database, model):
-            logging.getLogger("holdfast.worker").info("working on %r, pid %d", settings.task_queue, os.getpid())
+            _LOG.info("working on %r, pid %d", settings.task_queue, os.getpid())
             await stopping.wait()
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
+
+
+async def _trusted(settings: Settings, url: str) -> None:
+    """Refuse an external database that may lose what it has acknowledged, or say so loudly where that is wanted."""
+    found = await server.require(url, lossy=settings.lossy_database)
+    if found.lossy:
+        _LOG.warning("%s %s", server.address(url), server.risk(found))
 
 
 def main() -> None:
@@ -52,6 +66,7 @@ def main() -> None:
     try:
         settings = Settings.read()
         failpoints.configure(settings.environment)
+        isolate(process_environment())  # now, for there are no threads yet
         # not asyncio.run, which at its end waits for the thread that may still be importing litellm
         asyncio.new_event_loop().run_until_complete(serve(settings))
     except HoldfastError as error:

@@ -50,6 +50,7 @@ class Settings(Value):
     namespace: str = "default"  # of the embedded Temporal
 
     postgres_url: str | None = Field(default=None, repr=False)
+    lossy_database: bool = False  # true: take a PostgreSQL that may lose what it has acknowledged
     postgres_binaries: Path | None = Field(default=None, validation_alias="HOLDFAST_POSTGRES_BIN")
     postgres_user: str = "holdfast"  # whom PostgreSQL runs as when we are root
     temporal_binary: Path | None = Field(default=None, validation_alias="HOLDFAST_TEMPORAL_BIN")

@@ -14,10 +14,10 @@ from workflows.domain.errors import NotFound
 from workflows.domain.events import Actor, AnswerNotRun, AskAnswered, AskClosed, AskRaised
 from workflows.domain.ids import AskId, GrantId, PartId, SessionId, TurnId
 from workflows.domain.permissions.grants import savable
+from workflows.domain.permissions.loop_guard import GUARD
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
-from workflows.domain.state import GUARD
 from workflows.domain.value import Value
 from workflows.domain.wire import AskState
 

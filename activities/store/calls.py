@@ -10,7 +10,6 @@ from pydantic import JsonValue
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
-from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import NotFound
 from workflows.domain.events import CallClaimed, CallDrifted, CallFinished, CallPrepared, Decision
@@ -187,24 +186,6 @@ async def claimed(database: Database) -> set[str]:
     async with database.transaction() as connection:
         cursor = await connection.execute(_QUERIES.claimed)
         return {row[0] for row in await cursor.fetchall()}
-
-
-class Context(Value):
-    """What a call runs in: where its session works, the shell's environment, and the frozen configuration."""
-
-    directory: str
-    environment: dict[str, str]
-    snapshot: ProjectSnapshot
-
-
-async def context(database: Database, call: PartId) -> Context:
-    """The context of a call. Raises NotFound."""
-    async with database.transaction() as connection, connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(_QUERIES.context, {"call": call})
-        row = await cursor.fetchone()
-    if row is None:
-        raise NotFound(f"There is no call {call!r}.")
-    return Context.model_validate(row)
 
 
 def call_row(row: dict[str, Any]) -> CallRow:

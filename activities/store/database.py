@@ -7,13 +7,15 @@ from typing import Any, Final
 
 import psycopg
 from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import TupleRow
 from psycopg.types.json import set_json_dumps, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
-from workflows.domain.errors import Unavailable
+from workflows.domain.errors import Unavailable, UsageError
 
 _OPTIONS: Final = "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
+_PATIENCE: Final = 10  # seconds for a connection; so long the pool's pauses between two tries grow, then begin anew
 _UNREACHABLE: Final = (
     *(psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed),
     psycopg.errors.IdleInTransactionSessionTimeout,
@@ -31,10 +33,19 @@ class Database:
     def __init__(self, url: str, *, size: int = 10) -> None:
         self.url = url
         self._pool = AsyncConnectionPool(
-            url, min_size=0, max_size=size, open=False, timeout=10, configure=_configure, kwargs={"options": _OPTIONS}
+            url,
+            min_size=0,
+            max_size=size,
+            open=False,
+            timeout=_PATIENCE,
+            reconnect_timeout=_PATIENCE,
+            configure=_configure,
+            kwargs={"options": _OPTIONS},
         )
 
     async def __aenter__(self) -> "Database":
+        """Raises UsageError for an address that is none."""
+        checked(self.url)
         await self._pool.open()
         return self
 
@@ -45,8 +56,17 @@ class Database:
     async def transaction(self) -> AsyncIterator[AsyncConnection[TupleRow]]:
         """A transaction of its own; commits at the end of the block. Raises Unavailable."""
         with reaching():
-            async with self._pool.connection() as connection:
-                yield connection
+            try:
+                async with self._pool.connection() as connection:
+                    yield connection
+            except PoolTimeout:
+                await self._knock()
+                raise
+
+    async def _knock(self) -> None:
+        """Raise what keeps the pool from connecting: it does not tell by itself."""
+        async with await AsyncConnection.connect(self.url, connect_timeout=_PATIENCE):
+            pass
 
     @asynccontextmanager
     async def alone(self, key: int) -> AsyncIterator[bool]:
@@ -68,6 +88,17 @@ class Database:
                 await connection.close()
 
 
+def checked(url: str) -> str:
+    """An address that names a database. Raises UsageError, which does not quote it: it may hold a password."""
+    try:
+        conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise UsageError(
+            "HOLDFAST_POSTGRES_URL is no address of a database: postgresql://USER:PASSWORD@HOST:PORT/DATABASE."
+        ) from None
+    return url
+
+
 @contextmanager
 def reaching() -> Iterator[None]:
     """Turn the driver's ways of saying "not reachable" into Unavailable."""
@@ -76,7 +107,9 @@ def reaching() -> Iterator[None]:
     except psycopg.errors.LockNotAvailable as error:
         raise Unavailable("Another process has held this session's lock for 10 s; try again.") from error
     except _UNREACHABLE as error:
-        raise Unavailable(f"PostgreSQL cannot be reached: {str(error).strip() or type(error).__name__}") from error
+        raise Unavailable(
+            f"PostgreSQL cannot be reached: {' '.join(str(error).split()) or type(error).__name__}"
+        ) from error
 
 
 async def _configure(connection: AsyncConnection[TupleRow]) -> None:

@@ -1,16 +1,18 @@
 """Turns: at most one of a session is open."""
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from psycopg.types.json import Json
 
 from activities.store.journal import Journal
 from activities.store.queries import Queries
-from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import StaleFence
 from workflows.domain.events import TurnEnded, TurnOpened
 from workflows.domain.ids import SnapshotId, TurnId
 from workflows.domain.value import Value
+
+if TYPE_CHECKING:
+    from workflows.domain.config.snapshot import ProjectSnapshot
 
 _QUERIES: Final = Queries("turns")
 
@@ -57,7 +59,7 @@ async def standing(opened: Journal, turn: TurnId) -> TurnStanding:
 
 
 async def open_new(
-    opened: Journal, turn: TurnId, snapshot: ProjectSnapshot, agent: str, model: str, error: str | None = None
+    opened: Journal, turn: TurnId, snapshot: "ProjectSnapshot", agent: str, model: str, error: str | None = None
 ) -> TurnRow:
     """Open a turn under a frozen configuration; with `error`, one that can only end with it."""
     frozen = SnapshotId(f"cfg_{snapshot.digest[:32]}")
@@ -70,8 +72,10 @@ async def open_new(
     return row
 
 
-async def snapshot(opened: Journal, identity: SnapshotId) -> ProjectSnapshot:
+async def snapshot(opened: Journal, identity: SnapshotId) -> "ProjectSnapshot":
     """The configuration that a turn was opened with."""
+    from workflows.domain.config.snapshot import ProjectSnapshot  # a seventh of the imports of `holdfast asks`
+
     row = await opened.row(_QUERIES.snapshot, id=identity)
     if row is None:
         raise StaleFence(f"The configuration snapshot {identity!r} is not in the database.")

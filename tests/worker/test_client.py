@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 
 import pytest
 
@@ -128,22 +129,23 @@ async def test_a_watcher_sees_each_event_once_over_reconnections(house: House, a
     session = await started(alone)
     seen: list[int] = []
     async with asyncio.timeout(60):
-        async for each in alone.watch(session):
-            assert not isinstance(each, Delta)
-            seen.append(each.record.seq)
-            if len(seen) == 6:
-                break
-            await cut_listeners(house)
-            await alone.prompt(session, "More.")
+        async with aclosing(alone.watch(session)) as watched:
+            async for each in watched:
+                assert not isinstance(each, Delta)
+                seen.append(each.record.seq)
+                if len(seen) == 6:
+                    break
+                await cut_listeners(house)
+                await alone.prompt(session, "More.")
     assert seen == list(range(1, 7))
 
 
 async def test_a_watcher_goes_on_where_it_was(alone: SessionClient) -> None:
     session = await started(alone)
     await alone.prompt(session, "More.")
-    async for each in alone.watch(session, after=2):
-        assert isinstance(each, Seen) and each.record.seq == 3
-        break
+    async with aclosing(alone.watch(session, after=2)) as watched:
+        each = await anext(watched)
+    assert isinstance(each, Seen) and each.record.seq == 3
 
 
 async def test_what_was_used_is_told(alone: SessionClient) -> None:

@@ -42,3 +42,14 @@ async def test_a_server_that_is_not_there_is_named(empty_url: str) -> None:
 
     with pytest.raises(Unavailable, match=r"127\.0\.0\.1:9"):
         await prepare(Settings.read(nowhere))
+
+
+async def test_a_database_that_may_lose_what_it_acknowledged_is_left_alone(empty_url: str, stack: Endpoints) -> None:
+    with psycopg.connect(empty_url) as connection:
+        connection.execute(f"ALTER DATABASE {connection.info.dbname} SET synchronous_commit = off")
+    named = {"HOME": "/nowhere", "HOLDFAST_POSTGRES_URL": empty_url, "TEMPORAL_ADDRESS": stack.temporal_address}
+
+    with pytest.raises(UsageError, match="synchronous_commit=off"):
+        await prepare(Settings.read(named))
+
+    assert await current_version(empty_url) == 0

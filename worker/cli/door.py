@@ -7,15 +7,17 @@ import pwd
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
 
-from worker.client import SessionClient
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 from worker.stack.status import endpoints
-from workflows.domain.events import Actor
+
+if TYPE_CHECKING:
+    from worker.client import SessionClient
+    from workflows.domain.events import Actor
 
 P = ParamSpec("P")
 
@@ -34,11 +36,13 @@ def command(work: Callable[Concatenate[Settings, P], Awaitable[int | None]]) -> 
 
 
 @asynccontextmanager
-async def client(settings: Settings, *, working: bool = False) -> AsyncIterator[SessionClient]:
+async def client(settings: Settings, *, working: bool = False) -> AsyncIterator["SessionClient"]:
     """A client of the stack, which is started when it does not run; `working`: with its worker.
 
     Raises Unavailable.
     """
+    from worker.client import SessionClient  # commands that only look at the stack need no driver of its database
+
     places = None if working else endpoints(settings)
     async with SessionClient(settings, places or await started(settings), actor()) as opened:
         yield opened
@@ -51,8 +55,10 @@ async def started(settings: Settings) -> Endpoints:
     return await up(settings, say)
 
 
-def actor() -> Actor:
+def actor() -> "Actor":
     """Who types: the user of this process, on this host."""
+    from workflows.domain.events import Actor  # as above
+
     try:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # a user without an entry, as in containers

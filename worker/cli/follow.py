@@ -6,7 +6,7 @@ import signal
 import sys
 import termios
 from collections.abc import AsyncGenerator, Awaitable, Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from typing import Final, TypeAlias
 
 from worker.cli import door
@@ -81,8 +81,9 @@ class Follower:
         self._queue.put_nowait(Typed(text=text.rstrip("\r\n") if text else None))
 
     async def _watch(self) -> None:
-        async for happening in self._client.watch(self._session, self._seq):
-            await self._queue.put(happening)
+        async with aclosing(self._client.watch(self._session, self._seq)) as watched:
+            async for happening in watched:
+                await self._queue.put(happening)
 
     async def _feed(self, work: Awaitable[None]) -> None:
         try:
@@ -103,11 +104,13 @@ class Follower:
 async def keep_up(settings: Settings) -> None:
     """Bring the stack up again whenever it is gone. Raises Unavailable once somebody has taken it down."""
     while True:
-        if status(settings).stopped:
+        seen = status(settings)
+        if seen.stopped:
             raise Unavailable(
                 "The stack was stopped with `holdfast down`. The task waits for its next start: `holdfast up`."
             )
-        await door.started(settings)
+        if seen.supervisor is None:  # one that lives is serving, or somebody is just starting or stopping it
+            await door.started(settings)
         await asyncio.sleep(_LOOK)
 
 

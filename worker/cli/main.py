@@ -30,7 +30,7 @@ TABLE: Final = {
         "run": Entry(module="run", line="Give a task to the agent, and follow it to its end."),
         "sessions": Entry(module="sessions", line="List the sessions, the last changed first."),
         "watch": Entry(module="watch", line="Watch a session: what has happened, and what happens."),
-        "send": Entry(module="sessions", line="Send a prompt to a session."),
+        "send": Entry(module="send", line="Send a prompt to a session."),
         "stop": Entry(module="sessions", line="Stop a session's turn."),
         "end": Entry(module="sessions", line="End a session for good."),
     },

@@ -9,12 +9,12 @@ from typing import Final
 
 from activities.model.keys import Keys
 from activities.model.providers import PROVIDERS
-from activities.store import migrate
+from activities.store import migrate, server
 from worker.settings import Settings
-from worker.stack import cluster, ports
+from worker.stack import cluster, elsewhere, ports
 from worker.stack.binaries import postgres, temporal
 from worker.stack.layout import Layout
-from worker.stack.status import endpoints, status
+from worker.stack.status import ServerStatus, endpoints, external, status
 from worker.stack.temporal import Data
 from workflows.domain.errors import HoldfastError
 from workflows.domain.value import Value
@@ -74,18 +74,34 @@ async def _packages(settings: Settings) -> Answer:
 
 async def _postgres(settings: Settings) -> Answer:
     if settings.postgres_url is not None:
-        return Level.OK, "an external server, named by HOLDFAST_POSTGRES_URL", ""
+        return _database(settings, await elsewhere.postgres(settings.postgres_url))
     found = await postgres.find(settings, cluster.major(cluster.root_of(settings)))
     return Level.OK, f"PostgreSQL {found.major} in {found.directory}", ""
 
 
 async def _temporal(settings: Settings) -> Answer:
     if settings.external_temporal is not None:
-        return Level.OK, f"an external server: {settings.external_temporal}", ""
+        return _engine(await elsewhere.temporal(settings, settings.external_temporal))
     found = await temporal.find(settings, Data(home=settings.home).version())
     if found is None:
         return Level.WARNING, "the program is not here yet", "`holdfast up` downloads or builds it."
     return Level.OK, f"server {found.version} in {found.path}", ""
+
+
+def _database(settings: Settings, found: ServerStatus) -> Answer:
+    if found.trouble is not None:
+        return Level.FAILURE, found.trouble, "See that it runs and lets you in, or correct HOLDFAST_POSTGRES_URL."
+    says = f"an external server, {found.version} at {found.address}"
+    if found.risk is None:
+        return Level.OK, says, ""
+    level = Level.WARNING if settings.lossy_database else Level.FAILURE
+    return level, f"{says}: it {found.risk}", server.REMEDY
+
+
+def _engine(found: ServerStatus) -> Answer:
+    if found.trouble is not None:
+        return Level.FAILURE, found.trouble, "See that it runs, or correct TEMPORAL_ADDRESS and its companions."
+    return Level.OK, f"an external server, {found.version} at {found.address}", ""
 
 
 async def _disk(settings: Settings) -> Answer:
@@ -104,6 +120,8 @@ async def _stack(settings: Settings) -> Answer:
     restarting = [f"{part.name}: {part.trouble}" for part in seen.parts if part.pid is None and part.trouble]
     if seen.serving and not restarting:
         return Level.OK, f"serves, supervised by process {seen.supervisor}", ""
+    if external(settings) is not None and not settings.worker:
+        return Level.OK, "nothing is to be run here: the servers and the workers are elsewhere", ""
     if seen.serving:
         return Level.FAILURE, f"restarts {', '.join(restarting)}", "See `holdfast logs`."
     return Level.WARNING, "does not run", "`holdfast up` starts it."
@@ -120,25 +138,31 @@ async def _ports(settings: Settings) -> Answer:
 
 
 async def _schema(settings: Settings) -> Answer:
-    if (served := endpoints(settings)) is None:
+    served = endpoints(settings)
+    url = settings.postgres_url or (served.postgres_url if served else None)
+    if url is None:
         return _NOT_NOW
-    found, known = await migrate.current_version(served.postgres_url), len(migrate.known())
+    await server.look(url)  # which waits seconds for one that is not there, and not minutes
+    found, known = await migrate.current_version(url), len(migrate.known())
     if found == known:
         return Level.OK, f"the database is at migration {found}", ""
     if found < known:
-        return Level.FAILURE, f"the database is at migration {found} of {known}", "`holdfast down`, then `holdfast up`."
+        remedy = "`holdfast down`, then `holdfast up`." if settings.worker else "`python -P -m worker.prepare`."
+        return Level.FAILURE, f"the database is at migration {found} of {known}", remedy
     return Level.FAILURE, f"the database is at migration {found}, this Holdfast knows {known}", "Use the newer one."
 
 
 async def _poller(settings: Settings) -> Answer:
     if (served := endpoints(settings)) is None:
         return _NOT_NOW
-    from worker.connect import connect, pollers  # a second to import, and only a running stack needs it
-
-    count = await pollers(await connect(settings, served), settings.task_queue)
-    if count:
-        return Level.OK, f"{count} worker polls {settings.task_queue!r}", ""
-    return Level.FAILURE, f"no worker polls {settings.task_queue!r}", "`holdfast up` starts one; see `holdfast logs`."
+    found = await elsewhere.temporal(settings, served.temporal_address)
+    if found.trouble is not None:
+        return Level.FAILURE, "cannot be seen: Temporal does not answer", ""
+    if found.workers:
+        return Level.OK, f"{found.workers} worker{'s' * (found.workers != 1)} of {settings.task_queue!r}", ""
+    here = "`holdfast up` starts one; see `holdfast logs`."
+    there = "Start one where the work trees are: `python -P -m worker.serve`."
+    return Level.FAILURE, f"no worker polls {settings.task_queue!r}", here if settings.worker else there
 
 
 async def _key(settings: Settings) -> Answer:

@@ -17,14 +17,29 @@ class PartStatus(Value):
     trouble: str | None
 
 
+class ServerStatus(Value):
+    """An external server as it is seen from here; `workers` ask a Temporal for our tasks."""
+
+    name: str
+    address: str
+    version: str | None = None
+    workers: int | None = None
+    trouble: str | None = None
+    risk: str | None = None
+
+
 class StackStatus(Value):
-    """The stack as it is now. `stopped` says that somebody wanted it down; else it may be brought up again."""
+    """The stack as it is now. `stopped` says that somebody wanted it down; else it may be brought up again.
+
+    `servers` are the external ones, where somebody has looked at them.
+    """
 
     serving: bool
     stopped: bool
     supervisor: int | None = None
     endpoints: Endpoints | None = None
     parts: tuple[PartStatus, ...] = ()
+    servers: tuple[ServerStatus, ...] = ()
 
 
 def external(settings: Settings) -> Endpoints | None:

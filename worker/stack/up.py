@@ -47,6 +47,7 @@ async def up(settings: Settings, say: Say, *, worker: bool = True, migrate: Migr
     async with locks.held(layout.up_lock, lambda: say("Another command starts or stops the stack: waiting for it.")):
         serving = await _servers(settings, layout, say)
         if not complete(serving):
+            await _trusted(settings)
             await migrate(serving.endpoints.postgres_url)
             await _register(settings, serving.endpoints)
             serving.supervisor.kill(START_WORKER)
@@ -153,6 +154,15 @@ def _tail(layout: Layout, name: str) -> str:
     log = layout.log(name)
     lines = log.read_text(errors="replace").splitlines()[-_LOG_TAIL:] if log.exists() else []
     return "\n".join((f" The end of {str(log)!r}:", *lines))
+
+
+async def _trusted(settings: Settings) -> None:
+    """Refuse an external database that may lose what it has acknowledged; our own keeps it. Raises UsageError."""
+    if settings.postgres_url is None:
+        return
+    from activities.store import server  # as for `_migrate`
+
+    await server.require(settings.postgres_url, lossy=settings.lossy_database)
 
 
 async def _register(settings: Settings, served: Endpoints) -> None:

@@ -22,7 +22,7 @@ class Recovery(StrEnum):
 
 
 class Target(Value):
-    """One file that a call changes: real path, SHA-256 of its bytes before (None: absent) and after."""
+    """One file that a call changes or runs: real path, SHA-256 of its bytes before (None: absent) and after."""
 
     path: str
     before: str | None

@@ -109,16 +109,9 @@ async def test_the_newest_list_of_todos_is_kept_beside(scene: Scene) -> None:
     assert row is not None and [item["content"] for item in row["items"]] == ["second"]
 
 
-async def test_the_context_of_a_call_is_its_session_and_its_turns_snapshot(scene: Scene) -> None:
-    await scene.open_turn(tool_output={"max_lines": 7})
-    found = await calls.context(scene.database, await scene.called("glob", pattern="*"))
-    assert (found.directory, found.environment) == (str(scene.project), {})
-    assert found.snapshot.config.tool_output.max_lines == 7
-
-
 async def test_a_call_that_does_not_exist_is_named(scene: Scene) -> None:
     unknown = PartId("prt_x")
-    for ask in (calls.read, calls.context, calls.newest):
+    for ask in (calls.read, calls.newest):
         with pytest.raises(NotFound, match="no call 'prt_x'"):
             await ask(scene.database, unknown)
     async with scene.journal() as opened:

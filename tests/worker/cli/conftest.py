@@ -18,8 +18,10 @@ import pytest
 from tests.house import House
 from tests.workflows.conftest import open_house as open_house
 from tests.workflows.conftest import port as port
+from tests.workflows.conftest import warm as warm
 
 PROGRAM = Path(sys.executable).with_name("holdfast")
+_NOT_KEPT = ("HOLDFAST_", "TEMPORAL_", "PYTHONDONTWRITEBYTECODE")  # the last makes each start compile half of us
 PATIENCE = 60.0  # seconds until a test that waits for a process gives up
 CTRL_C = "\x03"
 CTRL_D = "\x04"
@@ -90,6 +92,10 @@ class Shell:
     environment: dict[str, str]
     directory: Path
 
+    def with_(self, **variables: str) -> "Shell":
+        """The same shell with more variables."""
+        return Shell({**self.environment, **variables}, self.directory)
+
     async def run(self, *arguments: str, typed: str = "", out: int = PIPE) -> Ended:
         """Run `holdfast` to its end; `typed` is its standard input, and its output may go elsewhere."""
         async with self.process(*arguments, stdin=PIPE, out=out) as process, asyncio.timeout(PATIENCE):
@@ -132,7 +138,7 @@ OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
 
 def shell(house: House) -> Shell:
     """A shell in the project of a house, whose stack counts as external servers for it."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "TEMPORAL_"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_KEPT)}
     own = {
         "HOME": str(house.project.parent),
         "XDG_CONFIG_HOME": str(house.settings.config.parent),

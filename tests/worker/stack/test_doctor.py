@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import psycopg
+
 from tests.conftest import settings_of
 from worker.settings import Settings
 from worker.stack.doctor import Finding, Level, examine
@@ -30,6 +32,33 @@ async def test_a_migrated_database_is_well(settings: Settings, stack: Endpoints,
 
     assert found["migrations"].level is Level.OK
     assert found["postgres"].says.startswith("an external server")
+
+
+async def test_external_servers_are_asked_and_what_is_wrong_has_a_remedy(settings: Settings, tmp_path: Path) -> None:
+    nowhere = {"HOLDFAST_POSTGRES_URL": "postgresql://me:secret@127.0.0.1:9/work", "TEMPORAL_ADDRESS": "127.0.0.1:9"}
+    own = {"HOLDFAST_HOME": str(tmp_path), "HOLDFAST_WORKER": "false", **nowhere}
+
+    found = await _by_name(Settings.read({**settings.environment, **own}))
+
+    assert {"postgres", "temporal", "migrations", "worker"} == {
+        name for name, finding in found.items() if finding.level is Level.FAILURE
+    }
+    assert "HOLDFAST_POSTGRES_URL" in found["postgres"].remedy and "TEMPORAL_ADDRESS" in found["temporal"].remedy
+    assert "secret" not in repr(found)
+
+
+async def test_a_database_that_may_lose_something_is_a_failure_unless_it_is_wanted(
+    settings: Settings, stack: Endpoints, postgres_url: str
+) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(f"ALTER DATABASE {connection.info.dbname} SET synchronous_commit = off")
+    external = {"HOLDFAST_POSTGRES_URL": postgres_url, "TEMPORAL_ADDRESS": stack.temporal_address}
+
+    refused = (await _by_name(Settings.read({**settings.environment, **external})))["postgres"]
+    wanted = await _by_name(Settings.read({**settings.environment, **external, "HOLDFAST_LOSSY_DATABASE": "true"}))
+
+    assert (refused.level, wanted["postgres"].level) == (Level.FAILURE, Level.WARNING)
+    assert "synchronous_commit=off" in refused.says and "HOLDFAST_LOSSY_DATABASE" in refused.remedy
 
 
 async def test_a_stack_that_never_ran_has_nothing_that_keeps_it_from_running(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import click
 
 from activities.shell.environment import recorded
 from worker import handover
-from worker.cli import door, find, project
+from worker.cli import door, find, project, typed
 from worker.cli.conversation import Conversation
 from worker.cli.exits import Exit
 from worker.cli.follow import at_a_terminal
@@ -18,7 +18,6 @@ from worker.cli.look.story import Story
 from worker.cli.look.text import counted, exact, line
 from worker.client import Accepted, SessionClient
 from worker.settings import Settings
-from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
 from workflows.domain.value import Value
 
@@ -74,7 +73,7 @@ async def run(
       git diff | holdfast run "review this:" -
       holdfast run -s last "now do the same for the docs"
     """
-    task = Task(text=prompt(words, edit=edit), model=model, session=session)
+    task = Task(text=typed.prompt(words, edit=edit), model=model, session=session)
     if agent != AGENT:
         door.say(f"Warning: there is no primary agent {agent!r}, {AGENT!r} is used instead.")
     if session is None:
@@ -86,19 +85,6 @@ async def run(
             _leave(begun.accepted, as_json)
             return Exit.DONE
         return await _follow(client, begun, no_wait=no_wait, as_json=as_json)
-
-
-def prompt(words: tuple[str, ...], *, edit: bool) -> str:
-    """The prompt: the words, standard input in the place of `-`, and what is written in the editor, if wanted."""
-    text = " ".join(sys.stdin.read() if word == "-" else word for word in words)
-    if edit:
-        written = click.edit(text)
-        if written is None:
-            raise UsageError("The prompt was not saved in the editor, so nothing is done.")
-        return written
-    if not words:
-        raise UsageError('Say what is to be done: holdfast run "make the tests pass". `-` reads standard input.')
-    return text
 
 
 async def _ready(settings: Settings, directory: Path, task: Task) -> None:

@@ -13,7 +13,7 @@ from worker.cli.look.text import counted, exact, prose
 from worker.settings import Settings
 from worker.stack.down import down as take_down
 from worker.stack.state import PartName
-from worker.stack.status import PartStatus, StackStatus
+from worker.stack.status import PartStatus, ServerStatus, StackStatus
 from worker.stack.status import status as stack_status
 
 _LOGS = ("supervisor", *(str(name) for name in PartName))
@@ -35,7 +35,7 @@ async def up(settings: Settings, as_json: bool) -> None:
       holdfast up
     """
     await door.started(settings)
-    _show(stack_status(settings), as_json)
+    _show(await _seen(settings), as_json)
 
 
 @click.command()
@@ -60,13 +60,13 @@ async def down(settings: Settings) -> None:
 async def status(settings: Settings, as_json: bool) -> Exit:
     """Show what of the stack runs, and where.
 
-    Ends with code 3 when the stack does not serve.
+    External servers are asked whether they answer. Ends with code 3 when the stack does not serve.
 
     \b
     Example:
       holdfast status
     """
-    seen = stack_status(settings)
+    seen = await _seen(settings)
     _show(seen, as_json)
     return Exit.DONE if seen.serving else Exit.UNREACHABLE
 
@@ -121,6 +121,14 @@ async def logs(settings: Settings, part: str | None, lines: int, follow: bool) -
             click.echo(written)
 
 
+async def _seen(settings: Settings) -> StackStatus:
+    if settings.postgres_url is None and settings.external_temporal is None:
+        return stack_status(settings)
+    from worker.stack import elsewhere  # the drivers of the servers, which our own stack need not be asked with
+
+    return await elsewhere.looked(settings)
+
+
 def _show(seen: StackStatus, as_json: bool) -> None:
     if as_json:
         click.echo(seen.model_dump_json(indent=2, exclude={"endpoints": {"postgres_url"}}))
@@ -130,15 +138,29 @@ def _show(seen: StackStatus, as_json: bool) -> None:
 
 def _lines(seen: StackStatus) -> Iterator[str]:
     """No address of the database: it may hold a password."""
-    if not seen.serving:
-        yield "The stack is down." if seen.stopped or seen.supervisor is None else "The stack does not serve yet."
-    else:
-        yield f"The stack serves, supervised by process {seen.supervisor}."
-    yield from table(_part(part) for part in seen.parts)
-    if seen.endpoints is not None:
+    yield _headline(seen)
+    yield from table([*map(_part, seen.parts), *map(_server, seen.servers)])
+    if seen.endpoints is not None and not any(each.name == "temporal" for each in seen.servers):
         yield f"Temporal: {exact(seen.endpoints.temporal_address)}"
     if seen.endpoints is not None and seen.endpoints.ui_url is not None:
         yield f"Temporal's pages: {seen.endpoints.ui_url}"
+
+
+def _headline(seen: StackStatus) -> str:
+    if seen.serving:
+        return f"The stack serves{f', supervised by process {seen.supervisor}' if seen.supervisor else ''}."
+    if any(server.trouble is not None for server in seen.servers):
+        return "The stack does not serve: `holdfast doctor` says what to do."
+    if any(server.workers == 0 for server in seen.servers):
+        return "Nobody works: `holdfast doctor` says what to do."
+    return "The stack is down." if seen.stopped or seen.supervisor is None else "The stack does not serve yet."
+
+
+def _server(server: ServerStatus) -> tuple[str, ...]:
+    if server.trouble is not None:
+        return f"  {server.name}", "does not answer", prose(server.trouble)
+    working = "" if server.workers is None else counted(server.workers, "worker")
+    return f"  {server.name}", f"version {exact(server.version or '')}", f"{exact(server.address)}  {working}".rstrip()
 
 
 def _part(part: PartStatus) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from workflows.domain.ids import GrantId
-from workflows.domain.permissions.grants import Grant, covering, subjects
+from workflows.domain.permissions.grants import Grant, covering, decisions, subjects
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Decision, Rule, Ruleset, evaluate, nothing_to_protect
 from workflows.domain.value import Value
@@ -43,10 +43,10 @@ def finding(request: PermissionRequest, rules: Ruleset, grants: Iterable[Grant] 
 
 
 def _decisions(request: PermissionRequest, rules: Ruleset) -> Iterator[Decision]:
-    for form in (form for forms in subjects(request) for form in forms):
-        yield evaluate(request.permission, form, rules)
+    for subject in subjects(request):
+        yield from decisions(request, subject, rules)
         if request.permission in _PATHS:
-            yield _denied_in_any_case(request.permission, form, rules)
+            yield from (_denied_in_any_case(request.permission, form, rules) for form in subject.forms)
 
 
 def _denied_in_any_case(permission: str, form: str, rules: Ruleset) -> Decision:

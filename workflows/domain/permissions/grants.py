@@ -1,20 +1,28 @@
 """Grants: what a stored "always" covers (opencode.md 2.6, security.md 5)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
 from workflows.domain.ids import GrantId
+from workflows.domain.permissions.breadth import is_exact, names
 from workflows.domain.permissions.overlap import covers as covers_pattern
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import Action, Decision, Rule, Ruleset, evaluate
+from workflows.domain.permissions.rules import (
+    Action,
+    Decision,
+    Rule,
+    Ruleset,
+    denied_throughout,
+    evaluate,
+    nothing_to_protect,
+)
 from workflows.domain.permissions.wildcard import matches
 from workflows.domain.value import Value
 
-_LITERAL: Final = frozenset(
-    {"read", "edit"}
-)  # permissions whose subjects are paths: one of them can be saved by itself
+_LITERAL: Final = frozenset({"read", "edit"})  # permissions of paths: one of them can be saved by itself
 
 
 class Scope(StrEnum):
@@ -40,15 +48,40 @@ class Grant(Value):
     asked: tuple[Rule, ...] = ()
 
 
-def subjects(request: PermissionRequest) -> list[tuple[str, ...]]:
-    """Each subject of a request with all its spellings; every one of them is judged."""
-    spellings = [*request.spellings, *([()] * len(request.patterns))]
-    return [(pattern, *more) for pattern, more in zip(request.patterns, spellings, strict=False)]
+@dataclass(frozen=True)
+class Subject:
+    """One subject of a request: its forms, each of which is judged, and the words that an allow has to name."""
+
+    forms: tuple[str, ...]
+    marks: tuple[str, ...]
+
+    def swept_along(self, patterns: Collection[str]) -> bool:
+        """Whether one of the words is said by none of the patterns; one that is the subject itself says them all."""
+        if any(pattern == self.forms[0] and is_exact(pattern) for pattern in patterns):
+            return False
+        return any(not any(names(pattern, mark) for pattern in patterns) for mark in self.marks)
+
+
+def subjects(request: PermissionRequest) -> list[Subject]:
+    """The subjects of a request, each with all its spellings."""
+    empty = [()] * len(request.patterns)
+    told = zip(request.patterns, [*request.spellings, *empty], [*request.marks, *empty], strict=False)
+    return [Subject((pattern, *spellings), marks) for pattern, spellings, marks in told]
+
+
+def decisions(request: PermissionRequest, subject: Subject, rules: Ruleset) -> list[Decision]:
+    """What rules say of each form of a subject; an allow that is too broad for it says nothing."""
+    said = [evaluate(request.permission, form, rules) for form in subject.forms]
+    allowing = [each.rule.pattern for each in said if each.rule is not None and each.action is Action.ALLOW]
+    broad = (subject.swept_along(allowing) and not nothing_to_protect(rules)) or (
+        request.changes and denied_throughout("edit", rules)
+    )
+    return [Decision(Action.ASK) if broad and each.action is Action.ALLOW else each for each in said]
 
 
 def asked_rules(request: PermissionRequest, rules: Ruleset) -> tuple[Rule, ...]:
     """The configured rules that made this request a question: what a grant remembers."""
-    found = [evaluate(request.permission, form, rules) for forms in subjects(request) for form in forms]
+    found = [each for subject in subjects(request) for each in decisions(request, subject, rules)]
     return tuple(dict.fromkeys(each.rule for each in found if each.rule and each.action is Action.ASK))
 
 
@@ -73,13 +106,13 @@ def covering(request: PermissionRequest, rules: Ruleset, grants: Iterable[Grant]
         return None
     grants = [grant for grant in grants if grant.permission == request.permission]
     used: list[Grant] = []
-    for form in (form for forms in subjects(request) for form in forms):
-        decision = evaluate(request.permission, form, rules)
-        grant = next((grant for grant in grants if silences(grant, form, decision)), None)
-        if grant is not None:
-            used.append(grant)
-        elif decision.action is not Action.ALLOW:
-            return None
+    for subject in subjects(request):
+        for form, decision in zip(subject.forms, decisions(request, subject, rules), strict=True):
+            grant = next((grant for grant in grants if silences(grant, form, subject, decision)), None)
+            if grant is not None:
+                used.append(grant)
+            elif decision.action is not Action.ALLOW:
+                return None
     return used[0] if used else None
 
 
@@ -88,10 +121,11 @@ def covers(grant: Grant, request: PermissionRequest, rules: Ruleset) -> bool:
     return covering(request, rules, (grant,)) is not None
 
 
-def silences(grant: Grant, form: str, decision: Decision) -> bool:
+def silences(grant: Grant, form: str, subject: Subject, decision: Decision) -> bool:
     """Whether the grant turns the question about one form of a subject into an allow."""
     return decision.action is Action.ASK and any(
-        matches(form, pattern) and _answers(grant, pattern, decision.rule) for pattern in grant.patterns
+        matches(form, pattern) and _answers(grant, pattern, decision.rule) and not subject.swept_along([pattern])
+        for pattern in grant.patterns
     )
 
 

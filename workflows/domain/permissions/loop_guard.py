@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
+GUARD: Final = -1  # index of the guard's ask, which comes before the requests of the call's own plan
 LIMIT: Final = 3  # consecutive calls with the same tool and identical input
 
 

@@ -14,13 +14,18 @@ class PermissionRequest(Value):
     shown but that no grant may hold (`/`, the home directory). `opaque` says why a subject is not fully understood:
     it then asks even where a rule allows, unless no rule protects anything (security.md 2.3, 9). `guarded` asks
     wherever a rule allows, and no grant covers it (a protected path).
+
+    For each subject `marks` are the words that an allow has to name, because breadth does not imply them (`clean` of
+    `git clean`, `-delete` of `find`; security.md 2.4). `changes` says that a command is not known as only reading.
     """
 
     permission: str
     patterns: tuple[str, ...]
     spellings: tuple[tuple[str, ...], ...] = ()
+    marks: tuple[tuple[str, ...], ...] = ()
     always: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
     metadata: dict[str, JsonValue] = {}
     opaque: str | None = None
     guarded: bool = False
+    changes: bool = False

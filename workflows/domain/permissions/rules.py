@@ -100,6 +100,11 @@ def nothing_to_protect(rules: Ruleset) -> bool:
     )
 
 
+def denied_throughout(permission: str, rules: Ruleset) -> bool:
+    """Whether a permission is denied wherever no narrower rule says otherwise (`edit` for a read-only agent)."""
+    return evaluate(permission, "*", rules).action is Action.DENY
+
+
 def shadowed(rules: Ruleset) -> Iterator[Shadowed]:
     """Denies that never decide, because a later rule covers them and says something else."""
     for index, deny in enumerate(rules):

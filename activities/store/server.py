@@ -1,0 +1,62 @@
+"""The PostgreSQL server as it is: what it calls itself, and whether it keeps what it has acknowledged."""
+
+from typing import Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from activities.store.database import checked, reaching
+from workflows.domain.errors import UsageError
+from workflows.domain.value import Value
+
+OLDEST: Final = 15
+_PATIENCE: Final = 5  # seconds to connect
+_KEEPS: Final = ("fsync", "synchronous_commit")  # of these, `off` loses acknowledged transactions (reliability.md 1)
+_QUERY: Final = """
+    SELECT current_setting('server_version'), current_setting('server_version_num')::int / 10000,
+           array(SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = 'off' ORDER BY name)
+"""
+
+
+class Server(Value):
+    """A server that answers. `lossy` are settings by which it may lose what it has acknowledged."""
+
+    version: str
+    major: int
+    lossy: tuple[str, ...]
+
+
+async def look(url: str) -> Server:
+    """Ask the server. Raises Unavailable."""
+    with reaching():
+        async with await psycopg.AsyncConnection.connect(checked(url), connect_timeout=_PATIENCE) as connection:
+            row = await (await connection.execute(_QUERY, [list(_KEEPS)])).fetchone()
+    assert row is not None
+    return Server(version=row[0].split()[0], major=row[1], lossy=tuple(row[2]))
+
+
+async def require(url: str, *, lossy: bool) -> Server:
+    """Refuse a server that is too old, and, unless `lossy`, one that may lose what it has acknowledged.
+
+    Raises UsageError with the way out, Unavailable.
+    """
+    server = await look(url)
+    if server.major < OLDEST:
+        raise UsageError(f"{address(url)} is PostgreSQL {server.version}: {OLDEST} or newer is needed.")
+    if server.lossy and not lossy:
+        raise UsageError(f"{address(url)} {risk(server)} {REMEDY}")
+    return server
+
+
+def risk(server: Server) -> str:
+    """What is to be feared of a server that may lose something."""
+    return f"runs with {' and '.join(f'{name}=off' for name in server.lossy)}: a crash may lose what was acknowledged."
+
+
+REMEDY: Final = "Set it to on, or set HOLDFAST_LOSSY_DATABASE=true to run all the same."
+
+
+def address(url: str) -> str:
+    """Where a database is, without who connects and how."""
+    known = conninfo_to_dict(checked(url))
+    return f"{known.get('host', 'localhost')}:{known.get('port', '5432')}/{known.get('dbname', '')}"

@@ -1,0 +1,75 @@
+"""What a command costs before it does anything: seconds and memory, beside a Python that imports two libraries."""
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from bench import stopwatch
+from bench.stage import Stage
+from bench.table import Budget, Figure
+from worker.client import SessionClient
+from workflows.domain.events import Actor
+
+READS: Final = Budget(must=0.4, aim=0.25)
+RINGS: Final = Budget(must=0.7, aim=0.5)
+READS_MEMORY: Final = Budget(must=50, aim=40)
+RINGS_MEMORY: Final = Budget(must=75, aim=65)
+_ROUNDS: Final = 11  # the first one, which may compile, does not count
+_FLOOR: Final = [sys.executable, "-P", "-c", "import pydantic, psycopg"]
+_BARE: Final = [sys.executable, "-P", "-c", "pass"]
+
+Rounds = list[dict[str, tuple[float, float]]]
+
+
+async def start(stage: Stage) -> list[Figure]:
+    """A command that reads (`asks`) and one that rings (`send`), in turns with the floor."""
+    holdfast = str(Path(sys.executable).with_name("holdfast"))
+    async with SessionClient(stage.settings, stage.endpoints, Actor(subject="bench", method="bench")) as client:
+        session = (await client.start(str(stage.folder), "Wait.", model="scripted/model")).session
+    rounds = await in_turns(
+        stage,
+        bare=_BARE,
+        floor=_FLOOR,
+        reads=[holdfast, "asks", "--json"],
+        rings=[holdfast, "send", session, "--queue", "Wait."],
+    )
+    return [
+        Figure("Python that does nothing (s)", median(each["bare"][0] for each in rounds), digits=2),
+        _seconds("a command that reads (s), beside its imports", rounds, "reads", READS),
+        _seconds("a command that rings (s)", rounds, "rings", RINGS),
+        _memory("memory of a command that reads (MB)", rounds, "reads", READS_MEMORY),
+        _memory("memory of a command that rings (MB)", rounds, "rings", RINGS_MEMORY),
+    ]
+
+
+async def in_turns(stage: Stage, **commands: list[str]) -> Rounds:
+    """Run the commands again and again, as in a user's shell: compiled modules are kept."""
+    environment = {**stage.settings.environment, "HOLDFAST_WORKER": "false"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", stopwatch.__file__),
+        stdin=PIPE,
+        stdout=PIPE,
+        env=environment,
+        cwd=stage.folder,
+    )
+    said, _ = await process.communicate(json.dumps({"commands": commands, "rounds": _ROUNDS}).encode())
+    if process.returncode != 0:
+        raise RuntimeError("A command that was to be measured has failed.")
+    rounds: Rounds = json.loads(said)
+    return rounds[1:]
+
+
+def _seconds(name: str, rounds: Rounds, which: str, budget: Budget) -> Figure:
+    mine, floor = ([each[key][0] for each in rounds] for key in (which, "floor"))
+    ratio = median(one / other for one, other in zip(mine, floor, strict=True))
+    return Figure(name, median(mine), median(floor), budget, ratio, digits=2)
+
+
+def _memory(name: str, rounds: Rounds, which: str, budget: Budget) -> Figure:
+    mine, floor = (median(each[key][1] for each in rounds) for key in (which, "floor"))
+    return Figure(name, mine, floor, budget, digits=0)

@@ -1,0 +1,89 @@
+"""`holdfast log` and `export` as processes."""
+
+import json
+import os
+
+import psycopg
+
+from tests.worker.cli.conftest import OpenHouse, shell
+from worker.demo.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
+
+READ = ScriptedAnswer(
+    text="Let me look.",
+    reasoning="A file, then.",
+    tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),),
+    usage=ScriptedUsage(input=100, output=20, reasoning=5, cached=40),
+)
+BROKEN = ScriptedAnswer(text="", tools=(ScriptedCall(name="read", arguments={"filePath": "missing.txt"}),))
+DONE = ScriptedAnswer(text="It says hello.")
+
+
+async def test_the_log_is_shown_and_its_chain_is_verified(open_house: OpenHouse) -> None:
+    async with open_house(DONE) as house, house.working():
+        session = await house.say("hello")
+        await house.ended(session)
+        shown, verified = await shell(house).run("log", session), await shell(house).run("log", session, "--verify")
+        count = len(await house.events(session))
+
+    assert shown.code == 0 and len(shown.out.splitlines()) == count
+    assert "    1  " in shown.out and "session.created" in shown.out and "tester@here" in shown.out
+    assert verified.code == 0 and f"{count} events, the chain is whole, its head is" in verified.out
+
+
+async def test_a_changed_row_is_named_and_ends_with_1(open_house: OpenHouse) -> None:
+    async with open_house(DONE) as house, house.working():
+        session = await house.say("hello")
+        await house.ended(session)
+        with psycopg.connect(house.endpoints.postgres_url) as connection:
+            connection.execute('UPDATE holdfast.prompt SET body = \'{"text": "other"}\'')
+        verified = await shell(house).run("log", session, "--verify")
+
+    assert verified.code == 1 and "event 2 (prompt.accepted)" in verified.out
+
+
+async def test_the_log_as_json_has_records_with_their_contents(open_house: OpenHouse) -> None:
+    async with open_house(DONE) as house, house.working():
+        session = await house.say("hello")
+        await house.ended(session)
+        shown = await shell(house).run("log", session, "--json", "--after", "1")
+
+    lines = [json.loads(line) for line in shown.out.splitlines()]
+    assert [line["seq"] for line in lines] == list(range(2, len(lines) + 2))
+    assert lines[0]["contents"] == {lines[0]["event"]["prompt"]: {"text": "hello"}}
+
+
+async def test_an_export_has_opencodes_shapes(open_house: OpenHouse) -> None:
+    async with open_house(READ, BROKEN, DONE) as house, house.working():
+        house.file("a.txt", "hello\n")
+        session = await house.say("look")
+        await house.ended(session)
+        ended = await shell(house).run("export", "last")
+
+    document = json.loads(ended.out)
+    user, first, second, last = document["messages"]
+    assert (document["info"]["id"], document["info"]["directory"]) == (session, str(house.project))
+    assert user["info"]["role"] == "user" and user["parts"][0]["text"] == "look"
+    assert first["info"]["parentID"] == user["info"]["id"] and first["info"]["finish"] == "tool-calls"
+    assert first["info"]["tokens"] == {
+        "total": 120,
+        "input": 60,
+        "output": 15,
+        "reasoning": 5,
+        "cache": {"read": 40, "write": 0},
+    }
+    assert [part["type"] for part in first["parts"]] == ["reasoning", "text", "tool"]
+    assert first["parts"][2]["state"]["status"] == "completed"
+    assert first["parts"][2]["state"]["time"]["end"] >= first["parts"][2]["state"]["time"]["start"]
+    assert second["parts"][0]["state"]["status"] == "error" and last["parts"][0]["text"] == "It says hello."
+
+
+async def test_a_reader_that_stops_reading_is_no_failure(open_house: OpenHouse) -> None:
+    async with open_house(DONE) as house, house.working():
+        session = await house.say("hello")
+        await house.ended(session)
+        reader, writer = os.pipe()
+        os.close(reader)
+        ended = await shell(house).run("log", session, out=writer)
+        os.close(writer)
+
+    assert (ended.code, ended.err) == (141, "")

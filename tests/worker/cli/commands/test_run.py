@@ -1,0 +1,248 @@
+"""`holdfast run` as a process: its story, its questions, its end."""
+
+import json
+import signal
+import stat
+import sys
+
+from activities.store import sessions
+from tests.worker.cli.conftest import CTRL_C, CTRL_D, OpenHouse, shell
+from worker.demo.script import Refuse, ScriptedAnswer, ScriptedCall, Stall
+from workflows.domain.events import TurnEnded
+
+HELLO = ScriptedAnswer(text="Hello to you.")
+TOUCH = ScriptedAnswer(text="I run it.", tools=(ScriptedCall(name="bash", arguments={"command": "touch ran"}),))
+MAKE = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "mkdir -p made"}),))
+REMOVE = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "rm ran"}),))
+HANGS = ScriptedAnswer(text="never said in full", faults={1: Stall(after=1)})
+REFUSED = Refuse(status=401, body={"error": {"message": "Incorrect API key", "type": "invalid_request_error"}})
+MODEL = ("-m", "scripted/model")
+WRITES = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text('written by hand')"
+ASKING = {"permission": {"bash": "ask"}}
+
+
+async def test_a_task_from_words_and_standard_input_is_told_and_ends_with_0(open_house: OpenHouse) -> None:
+    read = ScriptedAnswer(text="Let me look.", tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),))
+    async with open_house(read, HELLO) as house, house.working():
+        house.file("a.txt", "hello\n")
+        ended = await shell(house).run("run", *MODEL, "say", "-", typed="hello")
+
+    assert ended.code == 0, ended.err
+    told = ["> say hello", "Let me look.", "✓ read  a.txt", "Hello to you.", "Done · 2 steps"]
+    assert [line for line in told if line in ended.out] == told
+    assert "\x1b" not in ended.out
+
+
+async def test_a_prompt_is_written_in_the_editor_and_one_that_is_not_saved_does_nothing(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house, house.working():
+        person = shell(house)
+        left = await person.with_(EDITOR="true").run("run", *MODEL, "--edit")
+        written = await person.with_(EDITOR=f"{sys.executable} -c {WRITES!r}").run("run", *MODEL, "--edit", "--detach")
+        (session,) = await house.client.sessions()
+        await house.ended(session.id)
+
+    assert (left.code, written.code, session.title) == (2, 0, "written by hand")
+
+
+async def test_a_refused_request_is_told_as_a_pause_and_goes_on(open_house: OpenHouse) -> None:
+    busy = Refuse(status=429, headers={"retry-after-ms": "50"})
+    async with open_house(HELLO.model_copy(update={"faults": {1: busy}})) as house, house.working():
+        ended = await shell(house).run("run", *MODEL, "hello")
+
+    assert ended.code == 0 and "(429, attempt 1): " in ended.out
+
+
+async def test_a_failed_task_ends_with_1_and_says_why(open_house: OpenHouse) -> None:
+    async with open_house(HELLO.model_copy(update={"faults": {1: REFUSED}})) as house, house.working():
+        ended = await shell(house).run("run", *MODEL, "hello")
+
+    assert ended.code == 1 and "cannot be asked (auth): Incorrect API key" in ended.out
+
+
+async def test_json_is_one_object_on_each_line_in_opencodes_form(open_house: OpenHouse) -> None:
+    async with open_house(TOUCH, HELLO) as house, house.working():
+        ended = await shell(house).run("run", *MODEL, "--json", "go")
+
+    told = [json.loads(line) for line in ended.out.splitlines()]
+    step = ["step_start", "text", "tool_use", "step_finish"]
+    assert [line["type"] for line in told] == [*step, "step_start", "text", "step_finish", "turn_end"]
+    tool = told[2]["part"]
+    assert (tool["type"], tool["tool"], tool["state"]["status"]) == ("tool", "bash", "completed")
+    assert told[1]["part"]["text"] == "I run it." and told[1]["sessionID"] == tool["sessionID"]
+
+
+async def test_without_a_terminal_a_question_is_told_and_waited_for(open_house: OpenHouse) -> None:
+    async with open_house(TOUCH, HELLO) as house, house.working():
+        house.configure(**ASKING)
+        async with shell(house).process("run", *MODEL, "go") as process:
+            assert process.stdout is not None
+            told = (await process.stdout.readuntil(b"holdfast answer ")).decode()
+            ask = (await process.stdout.readuntil(b" ")).decode().strip()
+            answered = await shell(house).run("answer", ask, "once")
+            rest = (await process.stdout.read()).decode()
+            code = await process.wait()
+
+    assert "│ touch ran\n" in told and (answered.code, code) == (0, 0)
+    assert "✓ bash  touch ran" in rest and (house.project / "ran").exists()
+
+
+async def test_no_wait_ends_with_4_at_a_question_which_stays(open_house: OpenHouse) -> None:
+    async with open_house(TOUCH, HELLO) as house, house.working():
+        house.configure(**ASKING)
+        ended = await shell(house).run("run", *MODEL, "--no-wait", "go")
+        waiting = await house.client.asks()
+
+    assert ended.code == 4 and len(waiting) == 1
+    assert "bash wants to run in" in ended.out and waiting[0].id in ended.out
+
+
+async def test_a_detached_task_goes_on_alone(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house, house.working():
+        ended = await shell(house).run("run", *MODEL, "--detach", "hello")
+        (session,) = await house.client.sessions()
+        finished = await house.ended(session.id)
+
+    assert ended.code == 0 and ended.out == f"{session.id}\n"
+    assert isinstance(finished, TurnEnded) and finished.reason == "done"
+
+
+async def test_a_session_is_continued_by_the_beginning_of_its_id_or_as_the_last(open_house: OpenHouse) -> None:
+    async with open_house(HELLO, HELLO, HELLO) as house, house.working():
+        session = await house.say("one")
+        await house.ended(session)
+        ended = [await shell(house).run("run", "-s", name, name) for name in (session[4:12], "last")]
+        (same,) = await house.client.sessions()
+
+    assert [each.code for each in ended] == [0, 0] and same.number == 3
+    assert "> last" in ended[-1].out and "> one" not in ended[-1].out
+
+
+async def test_questions_at_the_terminal_show_the_effect_and_take_each_kind_of_answer(open_house: OpenHouse) -> None:
+    async with open_house(TOUCH, MAKE, MAKE, REMOVE, HELLO) as house, house.working():
+        house.configure(**ASKING)
+        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+            await terminal.until("bash wants to run in .*project")
+            await terminal.until("│ touch ran")
+            await terminal.until("always .*bash: touch")
+            await terminal.until("once / always / project / reject > $")
+            terminal.type("what?\n")
+            await terminal.until("Type once, always, project, reject")
+            terminal.type("once\n")
+            await terminal.until("✓.* bash  touch ran")
+            await terminal.until("reject > $")
+            terminal.type("a\n")
+            await terminal.until("│ rm ran")  # the second `mkdir` was not asked about
+            await terminal.until("reject > $")
+            terminal.type("reject use make instead\n")
+            await terminal.until("rejected by .*: use make instead")
+            await terminal.until("Done")
+            code = await terminal.ended()
+        (row,) = await house.client.grants()
+        (session,) = await house.client.sessions()
+        rejected = (await house.calls(session.id))[-1]
+
+    assert code == 0 and {"ran", "made"} <= {path.name for path in house.project.iterdir()}
+    assert (row.grant.permission, row.grant.patterns, row.uses) == ("bash", ("mkdir *",), 1)
+    assert rejected.outcome is not None and "use make instead" in rejected.outcome.output
+
+
+async def test_what_was_typed_before_a_question_is_no_answer_to_it(open_house: OpenHouse) -> None:
+    async with open_house(TOUCH, HELLO) as house, house.working():
+        house.configure(**ASKING)
+        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+            terminal.type("once\nonce\n")
+            await terminal.until("reject > $")
+            terminal.type("reject\n")
+            code = await terminal.ended()
+
+    assert code == 5 and not (house.project / "ran").exists()
+
+
+async def test_a_question_may_be_answered_elsewhere_and_is_left_to_others_at_the_end_of_the_input(
+    open_house: OpenHouse,
+) -> None:
+    async with open_house(TOUCH, MAKE, HELLO) as house, house.working():
+        house.configure(**ASKING)
+        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+            await terminal.until("reject > $")
+            (ask,) = await house.client.asks()
+            await house.answer(ask.id)
+            await terminal.until("once, from tester@here")
+            await terminal.until("reject > $")
+            terminal.type(CTRL_D)
+            waiting = await terminal.until(r"It waits: holdfast answer (per_\w+)")
+            answered = await shell(house).run("answer", waiting[1], "once")
+            code = await terminal.ended()
+
+    assert (answered.code, code) == (0, 0) and {"ran", "made"} <= {path.name for path in house.project.iterdir()}
+
+
+async def test_the_first_ctrl_c_stops_the_turn_durably(open_house: OpenHouse) -> None:
+    async with open_house(HANGS) as house, house.working(), shell(house).terminal("run", *MODEL, "go") as terminal:
+        await house.model.stalled.wait()
+        terminal.type(CTRL_C)
+        await terminal.until("Stopping the turn. Ctrl-C again leaves")
+        await terminal.until("The turn has ended: stopped")
+        code = await terminal.ended()
+
+    assert code == 5
+
+
+async def test_the_second_ctrl_c_leaves_though_the_turn_cannot_end_and_the_stop_holds(open_house: OpenHouse) -> None:
+    async with open_house(HANGS) as house:
+        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+            async with house.working(drain_seconds=0):
+                await house.model.stalled.wait()
+            terminal.type(CTRL_C)
+            await terminal.until("Stopping the turn")
+            (session,) = await house.client.sessions()
+            await house.until(session.id, lambda event: event.type == "stop.accepted")
+            terminal.type(CTRL_C)
+            await terminal.until("Left.")
+            code = await terminal.ended()
+        async with house.working():
+            ended = await house.ended(session.id)
+
+    assert code == 130
+    assert isinstance(ended, TurnEnded) and ended.reason == "stopped"
+
+
+async def test_a_closed_terminal_leaves_the_task_running(open_house: OpenHouse) -> None:
+    async with open_house(TOUCH, HELLO) as house, house.working():
+        house.configure(**ASKING)
+        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+            await terminal.until("reject > $")
+            terminal.hang_up()
+            code = await terminal.ended()
+        (ask,) = await house.client.asks()
+        await house.answer(ask.id)
+        finished = await house.ended(ask.session)
+
+    assert code == -signal.SIGHUP
+    assert isinstance(finished, TurnEnded) and finished.reason == "done"
+
+
+async def test_what_counts_for_nothing_is_named_at_the_start(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house, house.working():
+        house.configure(provider={"scripted": {"options": {"baseURL": "http://evil.example"}}}, snapshot=True)
+        ended = await shell(house).run("run", *MODEL, "--agent", "nobody", "hello")
+
+    assert ended.code == 0 and "there is no primary agent 'nobody'" in ended.err
+    assert "Held back: provider.scripted.options" in ended.err and "Not honoured yet: snapshot" in ended.err
+
+
+async def test_only_the_environment_of_commands_is_recorded_and_keys_are_handed_over(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house, house.working():
+        person = shell(house)
+        person.environment.update(OPENAI_API_KEY="sk-very-secret-1", VIRTUAL_ENV="/venv", PROJECT_TOKEN="x")
+        ended = await person.run("run", *MODEL, "hello")
+        listed = await person.run("auth", "list")
+        (session,) = await house.client.sessions()
+        recorded = (await sessions.origin(house.database, session.id)).environment
+        keys = house.settings.handover
+
+    assert ended.code == 0 and stat.S_IMODE(keys.stat().st_mode) == 0o600
+    assert {"PATH", "VIRTUAL_ENV"} <= recorded.keys()
+    assert not {"PROJECT_TOKEN", "OPENAI_API_KEY", "HOLDFAST_POSTGRES_URL"} & recorded.keys()
+    assert "OPENAI_API_KEY  handed over" in listed.out
+    assert "sk-very-secret-1" not in ended.out + ended.err + listed.out

@@ -1,0 +1,78 @@
+"""`holdfast sessions`, `send`, `stop` and `end` as processes."""
+
+import json
+
+from tests.worker.cli.conftest import OpenHouse, shell
+from worker.demo.script import ScriptedAnswer, Stall
+from workflows.domain.events import TurnEnded
+
+HELLO = ScriptedAnswer(text="Hello.")
+HANGS = ScriptedAnswer(text="never said in full", faults={1: Stall(after=1)})
+
+
+async def test_sessions_are_listed_with_what_they_do(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house, house.working():
+        session = await house.say("greet\x1b[2J me")
+        await house.ended(session)
+        listed, as_json = await shell(house).run("sessions", "--here"), await shell(house).run("sessions", "--json")
+
+    assert listed.code == 0 and listed.out.startswith(f"{session}  done  ") and "greet [2J me" in listed.out
+    assert [each["id"] for each in json.loads(as_json.out)] == [session]
+
+
+async def test_no_session_is_no_error(open_house: OpenHouse) -> None:
+    async with open_house() as house:
+        listed, as_json = await shell(house).run("sessions"), await shell(house).run("sessions", "--json")
+
+    assert (listed.code, listed.out, as_json.out) == (0, "", "[]\n")
+
+
+async def test_a_stop_ends_the_turn_and_withdraws_what_waits_unless_it_is_kept(open_house: OpenHouse) -> None:
+    async with open_house(HANGS, HELLO) as house, house.working():
+        session = await house.say("hang")
+        await house.model.stalled.wait()
+        await shell(house).run("send", session, "later", "--queue")
+        stopped = await shell(house).run("stop", session, "--keep-queued")
+        ended = [await house.ended(session, turns) for turns in (1, 2)]
+
+    assert stopped.code == 0 and stopped.out.startswith("The stop is recorded; the turn is ending.")
+    assert [each.reason for each in ended if isinstance(each, TurnEnded)] == ["stopped", "done"]
+
+
+async def test_a_stop_of_a_session_that_does_nothing_is_no_error(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house, house.working():
+        session = await house.say("one")
+        await house.ended(session)
+        stopped = await shell(house).run("stop", "last")
+
+    assert stopped.code == 0 and "No turn was running." in stopped.out
+
+
+async def test_an_ended_session_takes_no_prompt_any_more(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house, house.working():
+        session = await house.say("one")
+        await house.ended(session)
+        ended = await shell(house).run("end", session)
+        late = await shell(house).run("send", session, "two")
+
+    assert ended.code == 0 and late.code == 6 and "has ended" in late.err
+
+
+async def test_unknown_sessions_end_with_2(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house:
+        full = "ses_" + "0" * 26
+        commands = [("send", full, "x"), ("stop", full), ("end", "nope"), ("watch", full), ("log", "last")]
+        ended = [await shell(house).run(*command) for command in commands]
+
+    assert [each.code for each in ended] == [2] * 5
+    assert all("session" in each.err for each in ended)
+
+
+async def test_a_beginning_that_several_ids_share_is_refused(open_house: OpenHouse) -> None:
+    async with open_house(HELLO, HELLO) as house, house.working():
+        sessions = [await house.say("one"), await house.say("two")]
+        for session in sessions:
+            await house.ended(session)
+        ended = await shell(house).run("log", "ses_")
+
+    assert ended.code == 2 and "could be any of" in ended.err

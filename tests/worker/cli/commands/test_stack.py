@@ -1,0 +1,87 @@
+"""`holdfast up`, `down`, `status`, `doctor` and `logs`, on a stack of the test's own."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+from tests.worker.cli.conftest import OpenHouse, Shell
+from tests.worker.cli.conftest import shell as outside
+from tests.worker.stack.conftest import eventually
+from tests.worker.stack.conftest import home as home
+from worker.demo.script import ScriptedAnswer
+from worker.settings import Settings
+from worker.stack.status import status
+
+
+def shell(settings: Settings, directory: Path) -> Shell:
+    """A shell whose stack lives in this home, with a model that nobody serves."""
+    variables = {**settings.environment, "HOME": str(directory), "HOLDFAST_CACHE": str(settings.cache)}
+    return Shell({**variables, "XDG_CONFIG_HOME": str(directory / "config")}, directory)
+
+
+async def test_a_stack_is_started_shown_checked_and_stopped(home: Settings, tmp_path: Path) -> None:
+    person = shell(home, tmp_path)
+    before = await person.run("status")
+    up, again = await person.run("up"), await person.run("up")
+    shown, checked = await person.run("status", "--json"), await person.run("doctor", "--json")
+    logs = await person.run("logs", "supervisor", "-n", "5")
+    down, after = await person.run("down"), await person.run("status")
+
+    assert [ended.code for ended in (before, up, again, shown, logs, down, after)] == [3, 0, 0, 0, 0, 0, 3]
+    assert "Starting the stack." in up.err and again.err == ""
+    assert "Temporal's pages: http://127.0.0.1:" in up.out and "postgresql" not in up.out
+    assert {part["name"] for part in json.loads(shown.out)["parts"]} == {"postgres", "temporal", "worker"}
+    found = {finding["check"]: finding["level"] for finding in json.loads(checked.out)}
+    assert (found["worker"], found["migrations"], found["model key"]) == ("ok", "ok", "warning")
+
+
+async def test_a_watcher_brings_a_killed_stack_up_again_but_not_one_that_was_taken_down(
+    home: Settings, tmp_path: Path
+) -> None:
+    person = shell(home, tmp_path)
+    begun = await person.run("run", "--detach", "-m", "nobody/model", "hello")
+    async with person.terminal("watch", begun.out.strip()) as terminal:
+        await terminal.until("There is no key for 'nobody'")
+        supervisor = status(home).supervisor
+        assert supervisor is not None
+        os.kill(supervisor, signal.SIGKILL)
+        await terminal.until("Starting the stack.")
+        await eventually(lambda: status(home).serving and status(home).supervisor not in (None, supervisor), 60)
+        sent = await person.run("send", begun.out.strip(), "again")
+        await terminal.until("> again")
+        down = await person.run("down")
+        await terminal.until("was stopped with `holdfast down`")
+        code = await terminal.ended()
+
+    assert (begun.code, sent.code, down.code, code) == (0, 0, 0, 3)
+
+
+async def test_external_servers_are_looked_at_and_serve_once_somebody_works(open_house: OpenHouse) -> None:
+    async with open_house(ScriptedAnswer(text="Hello.")) as house:
+        nobody, checked = await outside(house).run("status"), await outside(house).run("doctor", "--json")
+        async with house.working():
+            await house.ended(await house.say("hello"))
+            served = await outside(house).run("status", "--json")
+
+    assert (nobody.code, checked.code, served.code) == (3, 1, 0) and "Nobody works" in nobody.out
+    levels = {finding["check"]: finding["level"] for finding in json.loads(checked.out)}
+    assert [levels[name] for name in ("postgres", "temporal", "migrations", "worker")] == ["ok", "ok", "ok", "failure"]
+    assert [server["trouble"] for server in json.loads(served.out)["servers"]] == [None, None]
+
+
+async def test_a_database_that_does_not_answer_ends_with_3(tmp_path: Path) -> None:
+    own = {"HOLDFAST_POSTGRES_URL": "postgresql://127.0.0.1:1/none", "TEMPORAL_ADDRESS": "127.0.0.1:1"}
+    environment = {"HOME": str(tmp_path), "HOLDFAST_HOME": str(tmp_path / "home"), "HOLDFAST_WORKER": "false", **own}
+
+    ended = await Shell({"PATH": os.environ["PATH"], **environment}, tmp_path).run("asks")
+
+    assert ended.code == 3 and "PostgreSQL cannot be reached" in ended.err
+
+
+async def test_a_stack_that_cannot_be_started_ends_with_3(bare: Shell) -> None:
+    nothing = {"HOLDFAST_POSTGRES_BIN": str(bare.directory), "HOLDFAST_TEMPORAL_BIN": str(bare.directory / "none")}
+
+    ended = await Shell({**bare.environment, **nothing}, bare.directory).run("asks")
+
+    assert ended.code in (2, 3) and str(bare.directory) in ended.err

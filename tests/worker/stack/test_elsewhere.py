@@ -1,0 +1,41 @@
+"""External servers, seen from here."""
+
+import psycopg
+
+from worker.settings import Settings
+from worker.stack import elsewhere
+from worker.stack.state import Endpoints
+
+NOBODY = "127.0.0.1:9"
+
+
+def all_elsewhere(settings: Settings, postgres_url: str, temporal: str, task_queue: str = "holdfast") -> Settings:
+    """A machine that runs neither servers nor workers."""
+    named = {"HOLDFAST_POSTGRES_URL": postgres_url, "TEMPORAL_ADDRESS": temporal, "HOLDFAST_TASK_QUEUE": task_queue}
+    return Settings.read({**settings.environment, **named, "HOLDFAST_HOME": "/nowhere", "HOLDFAST_WORKER": "false"})
+
+
+async def test_servers_that_answer_do_not_serve_without_a_worker(
+    settings: Settings, stack: Endpoints, postgres_url: str, task_queue: str
+) -> None:
+    seen = await elsewhere.looked(all_elsewhere(settings, postgres_url, stack.temporal_address, task_queue))
+
+    postgres, temporal = seen.servers
+    assert (postgres.trouble, temporal.trouble, temporal.workers, seen.serving) == (None, None, 0, False)
+    assert postgres.version and temporal.version
+
+
+async def test_servers_that_do_not_answer_say_why_and_show_no_password(settings: Settings) -> None:
+    seen = await elsewhere.looked(all_elsewhere(settings, f"postgresql://me:secret@{NOBODY}/work", NOBODY))
+
+    assert not seen.serving and "secret" not in repr(seen)
+    assert all("Connection refused" in (server.trouble or "") for server in seen.servers)
+
+
+async def test_a_database_that_may_lose_something_is_a_risk(settings: Settings, postgres_url: str) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(f"ALTER DATABASE {connection.info.dbname} SET synchronous_commit = off")
+
+    found = await elsewhere.postgres(postgres_url)
+
+    assert found.trouble is None and "synchronous_commit=off" in (found.risk or "")

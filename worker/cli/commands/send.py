@@ -1,0 +1,48 @@
+"""`holdfast send`: a prompt for a session. Apart from those that only list and stop, which need no configuration."""
+
+from pathlib import Path
+
+import click
+
+from worker import handover
+from worker.cli import door, find, project, typed
+from worker.client import Mode
+from worker.settings import Settings
+
+
+@click.command()
+@click.argument("session")
+@click.argument("words", nargs=-1, metavar="[PROMPT]...")
+@click.option("--queue", is_flag=True, help="In a turn of its own, after the running one.")
+@click.option("-m", "--model", metavar="PROVIDER/MODEL", help="The model, if a turn begins with this prompt.")
+@click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
+@click.option("--json", "as_json", is_flag=True, help="What was accepted, as JSON.")
+@door.command
+async def send(
+    settings: Settings,
+    session: str,
+    words: tuple[str, ...],
+    queue: bool,
+    model: str | None,
+    edit: bool,
+    as_json: bool,
+) -> None:
+    """Send a prompt to a session.
+
+    A turn that runs sees it at its next step, or, with --queue, another turn follows. `-` stands for standard input.
+
+    \b
+    Examples:
+      holdfast send ses_… "also update the docs"
+      holdfast send last --queue "then write the changelog"
+    """
+    text = typed.prompt(words, edit=edit)
+    async with door.client(settings, working=True) as client:
+        known = await client.session(await find.session(client, session))
+        snapshot = await project.survey(settings, Path(known.directory))
+        await handover.hand_over(settings, handover.names(snapshot.config, model or known.model))
+        mode = Mode.QUEUE if queue else Mode.STEER
+        accepted = await client.prompt(known.id, text, mode=mode, model=model)
+    click.echo(accepted.model_dump_json() if as_json else f"Accepted by {known.id}.")
+    if not accepted.rung:
+        door.say("The engine cannot be reached just now; the prompt is recorded, and is taken when it is back.")

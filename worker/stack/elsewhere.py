@@ -1,0 +1,55 @@
+"""Servers that run elsewhere, as far as they can be seen from here: whether they answer, and who works."""
+
+import asyncio
+from typing import Final
+
+from activities.store import server
+from worker.settings import Settings
+from worker.stack.state import Endpoints
+from worker.stack.status import ServerStatus, StackStatus, external, status
+from workflows.domain.errors import Unavailable
+
+_PATIENCE: Final = 10  # seconds for Temporal to answer
+
+
+async def looked(settings: Settings) -> StackStatus:
+    """The stack with its external servers: it serves when they do, and somebody works, here or elsewhere."""
+    here = status(settings)
+    found = []
+    if settings.postgres_url is not None:
+        found.append(await postgres(settings.postgres_url))
+    if settings.external_temporal is not None:
+        found.append(await temporal(settings, settings.external_temporal))
+    begun = here.serving or (external(settings) is not None and not settings.worker)
+    serving = begun and all(each.trouble is None and each.workers != 0 for each in found)
+    return here.model_copy(update={"servers": tuple(found), "serving": serving})
+
+
+async def postgres(url: str) -> ServerStatus:
+    """How the PostgreSQL at this address is."""
+    where = server.address(url)
+    try:
+        found = await server.look(url)
+    except Unavailable as error:
+        return ServerStatus(name="postgres", address=where, trouble=str(error))
+    risk = server.risk(found) if found.lossy else None
+    return ServerStatus(name="postgres", address=where, version=found.version, risk=risk)
+
+
+async def temporal(settings: Settings, where: str) -> ServerStatus:
+    """How the Temporal that the environment names is, and how many workers ask it for our tasks."""
+    from worker.connect import connect, pollers, version  # a second to import, and nobody may have asked for Temporal
+
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            client = await connect(settings, Endpoints(postgres_url="", temporal_address=where))
+            return ServerStatus(
+                name="temporal",
+                address=where,
+                version=await version(client),
+                workers=await pollers(client, settings.task_queue),
+            )
+    except TimeoutError:
+        return ServerStatus(name="temporal", address=where, trouble=f"it does not answer within {_PATIENCE} s")
+    except Unavailable as error:
+        return ServerStatus(name="temporal", address=where, trouble=str(error))

@@ -69,27 +69,6 @@ class NotBuilt:
 _TOOLS: Final = ("bash", "edit", "glob", "grep", "read", "todowrite", "write")
 
 
-# Options and operands of harmless tools that only the option tables of security.md 2.4 can see, by kind of trick.
-_OPTIONS = {
-    "awk": r"^awk ",
-    "find": r" -(fprint|fls|d)",
-    "git": r"--ou|-O|archive|--upload-pack=|clean|stash drop",
-    "misc": r"--checkpoint|--to-command|-TT|man -P",
-    "rg": r"--pre",
-    "sed": r"^sed ",
-    "sort": r"-o|--outp|--compress",
-    "text-tools": r"^uniq ",
-    "tree": r"^tree ",
-}
-_ASKED_BY_POLICY = {"plan": r"find |sort -o |tree -o ", "readonly-allowlist": r"tar |zip "}
-
-
-def _writes_or_runs_by_an_option(case: Case) -> bool:
-    command, policy = case.input["command"], case.policy or ""
-    asked = re.match(_ASKED_BY_POLICY.get(policy, "(?!)"), command)
-    return asked is None and re.search(_OPTIONS.get(case.kind or "", "(?!)"), command) is not None
-
-
 def _plays(case: Case, tool: str) -> bool:
     """Whether a case of the loop has its scripted model call this tool."""
     return any(call["name"] == tool for answer in case.input["llm_script"] for call in answer.get("tools", ()))
@@ -102,12 +81,6 @@ NOT_BUILT: tuple[NotBuilt, ...] = (
         "webfetch comes later, and the list of all tools is complete only then",
     ),
     NotBuilt("path_escape", lambda case: case.tool in ("apply_patch", "http-file"), "these tools come later"),
-    NotBuilt("bash_bypass", _writes_or_runs_by_an_option, "the option tables of tools come later"),
-    NotBuilt(
-        "bash_bypass",
-        lambda case: case.kind == "secret-read" and re.match(r"grep -r|rg -u", case.input["command"]) is not None,
-        "recursive readers over a tree with denied files come with the option tables and the sandbox",
-    ),
     NotBuilt(
         "always_patterns",
         lambda case: case.input["approved"].startswith(("mcp:", "webfetch", "subagent:")),

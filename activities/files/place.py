@@ -2,7 +2,12 @@
 
 import os.path
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+
+from workflows.domain.permissions.findings import finding
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rules import Action, Ruleset, relevant
 
 
 @dataclass(frozen=True)
@@ -11,7 +16,7 @@ class Place:
 
     `worktree` is the root of the git work tree that contains `directory`, or None without one.
     `data` is Holdfast's data directory: `data/"tool-output"` holds complete outputs, `data/"calls"` the
-    private directories of running commands.
+    private directories of running commands. `rules` are those of the turn: what they hide is left out of searches.
     """
 
     directory: Path
@@ -19,6 +24,7 @@ class Place:
     data: Path
     home: Path
     temporary: Path
+    rules: Ruleset = ()
 
     @property
     def root(self) -> Path:
@@ -32,6 +38,16 @@ class Place:
     def relative(self, path: Path) -> str:
         """`path` as a permission pattern or title shows it: relative to the root, `../x` outside."""
         return os.path.relpath(path, self.root)
+
+    @cached_property
+    def hides(self) -> bool:
+        """Whether a rule denies reading anything at all."""
+        return any(rule.action is Action.DENY for rule in relevant("read", self.rules))
+
+    def readable(self, path: Path) -> bool:
+        """Whether no rule denies reading a real path."""
+        request = PermissionRequest(permission="read", patterns=(self.relative(path),))
+        return not self.hides or finding(request, self.rules).action is not Action.DENY
 
     def title(self, path: Path) -> str:
         """`path` as the title of a call: as `relative` has it, but empty for the root itself."""

@@ -97,7 +97,8 @@ def _facts(entry: ProviderModel, known: ModelFacts) -> ModelFacts:
     limit = entry.limit
     limits = {"context": limit.context, "max_input": limit.input or 0, "max_output": limit.output} if limit else {}
     price = {"price": _price(entry.cost)} if entry.cost else {}
-    return known.model_copy(update={**limits, **price})
+    sees = {} if entry.attachment is None else {"images": entry.attachment, "documents": entry.attachment}
+    return known.model_copy(update={**limits, **price, **sees})
 
 
 def _price(prices: Prices) -> Price:

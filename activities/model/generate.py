@@ -131,7 +131,7 @@ class Model:
         system = system_prompt(question.snapshot, model, platform=platform.system().lower(), today=date.today())
         wanted = ModelRequest(
             endpoint=reached.endpoint,
-            messages=view(system, question.transcript, model, text_only=request.text_only),
+            messages=view(system, question.transcript, model, reached.facts, text_only=request.text_only),
             tools=() if request.text_only else offered(self.tools, question.snapshot.rules),
             options=reached.options,
         )
@@ -153,7 +153,7 @@ class Model:
         self, request: GenerateRequest, question: Question, reached: Reached, answer: Answer
     ) -> NewAnswer:
         """The answer with its price, its parts, and its calls looked at."""
-        place = self.surveyor.place(question.snapshot.directory)
+        place = self.surveyor.place(question.snapshot.directory, question.snapshot.rules)
         preparer = Preparer(self.tools, place, self.mint)
         standing = question.begun.standing
         parts = [

@@ -18,7 +18,11 @@ _LOOKED_UP: Final = re.compile(r"(?!AWS_|TEMPORAL_|HOLDFAST_)(.*_(KEY|TOKEN|API_
 
 
 def isolate(environment: MutableMapping[str, str]) -> None:
-    """Prepare the environment of a process that will import litellm; who needs its keys has read them before."""
+    """Prepare the environment of a process that will import litellm; who needs its keys has read them before.
+
+    Call it before there are threads: a new name moves the whole environment, and a thread that just looks something
+    up in it (Temporal's do) crashes. What is prepared already is only set again in its place.
+    """
     for name in [name for name in environment if _LOOKED_UP.fullmatch(name)]:
         del environment[name]
     environment.update(SWITCHES)

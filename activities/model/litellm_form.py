@@ -8,12 +8,14 @@ from pydantic import JsonValue
 from activities.model.failures import ModelError, ProviderFailure
 from activities.model.port import (
     AssistantMessage,
+    FilePiece,
     Finish,
     Finished,
     ImagePiece,
     Message,
     ModelEvent,
     ModelRequest,
+    Piece,
     ReasoningDelta,
     RequestedCall,
     SystemMessage,
@@ -150,14 +152,18 @@ def _call(call: RequestedCall) -> Form:
     }
 
 
-def _content(content: str | tuple[TextPiece | ImagePiece, ...]) -> str | list[Form]:
+def _content(content: str | tuple[Piece, ...]) -> str | list[Form]:
     return _sendable(content) if isinstance(content, str) else [_piece(piece) for piece in content]
 
 
-def _piece(piece: TextPiece | ImagePiece) -> Form:
-    if isinstance(piece, TextPiece):
-        return {"type": "text", "text": _sendable(piece.text)}
-    return {"type": "image_url", "image_url": {"url": piece.url}}
+def _piece(piece: Piece) -> Form:
+    match piece:
+        case TextPiece():
+            return {"type": "text", "text": _sendable(piece.text)}
+        case ImagePiece():
+            return {"type": "image_url", "image_url": {"url": piece.url}}
+        case FilePiece():
+            return {"type": "file", "file": {"filename": piece.name, "file_data": piece.url}}
 
 
 def _tool(tool: ToolOffer) -> dict[str, JsonValue]:

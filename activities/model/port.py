@@ -25,7 +25,15 @@ class ImagePiece(Value):
     url: str
 
 
-Piece = Annotated[TextPiece | ImagePiece, Field(discriminator="type")]
+class FilePiece(Value):
+    """A document, as a `data:` URL."""
+
+    type: Literal["file"] = "file"
+    name: str
+    url: str
+
+
+Piece = Annotated[TextPiece | ImagePiece | FilePiece, Field(discriminator="type")]
 
 
 class SystemMessage(Value):
@@ -153,12 +161,14 @@ ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | Finished
 
 
 class ModelFacts(Value):
-    """What is known of a model: its price, and its limits in tokens (0: not known)."""
+    """What is known of a model: its price, its limits in tokens (0: not known), and what it sees beside text."""
 
     price: Price = FREE
     context: int = 0
     max_input: int = 0
     max_output: int = 0
+    images: bool = False
+    documents: bool = False
 
 
 class ModelPort(Protocol):

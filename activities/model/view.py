@@ -1,9 +1,9 @@
 """The view: a transcript as the messages that a model is sent (opencode.md 5.5)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from activities.model import port
+from activities.model import media, port
 from activities.store.database import dumps
 from prompts import load
 from workflows.domain.messages import (
@@ -15,13 +15,22 @@ from workflows.domain.messages import (
     UserMessage,
 )
 
+_TEXT_ONLY: Final = port.ModelFacts()
 INTERRUPTED: Final = "[Tool execution was interrupted]"
 
 
-def view(system: str, transcript: Transcript, model: str, *, text_only: bool = False) -> tuple[port.Message, ...]:
+def view(
+    system: str,
+    transcript: Transcript,
+    model: str,
+    facts: port.ModelFacts = _TEXT_ONLY,
+    *,
+    text_only: bool = False,
+) -> tuple[port.Message, ...]:
     """System prompt, then the conversation; with `text_only` a closing word that no tools are left.
 
-    What only the provider of an answer understands is left out where another `model` is asked now.
+    What only the provider of an answer understands is left out where another `model` is asked now; what the model
+    cannot see by its `facts` is replaced by a word.
     """
     messages: list[port.Message] = [port.SystemMessage(content=system)]
     newest_answer = max((place for place, each in enumerate(transcript) if each.role == "assistant"), default=-1)
@@ -29,7 +38,7 @@ def view(system: str, transcript: Transcript, model: str, *, text_only: bool = F
         if isinstance(message, UserMessage):
             messages.append(port.UserMessage(content=_said(message, unseen=place > newest_answer)))
         else:
-            messages.extend(_answer(message, own=message.body.model == model))
+            messages.extend(_answer(message, facts, own=message.body.model == model))
     if text_only:
         messages.append(port.UserMessage(content=load("reminders/last_step")))
     return tuple(messages)
@@ -42,7 +51,7 @@ def _said(message: UserMessage, *, unseen: bool) -> str:
     return message.text
 
 
-def _answer(message: AssistantMessage, *, own: bool) -> Iterator[port.Message]:
+def _answer(message: AssistantMessage, facts: port.ModelFacts, *, own: bool) -> Iterator[port.Message]:
     text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart) and part.text)
     thoughts = [part for part in message.parts if isinstance(part, ReasoningPart)]
     calls = [part for part in message.parts if isinstance(part, ToolPart)]
@@ -56,9 +65,17 @@ def _answer(message: AssistantMessage, *, own: bool) -> Iterator[port.Message]:
             port.RequestedCall(id=call.provider_id, name=call.tool, arguments=dumps(call.arguments)) for call in calls
         ),
     )
+    yield from _results(calls, facts)
+
+
+def _results(calls: Iterable[ToolPart], facts: port.ModelFacts) -> Iterator[port.Message]:
+    """What the calls gave; pictures and documents follow as a message of their own, which every provider takes."""
+    attached: list[port.Piece] = []
     for call in calls:
-        yield port.ToolMessage(call=call.provider_id, content=_result(call))
-
-
-def _result(call: ToolPart) -> str:
-    return call.outcome.output if call.outcome is not None else INTERRUPTED
+        pieces, reasons = media.shown(call, facts)
+        attached += pieces
+        missing = [load("tools/not_attached", reason=reason) for reason in reasons]
+        output = call.outcome.output if call.outcome is not None else INTERRUPTED
+        yield port.ToolMessage(call=call.provider_id, content="\n\n".join((output, *missing)))
+    if attached:
+        yield port.UserMessage(content=(port.TextPiece(text=load("tools/attached")), *attached))

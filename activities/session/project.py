@@ -1,7 +1,7 @@
 """Project.load: what the rows say there is to do, and the configuration under which a turn runs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ from activities.store.turns import TurnRow
 from workflows.domain.config.config import Config
 from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import UsageError
+from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.wire import Loaded, LoadRequest, OpenTurn, Step
 
 
@@ -43,8 +44,10 @@ class Surveyor:
     temporary: Path
     environ: Mapping[str, str]
 
-    def place(self, directory: str) -> Place:
-        return worktree.place(Path(directory), data=self.data, home=self.home, temporary=self.temporary)
+    def place(self, directory: str, rules: Ruleset = ()) -> Place:
+        """Where a session works, under the rules of its turn."""
+        found = worktree.place(Path(directory), data=self.data, home=self.home, temporary=self.temporary)
+        return replace(found, rules=rules)
 
     async def survey(self, directory: str) -> Survey:
         """The configuration to freeze, or the built-in one and why no turn can run here."""

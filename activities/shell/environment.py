@@ -11,7 +11,7 @@ CALL_VARIABLE: Final = "HOLDFAST_CALL_ID"
 
 _STANDARD_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _ENVIRONMENTS: Final = ("VIRTUAL_ENV", "CONDA_PREFIX")
-_INHERITED: Final = ("HOME", "USER", "LOGNAME", "LANG", "LC_*", "TZ", "TMPDIR")
+_INHERITED: Final = ("USER", "LOGNAME", "LANG", "LC_*", "TZ")
 _FIXED: Final = {
     "SHELL": "/bin/bash",
     "TERM": "dumb",
@@ -20,6 +20,18 @@ _FIXED: Final = {
     "MANPAGER": "cat",
     "LESSSECURE": "1",
     "GIT_TERMINAL_PROMPT": "0",
+}
+# For commands that only read with git: a repository's configuration can name programs (security.md 2.4). What no
+# setting can switch off (`diff.external`, `textconv`) is looked for when the command is judged.
+READING_GIT: Final = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_CONFIG_COUNT": "3",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "core.hooksPath",
+    "GIT_CONFIG_VALUE_1": "/dev/null",
+    "GIT_CONFIG_KEY_2": "core.pager",
+    "GIT_CONFIG_VALUE_2": "cat",
 }
 # Whoever lists them: they reach our stores or make harmless programs run other code (security.md 10.1).
 _NEVER: Final = (
@@ -40,7 +52,13 @@ def tool_environment(
     wanted = (*_INHERITED, *_ENVIRONMENTS, *listed)
     withheld = (*_NEVER, *secret)
     inherited = {name: value for name, value in shell.items() if _any(name, wanted) and not _any(name, withheld)}
-    return {**inherited, "PATH": _search_path(shell, str(place.root)), **_FIXED, CALL_VARIABLE: call}
+    path = _search_path(shell, str(place.root))
+    return {**inherited, **own_variables(place), "PATH": path, **_FIXED, CALL_VARIABLE: call}
+
+
+def own_variables(place: Place) -> dict[str, str]:
+    """The variables that say where a command keeps things: set by us, so that its analysis knows their values."""
+    return {"HOME": str(place.home), "TMPDIR": str(place.temporary)}
 
 
 def recorded(shell: Mapping[str, str]) -> dict[str, str]:

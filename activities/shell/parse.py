@@ -10,7 +10,10 @@ from activities.files.place import Place
 from activities.shell.analysis.always import always
 from activities.shell.analysis.analyse import Shell, analyse
 from activities.shell.analysis.program import CHANGES_DIRECTORY, Command, Program
+from activities.shell.analysis.scripts import scripts
 from activities.shell.analysis.touched import Touched, touched
+from activities.shell.environment import READING_GIT, own_variables
+from workflows.domain.effects import Target
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.paths import external_pattern, guarded, outside, protected, withheld
 from workflows.domain.permissions.requests import PermissionRequest
@@ -21,38 +24,48 @@ _UNSEEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs", "Co", "Cn"})  # what a
 
 
 class ShellRequests(Value):
-    """What a command needs permitted, in the order in which it is asked."""
+    """What a command needs permitted, in the order in which it is asked, what is set for it beside the usual, and
+    which scripts it runs."""
 
     requests: tuple[PermissionRequest, ...]
+    environment: dict[str, str] = {}
+    scripts: tuple[Target, ...] = ()
 
 
-def shell_requests(command: str, workdir: Path, place: Place, *, home: Path) -> ShellRequests:
+def shell_requests(command: str, workdir: Path, place: Place) -> ShellRequests:
     """The requests of a command that would run in `workdir` (absolute and resolved); looks at files, changes nothing.
 
     Raises ToolError for a command that is refused before any question: empty, too long, or not a text.
     """
     _refuse(command)
-    shell = Shell(workdir, home, {"HOME": str(home)})
+    shell = Shell(workdir, place.home, own_variables(place))
     program = analyse(command, shell)
     if not program.commands and not program.redirects and not program.opaque:
         raise ToolError("There is nothing to run: the command is empty or only a comment.")
     if unseen := _unseen(command):
         program.opaque.append(f"it holds characters that cannot be seen: {', '.join(unseen)}")
-    found = touched(program, place, home)
+    found = touched(program, place)
     if outside(workdir, place.directory, place.worktree):
         found.outside = {workdir: None, **found.outside}
     if found.special:
         program.opaque.append(f"it reaches a device or a process: {', '.join(map(repr, found.special))}")
-    if found.foreign:
-        program.doubts.append("'git' works in another repository")
+    program.doubts += found.doubts
     return ShellRequests(
         requests=(
-            *_external(command, found, place, home),
+            *_external(command, found, place),
             *_bash(command, program, found),
-            *_files("edit", found.writes, place, home),
-            *_files("read", found.reads, place, home),
-        )
+            *_files("edit", found.writes, place),
+            *_files("read", found.reads, place),
+        ),
+        environment=READING_GIT if _reads_git(program) else {},
+        scripts=scripts(program),
     )
+
+
+def _reads_git(program: Program) -> bool:
+    """Whether all that is run only reads, and git is among it."""
+    every = [each for command in program.commands for each in command.everything()]
+    return any(each.name == "git" for each in every) and all(each.only_reads for each in every)
 
 
 def _refuse(command: str) -> None:
@@ -69,7 +82,7 @@ def _unseen(command: str) -> list[str]:
     return sorted(f"U+{ord(each):04X}" for each in strange)
 
 
-def _external(command: str, found: Touched, place: Place, home: Path) -> Iterable[PermissionRequest]:
+def _external(command: str, found: Touched, place: Place) -> Iterable[PermissionRequest]:
     if not found.outside:
         return
     patterns = tuple(map(external_pattern, found.outside))
@@ -77,34 +90,33 @@ def _external(command: str, found: Touched, place: Place, home: Path) -> Iterabl
         permission="external_directory",
         patterns=patterns,
         always=patterns,
-        withheld=withheld(found.outside, directory=place.directory, home=home),
+        withheld=withheld(found.outside, directory=place.directory, home=place.home),
         metadata={"command": command, "directories": [str(each) for each in found.outside], "patterns": [*patterns]},
     )
 
 
 def _bash(command: str, program: Program, found: Touched) -> Iterable[PermissionRequest]:
-    reasons = [*program.opaque, *program.doubts]
-    subjects = _as_a_whole(command, program) if program.opaque else _one_by_one(program)
-    if not subjects:
+    judged = [each for each in program.commands if each.name not in CHANGES_DIRECTORY or each.assignments]
+    shown = (command,) if program.opaque else tuple(each.source for each in judged)
+    if not shown:
         return
-    spellings = tuple(tuple(dict.fromkeys(form for form in forms if form != shown)) for shown, forms in subjects)
+    whole = [form for each in program.commands for form in _spellings(each)]
+    forms = [whole] if program.opaque else [_spellings(each) for each in judged]
+    spellings = tuple(
+        tuple(dict.fromkeys(form for form in of if form != text)) for text, of in zip(shown, forms, strict=True)
+    )
+    marks = () if program.opaque else tuple(each.marks for each in judged)
+    reasons = [*program.opaque, *program.doubts]
     yield PermissionRequest(
         permission="bash",
-        patterns=tuple(shown for shown, _ in subjects),
+        patterns=shown,
         spellings=spellings if any(spellings) else (),
+        marks=marks if any(marks) else (),
         always=() if program.opaque or found.vast else always(program),
         metadata={"command": command},
         opaque=f"Not fully understood: {'; '.join(reasons)}." if reasons else None,
+        changes=not all(each.only_reads for each in judged),
     )
-
-
-def _as_a_whole(command: str, program: Program) -> list[tuple[str, list[str]]]:
-    return [(command, [form for each in program.commands for form in _spellings(each)])]
-
-
-def _one_by_one(program: Program) -> list[tuple[str, list[str]]]:
-    judged = (each for each in program.commands if each.name not in CHANGES_DIRECTORY or each.assignments)
-    return [(each.source, _spellings(each)) for each in judged]
 
 
 def _spellings(command: Command) -> list[str]:
@@ -113,11 +125,11 @@ def _spellings(command: Command) -> list[str]:
     return own + [form for each in command.inner for form in _spellings(each)]
 
 
-def _files(permission: str, paths: Iterable[Path], place: Place, home: Path) -> Iterable[PermissionRequest]:
+def _files(permission: str, paths: Iterable[Path], place: Place) -> Iterable[PermissionRequest]:
     """One request for ordinary files, and one for each that is protected or holds secrets."""
     plain: list[Path] = []
     for path in paths:
-        if permission == "edit" and protected(path, home):
+        if permission == "edit" and protected(path, place.home):
             yield _file(permission, [path], place, protect=True)
         elif permission == "read" and guarded(path):
             yield _file(permission, [path], place)

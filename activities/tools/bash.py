@@ -56,10 +56,16 @@ class Bash(Tool[BashParams]):
 
     async def plan(self, params: BashParams, place: Place) -> Plan:
         directory = await asyncio.to_thread(_directory, place, params.workdir)
-        requests = await asyncio.to_thread(shell_requests, params.command, directory, place, home=place.home)
+        needed = await asyncio.to_thread(shell_requests, params.command, directory, place)
         arguments = params.model_dump(exclude_none=True)
-        effect = Effect(tool=self.name, arguments=arguments, directory=str(directory))
-        return Plan(requests=requests.requests, effect=effect)
+        effect = Effect(
+            tool=self.name,
+            arguments=arguments,
+            directory=str(directory),
+            environment=needed.environment,
+            targets=needed.scripts,
+        )
+        return Plan(requests=needed.requests, effect=effect)
 
     async def run(self, params: BashParams, plan: Plan, around: Surroundings) -> Output:
         directory = CallDirectory.of(around.place, around.call)
@@ -90,7 +96,7 @@ class Bash(Tool[BashParams]):
         return Order(
             arguments=[_bash(around.environment), "--noprofile", "--norc", "-c", params.command],
             directory=plan.effect.directory,
-            environment=around.environment,
+            environment={**around.environment, **plan.effect.environment},
             timeout=(params.timeout or self.allowance.timeout_ms) / 1000,
             spool_bytes=self.allowance.spool_bytes,
             lease_seconds=self.allowance.lease_seconds,

@@ -14,7 +14,7 @@ from workflows.domain.errors import StaleFence, ToolError
 from workflows.domain.events import BellWithoutAnswer, Decision
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.permissions import refusals
-from workflows.domain.permissions.findings import Finding
+from workflows.domain.permissions.findings import Finding, finding
 from workflows.domain.permissions.rules import Action
 from workflows.domain.state import GUARD
 from workflows.domain.wire import AskState, Fence, RunRequest
@@ -80,6 +80,13 @@ class Docket:
     def decided_by_someone(self) -> bool:
         """Whether a person or a grant, not only rules, has decided on the effect."""
         return any(ask.request != GUARD for ask in self.asks) or any(each.grant for each in self.findings)
+
+    def surprised_by(self, plan: Plan) -> bool:
+        """Whether the same effect would now need something that nobody was asked and no rule allows: a name in a
+        command may lead elsewhere by now."""
+        known = self.call.plan.requests if self.call.plan else ()
+        new = (request for request in plan.requests if request not in known)
+        return any(finding(request, self.by.rules, self.by.live).action is not Action.ALLOW for request in new)
 
     def drifted(self, call: CallRow) -> "Docket":
         """The docket of the call's new revision, for which only the loop guard's answer still holds."""
@@ -151,7 +158,7 @@ async def _first(
     if docket.waits:
         opened.record(BellWithoutAnswer(call=call.id))
         return Undecided(call, docket.findings, waiting=True)
-    if plan.effect.digest != call.digest:
+    if plan.effect.digest != call.digest or docket.surprised_by(plan):
         drifted = docket.drifted(await calls.drift(opened, call, plan))
         if docket.decided_by_someone:
             return Undecided(drifted.call, drifted.findings)

@@ -42,7 +42,7 @@ class Glob(Tool[GlobParams]):
         root = Path(plan.targets[0].path)
         await asyncio.to_thread(_check_directory, root, around.place)
         found = await ripgrep.files(root, params.pattern, CONSIDERED)
-        newest = await asyncio.to_thread(_newest_first, [path for path in found if around.readable(path)])
+        newest = await asyncio.to_thread(_newest_first, found, around.place)
         return _output(around.place.title(root), newest)
 
 
@@ -54,8 +54,8 @@ def _check_directory(root: Path, place: Place) -> None:
             raise ToolError(f"glob path must be a directory: {root}")
 
 
-def _newest_first(files: list[Path]) -> list[Path]:
-    return sorted(files, key=lambda path: (-_changed(path), path))
+def _newest_first(files: list[Path], place: Place) -> list[Path]:
+    return sorted(filter(place.readable, files), key=lambda path: (-_changed(path), path))
 
 
 def _changed(path: Path) -> int:

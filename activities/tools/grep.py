@@ -45,7 +45,7 @@ class Grep(Tool[GrepParams]):
         located = await asyncio.to_thread(locate, str(where), around.place)
         if located.kind is Kind.MISSING:
             raise ToolError(f"grep path does not exist: {where}")
-        found = await ripgrep.matches(where, params.pattern, params.include, around.readable, SHOWN + 1)
+        found = await ripgrep.matches(where, params.pattern, params.include, around.place.readable, SHOWN + 1)
         return _output(params.pattern, found)
 
 

@@ -18,12 +18,21 @@ from activities.files.opening import as_path, directory, open_file
 from workflows.domain.errors import ToolError
 
 LINE_LIMIT: Final = 2000  # characters given of a matching line (opencode.md 7.2)
+LARGEST: Final = 256 * 1024 * 1024  # bytes of a file that is searched: ripgrep holds a whole line in memory
 
 _REFUSED: Final = 2  # exit status of a wrong pattern
 _STDIN: Final = b"<stdin>"  # what ripgrep calls its input
 _CHUNK: Final = 64 * 1024
 _QUIET: Final = ("--no-config", "--no-messages", "--no-ignore-messages", "--color=never", "--null")
-_MATCHES: Final = ("--with-filename", "--line-number", "--no-heading", "--hidden", "--glob=!.git", "--sort=path")
+_MATCHES: Final = (
+    "--with-filename",
+    "--line-number",
+    "--no-heading",
+    "--hidden",
+    "--glob=!.git",
+    "--sort=path",
+    "--crlf",
+)
 _COLUMNS: Final = (f"--max-columns={4 * (LINE_LIMIT + 2)}", "--max-columns-preview")  # bytes: more than is given
 _NOTICE: Final = re.compile(rb'.*: (WARNING: stopped searching binary|binary) file .*\(found "\\0" byte around .*\)')
 
@@ -58,9 +67,9 @@ async def matches(
 ) -> list[Match]:
     """The first `limit` lines that match a regular expression, by path, in accepted files.
 
-    `where` is a real directory, searched with hidden and without ignored files, or one real file.
+    `where` is a real directory, searched with hidden and without ignored and huge files, or one real file.
     """
-    arguments = [*_QUIET, *_MATCHES, *_COLUMNS, f"--regexp={pattern}"]
+    arguments = [*_QUIET, *_MATCHES, *_COLUMNS, f"--max-filesize={LARGEST}", f"--regexp={pattern}"]
     if include:
         arguments.append(f"--glob={include}")
     found: list[Match] = []
@@ -79,6 +88,8 @@ async def _searching(where: Path, arguments: Sequence[str]) -> AsyncIterator[Pro
     """The search of what was judged: the program gets it opened, and looks no name up that could lead elsewhere."""
     if await asyncio.to_thread(where.is_file):
         with open_file(where) as file:
+            if os.fstat(file.fileno()).st_size > LARGEST:
+                raise ToolError(f"{str(where)!r} is larger than {LARGEST} bytes: search it with bash.")
             async with _running([*arguments, "-"], where.parent, file) as process:
                 yield process
     else:

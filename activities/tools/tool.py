@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -45,8 +44,7 @@ class Surroundings:
     `environment` is what a program started by the tool gets, complete (security.md 10.1). `progress` shows
     live metadata (`title`, `metadata`) to watchers and may lose it. `fence` is asked again directly before an
     irrevocable step (rename, start of a program) and raises `StaleFence` when a later attempt has taken over.
-    `readable` says whether no read rule denies a real path: searches leave out what it refuses. `limits` is how
-    much of an output a model is shown.
+    `limits` is how much of an output a model is shown.
     """
 
     session: SessionId
@@ -57,7 +55,6 @@ class Surroundings:
     progress: Callable[[dict[str, JsonValue]], Awaitable[None]]
     fence: Callable[[], Awaitable[None]]
     settings: dict[str, Any] = field(default_factory=dict)
-    readable: Callable[[Path], bool] = lambda _: True
     limits: Limits = Limits()
 
 

@@ -3,16 +3,13 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
 
-from activities.files.place import Place
 from activities.session.project import Surveyor
 from activities.shell.environment import tool_environment
-from activities.store import calls, events
+from activities.store import calls, contexts, events
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.tools.arguments import validated
@@ -21,9 +18,6 @@ from workflows.domain.config.config import ToolOutput
 from workflows.domain.context.truncate import Limits
 from workflows.domain.effects import Plan
 from workflows.domain.errors import StaleFence, Unavailable
-from workflows.domain.permissions.findings import finding
-from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import Action, Ruleset
 from workflows.domain.wire import Fence
 
 
@@ -56,8 +50,8 @@ class Workshop:
         return Job(call, tool, validated(tool, call.arguments), await self.around(call, fence))
 
     async def around(self, call: CallRow, fence: Fence) -> Surroundings:
-        context = await calls.context(self.database, call.id)
-        place = self.surveyor.place(context.directory)
+        context = await contexts.of_call(self.database, call.id)
+        place = self.surveyor.place(context.directory, context.snapshot.rules)
         attempt = "-".join(str(number) for number in fence)
 
         async def progress(metadata: dict[str, JsonValue]) -> None:
@@ -75,7 +69,6 @@ class Workshop:
             environment=tool_environment(context.environment, place, call.id),
             progress=progress,
             fence=still_mine,
-            readable=partial(readable, context.snapshot.rules, place),
             limits=limits(context.snapshot.config.tool_output),
         )
 
@@ -84,12 +77,6 @@ class Workshop:
         state, newest = await calls.newest(self.database, call.id)
         if state.settled or newest != fence:
             raise StaleFence(f"Call {call.id!r} is {state} under fence {newest}, this attempt is {fence}.")
-
-
-def readable(rules: Ruleset, place: Place, path: Path) -> bool:
-    """Whether no rule denies reading this path."""
-    request = PermissionRequest(permission="read", patterns=(place.relative(path),))
-    return finding(request, rules).action is not Action.DENY
 
 
 def limits(configured: ToolOutput) -> Limits:

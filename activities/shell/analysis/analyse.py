@@ -21,13 +21,6 @@ _CHANGING: Final = frozenset(
     | {"mapfile", "readarray", "getopts", "exec", "builtin"}
 )
 _EVALUATING: Final = frozenset({"read", "printf", "test", "[", "wait"})
-_GIT_COMMANDS: Final = """add am apply archive bisect blame branch bundle cat-file check-ignore checkout cherry
-    cherry-pick clean clone commit config count-objects describe diff diff-tree difftool fetch for-each-ref format-patch
-    fsck gc grep hash-object help init log ls-files ls-remote ls-tree maintenance merge merge-base mergetool mv name-rev
-    notes pull push range-diff rebase reflog remote rerere reset restore rev-list rev-parse revert rm shortlog show
-    show-branch show-ref sparse-checkout stash status submodule switch symbolic-ref tag var verify-commit verify-tag
-    version whatchanged worktree write-tree"""
-_GIT: Final = frozenset(_GIT_COMMANDS.split())
 _LOCAL_ADDRESS: Final = re.compile(
     r"://(?:[^/@]*@)?(?:localhost|127\.|0\.0\.0\.0|169\.254\.|\[::1?\]|metadata\.|instance-data)", re.IGNORECASE
 )
@@ -112,8 +105,8 @@ class _Analysis:
 def _judge_words(command: Command, program: Program) -> None:
     """Reasons to ask that lie in the program's name and its words."""
     name = command.name
-    if name == "git":
-        _judge_git(command, program)
+    if command.reading and (alias := command.reading.alias):
+        _add(program.doubts, f"'{name} {alias}' is an alias, or a part of {name!r} that is not for people")
     if any(_LOCAL_ADDRESS.search(word) for word in command.arguments):
         _add(program.doubts, f"{name!r} may reach a service of this machine or of its network")
     if name in _CHANGING:
@@ -122,14 +115,6 @@ def _judge_words(command: Command, program: Program) -> None:
         _add(program.opaque, f"{name!r} may run what stands in its words")
     elif name not in PRINTING and any(word.text is None for word in command.words[1:]):
         _add(program.opaque, f"a word of {name!r} is only known when it runs")
-
-
-def _judge_git(command: Command, program: Program) -> None:
-    if command.without_options and command.arguments[0] != "--no-pager":
-        _add(program.doubts, "options of 'git' may run programs or lead to another repository")
-    without = command.without_options[0].split(" ")[1:] if command.without_options else command.arguments
-    if without and without[0] not in _GIT and not without[0].startswith("-"):
-        _add(program.doubts, f"'git {without[0]}' is an alias, or a part of git that is not for people")
 
 
 def _evaluates(command: Command) -> bool:

@@ -8,6 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from activities.shell.programs import reading
+from activities.shell.programs.reading import Reading
+
 CHANGES_DIRECTORY: Final = frozenset({"cd", "chdir", "pushd"})
 _SYSTEM: Final = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_./+@:\[-]+", re.ASCII)
@@ -22,7 +25,8 @@ _GLOBAL_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a command. `text` is None when a part is only known at run time; `start` is what is known before it.
+    """A word of a command. `text` is None when a part is only known at run time; `start` and `end` are what is known
+    before and behind it.
 
     `pattern` is the glob of a word with wildcards, in the form of the `glob` module.
     """
@@ -30,6 +34,7 @@ class Word:
     source: str
     text: str | None
     start: str = ""
+    end: str = ""
     pattern: str | None = None
 
     @property
@@ -82,6 +87,23 @@ class Command:
         while taking is not None and rest and rest[0].startswith("-"):
             del rest[: 2 if rest[0] in taking else 1]
         return (" ".join((self.name, *rest)),) if rest and len(rest) != len(self.arguments) else ()
+
+    @cached_property
+    def reading(self) -> Reading | None:
+        """What its words come to, by the table of its program; None for a program that has none."""
+        return reading.read(self.name, self.arguments)
+
+    @cached_property
+    def marks(self) -> tuple[str, ...]:
+        """The words that an allow has to name, in it and in all that it would run."""
+        own = self.reading.marks if self.reading else []
+        return tuple(dict.fromkeys((*own, *(mark for command in self.inner for mark in command.marks))))
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it, and all that it would run, is known to change nothing."""
+        known = self.reading.only_reads if self.reading else bool(self.inner)
+        return known and all(command.only_reads for command in self.inner)
 
     @property
     def plainly_named(self) -> bool:

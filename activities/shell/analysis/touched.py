@@ -13,7 +13,9 @@ from activities.files.place import Place
 from activities.shell.analysis.analyse import PRINTING
 from activities.shell.analysis.places import is_directory
 from activities.shell.analysis.program import Command, Program, Redirect, Word
-from workflows.domain.permissions.paths import outside
+from activities.shell.analysis.repository import names_programs
+from activities.shell.analysis.trees import hidden_from_us
+from workflows.domain.permissions.paths import guarded, outside
 
 _MOST_MATCHES: Final = 1000
 _MOST_WILDCARDS: Final = 3  # components of a pattern with wildcards: more may search a whole disk
@@ -35,19 +37,22 @@ _PREFIXED: Final = re.compile(r"(?:--?[A-Za-z][\w-]*=|[\w-]+=|-[A-Za-z](?=[./~])
 
 @dataclass
 class Touched:
-    """Real paths, each once and in order. `outside` are directories; `special` devices and processes."""
+    """Real paths, each once and in order. `outside` are directories; `special` devices and processes.
+
+    `doubts` are reasons to ask that only a look at the files gives; `vast`: an operand is `/` or the home directory.
+    """
 
     reads: dict[Path, None] = field(default_factory=dict)
     writes: dict[Path, None] = field(default_factory=dict)
     outside: dict[Path, None] = field(default_factory=dict)
     special: list[str] = field(default_factory=list)
-    vast: bool = False  # an operand is `/` or the home directory itself
-    foreign: bool = False  # git works in another repository, whose configuration may run programs
+    doubts: list[str] = field(default_factory=list)
+    vast: bool = False
 
 
-def touched(program: Program, place: Place, home: Path) -> Touched:
+def touched(program: Program, place: Place) -> Touched:
     """The paths that a program of the shell names, as what they lead to now."""
-    look = _Look(place, home)
+    look = _Look(place)
     for directory in program.directories:
         look.reach(directory, directory)
     for command in program.commands:
@@ -59,9 +64,8 @@ def touched(program: Program, place: Place, home: Path) -> Touched:
 
 
 class _Look:
-    def __init__(self, place: Place, home: Path) -> None:
+    def __init__(self, place: Place) -> None:
         self.place = place
-        self.home = home
         self.found = Touched()
         self.seen: set[tuple[str, tuple[Path, ...]]] = set()
 
@@ -70,14 +74,32 @@ class _Look:
         if command.name in PRINTING or key in self.seen:
             return
         self.seen.add(key)
-        if command.name == "git":
-            self.found.foreign |= any(self.is_foreign(directory) for directory in command.directories)
         operands = [word for word in command.words[1:] if not word.known.startswith("-")]
         written = _written(command, operands)
         for directory in command.directories:
             for word in command.words[1:]:
                 for path in self.paths(command, word, directory, writes=word in written):
                     self.path(path, writes=word in written, matched=word.pattern is not None)
+            for name in command.reading.written if command.reading else ():
+                self.path(directory / name, writes=True)
+            self.look_around(command, directory)
+
+    def look_around(self, command: Command, directory: Path) -> None:
+        """What files say against a command, although none of its words names them."""
+        if command.name == "git":
+            self.repository(directory)
+        if any(_may_be_an_option(word, directory) for word in command.words[1:]):
+            self.doubt(f"a file whose name begins with '-' would be an option of {command.name!r}")
+        if self.place.hides and command.reading and command.reading.recursive:
+            operands = [path for word in command.words[1:] if word.text for path in _expanded(word, directory)]
+            there = [path for path in operands if os.path.lexists(path)] or [directory]
+            for tree in filter(is_directory, there):
+                if hides := hidden_from_us(tree, self.place, command.reading):
+                    self.doubt(f"{command.name!r} would read {hides}")
+
+    def doubt(self, reason: str) -> None:
+        if reason not in self.found.doubts:
+            self.found.doubts.append(reason)
 
     def redirect(self, redirect: Redirect, places: tuple[Path, ...]) -> None:
         for directory in places:
@@ -92,6 +114,8 @@ class _Look:
         if word.text is None:
             if "/" in word.start:
                 self.reach(_real(directory / (word.start.rpartition("/")[0] or "/")))
+            if word.end:
+                self.ending(word, directory)
             return
         operand = command.name in _PATH_PROGRAMS and not word.text.startswith("-")
         mode = command.name in _BUT_FIRST and word is command.words[1]
@@ -103,6 +127,12 @@ class _Look:
         behind = _PREFIXED.fullmatch(word.text)
         if behind and (writes or _names_a_path(directory / behind[1], behind[1])):
             yield directory / behind[1]
+
+    def ending(self, word: Word, directory: Path) -> None:
+        """A name of which only the end is known counts where that end settles that it holds secrets, or is denied."""
+        name = directory / f"*{word.end.rpartition('/')[2]}"
+        if guarded(name) or not self.place.readable(name):
+            self.found.reads[name] = None
 
     def path(self, path: Path, *, writes: bool, matched: bool = False) -> None:
         """Note a path: where it really leads, and under its own name too. One that a pattern matched lies in the
@@ -118,14 +148,18 @@ class _Look:
             self.found.reads[real] = None
             self.found.reads[Path(os.path.normpath(path))] = None
 
-    def is_foreign(self, directory: Path) -> bool:
-        repository = next((each for each in (directory, *directory.parents) if os.path.lexists(each / ".git")), None)
-        return repository not in (None, self.place.worktree, self.place.directory)
+    def repository(self, directory: Path) -> None:
+        """Git runs programs that the configuration of a repository names."""
+        root = next((each for each in (directory, *directory.parents) if os.path.lexists(each / ".git")), None)
+        if root not in (None, self.place.worktree, self.place.directory):
+            self.doubt("'git' works in another repository")
+        if root is not None and names_programs(root):
+            self.doubt("'git' may run programs that the configuration of this repository names")
 
     def reach(self, directory: Path, named: Path | None = None) -> None:
         if outside(directory, self.place.directory, self.place.worktree):
             self.found.outside[directory] = None
-            self.found.vast = self.found.vast or named in (Path("/"), self.home)
+            self.found.vast = self.found.vast or named in (Path("/"), self.place.home)
 
 
 def _written(command: Command, operands: list[Word]) -> list[Word]:
@@ -143,6 +177,13 @@ def _written(command: Command, operands: list[Word]) -> list[Word]:
     if name == "sed" and any(re.match(r"-[a-zA-Z]*i|--in-place", word.known) for word in command.words[1:]):
         return operands[1:] or operands
     return operands if name == "patch" else []
+
+
+def _may_be_an_option(word: Word, directory: Path) -> bool:
+    """Whether wildcards match a name that a program takes for an option."""
+    if word.pattern is None or word.known[0] not in "*?[":
+        return False
+    return any(os.path.relpath(path, directory).startswith("-") for path in _expanded(word, directory))
 
 
 def _names_a_path(path: Path, text: str) -> bool:

@@ -1,8 +1,9 @@
 """Words: decoded from the source as bash would, before anything is expanded that is only known at run time."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final, TypeAlias
 
 from tree_sitter import Node
@@ -200,12 +201,16 @@ def _refuse_range(parts: list[list[Letter]]) -> None:
         raise Undecidable("a brace range stands for words that are not written out")
 
 
+def _text(letters: Iterable[Letter]) -> str:
+    return "".join(letter[0] for letter in letters if letter is not None)
+
+
 def _word(source: str, letters: Sequence[Letter]) -> Word:
-    known: list[tuple[str, bool]] = []
-    for letter in letters:
-        if letter is None:
-            return Word(source, None, start="".join(character for character, _ in known))
-        known.append(letter)
+    if None in letters:
+        before = takewhile(lambda letter: letter is not None, letters)
+        behind = takewhile(lambda letter: letter is not None, reversed(letters))
+        return Word(source, None, start=_text(before), end=_text(behind)[::-1])
+    known = [letter for letter in letters if letter is not None]
     text = "".join(character for character, _ in known)
     if not any(character in "*?[" and not quoted for character, quoted in known):
         return Word(source, text)

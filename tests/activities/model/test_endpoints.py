@@ -75,6 +75,7 @@ async def test_a_model_has_the_name_options_headers_price_and_limits_of_its_entr
         "headers": {"x-model": "1"},
         "cost": {"input": 0.1, "output": 0.2, "context_over_200k": {"input": 0.4}},
         "limit": {"context": 8192, "output": 1024},
+        "attachment": True,
     }
 
     reached = await reach(keys, "local/llama", {"local": {**LOCAL, "models": {"llama": entry}}})
@@ -84,6 +85,7 @@ async def test_a_model_has_the_name_options_headers_price_and_limits_of_its_entr
     assert (reached.price.input, reached.price.output) == (Decimal("0.1"), Decimal("0.2"))
     assert reached.price.rates(200_001).input == Decimal("0.4")
     assert (reached.facts.context, reached.facts.max_output) == (8192, 1024)
+    assert (reached.facts.images, reached.facts.documents) == (True, True)
 
 
 async def test_an_unknown_model_is_free(keys: Keys) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -300,7 +300,8 @@ async def test_watchers_see_an_answer_grow_and_its_pieces_are_gone_when_it_is_st
 
 async def first_piece(scene: Scene) -> events.Delta:
     """The first piece of an answer that watchers get to see."""
-    async for _ in events.woken(scene.database, scene.session, at_least_every=1.0):
-        if pieces := await events.deltas(scene.database, scene.session, 0):
-            return pieces[0]
+    async with aclosing(events.woken(scene.database, scene.session, at_least_every=1.0)) as ticks:
+        async for _ in ticks:
+            if pieces := await events.deltas(scene.database, scene.session, 0):
+                return pieces[0]
     raise AssertionError("the log ticks for ever")

@@ -1,6 +1,19 @@
 """What litellm finds in its environment."""
 
+import subprocess
+import sys
+
 from activities.model.litellm_environment import SWITCHES, isolate
+
+_IMPORT = """
+import os
+from activities.model.litellm_environment import isolate
+isolate(os.environ)
+before = set(os.environ)
+import litellm, openai.resources.chat
+isolate(os.environ)
+print(*(set(os.environ) - before))
+"""
 
 
 def test_keys_and_addresses_of_providers_are_taken_away() -> None:
@@ -19,3 +32,9 @@ def test_what_others_need_is_left_alone() -> None:
     isolate(environment)
 
     assert environment == {**dict.fromkeys(names, "x"), **SWITCHES}
+
+
+def test_after_it_the_import_adds_no_name_that_would_move_the_environment_under_other_threads() -> None:
+    added = subprocess.run([sys.executable, "-P", "-c", _IMPORT], capture_output=True, text=True, check=True)
+
+    assert added.stdout.split() == []

@@ -20,6 +20,7 @@ from workflows.domain.usage import Tokens
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TURN = TurnId("trn_1")
+GIF = "data:image/gif;base64,R0lGODlhAQABAAAA"
 
 
 def said(text: str, step: int = 1) -> UserMessage:
@@ -76,3 +77,14 @@ def test_signed_thinking_goes_back_to_its_own_model_only() -> None:
 def test_the_last_step_is_told_so() -> None:
     last = view("", (said("x"),), "a/b", text_only=True)[-1]
     assert isinstance(last, port.UserMessage) and "no more tools" in str(last.content)
+
+
+def test_what_calls_have_read_follows_them_where_the_model_can_see_it() -> None:
+    outcome = Outcome(output="Image read successfully", attachments=({"mime": "image/gif", "url": GIF},))
+    transcript = (said("x"), answered(call(outcome), call(Outcome(output="1: a"))))
+    seen = view("", transcript, "a/b", port.ModelFacts(images=True))
+    assert [message.role for message in seen[2:]] == ["assistant", "tool", "tool", "user"]
+    assert isinstance(seen[-1], port.UserMessage) and seen[-1].content[-1] == port.ImagePiece(url=GIF)
+    unseen = view("", transcript, "a/b")
+    assert [message.role for message in unseen[2:]] == ["assistant", "tool", "tool"]
+    assert isinstance(unseen[3], port.ToolMessage) and "cannot see pictures" in unseen[3].content

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from activities.files.place import Place
-from activities.shell.environment import tool_environment
+from activities.shell.environment import own_variables, tool_environment
 
 STANDARD = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -23,6 +23,8 @@ def path(place: Place, **shell: str) -> str:
 
 def test_an_empty_shell_still_gives_commands_what_they_need(place: Place) -> None:
     assert tool_environment({}, place, "prt_1") == {
+        "HOME": str(place.home),
+        "TMPDIR": str(place.temporary),
         "PATH": STANDARD,
         "SHELL": "/bin/bash",
         "TERM": "dumb",
@@ -36,7 +38,7 @@ def test_an_empty_shell_still_gives_commands_what_they_need(place: Place) -> Non
 
 
 def test_the_user_the_language_and_the_time_zone_are_passed_on(place: Place) -> None:
-    shell = {name: "x" for name in ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_TIME", "TZ", "TMPDIR")}
+    shell = {name: "x" for name in ("USER", "LOGNAME", "LANG", "LC_ALL", "LC_TIME", "TZ")}
     assert shell.items() <= tool_environment(shell, place, "prt_1").items()
 
 
@@ -58,6 +60,11 @@ def test_the_user_the_language_and_the_time_zone_are_passed_on(place: Place) -> 
 )
 def test_nothing_else_is_passed_on(place: Place, name: str) -> None:
     assert name not in tool_environment({name: "x"}, place, "prt_1")
+
+
+def test_the_home_and_the_temporary_directory_are_those_that_commands_were_judged_by(place: Place) -> None:
+    given = tool_environment({"HOME": "/elsewhere", "TMPDIR": "/elsewhere"}, place, "prt_1", listed=["HOME", "TMP*"])
+    assert own_variables(place).items() <= given.items()
 
 
 def test_a_name_that_the_user_lists_is_passed_on(place: Place) -> None:

@@ -1,84 +1,26 @@
 """From a command's text to its permission requests. The commands are only ever looked at, never run."""
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from activities.files.place import Place
-from activities.shell.parse import shell_requests
 from tests import cases
+from tests.activities.shell.world import ALLOW, ASK, DENY, World
 from workflows.domain.errors import ToolError
-from workflows.domain.ids import GrantId
-from workflows.domain.permissions.defaults import build
 from workflows.domain.permissions.findings import finding
-from workflows.domain.permissions.grants import Grant, asked_rules, savable
+from workflows.domain.permissions.grants import savable
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import Action, Rule, Ruleset, from_config
+from workflows.domain.permissions.rules import Action, Rule
 
-ALLOW, ASK, DENY = Action.ALLOW, Action.ASK, Action.DENY
-FILES = """README.md a.txt big.txt package.json VICTIM.txt .env .env.example sub/x src/a.txt bin/ls evil evil.sh
-    evil.awk evil.mk evil.so rgrc magic a.tar pyevil/x gitexec/x evilrepo/.git/config .git/config"""
-ABSENT = {  # what a policy does not mention (cases/README.md)
-    "bash": {"*": "ask"},
-    "read": {"*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow"},
-    "edit": {"*": "ask"},
-    "external_directory": {"*": "ask"},
-}
+ORDINARY = (Path(__file__).parents[2] / "data" / "ordinary_commands.txt").read_text("utf-8").splitlines()
+READING = """ls cat head tail sed nl wc find grep rg awk cut sort uniq tr diff tree stat file du which jq echo date
+    printf test [ basename pwd"""
+WORKING = "pytest python python3 ruff mypy npm node cargo go make true timeout time"
+GIT = "status diff log show branch rev-parse ls-files blame stash remote tag describe grep shortlog add commit fetch"
 PLAIN = ["ls", "ls -la", "pwd", "git status", "rm -f VICTIM.txt", "cat README.md", "echo hi", "touch new"]
-
-
-@dataclass(frozen=True)
-class World:
-    """A project with things beside it, below a scratch directory that the cases call `/`."""
-
-    root: Path
-    place: Place
-
-    def requests(self, command: str, workdir: str = ".") -> tuple[PermissionRequest, ...]:
-        there = (self.place.directory / workdir).resolve()
-        moved = command.replace("/ws/", f"{self.root}/ws/")
-        return shell_requests(moved, there, self.place, home=self.place.home).requests
-
-    def shown(self, texts: tuple[str, ...]) -> list[str]:
-        return [text.replace(f"{self.root}/", "/") for text in texts]
-
-    def defaults(self, **config: str | Mapping[str, str]) -> Ruleset:
-        own = from_config({name: _actions(value) for name, value in config.items()}, str(self.place.home))
-        return build(own, data=self.place.data, temporary=self.place.temporary)
-
-    def policy(self, name: str) -> Ruleset:
-        written = {key: value for key, value in cases.document("policies")[name].items() if key != "note"}
-        entries = {**{key: value for key, value in ABSENT.items() if key not in written}, **written}
-        return from_config({key: _actions(value) for key, value in entries.items()}, str(self.place.home))
-
-    def verdict(self, command: str, rules: Ruleset, grants: tuple[Grant, ...] = ()) -> Action:
-        try:
-            requests = self.requests(command)
-        except ToolError:
-            return DENY
-        found = [finding(request, rules, grants).action for request in requests]
-        return max(found, key=lambda action: action.strictness, default=ALLOW)
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    root = tmp_path_factory.mktemp("world").resolve()
-    project, home = root / "ws" / "proj", root / "home" / "u"
-    for name in FILES.split():
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).write_text("x\n")
-    (project / "link_to_env").symlink_to(".env")
-    (root / "ws" / "ext" / "sub").mkdir(parents=True)
-    (root / "ws" / "ext" / "f.txt").write_text("x\n")
-    home.mkdir(parents=True)
-    return World(root, Place(project, project, data=root / "data", home=home, temporary=Path("/tmp")))
 
 
 @pytest.mark.parametrize("case", cases.load("bash_permission"))
@@ -107,23 +49,6 @@ def test_a_trick_is_not_allowed(world: World, case: cases.Case) -> None:
 def test_ordinary_commands_pass_without_a_question(world: World, case: cases.Case) -> None:
     verdict = world.verdict(case.input["command"], world.policy(case.input["policy"]))
     assert verdict in case.expected.split("|")
-
-
-@pytest.mark.parametrize("case", cases.load("always_patterns"))
-def test_what_was_saved_does_not_cover_something_else(world: World, case: cases.Case) -> None:
-    before = re.fullmatch(r"(?:session A: always )?(?!mcp:|webfetch |subagent: )(.*)", case.input["approved"], re.S)
-    after = re.fullmatch(r"(session B: )?(.*)", case.input["must_still_ask"], re.S)
-    assert before is not None
-    assert after is not None
-    grants = () if after[1] else _saved(world, before[1])
-    assert world.verdict(after[2], world.defaults(bash="ask"), grants) is ASK
-    if case.input["may_save"] == "nothing":
-        assert not any(grant.patterns for grant in _saved(world, before[1]))
-
-
-def test_a_saved_command_passes_the_next_time(world: World) -> None:
-    rules = world.defaults(bash="ask")
-    assert world.verdict("npm run test -- -v", rules, _saved(world, "npm run test")) is ALLOW
 
 
 @pytest.mark.parametrize(
@@ -175,9 +100,12 @@ def test_the_default_rules_ask_about_secrets_protected_files_and_other_places(
     assert world.verdict(command, world.defaults()) is action
 
 
-def test_a_redirection_is_an_edit_or_a_read_of_its_target(world: World) -> None:
-    found = {request.permission: request.patterns for request in world.requests("sort < a.txt > out/b.txt 2>/dev/null")}
-    assert (found["edit"], found["read"]) == (("out/b.txt",), ("a.txt",))
+def test_ordinary_work_asks_nothing_neither_by_default_nor_under_a_careful_table(world: World) -> None:
+    patterns = [f"{name} *" for name in (READING + " " + WORKING).split()] + [f"git {name} *" for name in GIT.split()]
+    bash = {"*": "ask", **dict.fromkeys(patterns, "allow")}
+    careful = world.defaults(bash=bash, read={"*": "allow", "*.env": "deny", "*.env.example": "allow"})
+    assert [command for command in ORDINARY if world.verdict(command, world.defaults()) is not ALLOW] == []
+    assert [command for command in ORDINARY if world.verdict(command, careful) is not ALLOW] == []
 
 
 def test_words_behind_a_redirection_belong_to_the_command(world: World) -> None:
@@ -185,33 +113,19 @@ def test_words_behind_a_redirection_belong_to_the_command(world: World) -> None:
     assert world.verdict("find . > /dev/null -delete", rules) is DENY
 
 
-@pytest.mark.parametrize(
-    ("command", "written"),
-    [
-        ("rm -f a.txt src/a.txt", ("a.txt", "src/a.txt")),
-        ("cp a.txt b.txt", ("b.txt",)),
-        ("chmod +x evil.sh", ("evil.sh",)),
-        ("dd if=a.txt of=new.img", ("new.img",)),
-        ("sed -i s/x/y/ a.txt", ("a.txt",)),
-        ("sed -n p a.txt", ()),
-        ("rm *.txt", ("VICTIM.txt", "a.txt", "big.txt")),
-    ],
-)
-def test_the_known_writers_are_edits_of_their_operands(world: World, command: str, written: tuple[str, ...]) -> None:
-    edits = (request for request in world.requests(command) if request.permission == "edit")
-    assert tuple(pattern for edit in edits for pattern in edit.patterns) == written
+def test_a_rule_that_names_it_allows_what_a_broad_one_does_not(world: World) -> None:
+    broad = {"*": "ask", "git *": "allow", "find *": "allow"}
+    named = {**broad, "git clean *": "allow", "find * -delete": "allow"}
+    for command in ("git clean -fd", "find . -delete"):
+        assert world.verdict(command, world.defaults(bash=broad)) is ASK
+        assert world.verdict(command, world.defaults(bash=named)) is ALLOW
 
 
-def test_a_protected_target_is_a_request_of_its_own_that_nothing_saves(world: World) -> None:
-    edits = [request for request in world.requests("cp a.txt .npmrc") if request.permission == "edit"]
-    assert [(edit.patterns, edit.guarded, edit.always) for edit in edits] == [((".npmrc",), True, ())]
-
-
-def test_after_cd_words_are_judged_from_there(world: World) -> None:
-    assert _outside(world, "cd sub && cat ../README.md") == ()
-    assert _outside(world, "cd sub && cat ../../ext/f.txt") == ("/ws/ext/*",)
-    assert _outside(world, "cd /ws/ext && cat f.txt") == ("/ws/ext/*",)
-    assert _outside(world, "ls; cd sub || cat ../ext/f.txt") == ("/ws/ext/*",)
+@pytest.mark.parametrize("command", ["touch x", "make", "npm test", "git commit -m x", "unknown-program"])
+def test_an_agent_that_may_edit_nothing_asks_for_what_is_not_known_as_reading(world: World, command: str) -> None:
+    rules = world.defaults(bash="allow", edit={"*": "deny", "plans/*": "allow"})
+    assert world.verdict(command, rules) is not ALLOW
+    assert world.verdict("git log -3 | head", rules) is ALLOW
 
 
 def test_a_home_directory_is_shown_but_never_saved(world: World) -> None:
@@ -222,6 +136,8 @@ def test_a_home_directory_is_shown_but_never_saved(world: World) -> None:
 
 def test_variables_that_we_set_are_known_unless_the_text_sets_them(world: World) -> None:
     assert world.verdict("cat $PWD/README.md", world.policy("cat*-allow")) is ALLOW
+    assert world.outside("cat $TMPDIR/no-such-file") == ("/tmp/*",)
+    assert world.verdict("TMPDIR=/etc; cat $TMPDIR/x", world.policy("cat*-allow")) is ASK
     assert world.verdict("for PWD in /etc; do cat $PWD/x; done", world.policy("cat*-allow")) is ASK
 
 
@@ -268,31 +184,6 @@ def test_no_dress_lowers_a_verdict(world: World, command: str, form: str, name: 
 def _asked(world: World, command: str, workdir: str = ".") -> list[PermissionRequest]:
     rules = world.defaults(bash="ask", external_directory="ask")
     return [request for request in world.requests(command, workdir) if finding(request, rules).action is ASK]
-
-
-def _outside(world: World, command: str) -> tuple[str, ...]:
-    found = (request for request in world.requests(command) if request.permission == "external_directory")
-    return tuple(pattern for request in found for pattern in world.shown(request.patterns))
-
-
-def _saved(world: World, command: str) -> tuple[Grant, ...]:
-    rules, time = world.defaults(bash="ask"), datetime(2026, 1, 1, tzinfo=UTC)
-    return tuple(
-        Grant(
-            id=GrantId("gra_1"),
-            permission=request.permission,
-            patterns=savable(request, rules),
-            author="ada",
-            time=time,
-            asked=asked_rules(request, rules),
-        )
-        for request in world.requests(command)
-        if finding(request, rules).action is ASK
-    )
-
-
-def _actions(value: Any) -> Action | dict[str, Action]:
-    return Action(value) if isinstance(value, str) else {key: Action(each) for key, each in value.items()}
 
 
 def _assert_sentence(world: World, command: str, sentence: str) -> None:

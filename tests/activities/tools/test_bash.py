@@ -136,6 +136,30 @@ async def test_a_plan_names_command_and_resolved_directory(world: World) -> None
     assert [(request.permission, request.patterns) for request in plan.requests] == [("bash", ("ls -l",))]
 
 
+async def test_a_script_that_was_changed_makes_another_record(world: World) -> None:
+    (world.place.directory / "run.sh").write_text("echo one\n")
+    _, before = await world.planned(command="bash run.sh")
+    (world.place.directory / "run.sh").write_text("echo two\n")
+    _, after = await world.planned(command="bash run.sh")
+    assert before.effect.digest != after.effect.digest
+
+
+async def test_reading_with_git_runs_no_program_that_the_repository_names(world: World) -> None:
+    project, ran = world.place.directory, world.place.data / "ran"
+    (world.place.data / "program").write_text(f"#!/bin/sh\necho >> {ran}\n")
+    (world.place.data / "program").chmod(0o755)
+    for arguments in (["init", "-q"], ["config", "core.fsmonitor", str(world.place.data / "program")]):
+        subprocess.run(["git", *arguments], cwd=project, check=True)
+    await world.run("git status --short | head -5")
+    assert not ran.exists()
+
+
+async def test_a_command_keeps_its_things_where_it_was_judged_to(world: World) -> None:
+    output = await world.run("echo $HOME $TMPDIR $PWD")
+    place = world.place
+    assert output.output.split() == [str(place.home), str(place.temporary), str(place.directory)]
+
+
 @pytest.mark.parametrize("case", load("path_escape", tool="bash-workdir"))
 async def test_a_directory_outside_is_asked_for(case: Case, world: World) -> None:
     (world.place.data / "outside").mkdir()

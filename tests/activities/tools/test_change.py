@@ -1,6 +1,5 @@
 """A change of a file is agreed on to the byte, made once, and reconciled after a crash."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from activities.files.place import Place
 from activities.tools.edit.edit import Edit, EditParams
 from activities.tools.tool import Plan, Unknown
+from activities.tools.write import Write, WriteParams
 from tests.activities.tools.calling import surroundings
 from workflows.domain.errors import StaleFence, ToolError
 
@@ -127,8 +127,40 @@ async def test_nothing_is_told_of_a_file_outside_before_a_yes(place: Place) -> N
         await Edit().run(asked(str(secret)), plan, surroundings(place))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
-async def test_a_read_only_file_stays_as_it_is(planned: Call) -> None:
-    planned.file.chmod(0o444)
+async def test_a_read_only_file_stays_as_it_is(unprivileged: Place) -> None:
+    file = unprivileged.directory / "a.txt"
+    file.write_text("one\n")
+    file.chmod(0o444)
     with pytest.raises(ToolError, match="read-only"):
-        await Edit().plan(planned.params, planned.place)
+        await Edit().plan(asked("a.txt"), unprivileged)
+
+
+async def test_a_directory_that_may_not_be_written_gets_no_file(unprivileged: Place) -> None:
+    file = unprivileged.directory / "a.txt"
+    file.write_text("one\n")
+    plan = await Edit().plan(asked("a.txt"), unprivileged)
+    unprivileged.directory.chmod(0o555)
+    with pytest.raises(ToolError, match="Permission denied"):
+        await Edit().run(asked("a.txt"), plan, surroundings(unprivileged))
+    unprivileged.directory.chmod(0o755)
+    assert file.read_text() == "one\n"
+    assert not list(unprivileged.directory.glob(".holdfast-*"))
+
+
+async def test_an_edit_by_a_link_is_judged_and_made_where_it_leads(planned: Call) -> None:
+    (planned.place.directory / "link").symlink_to("a.txt")
+    plan = await Edit().plan(asked("link"), planned.place)
+    await Edit().run(asked("link"), plan, surroundings(planned.place))
+    assert (plan.requests[0].patterns, plan.file_key) == (("a.txt",), str(planned.file))
+    assert (planned.place.directory / "link").is_symlink()
+    assert planned.file.read_text() == "two\n"
+
+
+async def test_a_huge_file_is_refused_before_it_is_read(place: Place) -> None:
+    with (place.directory / "huge").open("wb") as file:
+        file.write(b"one\n")
+        file.truncate(5 * 1024**3)
+    with pytest.raises(ToolError, match="too much for this tool"):
+        await Edit().plan(asked("huge"), place)
+    with pytest.raises(ToolError, match="too much for this tool"):
+        await Write().plan(WriteParams(filePath="huge", content="x"), place)

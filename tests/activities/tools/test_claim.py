@@ -12,6 +12,7 @@ from workflows.domain.events import CallClaimed, CallDrifted, Decision
 from workflows.domain.ids import GrantId, PartId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.rules import Action
 from workflows.domain.state import GUARD
 from workflows.domain.wire import RunRequest
 
@@ -230,6 +231,27 @@ async def test_drift_after_a_decision_asks_again_with_the_difference(scene: Scen
     found = await scene.claim(call)
     assert isinstance(found, Undecided) and found.call.revision == 1
     assert await scene.state(call) is CallState.PREPARED
+
+
+async def test_a_command_whose_words_lead_elsewhere_by_now_is_judged_by_where_they_lead(scene: Scene) -> None:
+    await scene.open_turn()
+    scene.file("inside/a.txt", "one\n")
+    (scene.project / "link").symlink_to("inside")
+    call = await scene.called("bash", command="cat link/a.txt")
+    (scene.project / "link").unlink()
+    (scene.project / "link").symlink_to(scene.project.parent)
+    (scene.project.parent / "a.txt").write_text("two\n")
+    found = await scene.claim(call)
+    assert isinstance(found, Undecided)
+    assert {each.permission for each in found.findings if each.action is Action.ASK} == {"external_directory"}
+
+
+async def test_what_a_rule_allows_anyway_is_no_surprise(scene: Scene) -> None:
+    await scene.open_turn(permission={"bash": "ask"})
+    call = await scene.called("bash", command="cat out.log")
+    await scene.answer(await scene.asked(call))
+    scene.file("out.log", "made meanwhile\n")
+    assert isinstance(await scene.claim(call), Claimed)
 
 
 async def test_answers_to_an_earlier_revision_do_not_count(scene: Scene) -> None:

@@ -1,6 +1,7 @@
 """glob lists the newest files first, and none that may not be read."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,9 @@ from activities.files.place import Place
 from activities.tools.glob import Glob, GlobParams
 from tests.activities.tools.calling import call, surroundings
 from workflows.domain.errors import ToolError
+from workflows.domain.permissions.rules import Action, Rule
+
+KEYS = Rule(permission="read", pattern="*.key", action=Action.DENY)
 
 
 async def test_the_newest_come_first_and_equals_by_path(place: Place) -> None:
@@ -34,7 +38,7 @@ async def test_what_a_rule_denies_to_read_is_left_out(place: Place) -> None:
     (place.directory / "secret.key").touch()
     params = GlobParams(pattern="*.key")
     plan = await Glob().plan(params, place)
-    output = await Glob().run(params, plan, surroundings(place, readable=lambda path: path.suffix != ".key"))
+    output = await Glob().run(params, plan, surroundings(replace(place, rules=(KEYS,))))
     assert output.output == "No files found"
 
 

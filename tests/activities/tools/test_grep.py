@@ -1,11 +1,16 @@
 """grep shows matching lines by file, and none of what may not be read."""
 
+from dataclasses import replace
+
 import pytest
 
 from activities.files.place import Place
 from activities.tools.grep import Grep, GrepParams
 from tests.activities.tools.calling import call, surroundings
 from workflows.domain.errors import ToolError
+from workflows.domain.permissions.rules import Action, Rule
+
+SECRETS = Rule(permission="read", pattern="*.env", action=Action.DENY)
 
 
 async def test_matches_are_grouped_by_file_in_order(place: Place) -> None:
@@ -23,6 +28,11 @@ async def test_hidden_files_are_searched_and_the_repository_is_not(place: Place)
     assert "Found 1 matches" in (await call(Grep(), place, pattern="needle")).output
 
 
+async def test_line_endings_and_other_encodings_do_not_hide_a_match(place: Place) -> None:
+    (place.directory / "a.txt").write_bytes(b"caf\xe9 needle\r\n")
+    assert (await call(Grep(), place, pattern="needle$")).output.endswith("  Line 1: caf\ufffd needle")
+
+
 async def test_a_file_as_path_is_searched_alone(place: Place) -> None:
     for name in ("a.txt", "b.txt"):
         (place.directory / name).write_text("needle\n")
@@ -33,7 +43,7 @@ async def test_what_a_rule_denies_to_read_is_left_out(place: Place) -> None:
     (place.directory / ".env").write_text("needle\n")
     params = GrepParams(pattern="needle")
     plan = await Grep().plan(params, place)
-    output = await Grep().run(params, plan, surroundings(place, readable=lambda path: path.name != ".env"))
+    output = await Grep().run(params, plan, surroundings(replace(place, rules=(SECRETS,))))
     assert output.output == "No files found"
 
 

@@ -20,7 +20,7 @@ from tests.activities.tools.calling import project, surroundings
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.defaults import build
 from workflows.domain.permissions.findings import finding
-from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate
+from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
 SECRET = "CANARY"
 
@@ -99,8 +99,7 @@ async def judged(name: str, arguments: dict[str, Any], place: Place, rules: Rule
         actions = {finding(request, rules).action for request in plan.requests}
         if actions - {Action.ALLOW}:
             return max(actions, key=lambda action: action.strictness).value
-        around = surroundings(place, readable=lambda path: evaluate("read", path.name, rules).action is not Action.DENY)
-        output = await tool.run(params, plan, around)
+        output = await tool.run(params, plan, surroundings(replace(place, rules=rules)))
     except ToolError:
         return "deny"
     told = SECRET in output.output or "outside" in output.output

@@ -68,6 +68,13 @@ async def test_a_picture_too_large_is_refused(place: Place) -> None:
         await read(place, "photo.png")
 
 
+async def test_a_file_that_may_not_be_read_is_an_error(unprivileged: Place) -> None:
+    (unprivileged.directory / "a.txt").write_text("secret")
+    (unprivileged.directory / "a.txt").chmod(0)
+    with pytest.raises(ToolError, match="Permission denied"):
+        await read(unprivileged, "a.txt")
+
+
 async def test_whether_a_file_exists_is_told_only_when_reading_is_permitted(place: Place) -> None:
     plan = await Read().plan(ReadParams(filePath="../gone/secret.txt"), place)
     assert [request.permission for request in plan.requests] == ["external_directory", "read"]

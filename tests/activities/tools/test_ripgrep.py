@@ -46,6 +46,16 @@ async def test_a_line_of_any_length_is_cut(tmp_path: Path) -> None:
     assert match.text == "é" * LINE_LIMIT + "..."
 
 
+async def test_a_huge_file_is_never_searched_whole(tmp_path: Path) -> None:
+    with (tmp_path / "huge").open("wb") as file:
+        file.write(b"needle\n")
+        file.truncate(5 * 1024**3)
+    (tmp_path / "small").write_text("needle\n")
+    assert [match.path.name for match in await found(tmp_path, "needle")] == ["small"]
+    with pytest.raises(ToolError, match="search it with bash"):
+        await found(tmp_path / "huge", "needle")
+
+
 async def test_links_out_of_the_directory_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "secret.txt").write_text("needle\n")

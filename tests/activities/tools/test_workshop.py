@@ -1,19 +1,15 @@
 """Workshop: a stored call gets its tool, its arguments, and the world around it."""
 
-from pathlib import Path
-
 import pytest
 
 from activities.store import events
 from activities.tools.tool import Surroundings
-from activities.tools.workshop import limits, readable
+from activities.tools.workshop import limits
 from tests.activities.scene import Scene
-from tests.activities.tools.calling import project
 from workflows.domain.config.config import ToolOutput
 from workflows.domain.context.truncate import Limits
 from workflows.domain.errors import StaleFence, ToolError
 from workflows.domain.ids import PartId
-from workflows.domain.permissions.rules import Action, Rule
 from workflows.domain.wire import Fence
 
 
@@ -67,16 +63,6 @@ async def test_whoever_was_overtaken_does_not(scene: Scene, overtaken: str) -> N
         await scene.load()
     with pytest.raises(StaleFence, match="this attempt is"):
         await mine.fence()
-
-
-def test_a_path_is_readable_unless_a_rule_denies_it(tmp_path: Path) -> None:
-    place = project(tmp_path)
-    rules = (
-        Rule(permission="read", pattern="*", action=Action.ASK),
-        Rule(permission="read", pattern="*.env", action=Action.DENY),
-    )
-    assert readable(rules, place, place.directory / "a.txt")
-    assert not readable(rules, place, place.directory / "sub" / ".env")
 
 
 def test_what_a_model_is_shown_is_as_configured_else_as_usual() -> None:

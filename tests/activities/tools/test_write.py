@@ -34,6 +34,13 @@ async def test_a_link_stays_and_its_target_is_written(place: Place) -> None:
     assert (place.directory / "real.txt").read_text() == "hi"
 
 
+async def test_bytes_of_another_encoding_are_shown_as_such_and_replaced(place: Place) -> None:
+    (place.directory / "latin.txt").write_bytes(b"caf\xe9\n")
+    output = await written(place, "latin.txt", "café\r\n")
+    assert "-caf\ufffd\n+café" in str(output.metadata["diff"])
+    assert (place.directory / "latin.txt").read_bytes() == "café\r\n".encode()
+
+
 async def test_what_utf8_cannot_hold_is_refused(place: Place) -> None:
     with pytest.raises(ToolError, match="lone surrogate"):
         await written(place, "new.txt", "\ud800")

@@ -47,6 +47,46 @@ def test_what_is_not_understood_asks_once_there_is_something_to_protect() -> Non
     assert finding(request, (ALL, Rule(permission="read", pattern="*.env", action=DENY))).action is ASK
 
 
+def test_a_broad_allow_does_not_cover_what_it_does_not_name() -> None:
+    clean = _bash("git clean -fd").model_copy(update={"marks": (("clean",),)})
+    broad = (_rule("*", ASK), _rule("git *", ALLOW))
+    assert finding(clean, broad) == Finding(permission="bash", action=ASK)
+    assert finding(clean, (*broad, _rule("git clean *", ALLOW))).action is ALLOW
+    assert finding(clean, (ALL,)).action is ALLOW
+
+
+def test_a_form_of_the_command_may_be_the_one_that_is_named() -> None:
+    request = PermissionRequest(
+        permission="bash",
+        patterns=("timeout 5 find . -delete",),
+        spellings=(("find . -delete",),),
+        marks=(("-delete",),),
+    )
+    rules = (_rule("*", ASK), _rule("timeout *", ALLOW), _rule("find *", ALLOW))
+    assert finding(request, rules).action is ASK
+    assert finding(request, (*rules, _rule("find * -delete", ALLOW))).action is ALLOW
+
+
+def test_an_exact_rule_for_another_form_names_nothing() -> None:
+    request = PermissionRequest(
+        permission="bash", patterns=("git -C x status",), spellings=(("git status",),), marks=(("-C",),)
+    )
+    rules = (_rule("*", ASK), _rule("git *", ALLOW), _rule("git status", ALLOW))
+    assert finding(request, rules).action is ASK
+    assert finding(request, (*rules, _rule("git -C x status", ALLOW))).action is ALLOW
+
+
+def test_where_no_edit_is_allowed_a_command_that_may_change_something_asks() -> None:
+    make = _bash("make").model_copy(update={"changes": True})
+    plan = (
+        ALL,
+        Rule(permission="edit", pattern="*", action=DENY),
+        Rule(permission="edit", pattern="p/*", action=ALLOW),
+    )
+    assert (finding(make, plan).action, finding(_bash("ls"), plan).action) == (ASK, ALLOW)
+    assert finding(make, (ALL, Rule(permission="edit", pattern="p/*", action=DENY))).action is ALLOW
+
+
 def test_a_protected_path_asks_although_a_rule_allows() -> None:
     request = PermissionRequest(permission="edit", patterns=(".git/config",), guarded=True)
     assert finding(request, (ALL,)).action is ASK

@@ -55,6 +55,16 @@ def test_what_is_opaque_or_protected_is_covered_by_nothing(unclear: dict[str, ob
     assert not covers(_grant("*"), request, (EVERYTHING,))
 
 
+def test_a_grant_covers_only_what_it_names() -> None:
+    clean = _bash("git clean -fd").model_copy(update={"marks": (("clean",),)})
+    broad = Rule(permission="bash", pattern="git *", action=Action.ALLOW)
+    weird = _bash("ls --weird").model_copy(update={"marks": (("--weird",),)})
+    assert covers(_grant("git clean *"), clean, (EVERYTHING,))
+    assert covers(_grant("git clean *", asked=()), clean, (EVERYTHING, broad))
+    assert not covers(_grant("ls *"), weird, (EVERYTHING,))
+    assert covers(_grant("ls --weird"), weird, (EVERYTHING,))
+
+
 def test_a_grant_is_for_its_own_permission() -> None:
     assert not covers(_grant("*"), PermissionRequest(permission="github_list", patterns=("*",)), ())
 

@@ -42,6 +42,14 @@ def test_what_is_only_known_later_keeps_its_beginning(source: str, start: str) -
     assert (word.text, word.start) == (None, start)
 
 
+@pytest.mark.parametrize(
+    ("source", "end"), [("$x", ""), ('a"$x"b', "b"), ("/etc/$x/.env", "/.env"), ("$x$y.key", ".key")]
+)
+def test_what_is_only_known_later_keeps_its_end(source: str, end: str) -> None:
+    (word,) = DECODER.words(_argument(source))
+    assert word.end == end
+
+
 @pytest.mark.parametrize("source", ["${x:=y}", "${!x}", "$((1+2))", "{1..9}", "~bob", "~+", '$"x"', r"$'\xff'"])
 def test_what_is_not_understood_is_said(source: str) -> None:
     with pytest.raises(Undecidable):

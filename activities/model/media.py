@@ -1,0 +1,51 @@
+"""Media: what of the pictures and documents that a call has read a model is shown, and why not the rest."""
+
+import base64
+import binascii
+from typing import Final
+
+from pydantic import JsonValue
+
+from activities.files.picture import dimensions
+from activities.files.sniff import PDF
+from activities.model.port import FilePiece, ImagePiece, ModelFacts
+from workflows.domain.messages import ToolPart
+
+LARGEST: Final = 5 * 1024 * 1024  # characters of a picture in base64 (opencode.md 5.1)
+WIDEST: Final = 8000  # pixels on a side: more is refused by providers, and would be with each further request
+_HEAD: Final = 128 * 1024  # characters that are decoded to find its size
+
+
+def shown(call: ToolPart, facts: ModelFacts) -> tuple[list[ImagePiece | FilePiece], list[str]]:
+    """What the model gets of a call's attachments, and for each of the others the reason why not."""
+    pieces: list[ImagePiece | FilePiece] = []
+    reasons: list[str] = []
+    for attachment in call.outcome.attachments if call.outcome else ():
+        piece = _piece(attachment, facts)
+        if isinstance(piece, str):
+            reasons.append(piece)
+        else:
+            pieces.append(piece)
+    return pieces, reasons
+
+
+def _piece(attachment: dict[str, JsonValue], facts: ModelFacts) -> ImagePiece | FilePiece | str:
+    mime, url = str(attachment.get("mime")), str(attachment.get("url"))
+    if mime == PDF:
+        return FilePiece(name="document.pdf", url=url) if facts.documents else "this model cannot read PDF files"
+    if not facts.images:
+        return "this model cannot see pictures"
+    content = url.partition(",")[2]
+    size = _dimensions(content[:_HEAD])
+    if size is None:
+        return "it is no picture that can be shown"
+    if max(size) > WIDEST or len(content) > LARGEST:
+        return f"it is too large ({size[0]}×{size[1]} pixels, {len(content) * 3 // 4:,} bytes): make a smaller copy"
+    return ImagePiece(url=url)
+
+
+def _dimensions(encoded: str) -> tuple[int, int] | None:
+    try:
+        return dimensions(base64.b64decode(encoded[: len(encoded) // 4 * 4]))
+    except binascii.Error:
+        return None

@@ -1,0 +1,40 @@
+"""A repository whose own configuration names programs is told from one that does not."""
+
+from pathlib import Path
+
+import pytest
+
+from activities.shell.analysis.repository import names_programs
+
+
+@pytest.mark.parametrize(
+    ("configuration", "expected"),
+    [
+        ('[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.test:x\n', False),
+        ("[diff]\n\texternal = ./x\n", True),
+        ("[diff] external=./x\n", True),
+        ('[diff "a"]\n  TextConv = ./x\n', True),
+        ("[include]\n\tpath = ../x\n", True),
+        ('[includeIf "gitdir:/x"]\n\tpath = ../x\n', True),
+        ("[core]\n\tsshCommand = ./x\n", True),
+    ],
+)
+def test_a_configuration_is_looked_through(tmp_path: Path, configuration: str, expected: bool) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/config").write_text(configuration)
+    assert names_programs(tmp_path) is expected
+
+
+def test_a_linked_work_tree_has_the_configuration_of_its_repository(tmp_path: Path) -> None:
+    linked = tmp_path / "repository/.git/worktrees/w"
+    linked.mkdir(parents=True)
+    (linked / "commondir").write_text("../..\n")
+    (tmp_path / "repository/.git/config").write_text("[diff]\n\texternal = ./x\n")
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w/.git").write_text(f"gitdir: {linked}\n")
+    assert names_programs(tmp_path / "w")
+
+
+def test_what_cannot_be_looked_at_may_name_programs(tmp_path: Path) -> None:
+    (tmp_path / ".git").symlink_to("nowhere")
+    assert names_programs(tmp_path)

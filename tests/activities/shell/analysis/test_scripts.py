@@ -1,0 +1,39 @@
+"""The files that a command runs are known, with what is in them."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from activities.shell.analysis.analyse import Shell, analyse
+from activities.shell.analysis.scripts import scripts
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("./run.sh", ["run.sh"]),
+        ("sub/../run.sh --fast && ./run.sh", ["run.sh"]),
+        ("timeout 5 python3 -u tool.py x", ["tool.py"]),
+        ("bash run.sh", ["run.sh"]),
+        (". ./run.sh", ["run.sh"]),
+        ("cd sub && ../run.sh", ["run.sh"]),
+        ("python -m tool", []),
+        ("bash -c './run.sh'", ["run.sh"]),
+        ("cat run.sh", []),
+        ("./gone.sh; ls; /bin/ls", []),
+    ],
+)
+def test_scripts_are_found_wherever_they_are_run(tmp_path: Path, command: str, found: list[str]) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("run.sh", "tool.py"):
+        (tmp_path / name).write_text(name)
+    targets = scripts(analyse(command, Shell(tmp_path, tmp_path, {})))
+    assert [target.path for target in targets] == [str(tmp_path / name) for name in found]
+    assert all(target.before == hashlib.sha256(Path(target.path).name.encode()).hexdigest() for target in targets)
+
+
+def test_what_is_too_large_for_a_script_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "program").open("wb") as file:
+        file.truncate(5 * 1024**3)
+    assert scripts(analyse("./program", Shell(tmp_path, tmp_path, {}))) == ()

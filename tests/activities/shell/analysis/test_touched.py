@@ -1,0 +1,84 @@
+"""What a command would touch: the files that it reads and writes, and what they say against it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from activities.shell.parse import shell_requests
+from tests.activities.shell.world import ALLOW, ASK, DENY, World
+from workflows.domain.permissions.rules import Action
+
+
+@pytest.mark.parametrize(
+    ("command", "action"),
+    [("cat $x/.env", DENY), ("cat $x.env", DENY), ("cat $x", ASK), ("cat $x.txt", ASK), ("echo $x.env", ALLOW)],
+)
+def test_the_end_of_an_unknown_word_may_settle_that_it_is_denied(world: World, command: str, action: Action) -> None:
+    assert world.verdict(command, world.policy("env-deny")) is action
+
+
+def test_a_redirection_is_an_edit_or_a_read_of_its_target(world: World) -> None:
+    found = {request.permission: request.patterns for request in world.requests("sort < a.txt > out/b.txt 2>/dev/null")}
+    assert (found["edit"], found["read"]) == (("out/b.txt",), ("a.txt",))
+
+
+@pytest.mark.parametrize(
+    ("command", "written"),
+    [
+        ("rm -f a.txt src/a.txt", ("a.txt", "src/a.txt")),
+        ("cp a.txt b.txt", ("b.txt",)),
+        ("chmod +x evil.sh", ("evil.sh",)),
+        ("dd if=a.txt of=new.img", ("new.img",)),
+        ("sed -i s/x/y/ a.txt", ("a.txt",)),
+        ("sed -n p a.txt", ()),
+        ("rm *.txt", ("VICTIM.txt", "a.txt", "big.txt")),
+    ],
+)
+def test_the_known_writers_are_edits_of_their_operands(world: World, command: str, written: tuple[str, ...]) -> None:
+    edits = (request for request in world.requests(command) if request.permission == "edit")
+    assert tuple(pattern for edit in edits for pattern in edit.patterns) == written
+
+
+def test_what_an_option_writes_is_an_edit(world: World) -> None:
+    edits = [request for request in world.requests("sort -o .npmrc a.txt") if request.permission == "edit"]
+    assert [(edit.patterns, edit.guarded) for edit in edits] == [((".npmrc",), True)]
+
+
+def test_a_protected_target_is_a_request_of_its_own_that_nothing_saves(world: World) -> None:
+    edits = [request for request in world.requests("cp a.txt .npmrc") if request.permission == "edit"]
+    assert [(edit.patterns, edit.guarded, edit.always) for edit in edits] == [((".npmrc",), True, ())]
+
+
+def test_after_cd_words_are_judged_from_there(world: World) -> None:
+    assert world.outside("cd sub && cat ../README.md") == ()
+    assert world.outside("cd sub && cat ../../ext/f.txt") == ("/ws/ext/*",)
+    assert world.outside("cd /ws/ext && cat f.txt") == ("/ws/ext/*",)
+    assert world.outside("ls; cd sub || cat ../ext/f.txt") == ("/ws/ext/*",)
+
+
+def test_a_name_that_wildcards_would_make_an_option_asks(world: World, tmp_path: Path) -> None:
+    (tmp_path / "-o").touch()
+    place = replace(world.place, directory=tmp_path, worktree=tmp_path)
+    opaque = [
+        [request.opaque for request in shell_requests(command, tmp_path, place).requests if request.opaque]
+        for command in ("sort *", "sort ./*", "echo *")
+    ]
+    assert list(map(len, opaque)) == [1, 0, 0]
+
+
+def test_a_recursive_reader_asks_only_where_something_below_is_denied(world: World) -> None:
+    rules = world.policy("env-deny")
+    assert [world.verdict(command, rules) for command in ("grep -r x .", "grep -r x src", "rg x")] == [
+        ASK,
+        ALLOW,
+        ALLOW,
+    ]
+
+
+def test_git_asks_where_the_repository_names_programs(world: World, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/config").write_text("[diff]\n\texternal = ./x\n")
+    place = replace(world.place, directory=tmp_path, worktree=tmp_path)
+    (request,) = shell_requests("git diff", tmp_path, place).requests
+    assert "names" in str(request.opaque)

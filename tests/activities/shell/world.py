@@ -1,0 +1,99 @@
+"""The project that shell commands are judged in by the case files, and what is said of commands there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from activities.files.place import Place
+from activities.shell.parse import shell_requests
+from tests import cases
+from workflows.domain.errors import ToolError
+from workflows.domain.ids import GrantId
+from workflows.domain.permissions.defaults import build
+from workflows.domain.permissions.findings import finding
+from workflows.domain.permissions.grants import Grant, asked_rules, savable
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rules import Action, Ruleset, from_config
+
+ALLOW, ASK, DENY = Action.ALLOW, Action.ASK, Action.DENY
+FILES = """README.md a.txt big.txt package.json VICTIM.txt .env .env.example sub/x src/a.txt bin/ls evil evil.sh
+    evil.awk evil.mk evil.so rgrc magic a.tar pyevil/x gitexec/x evilrepo/.git/config .git/config"""
+ABSENT = {  # what a policy does not mention (cases/README.md)
+    "bash": {"*": "ask"},
+    "read": {"*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow"},
+    "edit": {"*": "ask"},
+    "external_directory": {"*": "ask"},
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """A project with things beside it, below a scratch directory that the cases call `/`."""
+
+    root: Path
+    place: Place
+
+    def requests(self, command: str, workdir: str = ".", rules: Ruleset = ()) -> tuple[PermissionRequest, ...]:
+        there = (self.place.directory / workdir).resolve()
+        moved = command.replace("/ws/", f"{self.root}/ws/")
+        return shell_requests(moved, there, replace(self.place, rules=rules)).requests
+
+    def shown(self, texts: tuple[str, ...]) -> list[str]:
+        return [text.replace(f"{self.root}/", "/") for text in texts]
+
+    def defaults(self, **config: str | Mapping[str, str]) -> Ruleset:
+        own = from_config({name: _actions(value) for name, value in config.items()}, str(self.place.home))
+        return build(own, data=self.place.data, temporary=self.place.temporary)
+
+    def policy(self, name: str) -> Ruleset:
+        written = {key: value for key, value in cases.document("policies")[name].items() if key != "note"}
+        entries = {**{key: value for key, value in ABSENT.items() if key not in written}, **written}
+        return from_config({key: _actions(value) for key, value in entries.items()}, str(self.place.home))
+
+    def verdict(self, command: str, rules: Ruleset, grants: tuple[Grant, ...] = ()) -> Action:
+        try:
+            requests = self.requests(command, rules=rules)
+        except ToolError:
+            return DENY
+        found = [finding(request, rules, grants).action for request in requests]
+        return max(found, key=lambda action: action.strictness, default=ALLOW)
+
+    def outside(self, command: str) -> tuple[str, ...]:
+        """The patterns outside the project that a command is asked about."""
+        found = (request for request in self.requests(command) if request.permission == "external_directory")
+        return tuple(pattern for request in found for pattern in self.shown(request.patterns))
+
+    def saved(self, command: str) -> tuple[Grant, ...]:
+        """The grants that answering "always" to a command makes."""
+        rules, time = self.defaults(bash="ask"), datetime(2026, 1, 1, tzinfo=UTC)
+        return tuple(
+            Grant(
+                id=GrantId("gra_1"),
+                permission=request.permission,
+                patterns=savable(request, rules),
+                author="ada",
+                time=time,
+                asked=asked_rules(request, rules),
+            )
+            for request in self.requests(command)
+            if finding(request, rules).action is ASK
+        )
+
+
+def made(root: Path) -> World:
+    """The world of the cases, below an empty directory."""
+    project, home = root / "ws" / "proj", root / "home" / "u"
+    for name in FILES.split():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("x\n")
+    (project / "link_to_env").symlink_to(".env")
+    (root / "ws" / "ext" / "sub").mkdir(parents=True)
+    (root / "ws" / "ext" / "f.txt").write_text("x\n")
+    home.mkdir(parents=True)
+    return World(root, Place(project, project, data=root / "data", home=home, temporary=Path("/tmp")))
+
+
+def _actions(value: Any) -> Action | dict[str, Action]:
+    return Action(value) if isinstance(value, str) else {key: Action(each) for key, each in value.items()}

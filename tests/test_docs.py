@@ -215,6 +215,16 @@ def text_between(begin: str, end: str) -> str:
     return text[text.index(begin) : text.index(end, text.index(begin))]
 
 
+def test_what_shows_that_a_fault_is_survived_is_named_and_there() -> None:
+    page = Page(ROOT / "docs" / "faults.md")
+    names = r"(row_\d\d|b\d\d)"
+    acceptance = (path.read_text("utf-8") for path in (ROOT / "tests" / "acceptance").glob("test_*.py"))
+    tested = {name for text in acceptance for name in re.findall(rf"[_\"]{names}_", text)}
+
+    assert {span for span in page.spans if re.fullmatch(names, span)} == tested
+    assert [row for row in page.cells() if not re.search(r"`|not tested|shown by", row[-1])] == []
+
+
 @cache
 def compose() -> dict[str, Any]:
     document: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))

@@ -1,14 +1,16 @@
 """Trials for acceptance tests: real processes, real SIGKILL, and the invariants at the end of each."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import shutil
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from temporalio.client import Client
 
 from tests.acceptance import workers
+from tests.acceptance.nursery import OURS
 from tests.acceptance.trial import Trial, trial
 from tests.acceptance.workers import Nursery
 from worker.demo.script import Script, ScriptedAnswer
@@ -16,6 +18,34 @@ from worker.settings import Settings
 from worker.stack.state import Endpoints
 
 Open = Callable[..., AbstractAsyncContextManager[Trial]]
+Failed = Callable[[], bool]
+Mutate = Callable[[str, str, str], Path]
+
+_ROOT: Final = Path(__file__).parents[2]
+_FAILED: Final = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note whether a test has failed, for the fixtures that end after it."""
+    report = yield
+    item.stash[_FAILED] = report.failed or item.stash.get(_FAILED, False)
+    return report
+
+
+@pytest.fixture
+def failed(request: pytest.FixtureRequest) -> Failed:
+    """Ask at the end of a fixture whether its test has failed."""
+    return lambda: bool(request.node.stash.get(_FAILED, False))
+
+
+@pytest.fixture
+async def trials(failed: Failed) -> AsyncIterator[list[Trial]]:
+    """The trials of a test; when it fails, wherever, they tell their story while their servers are still there."""
+    opened: list[Trial] = []
+    yield opened
+    for each in opened if failed() else ():
+        await each.tell()
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +64,7 @@ def open_unjudged(
     task_queue: str,
     tmp_path: Path,
     nursery: Nursery,
+    trials: list[Trial],
 ) -> Open:
     """Open a trial over a script (its answers, or several scripts by name) whose verdict the test asks for itself."""
 
@@ -45,6 +76,7 @@ def open_unjudged(
         own = settings.model_copy(update={"task_queue": task_queue})
         script = scripts or Script(answers=answers)
         async with trial(own, endpoints, temporal_client, script, tmp_path, nursery, **changed) as built:
+            trials.append(built)
             yield built
 
     return opened
@@ -58,6 +90,21 @@ def open_trial(open_unjudged: Open) -> Open:
     async def opened(*answers: ScriptedAnswer, **more: Any) -> AsyncIterator[Trial]:
         async with open_unjudged(*answers, **more) as built:
             yield built
-            assert await built.verdict() == []
+            await built.passes()
 
     return opened
+
+
+@pytest.fixture
+def mutate(tmp_path: Path) -> Mutate:
+    """Copy our packages, with one line of one file changed."""
+
+    def copy(file: str, line: str, instead: str) -> Path:
+        for name in OURS:
+            shutil.copytree(_ROOT / name, tmp_path / "mutant" / name, ignore=shutil.ignore_patterns("__pycache__"))
+        changed = tmp_path / "mutant" / file
+        assert changed.read_text().count(line) == 1, f"{file} does not hold {line!r} once: choose another line"
+        changed.write_text(changed.read_text().replace(line, instead))
+        return tmp_path / "mutant"
+
+    return copy

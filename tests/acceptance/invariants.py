@@ -7,58 +7,20 @@ from datetime import datetime, timedelta
 from itertools import combinations
 from typing import Final
 
-from temporalio.client import WorkflowHistory
-
 from activities.session.answers import Settled
-from activities.store.events import Verified
 from tests.acceptance import histories
-from tests.acceptance.door import ClientLedger
-from tests.acceptance.effects import Line, Moment, token_of
-from tests.house import calls, failed_tasks
+from tests.acceptance.effects import Moment, token_of
+from tests.acceptance.records import SessionRecords, TrialRecords
+from tests.house import failed_tasks
 from worker.demo.ledger import End, Entry
 from workflows.domain import events
 from workflows.domain.errors import Conflict
 from workflows.domain.events import Event, Record
-from workflows.domain.ids import PartId, SessionId
-from workflows.domain.messages import AssistantMessage, CallState, ToolPart, Transcript, UserMessage
+from workflows.domain.ids import PartId
+from workflows.domain.messages import AssistantMessage, CallState, ToolPart, UserMessage
 
 _UNASKED: Final = ("invalid", "todowrite")  # tools without an effect outside of the session ask for nothing
 LIVENESS: Final = timedelta(seconds=5)  # beyond the heartbeat's timeout, after a fault has healed
-
-
-@dataclass(frozen=True)
-class SessionRecords:
-    """What is known of one session when a trial is over. `resting`: none of its turns is open, its run has ended."""
-
-    session: SessionId
-    log: Sequence[Record]
-    verified: Verified
-    transcript: Transcript
-    runs: Sequence[WorkflowHistory]
-    resting: bool
-
-    @property
-    def events(self) -> list[Event]:
-        return [record.event for record in self.log]
-
-    @property
-    def calls(self) -> list[ToolPart]:
-        return calls(self.transcript)
-
-
-@dataclass(frozen=True)
-class TrialRecords:
-    """The four records. `healed` are the moments at which a worker served again, `wasted` is how many model
-    requests the faults and stops of the trial may have cost, `left` is what is still there and should not be."""
-
-    sent: ClientLedger
-    requests: Sequence[Entry]
-    effects: Sequence[Line]
-    sessions: Sequence[SessionRecords]
-    left: Sequence[str]
-    healed: Sequence[datetime]
-    heartbeat: timedelta
-    wasted: int
 
 
 @dataclass(frozen=True)
@@ -73,6 +35,7 @@ def violations(trial: TrialRecords) -> list[Violation]:
     found += [Violation("I8", what) for what in spending(trial)]
     found += [Violation("I10", what) for what in trial.left]
     found += [Violation("I1", what) for what in lost_or_invented(trial)]
+    found += [Violation("I4", f"nobody asked for the effect {token}") for token in unasked(trial)]
     for session in trial.sessions:
         for name, check in _CHECKS.items():
             found += [Violation(name, f"{session.session}: {what}") for what in check(session, trial)]
@@ -95,6 +58,13 @@ def lost_or_invented(trial: TrialRecords) -> Iterator[str]:
     yield from (f"{what} was acknowledged and is not in the log" for what in acknowledged - set(logged))
     yield from (f"{what} is in the log and was never sent" for what in set(logged) - acknowledged - uncertain)
     yield from (f"{what} is in the log {times} times" for what, times in logged.items() if times > 1)
+
+
+def unasked(trial: TrialRecords) -> set[str]:
+    """I4: effects that no call of the trial's sessions stands for."""
+    return {line.token for line in trial.effects} - {
+        token for session in trial.sessions for _, token in _with_effects(session)
+    }
 
 
 def conversation(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
@@ -130,10 +100,11 @@ def untruthful(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
                 yield f"call {call.id} was refused, and its effect {token} has begun"
             case CallState.FAILED | CallState.CANCELLED if seen[1]:
                 yield f"call {call.id} is {call.state}, and its effect {token} is complete"
-            case CallState.UNKNOWN:
-                yield f"call {call.id} is unknown: a command on its own machine can be known"
-    if session.resting:
-        yield from (f"call {call.id} has no outcome" for call in session.calls if not call.state.settled)
+    for call in session.calls:
+        if call.state is CallState.UNKNOWN:
+            yield f"call {call.id} is unknown: what our tools do can be known on their own machine"
+        if session.resting and not call.state.settled:
+            yield f"call {call.id} has no outcome"
 
 
 def undecided(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
@@ -205,8 +176,9 @@ def slow(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
     for moment in trial.healed:
         before = [record.event for record in session.log if datetime.fromisoformat(record.at) <= moment]
         later = [datetime.fromisoformat(record.at) for record in session.log[len(before) :]]
-        if _works(before) and later and later[0] - moment > trial.heartbeat + LIVENESS:
-            yield f"went on {(later[0] - moment).total_seconds():.1f} s after a worker served"
+        took = later[0] - _due(before, moment) if _works(before) and later else timedelta()
+        if took > trial.heartbeat + LIVENESS:
+            yield f"went on {took.total_seconds():.1f} s after a worker served"
 
 
 def answered_twice(session: SessionRecords, _: TrialRecords) -> Iterator[str]:
@@ -280,6 +252,12 @@ def _works(before: Sequence[Event]) -> bool:
     balance = Counter(event.type for event in before)
     asks = balance["ask.raised"] - balance["ask.answered"] - balance["ask.closed"]
     return balance["turn.opened"] > balance["turn.ended"] and not asks
+
+
+def _due(before: Sequence[Event], moment: datetime) -> datetime:
+    """From when on a session should go on: not before the end of a pause that its provider asked for."""
+    newest = before[-1]
+    return max(moment, datetime.fromisoformat(newest.next_at)) if isinstance(newest, events.ModelRetry) else moment
 
 
 _CHECKS: Final = {

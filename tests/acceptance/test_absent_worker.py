@@ -1,4 +1,4 @@
-"""What is accepted while no worker runs is carried out, once, when one is back."""
+"""What is accepted while no worker runs is carried out, once, by the next one (reliability.md 7)."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from workflows.domain.messages import CallState
 pytestmark = pytest.mark.acceptance
 
 
-async def test_an_answer_given_while_no_worker_runs_is_honoured(open_trial: Open) -> None:
+async def test_row_04_an_answer_given_while_no_worker_runs_is_honoured(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
         trial.house.configure(permission={"bash": "ask"})
         first = await trial.worker()
@@ -27,7 +27,7 @@ async def test_an_answer_given_while_no_worker_runs_is_honoured(open_trial: Open
     assert trial.effects.count("one") == 1
 
 
-async def test_a_stop_accepted_while_the_worker_is_dead_ends_its_command(open_trial: Open) -> None:
+async def test_row_13_a_stop_accepted_while_the_worker_is_dead_ends_its_command(open_trial: Open) -> None:
     async with open_trial(runs("one", hold=True), DONE) as trial:
         first = await trial.worker()
         session = await trial.say("Run it.")
@@ -42,7 +42,7 @@ async def test_a_stop_accepted_while_the_worker_is_dead_ends_its_command(open_tr
     assert "start one" in call.outcome.output and "end one" not in call.outcome.output
 
 
-async def test_prompts_accepted_before_any_worker_ran_are_taken_in_their_order(open_trial: Open) -> None:
+async def test_row_19_prompts_accepted_before_any_worker_ran_are_taken_in_their_order(open_trial: Open) -> None:
     async with open_trial(DONE, DONE, DONE) as trial:
         session = await trial.say("First.")
         second = await trial.door.prompt(session, "Second.", Mode.QUEUE)
@@ -53,7 +53,7 @@ async def test_prompts_accepted_before_any_worker_ran_are_taken_in_their_order(o
     assert taken[1:] == [second.prompt, third.prompt]
 
 
-async def test_a_stop_of_a_prompt_that_is_only_a_row_withdraws_it(open_trial: Open) -> None:
+async def test_row_52_a_stop_of_a_prompt_that_is_only_a_row_withdraws_it(open_trial: Open) -> None:
     async with open_trial(DONE, DONE) as trial:
         session = await trial.say("Never mind.")
         stopped = await trial.door.stop(session)
@@ -65,7 +65,7 @@ async def test_a_stop_of_a_prompt_that_is_only_a_row_withdraws_it(open_trial: Op
     assert sum(isinstance(event, TurnEnded) for event in events) == 1
 
 
-async def test_an_ended_session_withdraws_its_prompts_and_asks_no_model(open_trial: Open) -> None:
+async def test_row_60_an_ended_session_withdraws_its_prompts_and_asks_no_model(open_trial: Open) -> None:
     async with open_trial(DONE) as trial:
         session = await trial.say("Never mind.")
         await trial.door.end(session)
@@ -75,7 +75,7 @@ async def test_an_ended_session_withdraws_its_prompts_and_asks_no_model(open_tri
     assert trial.house.model.ledger.entries == []
 
 
-async def test_an_answer_that_a_stop_overtook_is_said_not_to_have_run(open_trial: Open) -> None:
+async def test_row_52_an_answer_that_a_stop_overtook_is_said_not_to_have_run(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
         trial.house.configure(permission={"bash": "ask"})
         first = await trial.worker()
@@ -91,7 +91,7 @@ async def test_an_answer_that_a_stop_overtook_is_said_not_to_have_run(open_trial
     assert trial.effects.count("one") == 0
 
 
-async def test_a_stop_is_kept_when_an_operator_terminates_the_run(open_trial: Open) -> None:
+async def test_row_57_a_stop_is_kept_when_an_operator_terminates_the_run(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
         trial.house.configure(permission={"bash": "ask"})
         first = await trial.worker()

@@ -1,4 +1,4 @@
-"""Answers: each ask is decided once, by a person, about what they saw (reliability.md rows 29 to 33)."""
+"""Answers: each ask is decided once, by a person, about what they saw (reliability.md rows 29 to 33, bug B24)."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.acceptance
 TIMES = 50
 
 
-async def test_of_two_answers_at_once_exactly_one_wins(open_trial: Open) -> None:
+async def test_row_30_of_two_answers_at_once_exactly_one_wins(open_trial: Open) -> None:
     tokens = [f"t{number}" for number in range(TIMES)]
     async with open_trial(*map(runs, tokens), DONE) as trial, trial.somebody("alice") as alice:
         async with trial.somebody("bob") as bob:
@@ -41,7 +41,7 @@ async def test_of_two_answers_at_once_exactly_one_wins(open_trial: Open) -> None
     assert [trial.effects.count(token) for token in tokens] == [int(each) for each in allowed]
 
 
-async def test_the_same_answer_again_gets_the_first_record_and_another_one_is_refused(open_trial: Open) -> None:
+async def test_row_29_the_same_answer_again_gets_the_first_record_and_another_one_is_refused(open_trial: Open) -> None:
     async with open_trial(runs("one", hold=True), DONE) as trial:
         trial.house.configure(permission={"bash": "ask"})
         await trial.worker()
@@ -57,7 +57,7 @@ async def test_the_same_answer_again_gets_the_first_record_and_another_one_is_re
     assert trial.effects.count("one") == 1
 
 
-async def test_an_answer_to_what_was_not_seen_or_is_not_there_changes_nothing(open_trial: Open) -> None:
+async def test_row_32_an_answer_to_what_was_not_seen_or_is_not_there_changes_nothing(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
         trial.house.configure(permission={"bash": "ask"})
         await trial.worker()
@@ -76,7 +76,7 @@ async def test_an_answer_to_what_was_not_seen_or_is_not_there_changes_nothing(op
     assert trial.effects.count("one") == 0
 
 
-async def test_always_releases_what_it_covers_and_leaves_the_rest(open_trial: Open) -> None:
+async def test_row_33_always_releases_what_it_covers_and_leaves_the_rest(open_trial: Open) -> None:
     touch = ScriptedCall(name="bash", arguments={"command": "touch other"})
     five = ScriptedAnswer(tools=(effect("a"), effect("b"), touch, effect("c"), effect("d")))
     async with open_trial(five, DONE) as trial:
@@ -93,7 +93,7 @@ async def test_always_releases_what_it_covers_and_leaves_the_rest(open_trial: Op
     assert [trial.effects.count(token) for token in "abcd"] == [1, 1, 1, 1]
 
 
-async def test_a_forged_bell_runs_nothing_and_the_true_answer_still_counts(open_trial: Open) -> None:
+async def test_b24_a_forged_bell_runs_nothing_and_the_true_answer_still_counts(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
         session, ask = await forged_answer(trial)
         await trial.house.until(session, lambda event: event.type == "bell.without_answer")

@@ -10,12 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance import story
+from tests.acceptance.conftest import Failed
 from tests.conftest import remove, settings_of
+from worker.connect import connect
 from worker.demo import task
 from worker.demo.evidence import read_marks
 from worker.demo.ledger import Entry, read_ledger
 from worker.demo.programs import holdfast_program
 from worker.settings import Settings
+from worker.stack.down import down
+from worker.stack.up import up
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
 
@@ -51,11 +56,17 @@ class Person:
 
 
 @pytest.fixture
-async def person(tmp_path: Path, settings: Settings) -> AsyncIterator[Person]:
+async def person(tmp_path: Path, settings: Settings, failed: Failed) -> AsyncIterator[Person]:
     path = settings.environment["PATH"]
     somebody = Person(tmp_path, {"HOME": str(tmp_path), "PATH": path, "HOLDFAST_CACHE": str(settings.cache)})
+    own = settings_of(somebody.stack)
     yield somebody
-    await remove(settings_of(somebody.stack))
+    try:
+        if failed():
+            endpoints = await up(own, print, worker=False)
+            await story.tell(own, endpoints, await connect(own, endpoints), tmp_path)
+    finally:
+        await (down(own, print) if failed() else remove(own))
 
 
 async def test_the_demo_is_killed_three_times_and_ends_well(person: Person) -> None:

@@ -31,7 +31,7 @@ async def reasons(trial: Trial, session: SessionId) -> list[str]:
     return [event.reason for event in await trial.house.events(session) if isinstance(event, TurnEnded)]
 
 
-async def test_a_stopped_command_is_gone_and_a_prompt_right_after_it_gets_its_turn(open_trial: Open) -> None:
+async def test_row_34_a_stopped_command_is_gone_and_a_prompt_right_after_it_gets_its_turn(open_trial: Open) -> None:
     async with open_trial(runs("one", hold=True), DONE) as trial:
         await trial.worker()
         session = await trial.say("Run it.")
@@ -45,7 +45,7 @@ async def test_a_stopped_command_is_gone_and_a_prompt_right_after_it_gets_its_tu
     assert call.state is CallState.CANCELLED
 
 
-async def test_a_retried_stop_leaves_the_next_turn_alone(open_trial: Open, tmp_path: Path) -> None:
+async def test_row_52_a_retried_stop_leaves_the_next_turn_alone(open_trial: Open, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     async with open_trial(held(first, second)) as trial:
         trial.wasted = 1
@@ -63,7 +63,7 @@ async def test_a_retried_stop_leaves_the_next_turn_alone(open_trial: Open, tmp_p
     assert again.turn == stopped.turn and again.withdrawn == ()
 
 
-async def test_a_late_bell_for_an_ended_turn_costs_no_model_request(open_trial: Open) -> None:
+async def test_b03_a_late_bell_for_an_ended_turn_costs_no_model_request(open_trial: Open) -> None:
     async with open_trial(DONE) as trial:
         await trial.worker()
         session = await trial.say("Hello?")
@@ -79,7 +79,7 @@ async def test_a_late_bell_for_an_ended_turn_costs_no_model_request(open_trial: 
     assert len(trial.house.model.ledger.entries) == 1
 
 
-async def test_a_prompt_accepted_while_the_model_answers_is_not_part_of_that_answer(
+async def test_row_51_a_prompt_accepted_while_the_model_answers_is_not_part_of_that_answer(
     open_trial: Open, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
@@ -98,7 +98,7 @@ async def test_a_prompt_accepted_while_the_model_answers_is_not_part_of_that_ans
     assert isinstance(messages[2], UserMessage) and messages[2].text == "Second."
 
 
-async def test_a_prompt_around_a_stop_starts_exactly_one_turn(open_trial: Open) -> None:
+async def test_b01_a_prompt_around_a_stop_starts_exactly_one_turn(open_trial: Open) -> None:
     async with open_trial(ScriptedAnswer(text="A word.", delay=0.02), DONE) as trial:
         trial.wasted = 10
         await trial.worker()

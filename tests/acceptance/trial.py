@@ -1,8 +1,7 @@
 """A trial: real worker processes, doors and effects around a house, and the verdict over what they left behind."""
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -14,10 +13,11 @@ from temporalio.client import Client, WorkflowFailureError
 
 from activities.model.litellm_model import LiteLLM
 from activities.store.sessions import Overview
-from tests.acceptance import histories, workers
+from tests.acceptance import histories, story, workers
 from tests.acceptance.door import ClientLedger, Door
 from tests.acceptance.effects import EffectLedger
-from tests.acceptance.invariants import SessionRecords, TrialRecords, Violation, violations
+from tests.acceptance.invariants import Violation, violations
+from tests.acceptance.records import SessionRecords, TrialRecords
 from tests.acceptance.workers import Nursery, WorkerProcess
 from tests.house import ACTOR, PATIENCE, House, house
 from worker.bells import workflow_id
@@ -27,8 +27,7 @@ from worker.settings import Settings
 from worker.stack.state import Endpoints
 from workflows.domain.ids import SessionId
 
-_TOLD: Final = 60  # events of a session, when a trial has failed
-_WIDTH: Final = 300
+_LOOK_PERIOD: Final = 0.2
 
 
 @dataclass
@@ -61,7 +60,7 @@ class Trial:
         own = workers.environment(self.house.settings, endpoints, self.directory, faults)
         log = self.directory / f"worker-{len(self.workers)}.log"
         started = await self.nursery.start(own, log, self.code)
-        if self.workers:
+        if self.workers and all(earlier.ended for earlier in self.workers):
             self.healed.append(datetime.now(UTC))
         self.workers.append(started)
         return started
@@ -73,16 +72,42 @@ class Trial:
         async with SessionClient(self.house.settings, self.house.endpoints, actor) as client:
             yield Door(client, self.ledger)
 
+    @asynccontextmanager
+    async def ledger_locked(self) -> AsyncIterator[None]:
+        """Hold up, for at most ten seconds, whoever reads or writes the ledger of calls."""
+        async with self.house.database.transaction() as connection:
+            await connection.execute("LOCK TABLE call")
+            yield
+
     async def reconnect(self) -> None:
         """Go on with a new client, as the next command would: connections of before a restart are broken."""
         client = SessionClient(self.house.settings, self.house.endpoints, ACTOR)
         self.house.client = await self.clients.enter_async_context(client)
+
+    async def listed(self, session: SessionId, wanted: Callable[[Overview], bool], patience: float = PATIENCE) -> None:
+        """Wait until listings show the session so: what is no event, or comes after thousands of them."""
+        async with asyncio.timeout(patience):
+            while not wanted(await self.house.client.session(session)):
+                await asyncio.sleep(_LOOK_PERIOD)
+
+    async def retrying(self, session: SessionId) -> None:
+        """Wait until the engine knows that an activity has failed, and when to try it again."""
+        run = self.house.temporal.get_workflow_handle(workflow_id(session))
+        async with asyncio.timeout(PATIENCE):
+            while not any(each.attempt > 1 for each in (await run.describe()).raw_description.pending_activities):
+                await asyncio.sleep(_LOOK_PERIOD)
+
+    async def passes(self) -> None:
+        """Fail with all that is violated."""
+        found = await self.verdict()
+        assert not found, "\n".join(f"{each.invariant}: {each.what}" for each in found)
 
     async def verdict(self) -> list[Violation]:
         """Wait until what has to end has ended, stop the workers, and judge."""
         overviews = await self.house.client.sessions()
         resting = [await self.asleep(overview) for overview in overviews]
         await self.stop_workers()
+        left = [*await asyncio.to_thread(self.left), *await self.locks()]
         sessions = [await self.records(each.id, rests) for each, rests in zip(overviews, resting, strict=True)]
         return violations(
             TrialRecords(
@@ -90,7 +115,7 @@ class Trial:
                 requests=self.house.model.ledger.entries,
                 effects=self.effects.lines(),
                 sessions=sessions,
-                left=await asyncio.to_thread(self.left),
+                left=left,
                 healed=self.healed,
                 heartbeat=timedelta(seconds=self.house.settings.heartbeat_seconds),
                 wasted=self.wasted,
@@ -122,6 +147,14 @@ class Trial:
         files = [f"temporary file {path}" for path in self.house.project.rglob(".holdfast-*")]
         return files + [f"process {process.pid}: {process.cmdline()}" for process in self.commands()]
 
+    async def locks(self) -> list[str]:
+        """Advisory locks that the workers of this trial have not given back, although they are gone."""
+        held = "SELECT pid FROM pg_locks JOIN pg_database d ON d.oid = database WHERE locktype = 'advisory'"
+        mine = f"{held} AND d.datname = current_database()"
+        async with self.house.database.transaction() as connection:
+            rows = await (await connection.execute(mine)).fetchall() if self.workers else []
+        return [f"advisory lock of the database's process {pid}" for (pid,) in rows]
+
     def commands(self) -> list[psutil.Process]:
         """What runs of the sessions' commands: their supervisors, whatever works in the project, and the effects."""
         places = (self.house.project, self.house.settings.home / "calls", self.effects.programs)
@@ -133,13 +166,9 @@ class Trial:
 
     async def tell(self) -> None:
         """Print what a person needs who looks for the cause of a failure."""
-        print(f"The trial's files are in {self.directory}.", file=sys.stderr)
-        for overview in await self.house.client.sessions():
-            records = [seen.record async for seen in self.house.client.log(overview.id)]
-            for record in records[-_TOLD:]:
-                print(f"{record.seq} {record.at} {record.event.model_dump_json()}"[:_WIDTH], file=sys.stderr)
+        await story.tell(self.house.settings, self.house.endpoints, self.house.temporal, self.directory)
         for worker in self.workers:
-            print(f"{worker.log}:\n{worker.log.read_text()[-3000:]}", file=sys.stderr)
+            story.show(worker.log)
 
 
 @asynccontextmanager
@@ -159,9 +188,6 @@ async def trial(
         going_on = Trial(built, directory, nursery, EffectLedger(directory))
         try:
             yield going_on
-        except BaseException:
-            await going_on.tell()
-            raise
         finally:
             await going_on.clients.aclose()
             await going_on.stop_workers()

@@ -1,0 +1,32 @@
+"""Deploys: what a session meets when the code of its worker changes (reliability.md row 45)."""
+
+import pytest
+
+from tests.acceptance.conftest import Mutate, Open
+from tests.acceptance.scenarios import DONE, runs
+from worker.demo.script import Script
+
+pytestmark = pytest.mark.acceptance
+
+
+async def test_row_45_a_session_stuck_on_a_bug_holds_up_no_other_and_goes_on_with_mended_code(
+    open_unjudged: Open, mutate: Mutate
+) -> None:
+    scripts = {"plain": Script(answers=(DONE,)), "calls": Script(answers=(runs("one"), DONE))}
+    async with open_unjudged(scripts=scripts) as trial:
+        line = "self.turn.answered(step)"
+        trial.code = mutate("workflows/turn.py", line, f"{line}; assert not step.calls, 'a bug'")
+        faulty = await trial.worker()
+        stuck = await trial.say("[[script:calls]] Run it.")
+        await trial.listed(stuck, lambda overview: overview.stuck is not None)
+        await trial.house.ended(await trial.say("[[script:plain]] Hello?"))
+        await faulty.kill()
+        trial.code = None
+        await trial.worker()
+        await trial.house.ended(stuck)
+        await trial.listed(stuck, lambda overview: overview.stuck is None)
+        found = await trial.verdict()
+    failures = [each.what for each in found if each.invariant == "I7"]
+    assert failures and all("a bug" in what for what in failures)
+    assert {each.invariant for each in found} <= {"I7", "I9"}  # the engine pauses before it tries a failed task again
+    assert trial.effects.count("one") == 1

@@ -1,0 +1,151 @@
+"""`kill -9` of the servers: alone, and everything at once (reliability.md rows 20, 23, 53, 55)."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from activities.store.prompts import Mode
+from tests.acceptance import story
+from tests.acceptance.conftest import Failed, Open
+from tests.acceptance.effects import Moment
+from tests.acceptance.scenarios import DONE, runs
+from tests.acceptance.trial import Trial, trial
+from tests.acceptance.workers import Nursery, appears
+from tests.conftest import remove, settings_of
+from tests.house import reached
+from worker.connect import connect
+from worker.demo.script import Hold, Script, ScriptedAnswer
+from worker.settings import Settings
+from worker.stack.down import down
+from worker.stack.layout import Layout
+from worker.stack.state import PartName
+from worker.stack.status import status
+from worker.stack.up import up
+from workflows.domain.messages import CallState
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+async def own(settings: Settings, tmp_path: Path, failed: Failed) -> AsyncIterator[Settings]:
+    """Settings of a stack of the test's own, whose worker finds the scripted model; its home is kept on failure."""
+    elsewhere = {"HOME": tmp_path, "XDG_CONFIG_HOME": tmp_path / "config", "HOLDFAST_CACHE": settings.cache}
+    mine = settings_of(tmp_path / "home", **{name: str(path) for name, path in elsewhere.items()})
+    yield mine
+    if failed():
+        story.show(Layout(home=mine.home).log(PartName.WORKER))
+        await down(mine, print)
+    else:
+        await remove(mine)
+
+
+@pytest.fixture
+def open_stack(own: Settings, tmp_path: Path, nursery: Nursery, trials: list[Trial]) -> Open:
+    """Open a trial on that stack."""
+
+    @asynccontextmanager
+    async def opened(*answers: ScriptedAnswer) -> AsyncIterator[Trial]:
+        endpoints = await up(own, print)
+        temporal = await connect(own, endpoints)
+        async with trial(own, endpoints, temporal, Script(answers=answers), tmp_path, nursery) as built:
+            trials.append(built)
+            yield built
+            await built.passes()
+
+    return opened
+
+
+def part(settings: Settings, name: PartName) -> list[psutil.Process]:
+    """The processes of one part; PostgreSQL has one for each connection, too."""
+    (pid,) = [each.pid for each in status(settings).parts if each.name == name]
+    assert pid is not None, f"{name} does not run"
+    process = psutil.Process(pid)
+    return [process, *(process.children() if name is PartName.POSTGRES else [])]
+
+
+def everything(settings: Settings) -> list[psutil.Process]:
+    """The supervisor and all that it keeps alive."""
+    return [supervisor(settings), *(process for name in PartName for process in part(settings, name))]
+
+
+def supervisor(settings: Settings) -> psutil.Process:
+    pid = status(settings).supervisor
+    assert pid is not None, "the stack does not run"
+    return psutil.Process(pid)
+
+
+async def kill(*processes: psutil.Process) -> None:
+    """SIGKILL, and see them gone."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):  # went with one that was killed before it
+            process.kill()
+    await appears(lambda: all(map(gone, processes)))
+
+
+def gone(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+@asynccontextmanager
+async def kept_away(settings: Settings, name: PartName) -> AsyncIterator[None]:
+    """Kill a server, and let its supervisor start it again only at the end of the block."""
+    parent = supervisor(settings)
+    parent.suspend()
+    try:
+        await kill(*part(settings, name))
+        yield
+    finally:
+        parent.resume()
+
+
+async def test_row_53_a_call_waits_and_its_siblings_stay_done_while_everything_dies(
+    open_stack: Open, own: Settings
+) -> None:
+    async with open_stack(runs("one", "two", "three", "four", "five"), DONE) as trial:
+        trial.house.configure(permission={"bash": {"*": "allow", "effect three": "ask"}})
+        session = await trial.say("Run them.")
+        (ask,) = await trial.house.asked(session)
+        await trial.house.until(session, lambda event: event.type == "call.finished", 4)
+        await trial.door.prompt(session, "And hurry.")
+        await kill(*everything(own))
+        await up(own, print)
+        await trial.reconnect()
+        overview = await trial.house.client.session(session)
+        assert [entry.id for entry in await trial.house.client.asks()] == [ask] and overview.waiting == 1
+        await trial.door.answer(ask)
+        await trial.house.ended(session)
+        calls = await trial.house.calls(session)
+        roles = [message.role for message in await trial.house.client.transcript(session)]
+    assert [call.state for call in calls] == [CallState.DONE] * 5
+    assert [trial.effects.count(token) for token in ("one", "two", "three", "four", "five")] == [1] * 5
+    assert roles == ["user", "assistant", "user", "assistant"]
+
+
+async def test_row_20_and_row_55_servers_that_are_away_lose_no_outcome_and_no_prompt(
+    open_stack: Open, own: Settings, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    held = DONE.model_copy(update={"faults": {1: Hold(after=0, path=str(gate))}})
+    async with open_stack(runs("one", hold=True), held, DONE) as trial:
+        trial.wasted = 1
+        session = await trial.say("Run it.")
+        await trial.effects.reached("one")
+        async with kept_away(own, PartName.POSTGRES):
+            trial.effects.release("one")
+            await trial.effects.reached("one", Moment.END)
+        await reached(gate)
+        await trial.reconnect()
+        async with kept_away(own, PartName.TEMPORAL):
+            gate.touch()
+            await appears(lambda: bool(trial.house.model.ledger.entries[1:]))
+            accepted = await trial.door.prompt(session, "And then?", Mode.QUEUE)
+        await trial.house.ended(session, 2)
+        (call,) = await trial.house.calls(session)
+    assert not accepted.rung
+    assert call.state is CallState.DONE and trial.effects.count("one") == 1

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 from urllib.parse import quote, quote_plus
 
@@ -47,22 +47,32 @@ _INSIDE: Final = tuple(
 class Redactor:
     """Replaces the given secret values, in whatever common way they are written, and all that looks like a secret.
 
-    A value that is cut by the end of a text is not found: give it whole texts, not pieces of a stream.
+    `values` is asked each time: keys come while a worker runs. A value that is cut by the end of a text is not found:
+    give it whole texts, not pieces of a stream.
     """
 
-    def __init__(self, values: Iterable[str] = ()) -> None:
-        forms = {form for value in values if len(value) >= _SHORTEST for form in _forms(value)}
-        self._forms = tuple(sorted(forms, key=len, reverse=True))
+    def __init__(self, values: Callable[[], Iterable[str]] = tuple) -> None:
+        self._values = values
+        self._known: frozenset[str] = frozenset()
+        self._forms: tuple[str, ...] = ()
 
     def text(self, text: str) -> str:
         """`text` with at most a few characters left of each secret."""
-        for form in self._forms:
+        for form in self._all_forms():
             text = text.replace(form, _masked(form))
         for word in _WORDS:
             text = word.sub(_without_word, text)
         for shape in _INSIDE:
             text = shape.sub(_without_secret, text)
         return text
+
+    def _all_forms(self) -> tuple[str, ...]:
+        """Every way in which one of the values may be written, the longest first."""
+        known = frozenset(value for value in self._values() if len(value) >= _SHORTEST)
+        if known != self._known:
+            forms = {form for value in known for form in _forms(value)}
+            self._known, self._forms = known, tuple(sorted(forms, key=len, reverse=True))
+        return self._forms
 
 
 def _forms(value: str) -> Iterator[str]:

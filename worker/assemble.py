@@ -2,7 +2,7 @@
 
 import tempfile
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from importlib.metadata import version
@@ -29,6 +29,7 @@ from activities.tools.table import TOOLS
 from activities.tools.workshop import Workshop
 from worker.handover import HandedOver
 from worker.settings import Detail, Settings
+from workflows.domain.errors import UsageError
 from workflows.domain.value import build_all
 from workflows.session import SessionWorkflow
 
@@ -45,6 +46,19 @@ def runner() -> SandboxedWorkflowRunner:
     """
     build_all()
     return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
+
+
+def redactor(settings: Settings) -> Redactor:
+    """What keeps all secrets out that this process may know of: of its environment, handed over, and of logins."""
+    handed_over, keys = HandedOver(settings), Keys(settings.auth)
+
+    def values() -> Iterator[str]:
+        yield from settings.secrets()
+        with suppress(UsageError):  # a damaged file holds no key that could have been used
+            yield from handed_over.given().values()
+            yield from keys.values()
+
+    return Redactor(values)
 
 
 def activities(settings: Settings, database: Database, port: ModelPort) -> Sequence[Callable[..., Any]]:
@@ -86,7 +100,7 @@ def machine(home: Path) -> str:
 def describing(settings: Settings) -> Describe:
     """What Temporal's UI may say of calls; by default names only where Temporal is not our own."""
     detail = settings.summaries or (Detail.NAMES if settings.external_temporal else Detail.FULL)
-    return in_full(settings.secrets()) if detail is Detail.FULL else nothing
+    return in_full(redactor(settings)) if detail is Detail.FULL else nothing
 
 
 def worker(settings: Settings, client: Client, database: Database, port: ModelPort) -> Worker:
@@ -98,7 +112,7 @@ def worker(settings: Settings, client: Client, database: Database, port: ModelPo
         workflows=[SessionWorkflow],
         activities=activities(settings, database, port),
         workflow_runner=runner(),
-        interceptors=[Edge(Redactor(settings.secrets()))],
+        interceptors=[Edge(redactor(settings))],
         build_id=version("holdfast"),  # else the SDK compiles and hashes every loaded module: seconds of each start
         max_concurrent_workflow_tasks=_WORKFLOW_TASKS,
         max_concurrent_activities=_ACTIVITIES,

@@ -36,6 +36,10 @@ class HandedOver(Mapping[str, str]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def given(self) -> Mapping[str, str]:
+        """What was handed over. Raises UsageError when the file is damaged."""
+        return _read(self._path)
+
 
 def names(config: Config, model: str | None) -> frozenset[str]:
     """The variables that may hold a key for this configuration: of the providers, and those that it refers to.

@@ -11,9 +11,10 @@ from typing import Final
 from activities import failpoints
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_model import LiteLLM
+from activities.redact import Redactor
 from activities.store import server
 from activities.store.database import Database
-from worker.assemble import worker
+from worker.assemble import redactor, worker
 from worker.bells import Bells
 from worker.connect import connect
 from worker.settings import Settings, process_environment
@@ -52,6 +53,24 @@ async def serve(settings: Settings) -> None:
         await asyncio.gather(*beside, return_exceptions=True)
 
 
+class WithoutSecrets(logging.Formatter):
+    """Formats a worker's log: tracebacks and messages of libraries may quote what no log may hold."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
+        self.redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self.redactor.text(super().format(record))
+
+
+def keep_log(settings: Settings) -> None:
+    """Log to standard error, which the supervisor of the stack keeps in a file."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(WithoutSecrets(redactor(settings)))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
 async def _trusted(settings: Settings, url: str) -> None:
     """Refuse an external database that may lose what it has acknowledged, or say so loudly where that is wanted."""
     found = await server.require(url, lossy=settings.lossy_database)
@@ -61,10 +80,10 @@ async def _trusted(settings: Settings, url: str) -> None:
 
 def main() -> None:
     """Run a worker. The process ends by `os._exit`, for the engine's client may abort a process that ends by itself."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     code = 0
     try:
         settings = Settings.read()
+        keep_log(settings)
         failpoints.configure(settings.environment)
         isolate(process_environment())  # now, for there are no threads yet
         # not asyncio.run, which at its end waits for the thread that may still be importing litellm

@@ -34,6 +34,10 @@ class Keys:
         """The providers that have a key."""
         return tuple(sorted(self._read()))
 
+    def values(self) -> tuple[str, ...]:
+        """The keys themselves, for those who keep them out of what others see. Raises UsageError."""
+        return tuple(entry.key.get_secret_value() for entry in self._read().values())
+
     def get(self, provider: str) -> SecretStr | None:
         entry = self._read().get(provider)
         return entry.key if entry else None

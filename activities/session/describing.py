@@ -1,6 +1,6 @@
 """What the stock Temporal UI may say of a call: its tool and what it is about, redacted and cut short."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from activities.redact import Redactor
@@ -17,9 +17,8 @@ def nothing(_: CallRow) -> None:
     return
 
 
-def in_full(secrets: Iterable[str]) -> Describe:
+def in_full(redactor: Redactor) -> Describe:
     """Say what a call is about: for a Temporal whose file is as private as the database."""
-    redactor = Redactor(secrets)
 
     def describe(call: CallRow) -> str | None:
         told = next((str(call.arguments[name]) for name in _TELLING if name in call.arguments), "")

@@ -26,7 +26,7 @@ class Failing(ActivityInboundInterceptor):
 
 async def leaving(error: Exception) -> ApplicationError:
     """What leaves an activity that raises this error."""
-    edge = Edge(Redactor([SECRET])).intercept_activity(Failing(error))
+    edge = Edge(Redactor(lambda: [SECRET])).intercept_activity(Failing(error))
 
     async def run() -> None:
         given = ExecuteActivityInput(fn=lambda: None, args=(), executor=None, headers={})

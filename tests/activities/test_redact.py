@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from activities.redact import Redactor
 
 VALUE = 'p@ss w"ord/Ünïque+42'
-REDACTOR = Redactor([VALUE])
+REDACTOR = Redactor(lambda: [VALUE])
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,12 @@ def test_ordinary_text_stays(text: str) -> None:
 
 
 def test_a_value_of_a_few_characters_is_no_secret() -> None:
-    assert Redactor(["", "abc"]).text("abc abcd") == "abc abcd"
+    assert Redactor(lambda: ["", "abc"]).text("abc abcd") == "abc abcd"
+
+
+def test_a_value_that_came_later_is_kept_out_as_well() -> None:
+    values = ["first-secret"]
+    redactor = Redactor(lambda: values)
+    assert "second-secret" in redactor.text("second-secret")
+    values.append("second-secret")
+    assert "second-secret" not in redactor.text("second-secret")

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from temporalio import activity
 
+from activities.model.keys import Keys
 from activities.model.litellm_model import LiteLLM
 from activities.session.describing import nothing
 from activities.store.database import Database
-from worker.assemble import activities, describing, machine, runner
+from worker.assemble import activities, describing, machine, redactor, runner
+from worker.handover import hand_over
 from worker.settings import Detail, Settings
 
 
@@ -60,3 +62,22 @@ def test_only_a_temporal_of_our_own_is_told_more_than_names(
 def test_the_sandbox_lets_both_of_our_packages_pass() -> None:
     passed = runner().restrictions.passthrough_modules
     assert {"activities", "workflows.domain"} <= passed
+
+
+async def test_every_key_that_a_worker_may_get_is_kept_out(tmp_path: Path) -> None:
+    own = settings(tmp_path, DATABASE_PASSWORD="in-its-environment", MY_KEY="handed-over-by-a-shell")
+    redact = redactor(own)
+    await hand_over(own, ["MY_KEY"])
+    Keys(own.auth).set("anthropic", "stored-by-a-login")
+
+    said = redact.text("in-its-environment, handed-over-by-a-shell, stored-by-a-login")
+
+    assert said == "in-[redacted], han[redacted], sto[redacted]"
+
+
+def test_a_damaged_file_of_keys_keeps_nothing_else_from_being_kept_out(tmp_path: Path) -> None:
+    own = settings(tmp_path, DATABASE_PASSWORD="in-its-environment")
+    own.auth.parent.mkdir(parents=True)
+    own.auth.write_text("{")
+    own.auth.chmod(0o600)
+    assert redactor(own).text("in-its-environment") == "in-[redacted]"

@@ -1,5 +1,6 @@
 """What Temporal's UI may say of a call."""
 
+from activities.redact import Redactor
 from activities.session.describing import LONGEST, Describe, in_full, nothing
 from activities.store.calls import CallRow
 
@@ -29,14 +30,14 @@ def test_names_only_says_nothing() -> None:
 
 
 def test_in_full_says_what_the_call_is_about() -> None:
-    assert in_full([])(call(command="pytest -q")) == "bash: pytest -q"
+    assert in_full(Redactor())(call(command="pytest -q")) == "bash: pytest -q"
 
 
 def test_secrets_and_control_characters_do_not_get_out() -> None:
-    told = in_full(["hunter2hunter2"])(call(command="login hunter2hunter2\n\x1b[2K"))
+    told = in_full(Redactor(lambda: ["hunter2hunter2"]))(call(command="login hunter2hunter2\n\x1b[2K"))
     assert told is not None and "hunter2hunter2" not in told and told.isprintable()
 
 
 def test_long_words_are_cut() -> None:
-    told = in_full([])(call(command="x" * 1000))
+    told = in_full(Redactor())(call(command="x" * 1000))
     assert told is not None and len(told) == LONGEST

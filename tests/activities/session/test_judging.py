@@ -1,5 +1,6 @@
 """Judging stored calls: what history learns of them."""
 
+from activities.redact import Redactor
 from activities.session.describing import in_full
 from activities.session.judging import EFFECT_DIGITS, Judge, guard_request, judge, request_of
 from tests.activities.scene import Scene
@@ -71,7 +72,7 @@ async def test_what_is_shown_is_as_the_setting_says(scene: Scene) -> None:
     await scene.open_turn()
     call = await scene.called("glob", pattern="*.txt")
     by = await judging(scene)
-    assert by.prepared(await scene.row(call), in_full([])).shown == "glob: *.txt"
+    assert by.prepared(await scene.row(call), in_full(Redactor())).shown == "glob: *.txt"
 
 
 async def test_a_request_is_found_by_its_index_as_long_as_the_call_has_it(scene: Scene) -> None:

@@ -17,6 +17,7 @@ class Exit(IntEnum):
     STOPPED = 5  # the task was stopped, a call of it was rejected, or its session was ended
     CONFLICT = 6  # too late: already answered, revoked, or ended
     BUG = 70
+    HUNG_UP = 129  # the terminal was closed; the task goes on
     INTERRUPTED = 130  # left with Ctrl-C; the task goes on
     BROKEN_PIPE = 141
 

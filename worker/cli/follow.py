@@ -74,8 +74,11 @@ class Follower:
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
 
     def _read(self) -> None:
-        """A terminal gives one whole line at a time, and nothing at the end of the input."""
-        text = os.read(sys.stdin.fileno(), 65536).decode(errors="replace")
+        """A terminal gives one whole line at a time, and nothing at the end of the input or when it was closed."""
+        try:
+            text = os.read(sys.stdin.fileno(), 65536).decode(errors="replace")
+        except OSError:
+            text = ""
         if not text:
             self.rest()
         self._queue.put_nowait(Typed(text=text.rstrip("\r\n") if text else None))

@@ -1,5 +1,6 @@
 """The table of commands, and the edge where an error becomes words and an exit code."""
 
+import errno
 import gc
 import importlib
 import logging
@@ -84,6 +85,10 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:  # before click makes a failure of it: who reads our output may stop reading
             return Exit.BROKEN_PIPE
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            return Exit.HUNG_UP
 
 
 @click.group(cls=Commands, epilog="Exit codes and examples: docs/usage.md, and `holdfast COMMAND --help`.")

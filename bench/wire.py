@@ -23,6 +23,13 @@ class Transaction:
     round_trips: int = 0
 
     @property
+    def complete(self) -> bool:
+        """Whether nothing more belongs to it: a lone statement is a transaction of its own."""
+        return bool(self.statements) and (
+            not self.statements[0].startswith("BEGIN") or self.statements[-1] in ("COMMIT", "ROLLBACK")
+        )
+
+    @property
     def passing(self) -> bool:
         """Whether it only brings deltas to watchers: it names their table, and locks no session."""
         return self._names("delta") and not self._names("session")
@@ -32,9 +39,13 @@ class Transaction:
 
 
 class Frontend:
-    """What a client says, message by message; a prepared statement is known by its text."""
+    """What a client says, message by message; a prepared statement is known by its text.
+
+    `waits` counts how often it has to wait until all is answered: after a simple query and after a Sync.
+    """
 
     def __init__(self) -> None:
+        self.waits = 0
         self._waiting = b""
         self._greeted = False
         self._prepared: dict[bytes, str] = {}
@@ -46,7 +57,10 @@ class Frontend:
         while (message := self._message()) is not None:
             kind, payload = message
             match kind:
+                case b"S":
+                    self.waits += 1
                 case b"Q":
+                    self.waits += 1
                     yield _text(payload)
                 case b"P":
                     name, _, rest = payload.partition(b"\0")
@@ -90,20 +104,16 @@ class Connection:
         self._tally = tally
         self._client = Frontend()
         self._open = Transaction()
-        self._waits = False
 
     def says(self, sent: bytes) -> None:
-        """The client sends something: after an answer that is one more round trip."""
-        for statement in self._client.statements(sent):
-            self._open.statements.append(statement)
-        if not self._waits:
-            self._open.round_trips += 1
-            self._waits = True
+        """The client sends something; what it does not wait for costs no round trip."""
+        before = self._client.waits
+        self._open.statements += self._client.statements(sent)
+        self._open.round_trips += self._client.waits - before
 
     def hears(self, _: bytes) -> None:
-        """The server answers; a transaction that was ended by the client is complete."""
-        self._waits = False
-        if self._open.statements and self._open.statements[-1] in ("COMMIT", "ROLLBACK"):
+        """The server answers, maybe the last word of a transaction."""
+        if self._open.complete and self._open.round_trips:
             self._open.ended = datetime.now(UTC)
             self._tally.transactions.append(self._open)
             self._open = Transaction()

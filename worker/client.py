@@ -11,11 +11,11 @@ from activities.mint import Mint
 from activities.session import answers
 from activities.session.answers import Decided as Decided
 from activities.session.answers import Settled as Settled
-from activities.store import asks, events, grants, prompts, sessions, stops, transcript
+from activities.store import asks, deltas, events, grants, prompts, sessions, stops, transcript
 from activities.store.asks import InboxEntry as InboxEntry
 from activities.store.bells import Bell, BellKind
 from activities.store.database import Database
-from activities.store.events import Delta as Delta
+from activities.store.deltas import Delta as Delta
 from activities.store.events import Verified as Verified
 from activities.store.grants import GrantRow as GrantRow
 from activities.store.journal import journal
@@ -128,7 +128,8 @@ class SessionClient:
         for each in settled.asks:
             await self.ring(Bell(kind=BellKind.ANSWER, id=each, session=settled.ask.session))
         if settled.grant is not None and settled.grant.scope is Scope.PROJECT:
-            await self._release_others(settled)
+            for session, other in await answers.spread(self.database, settled.grant.id):
+                await self.ring(Bell(kind=BellKind.ANSWER, id=other, session=session))
         return settled
 
     async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> Stopped:
@@ -170,6 +171,10 @@ class SessionClient:
     async def log(self, session: SessionId, after: int = 0) -> AsyncIterator[Seen]:
         """The session's events so far. Raises NotFound."""
         await self.session(session)
+        async for seen in self._events(session, after):
+            yield seen
+
+    async def _events(self, session: SessionId, after: int) -> AsyncIterator[Seen]:
         page: list[Record] = []
         async for record in events.after(self.database, session, after):
             page.append(record)
@@ -187,28 +192,41 @@ class SessionClient:
 
     async def transcript(self, session: SessionId) -> Transcript:
         """The messages of a session. Raises NotFound."""
-        async with journal(self.database, session, self.actor) as opened:
-            return await transcript.read(opened)
+        await self.session(session)
+        async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as said:
+            return await transcript.read(said, session)
 
     async def watch(self, session: SessionId, after: int = 0) -> AsyncGenerator[Seen | Delta, None]:
         """Events after `after`, each once and in order, and unfinished pieces as they come; it does not end.
 
         A connection that breaks is opened again, and what came meanwhile is not missed. Who leaves early closes it
-        (`aclosing`), for it holds a connection.
+        (`aclosing`), for it holds a connection. Raises NotFound.
         """
+        await self.session(session)
         delta = 0
         while True:
             try:
-                async with aclosing(events.woken(self.database, session, at_least_every=_TICK)) as ticks:
-                    async for _ in ticks:
-                        for piece in await events.deltas(self.database, session, delta):
+                delta = min(delta, await deltas.newest(self.database, session))  # numbers begin anew after a crash
+                async with aclosing(self._following(session, after, delta)) as pieces:
+                    async for piece in pieces:
+                        if isinstance(piece, Delta):
                             delta = piece.id
-                            yield piece
-                        async for seen in self.log(session, after):
-                            after = seen.record.seq
-                            yield seen
+                        else:
+                            after = piece.record.seq
+                        yield piece
             except Unavailable:
                 await asyncio.sleep(_TICK)
+
+    async def _following(self, session: SessionId, after: int, delta: int) -> AsyncGenerator[Seen | Delta, None]:
+        """What comes over one connection."""
+        async with aclosing(events.woken(self.database, session, at_least_every=_TICK)) as ticks:
+            async for _ in ticks:
+                for piece in await deltas.since(self.database, session, delta):
+                    delta = piece.id
+                    yield piece
+                async for seen in self._events(session, after):
+                    after = seen.record.seq
+                    yield seen
 
     async def ring(self, bell: Bell) -> bool:
         """Ring now, if the engine can be reached; else the row waits for the sweeper. True: the engine knows."""
@@ -231,14 +249,6 @@ class SessionClient:
     async def _ring_stop(self, session: SessionId, stopped: Stopped) -> None:
         if stopped.turn is not None:
             await self.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=session, turn=stopped.turn))
-
-    async def _release_others(self, settled: Settled) -> None:
-        """A grant for the project answers asks of its other sessions, one transaction for each."""
-        directory = (await self.session(settled.ask.session)).directory
-        for other in await self.sessions(directory):
-            if other.asks and other.id != settled.ask.session:
-                for ask in await answers.release(self.database, other.id):
-                    await self.ring(Bell(kind=BellKind.ANSWER, id=ask, session=other.id))
 
     async def _seen(self, page: list[Record]) -> list[Seen]:
         contents = await events.contents(self.database, page)

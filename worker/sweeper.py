@@ -1,4 +1,7 @@
-"""The sweeper: rings again for rows whose bell was lost, and for sessions that have work and no open run."""
+"""The sweeper: rings again for rows whose bell was lost, and for sessions that have work and no open run.
+
+It also lets grants reach the sessions of their project that the door which gave them did not get to.
+"""
 
 import asyncio
 import logging
@@ -9,7 +12,8 @@ from typing import Final
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.store import bells, sessions
+from activities.session import answers
+from activities.store import bells, grants, sessions
 from activities.store.bells import Bell, BellKind, Waiting
 from activities.store.database import Database
 from worker.bells import WORKFLOW, Bells, workflow_id
@@ -50,7 +54,10 @@ class Sweeper:
         async with bells.sweeping(self.database) as mine:
             if not mine:
                 return
-            for bell in await bells.undelivered(self.database, datetime.now(UTC) - _FRESH):
+            before = datetime.now(UTC) - _FRESH
+            for grant in await grants.unspread(self.database, before):
+                await answers.spread(self.database, grant)  # its bells are rung below, or next time
+            for bell in await bells.undelivered(self.database, before):
                 with suppress(Unavailable):  # one session that cannot be rung must not keep the others waiting
                     await self.bells.ring(bell)
             running = {run.id async for run in self.client.list_workflows(_RUNNING)}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from activities.shell import forget
-from activities.store import calls, events
+from activities.store import calls, deltas
 from activities.store.database import Database
 from activities.tools import output
 from workflows.domain.errors import Unavailable
@@ -39,6 +39,6 @@ class Upkeep:
         outputs = await asyncio.to_thread(output.forget_old, self.data / "tool-output", now.timestamp())
         unsettled = await calls.claimed(self.database)
         forgotten = await asyncio.to_thread(forget.forget_old, self.data / "calls", now.timestamp(), unsettled)
-        await events.drop_old_deltas(self.database, now - timedelta(seconds=EVERY))
+        await deltas.drop_old(self.database, now - timedelta(seconds=EVERY))
         if outputs or forgotten:
             _LOG.info("removed %d old outputs and %d old calls", len(outputs), len(forgotten))

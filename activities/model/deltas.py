@@ -13,6 +13,7 @@ from workflows.domain.errors import Unavailable
 
 EVERY: Final = 0.05  # seconds between two batches
 LARGEST: Final = 8 * 1024  # characters of a batch
+UNWATCHED: Final = 0.5  # seconds of pause while nobody watches
 BACKLOG: Final = 64 * LARGEST  # characters that wait at most while batches are slow; the oldest are lost first
 
 
@@ -29,13 +30,15 @@ class DeltaBatcher:
     """Hands deltas to `send` in batches, every 50 ms or 8 KB; `add` never waits.
 
     Use it as a context: its end sends what is left. Deltas may be lost (the finished part is the truth), so a
-    store that cannot be reached costs a batch and not the answer.
+    store that cannot be reached costs a batch and not the answer. While nobody watches (`watched`), they are only
+    collected: who comes in the middle of an answer gets its beginning, too.
     """
 
     def __init__(
         self,
         attempt: str,
         send: Callable[[Batch], Awaitable[None]],
+        watched: Callable[[], Awaitable[bool]],
         *,
         every: float = EVERY,
         largest: int = LARGEST,
@@ -43,6 +46,7 @@ class DeltaBatcher:
     ) -> None:
         self._attempt = attempt
         self._send = send
+        self._watched = watched
         self._every = every
         self._largest = largest
         self._backlog = backlog
@@ -51,7 +55,7 @@ class DeltaBatcher:
         self._number = 0
         self._some = asyncio.Event()
         self._enough = asyncio.Event()
-        self._closed = False
+        self._closed = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         self._pump = asyncio.create_task(self._run())
@@ -65,7 +69,7 @@ class DeltaBatcher:
             self._pump.cancel()
             await asyncio.wait([self._pump])
             return
-        self._closed = True
+        self._closed.set()
         self._some.set()
         self._enough.set()
         await self._pump
@@ -95,18 +99,27 @@ class DeltaBatcher:
 
     async def _run(self) -> None:
         while await self._due():
-            batch = self._take()
-            with suppress(Unavailable):
-                await self._send(batch)
+            if await self._seen():
+                batch = self._take()
+                with suppress(Unavailable):
+                    await self._send(batch)
+            elif self._closed.is_set():
+                return
+            else:
+                await _either(self._closed, UNWATCHED)
+
+    async def _seen(self) -> bool:
+        try:
+            return await self._watched()
+        except Unavailable:
+            return False
 
     async def _due(self) -> bool:
         """Wait until a batch is due; False when the last one is sent."""
-        if not self._waiting and self._closed:
+        if not self._waiting and self._closed.is_set():
             return False
         await self._some.wait()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._every):
-                await self._enough.wait()
+        await _either(self._enough, self._every)
         return bool(self._waiting)
 
     def _take(self) -> Batch:
@@ -118,8 +131,15 @@ class DeltaBatcher:
         self._size -= size
         batch = Batch(self._attempt, self._number, tuple(taken))
         self._number += 1
-        if not self._waiting and not self._closed:
+        if not self._waiting and not self._closed.is_set():
             self._some.clear()
-        if self._size < self._largest and not self._closed:
+        if self._size < self._largest and not self._closed.is_set():
             self._enough.clear()
         return batch
+
+
+async def _either(event: asyncio.Event, seconds: float) -> None:
+    """Wait for the event, or so long."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

@@ -1,8 +1,9 @@
 """Model.generate: view → stream → commit → prepared calls; ids in, ids out. A committed answer is never paid twice."""
 
+import asyncio
 import platform
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -25,11 +26,12 @@ from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, T
 from activities.model.system_prompt import system_prompt
 from activities.model.view import view
 from activities.session.describing import Describe
-from activities.session.judging import judge
+from activities.session.judging import Judge, judge
 from activities.session.project import Surveyor
-from activities.store import calls, events, generations, transcript, turns
+from activities.store import calls, deltas, generations, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
+from activities.store.deltas import Watchers
 from activities.store.generations import Begun, NewAnswer, NewPart, Over, Stored
 from activities.store.journal import WORKER, Journal, journal
 from activities.store.persistence import persistently
@@ -40,7 +42,7 @@ from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import StaleFence, UsageError
 from workflows.domain.events import ModelRetry
 from workflows.domain.ids import PartId, Prefix
-from workflows.domain.messages import AnswerBody, StoredPart, Transcript
+from workflows.domain.messages import AnswerBody, StoredPart
 from workflows.domain.usage import cost, decimal_text
 from workflows.domain.wire import STOPPED, Fence, GenerateRequest, Step
 
@@ -53,7 +55,7 @@ class Question:
 
     begun: Begun
     snapshot: ProjectSnapshot
-    transcript: Transcript
+    watched: bool
 
 
 class Model:
@@ -110,20 +112,21 @@ class Model:
         except (ValueError, TypeError, RecursionError) as error:
             said = f"{question.begun.standing.model} gave an answer that cannot be stored: {error}"
             raise ApplicationError(said, type="ModelFailed", non_retryable=True) from error
-        step = await persistently(lambda: self.commit(request, fence, new))
+        step = await persistently(lambda: self.commit(request, fence, question, new))
         await failpoint("model.committed")
         return step
 
     async def begin(self, request: GenerateRequest, fence: Fence) -> Question | Step:
         """Register this attempt and read the view; a Step when there is an answer already, or the turn is over."""
         async with self.journal(request) as opened:
-            begun = await generations.begin(opened, request.turn, request.step, fence)
+            begun, watched = await asyncio.gather(
+                generations.begin(opened, request.turn, request.step, fence), deltas.watched(opened, request.session)
+            )
             if isinstance(begun, Over):
                 return Step(finish=STOPPED)
             if isinstance(begun, Stored):
                 return await self.stored(opened, request, begun.body.finish)
-            snapshot = await turns.snapshot(opened, begun.standing.snapshot)
-            return Question(begun, snapshot, await transcript.read(opened))
+            return Question(begun, await turns.snapshot(opened, begun.standing.snapshot), watched)
 
     async def ask(self, request: GenerateRequest, fence: Fence, question: Question, reached: Reached) -> Answer:
         """Stream the answer; watchers see it grow, tagged with this attempt."""
@@ -131,7 +134,7 @@ class Model:
         system = system_prompt(question.snapshot, model, platform=platform.system().lower(), today=date.today())
         wanted = ModelRequest(
             endpoint=reached.endpoint,
-            messages=view(system, question.transcript, model, reached.facts, text_only=request.text_only),
+            messages=view(system, question.begun.transcript, model, reached.facts, text_only=request.text_only),
             tools=() if request.text_only else offered(self.tools, question.snapshot.rules),
             options=reached.options,
         )
@@ -139,13 +142,17 @@ class Model:
 
         async def show(batch: Batch) -> None:
             bodies = [asdict(delta) for delta in batch.deltas]
-            await events.keep_deltas(self.database, request.session, request.message, batch.attempt, bodies)
+            await deltas.keep(self.database, request.session, request.message, batch.attempt, bodies)
 
         tag = "-".join(str(number) for number in fence)
-        async with DeltaBatcher(tag, show) as watchers, aclosing(self.port.stream(wanted)) as stream:
+        watchers = Watchers(self.database, request.session, question.watched)
+        async with (
+            DeltaBatcher(tag, show, watchers.there) as batcher,
+            aclosing(self.port.stream(wanted)) as stream,
+        ):
             async for event in stream:
                 if (delta := assembly.add(event)) is not None:
-                    watchers.add(delta)
+                    batcher.add(delta)
                     await failpoint("model.after_chunk")
         return assembly.answer()
 
@@ -175,20 +182,31 @@ class Model:
         )
         return NewAnswer(id=request.message, body=body, parts=tuple(parts), calls=tuple(prepared))
 
-    async def commit(self, request: GenerateRequest, fence: Fence, new: NewAnswer) -> Step:
+    async def commit(self, request: GenerateRequest, fence: Fence, question: Question, new: NewAnswer) -> Step:
         """Store the answer; an own commit whose acknowledgement was lost is found."""
         async with self.journal(request) as opened:
-            if await generations.answer(opened, request.turn, request.step) is None:
-                over = await generations.commit(opened, request.turn, request.step, fence, new)
-                if isinstance(over, Over):
+            committed, by = await asyncio.gather(
+                generations.commit(opened, request.turn, request.step, fence, new),
+                judge(opened, question.begun.standing.snapshot),
+            )
+            match committed:
+                case Over():
                     return Step(finish=STOPPED)
-                await events.drop_deltas(opened, request.message)
-            return await self.stored(opened, request, new.body.finish)
+                case Stored(body=body):
+                    return await self.stored(opened, request, body.finish)
+                case rows:
+                    deltas.drop(opened, request.message)
+                    return self.step(new.body.finish, rows, by)
 
     async def stored(self, opened: Journal, request: GenerateRequest, finish: str) -> Step:
-        """A stored answer as the workflow sees it, its calls judged by the rules and grants of now."""
-        rows: list[CallRow] = await calls.of_step(opened, request.turn, request.step)
-        by = await judge(opened, (await turns.standing(opened, request.turn)).snapshot)
+        """An answer that was stored before, its calls judged by the rules and grants of now."""
+        standing, rows = await asyncio.gather(
+            turns.standing(opened, request.turn), calls.of_step(opened, request.turn, request.step)
+        )
+        return self.step(finish, rows, await judge(opened, standing.snapshot))
+
+    def step(self, finish: str, rows: Sequence[CallRow], by: Judge) -> Step:
+        """The answer as the workflow sees it."""
         return Step(finish=finish, calls=tuple(by.prepared(row, self.describe) for row in rows))
 
     async def failed(self, request: GenerateRequest, fence: Fence, begun: Begun, error: ModelError) -> ApplicationError:

@@ -67,9 +67,17 @@ async def release(database: Database, session: SessionId) -> tuple[AskId, ...]:
         return await _release(opened, waiting, await _rules(opened, waiting[0])) if waiting else ()
 
 
+async def spread(database: Database, grant: GrantId) -> list[tuple[SessionId, AskId]]:
+    """Let a grant for a project answer the open asks of its sessions, one transaction for each; what has to be rung."""
+    reached = await grants.reaches(database, grant)
+    answered = [(session, ask) for session in reached for ask in await release(database, session)]
+    await grants.spread(database, grant)
+    return answered
+
+
 async def _settle(opened: Journal, row: AskRow, decided: Decided, rules: Ruleset) -> Settled:
     grant = await _grant(opened, row, decided, rules) if decided.reply is Reply.ALWAYS else None
-    await asks.answer(opened, row, Answer(reply=decided.reply, feedback=decided.feedback))
+    asks.answer(opened, row, Answer(reply=decided.reply, feedback=decided.feedback))
     others = await asks.open_of_session(opened)
     if decided.reply is Reply.REJECT:
         along = await _reject(opened, row.id, others, rules)
@@ -88,7 +96,7 @@ async def _grant(opened: Journal, row: AskRow, decided: Decided, rules: Ruleset)
         time=datetime.now(UTC),
         asked=asked_rules(row.body, rules),
     )
-    await grants.keep(opened, grant, row.id)
+    grants.keep(opened, grant, row.id)
     return grant
 
 
@@ -97,7 +105,7 @@ async def _reject(opened: Journal, replied: AskId, others: list[AskRow], rules: 
     along = carried_along(replied, [OpenAsk(ask.id, ask.body, rules) for ask in others])
     for ask in others:
         if ask.id in along:
-            await asks.answer(opened, ask, Answer(reply=Reply.REJECT))
+            asks.answer(opened, ask, Answer(reply=Reply.REJECT))
     return tuple(along)
 
 
@@ -106,8 +114,8 @@ async def _release(opened: Journal, waiting: list[AskRow], rules: Ruleset) -> tu
     by_id = {ask.id: ask for ask in waiting}
     for ask, grant in found:
         author = Actor(subject=grant.author, method="grant")
-        await asks.answer(opened, by_id[ask], Answer(reply=Reply.ALWAYS, by_grant=grant.id), author)
-        await grants.used(opened, grant.id)
+        asks.answer(opened, by_id[ask], Answer(reply=Reply.ALWAYS, by_grant=grant.id), author)
+        grants.used(opened, grant.id)
     return tuple(ask for ask, _ in found)
 
 

@@ -1,8 +1,10 @@
 """Asks.open: a question to a person becomes a row, before anyone can see it."""
 
+import asyncio
+
 from temporalio import activity
 
-from activities.session.judging import Judge, judge, request_of
+from activities.session.judging import Judge, request_of
 from activities.store import asks, calls, grants, turns
 from activities.store.asks import Answer, AskRow
 from activities.store.database import Database
@@ -24,9 +26,13 @@ class Asks:
     async def open(self, request: AskRequest) -> AskOpened:
         """Open an ask, unless its turn is over, the call is settled, or a live grant covers it by now."""
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
-            standing = await turns.standing(opened, request.turn)
-            call = await calls.lock(opened, request.call)
-            known = await asks.of_call(opened, call)
+            standing, call, all_asks, live = await asyncio.gather(
+                turns.standing(opened, request.turn),
+                calls.lock(opened, request.call),
+                asks.of_call(opened, request.call),
+                grants.live(opened),
+            )
+            known = asks.counting(all_asks, call)
             if standing.over or call.state is not CallState.PREPARED or any(ask.rejected for ask in known):
                 return AskOpened(state=AskState.CLOSED)
             found = next((ask for ask in known if ask.request == request.request), None)
@@ -36,16 +42,17 @@ class Asks:
             if body is None or call.revision != request.revision:
                 return AskOpened(state=AskState.CLOSED)
             row = await asks.put(opened, call, request.ask, request.request, body)
-            return AskOpened(state=await _by_grant(opened, row, await judge(opened, standing.snapshot)))
+            rules = (await turns.snapshot(opened, standing.snapshot)).rules
+            return AskOpened(state=_by_grant(opened, row, Judge(rules, live)))
 
 
-async def _by_grant(opened: Journal, row: AskRow, by: Judge) -> AskState:
+def _by_grant(opened: Journal, row: AskRow, by: Judge) -> AskState:
     """A grant that was given since the call was judged answers the ask at once."""
     found = finding(row.body, by.rules, by.live)
     grant = next((grant for grant in by.live if grant.id == found.grant), None)
     if grant is None:
         return AskState.OPEN
     author = Actor(subject=grant.author, method="grant")
-    await asks.answer(opened, row, Answer(reply=Reply.ALWAYS, by_grant=grant.id), author)
-    await grants.used(opened, grant.id)
+    asks.answer(opened, row, Answer(reply=Reply.ALWAYS, by_grant=grant.id), author)
+    grants.used(opened, grant.id)
     return AskState.ANSWERED

@@ -1,5 +1,6 @@
 """Judging stored calls: the rules of their turn and the grants that hold now, put into compact findings."""
 
+import asyncio
 import hashlib
 
 from activities.session.describing import Describe, nothing
@@ -64,13 +65,13 @@ def file_of(call: CallRow) -> str | None:
 
 async def judge(opened: Journal, snapshot: SnapshotId) -> Judge:
     """A judge for the calls of a turn that was opened with this snapshot."""
-    frozen = await turns.snapshot(opened, snapshot)
-    return Judge(frozen.rules, await grants.live(opened))
+    frozen, live = await asyncio.gather(turns.snapshot(opened, snapshot), grants.live(opened))
+    return Judge(frozen.rules, live)
 
 
 async def resumed(opened: Journal, call: CallRow, by: Judge, describe: Describe) -> PreparedCall:
     """The call with the asks that it has already, for a chain that takes the turn over."""
-    known = await asks.of_call(opened, call)
+    known = asks.counting(await asks.of_call(opened, call.id), call)
     waiting = next((ask for ask in known if ask.state is AskState.OPEN), None)
     return by.prepared(call, describe).model_copy(
         update={

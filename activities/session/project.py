@@ -1,5 +1,6 @@
 """Project.load: what the rows say there is to do, and the configuration under which a turn runs."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,18 +121,20 @@ async def begin(opened: Journal, request: LoadRequest, origin: Origin, survey: S
     model = prompt["model"] or origin.model or survey.model
     problem = survey.problem or (None if model else NO_MODEL)
     turn = await turns.open_new(opened, request.turn, survey.snapshot, agent, model or "none", problem)
-    await prompts.take(opened, prompt["id"], turn.id, step=1)
+    prompts.take(opened, prompt["id"], turn.id, step=1)
     return Loaded(turn=await resume(opened, turn))
 
 
 async def resume(opened: Journal, turn: TurnRow, describe: Describe = nothing) -> OpenTurn:
     """An open turn as its rows tell it: its highest registered step, and that step's calls if it was answered."""
-    stored = await generations.answer(opened, turn.id, turn.step)
-    by = await judge(opened, turn.snapshot)
-    rows = await calls.of_step(opened, turn.id, turn.step)
-    prepared = [await resumed(opened, row, by, describe) for row in rows]
-    config = (await turns.snapshot(opened, turn.snapshot)).config
-    standing = await turns.standing(opened, turn.id)
+    stored, by, rows, snapshot, standing = await asyncio.gather(
+        generations.answer(opened, turn.id, turn.step),
+        judge(opened, turn.snapshot),
+        calls.of_step(opened, turn.id, turn.step),
+        turns.snapshot(opened, turn.snapshot),
+        turns.standing(opened, turn.id),
+    )
+    prepared = await asyncio.gather(*(resumed(opened, row, by, describe) for row in rows))
     return OpenTurn(
         id=turn.id,
         number=turn.number,
@@ -139,7 +142,7 @@ async def resume(opened: Journal, turn: TurnRow, describe: Describe = nothing) -
         answer=Step(finish=stored.body.finish, calls=tuple(prepared)) if stored else None,
         stopped=standing.stopped,
         rejected=await calls.any_rejected(opened, turn.id),
-        goes_on_after_reject=config.experimental.continue_loop_on_deny,
+        goes_on_after_reject=snapshot.config.experimental.continue_loop_on_deny,
         recent=await calls.recent_loops(opened, turn.id, turn.step),
         error=turn.error,
     )

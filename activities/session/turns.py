@@ -47,10 +47,10 @@ class Turns:
     async def take_over(self, request: CloseRequest, turn: TurnId, fence: Fence) -> list[CallRow]:
         """Put this fence on what is still claimed: whoever held it can write nothing more."""
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
-            claimed = [call for call in await calls.unsettled(opened, turn) if call.state is CallState.CLAIMED]
-            standing = await turns.standing(opened, turn)
+            open_calls, standing = await asyncio.gather(calls.unsettled(opened, turn), turns.standing(opened, turn))
+            claimed = [call for call in open_calls if call.state is CallState.CLAIMED]
             for call in claimed:
-                await calls.reclaim(opened, call, fence, standing.snapshot)
+                calls.reclaim(opened, call, fence, standing.snapshot)
         return claimed
 
     async def settle(self, request: CloseRequest, fence: Fence, call: CallRow) -> None:
@@ -59,13 +59,14 @@ class Turns:
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             row = await calls.lock(opened, call.id)
             if not row.settled:
-                await calls.settle(opened, row, state, outcome)
+                calls.settle(opened, row, state, outcome)
 
     async def end(self, call: CallRow, fence: Fence) -> tuple[CallState, Outcome]:
         if call.machine != self.workshop.machine:
             return CallState.UNKNOWN, unknown_outcome(call, ELSEWHERE)
         try:
-            job = await self.workshop.job(call, fence)
+            _, context = await calls.read(self.workshop.database, call.id)
+            job = await self.workshop.job(call, context, fence)
         except ToolError as error:
             return CallState.UNKNOWN, unknown_outcome(call, str(error))
         return await stopped(job, plan_of(call))
@@ -75,5 +76,5 @@ class Turns:
         for call in await calls.unsettled(opened, turn):
             if call.state is CallState.CLAIMED:  # by a paused attempt, since its claims were taken over
                 raise Unavailable(f"Call {call.id!r} was claimed while its turn was being closed: closing it again.")
-            await calls.settle(opened, call, CallState.CANCELLED, aborted())
+            calls.settle(opened, call, CallState.CANCELLED, aborted())
         await turns.close(opened, turn, request.reason, request.error)

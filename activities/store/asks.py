@@ -88,7 +88,7 @@ class Answer(Value):
 async def put(opened: Journal, call: CallRow, ask: AskId, request: int, body: PermissionRequest) -> AskRow:
     """Open an ask for a call."""
     digest = call.digest or ""
-    await opened.run(
+    opened.write(
         _QUERIES.put,
         id=ask,
         session=opened.session,
@@ -103,10 +103,14 @@ async def put(opened: Journal, call: CallRow, ask: AskId, request: int, body: Pe
     return await lock(opened, ask)
 
 
-async def of_call(opened: Journal, call: CallRow) -> list[AskRow]:
+async def of_call(opened: Journal, call: PartId) -> list[AskRow]:
+    """All asks that there were for a call."""
+    return [ask_row(row) for row in await opened.rows(_QUERIES.of_call, call=call)]
+
+
+def counting(known: list[AskRow], call: CallRow) -> list[AskRow]:
     """The asks that count for the call as it stands: its loop guard's, and those of its present revision."""
-    rows = [ask_row(row) for row in await opened.rows(_QUERIES.of_call, call=call.id)]
-    return [ask for ask in rows if ask.revision == call.revision or (ask.request == GUARD and ask.by_grant is None)]
+    return [ask for ask in known if ask.revision == call.revision or (ask.request == GUARD and ask.by_grant is None)]
 
 
 async def open_of_session(opened: Journal) -> list[AskRow]:
@@ -123,27 +127,23 @@ async def lock(opened: Journal, ask: AskId) -> AskRow:
 
 async def session_of(database: Database, ask: AskId) -> SessionId:
     """The session that an ask belongs to. Raises NotFound."""
-    async with database.transaction() as connection:
-        row = await (await connection.execute(_QUERIES.find, {"ask": ask})).fetchone()
-    if row is None:
+    found = await database.rows(_QUERIES.find, ask=ask)
+    if not found:
         raise unknown(ask)
-    return SessionId(row[0])
+    return SessionId(found[0]["session"])
 
 
-async def inbox(opened: Database, *, ask: AskId | None = None, session: SessionId | None = None) -> list[InboxEntry]:
+async def inbox(database: Database, *, ask: AskId | None = None, session: SessionId | None = None) -> list[InboxEntry]:
     """What waits for an answer, the oldest first; with `ask`, that one whatever its state."""
-    async with opened.transaction() as connection:
-        cursor = await connection.execute(_QUERIES.inbox, {"ask": ask, "session": session})
-        names = [column.name for column in cursor.description or ()]
-        rows = [dict(zip(names, row, strict=True)) for row in await cursor.fetchall()]
+    rows = await database.rows(_QUERIES.inbox, ask=ask, session=session)
     return [InboxEntry.model_validate(_entry(row)) for row in rows]
 
 
-async def answer(opened: Journal, ask: AskRow, decided: Answer, actor: Actor | None = None) -> None:
+def answer(opened: Journal, ask: AskRow, decided: Answer, actor: Actor | None = None) -> None:
     """Settle an open ask by an answer."""
     feedback = seal(decided.feedback) if decided.feedback else None
     author = (actor or opened.actor).subject
-    await opened.run(
+    opened.write(
         _QUERIES.answer,
         ask=ask.id,
         reply=decided.reply,
@@ -168,14 +168,14 @@ async def answer(opened: Journal, ask: AskRow, decided: Answer, actor: Actor | N
 async def close_open_of_turn(opened: Journal, turn: TurnId, reason: str) -> None:
     """Close what still waits in a turn that ends; say of answers that came too late that they did not run."""
     for row in await opened.rows(_QUERIES.open_of_turn, turn=turn):
-        await close(opened, ask_row(row), reason)
+        close(opened, ask_row(row), reason)
     for row in await opened.rows(_QUERIES.not_run, turn=turn):
         opened.record(AnswerNotRun(ask=row["id"], call=row["call"]))
 
 
-async def close(opened: Journal, ask: AskRow, reason: str) -> None:
+def close(opened: Journal, ask: AskRow, reason: str) -> None:
     """Close an open ask without an answer."""
-    await opened.run(_QUERIES.close, ask=ask.id, reason=reason)
+    opened.write(_QUERIES.close, ask=ask.id, reason=reason)
     opened.record(AskClosed(ask=ask.id, call=ask.call, reason=reason))
 
 

@@ -6,8 +6,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from psycopg.rows import class_row
-
 from activities.store.database import Database
 from activities.store.queries import Queries
 from workflows.domain.ids import MessageId, SessionId, TurnId
@@ -49,22 +47,17 @@ async def rang(database: Database, bell: Bell) -> None:
         BellKind.ANSWER: _QUERIES.rang_ask,
         BellKind.STOP: _QUERIES.rang_stop,
     }[bell.kind]
-    async with database.transaction() as connection:
-        await connection.execute(query, {"id": bell.id})
+    await database.rows(query, id=bell.id)
 
 
 async def undelivered(database: Database, before: datetime) -> list[Bell]:
     """Bells of rows accepted before this moment that no engine has acknowledged."""
-    async with database.transaction() as connection, connection.cursor(row_factory=class_row(Bell)) as cursor:
-        await cursor.execute(_QUERIES.undelivered, {"before": before})
-        return await cursor.fetchall()
+    return [Bell(**row) for row in await database.rows(_QUERIES.undelivered, before=before)]
 
 
 async def waiting(database: Database) -> list[Waiting]:
     """Sessions that have something to do, whether or not a run works on it."""
-    async with database.transaction() as connection, connection.cursor(row_factory=class_row(Waiting)) as cursor:
-        await cursor.execute(_QUERIES.waiting)
-        return await cursor.fetchall()
+    return [Waiting(**row) for row in await database.rows(_QUERIES.waiting)]
 
 
 @asynccontextmanager

@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any, Final
 
-from psycopg.rows import dict_row
 from psycopg.types.json import Json
 from pydantic import JsonValue
 
@@ -50,39 +49,34 @@ class CallRow(Value):
     plan: Plan | None
     digest: str | None
     loop: str
-    revision: int
-    state: CallState
-    fence: Fence | None
-    machine: str | None
-    outcome: Outcome | None
-    claimed_at: datetime | None
+    revision: int = 0
+    state: CallState = CallState.PREPARED
+    fence: Fence | None = None
+    machine: str | None = None
+    outcome: Outcome | None = None
+    claimed_at: datetime | None = None
 
     @property
     def settled(self) -> bool:
         return self.state.settled
 
 
-async def prepare(opened: Journal, turn: TurnId, step: int, message: MessageId, new: NewCall) -> None:
-    """Write a call of an answer into the ledger."""
+class Context(Value):
+    """What a call runs in: where its session works, the shell's environment, and the frozen configuration's id."""
+
+    directory: str
+    environment: dict[str, str]
+    snapshot: SnapshotId
+
+
+def prepare(opened: Journal, turn: TurnId, step: int, message: MessageId, new: NewCall) -> CallRow:
+    """Write a call of an answer into the ledger; its row."""
     arguments = seal(new.arguments)
     digest = new.plan.effect.digest if new.plan else None
-    await opened.run(
-        _QUERIES.prepare,
-        id=new.id,
-        session=opened.session,
-        turn=turn,
-        step=step,
-        position=new.position,
-        message=message,
-        provider_id=new.provider_id,
-        tool=new.tool,
-        arguments=arguments.content,
-        salt=arguments.salt,
-        recovery=new.recovery,
-        plan=_json(new.plan),
-        digest=digest,
-        loop=new.loop,
-    )
+    place = {"session": opened.session, "turn": turn, "step": step, "message": message, "digest": digest}
+    known = {name: getattr(new, name) for name in ("id", "position", "provider_id", "tool", "recovery", "loop")}
+    sealed = {"arguments": arguments.content, "salt": arguments.salt, "plan": _json(new.plan)}
+    opened.write(_QUERIES.prepare, **known, **place, **sealed)
     opened.record(
         CallPrepared(
             call=new.id,
@@ -94,6 +88,7 @@ async def prepare(opened: Journal, turn: TurnId, step: int, message: MessageId, 
             digest=digest,
         )
     )
+    return CallRow(**known, **place, arguments=new.arguments, plan=new.plan)
 
 
 async def of_step(opened: Journal, turn: TurnId, step: int) -> list[CallRow]:
@@ -120,10 +115,13 @@ async def any_rejected(opened: Journal, turn: TurnId) -> bool:
 
 async def lock(opened: Journal, call: PartId) -> CallRow:
     """A call, locked until the transaction ends. Raises NotFound."""
-    return _found(await opened.row(_QUERIES.lock, call=call), call)
+    row = await opened.row(_QUERIES.lock, call=call)
+    if row is None:
+        raise NotFound(f"There is no call {call!r}.")
+    return call_row(row)
 
 
-async def claim(
+def claim(
     opened: Journal,
     call: CallRow,
     fence: Fence,
@@ -133,32 +131,32 @@ async def claim(
 ) -> None:
     """Claim a prepared call: the decision is recorded here, before the effect."""
     dumped = [decision.model_dump(mode="json") for decision in decisions]
-    await opened.run(_QUERIES.claim, call=call.id, fence=list(fence), machine=machine, decision=Json(dumped))
+    opened.write(_QUERIES.claim, call=call.id, fence=list(fence), machine=machine, decision=Json(dumped))
     opened.record(CallClaimed(call=call.id, fence=fence, digest=call.digest, snapshot=snapshot, decisions=decisions))
 
 
-async def reclaim(opened: Journal, call: CallRow, fence: Fence, snapshot: SnapshotId) -> None:
+def reclaim(opened: Journal, call: CallRow, fence: Fence, snapshot: SnapshotId) -> None:
     """Take a claim over from a lower attempt, to recover its effect."""
-    await opened.run(_QUERIES.reclaim, call=call.id, fence=list(fence))
+    opened.write(_QUERIES.reclaim, call=call.id, fence=list(fence))
     opened.record(CallClaimed(call=call.id, fence=fence, digest=call.digest, snapshot=snapshot, recovered=True))
 
 
-async def drift(opened: Journal, call: CallRow, plan: Plan | None) -> CallRow:
+def drift(opened: Journal, call: CallRow, plan: Plan | None) -> CallRow:
     """Note that the call would now do something else than what was decided; earlier answers do not hold for it."""
     digest = plan.effect.digest if plan else None
-    await opened.run(_QUERIES.drift, call=call.id, plan=_json(plan), digest=digest)
+    opened.write(_QUERIES.drift, call=call.id, plan=_json(plan), digest=digest)
     opened.record(CallDrifted(call=call.id, before=call.digest, digest=digest))
     return call.model_copy(update={"plan": plan, "digest": digest, "revision": call.revision + 1})
 
 
-async def settle(opened: Journal, call: CallRow, state: CallState, outcome: Outcome) -> None:
+def settle(opened: Journal, call: CallRow, state: CallState, outcome: Outcome) -> None:
     """Write the one outcome of a call."""
     sealed = seal(outcome.model_dump(mode="json"))
-    await opened.run(_QUERIES.settle, call=call.id, state=state, outcome=sealed.content, salt=sealed.salt)
+    opened.write(_QUERIES.settle, call=call.id, state=state, outcome=sealed.content, salt=sealed.salt)
     opened.record(CallFinished(call=call.id, state=state, seal=sealed.seal, digest=call.digest))
     todos = outcome.metadata.get("todos")
     if call.tool == "todowrite" and state is CallState.DONE:
-        await opened.run(_QUERIES.keep_todos, session=opened.session, items=Json(todos))
+        opened.write(_QUERIES.keep_todos, session=opened.session, items=Json(todos))
 
 
 async def newest(database: Database, call: PartId) -> tuple[CallState, Fence | None]:
@@ -166,38 +164,31 @@ async def newest(database: Database, call: PartId) -> tuple[CallState, Fence | N
 
     Read without locks, directly before an effect that cannot be taken back.
     """
-    async with database.transaction() as connection:
-        row = await (await connection.execute(_QUERIES.fence, {"call": call})).fetchone()
-    if row is None:
+    found = await database.rows(_QUERIES.fence, call=call)
+    if not found:
         raise NotFound(f"There is no call {call!r}.")
-    state, fence, chain = row
-    return CallState(state), Fence(*fence) if fence and fence[0] >= chain else None
+    fence, chain = found[0]["fence"], found[0]["chain"]
+    return CallState(found[0]["state"]), Fence(*fence) if fence and fence[0] >= chain else None
 
 
-async def read(database: Database, call: PartId) -> CallRow:
-    """A call as it stands, unlocked. Raises NotFound."""
-    async with database.transaction() as connection, connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(_QUERIES.get, {"call": call})
-        return _found(await cursor.fetchone(), call)
+async def read(database: Database, call: PartId) -> tuple[CallRow, Context]:
+    """A call as it stands, unlocked, and what it runs in. Raises NotFound."""
+    found = await database.rows(_QUERIES.get, call=call)
+    if not found:
+        raise NotFound(f"There is no call {call!r}.")
+    context = {name: found[0][name] for name in Context.model_fields}
+    return call_row(found[0]), Context.model_validate(context)
 
 
 async def claimed(database: Database) -> set[str]:
     """The calls whose effect may have begun and that have no outcome yet."""
-    async with database.transaction() as connection:
-        cursor = await connection.execute(_QUERIES.claimed)
-        return {row[0] for row in await cursor.fetchall()}
+    return {row["id"] for row in await database.rows(_QUERIES.claimed)}
 
 
 def call_row(row: dict[str, Any]) -> CallRow:
     """A row of the ledger as a value."""
     fields = {name: row[name] for name in CallRow.model_fields}
     return CallRow.model_validate(fields | {"fence": Fence(*row["fence"]) if row["fence"] else None})
-
-
-def _found(row: dict[str, Any] | None, call: PartId) -> CallRow:
-    if row is None:
-        raise NotFound(f"There is no call {call!r}.")
-    return call_row(row)
 
 
 def _json(plan: Plan | None) -> str | None:

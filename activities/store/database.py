@@ -8,10 +8,12 @@ from typing import Any, Final
 import psycopg
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import TupleRow
+from psycopg.rows import TupleRow, dict_row
 from psycopg.types.json import set_json_dumps, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
+from activities.store.snapshots import Snapshots
+from activities.store.statements import Rows, Statements
 from workflows.domain.errors import Unavailable, UsageError
 
 _OPTIONS: Final = "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
@@ -32,6 +34,7 @@ class Database:
 
     def __init__(self, url: str, *, size: int = 10) -> None:
         self.url = url
+        self.snapshots = Snapshots()
         self._pool = AsyncConnectionPool(
             url,
             min_size=0,
@@ -40,7 +43,7 @@ class Database:
             timeout=_PATIENCE,
             reconnect_timeout=_PATIENCE,
             configure=_configure,
-            kwargs={"options": _OPTIONS},
+            kwargs={"options": _OPTIONS, "autocommit": True},
         )
 
     async def __aenter__(self) -> "Database":
@@ -52,15 +55,41 @@ class Database:
     async def __aexit__(self, *_: object) -> None:
         await self._pool.close()
 
+    async def rows(self, query: bytes, **values: Any) -> Rows:
+        """The rows of one query, keyed by column: one round trip. Raises Unavailable."""
+        async with self._connection() as connection, connection.cursor(row_factory=dict_row) as cursor:
+            await cursor.execute(query, values)
+            return await cursor.fetchall() if cursor.description else []
+
+    @asynccontextmanager
+    async def statements(self, begin: bytes = b"BEGIN") -> AsyncIterator[Statements]:
+        """A transaction whose statements travel together; commits at the end of the block. Raises Unavailable."""
+        async with self._connection() as connection:
+            said = Statements(connection, begin)
+            try:
+                yield said
+                await said.commit()
+            finally:
+                await said.close()
+
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection[TupleRow]]:
         """A transaction of its own; commits at the end of the block. Raises Unavailable."""
+        async with self._connection() as connection, connection.transaction():
+            yield connection
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[AsyncConnection[TupleRow]]:
+        """A connection of the pool. Where one is found broken, after a restart of PostgreSQL say, so may be others."""
         with reaching():
             try:
                 async with self._pool.connection() as connection:
                     yield connection
             except PoolTimeout:
                 await self._knock()
+                raise
+            except psycopg.OperationalError:
+                await self._pool.check()
                 raise
 
     async def _knock(self) -> None:

@@ -3,15 +3,13 @@
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
-from datetime import datetime
 from typing import Any, Final
 
-from psycopg.rows import dict_row
-from psycopg.types.json import Json
 from pydantic import JsonValue
 
+from activities.store import deltas
 from activities.store.database import Database
-from activities.store.journal import CHANNEL, Journal
+from activities.store.journal import CHANNEL
 from activities.store.queries import Queries
 from workflows.domain import chain, events
 from workflows.domain.events import RECORDS, Record
@@ -20,15 +18,6 @@ from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("events")
 _PAGE: Final = 500
-
-
-class Delta(Value):
-    """A piece of an answer or of a call's output that is not finished; `attempt` tells a retried answer apart."""
-
-    id: int
-    source: str
-    attempt: str
-    body: dict[str, JsonValue]
 
 
 class Verified(Value):
@@ -56,9 +45,7 @@ async def contents(database: Database, records: Sequence[Record]) -> dict[str, J
     ids = sorted({name for record in records for name in names(record)})
     if not ids:
         return {}
-    async with database.transaction() as connection, connection.cursor() as cursor:
-        await cursor.execute(_QUERIES.named, {"ids": ids})
-        return {name: body async for name, body in cursor}
+    return {row["id"]: row["body"] for row in await database.rows(_QUERIES.named, ids=ids)}
 
 
 def names(record: Record) -> Iterator[str]:
@@ -72,9 +59,11 @@ def names(record: Record) -> Iterator[str]:
 async def woken(database: Database, session: SessionId, *, at_least_every: float) -> AsyncGenerator[None, None]:
     """Tick at once, whenever the session's log or deltas grow, and at least every so many seconds.
 
-    A notification may be lost with its connection: the regular tick makes that a delay, never a gap.
+    A notification may be lost with its connection: the regular tick makes that a delay, never a gap. As long as this
+    is iterated, the session counts as watched, and deltas are written.
     """
     async with database.listening(CHANNEL) as connection:
+        await deltas.watching(connection, session)
         yield
         while True:
             async with aclosing(connection.notifies(timeout=at_least_every)) as notices:
@@ -82,34 +71,6 @@ async def woken(database: Database, session: SessionId, *, at_least_every: float
                     if notice.payload.split(" ", 1)[0] == session:
                         break
             yield
-
-
-async def deltas(database: Database, session: SessionId, after_id: int) -> list[Delta]:
-    """Unfinished pieces that came after `after_id`."""
-    async with database.transaction() as connection, connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(_QUERIES.deltas, {"session": session, "after": after_id})
-        return [Delta(**row) for row in await cursor.fetchall()]
-
-
-async def keep_deltas(
-    database: Database, session: SessionId, source: str, attempt: str, bodies: list[dict[str, JsonValue]]
-) -> None:
-    """Show unfinished pieces to whoever watches; what is lost here is lost for watching only."""
-    async with database.transaction() as connection, connection.cursor() as cursor:
-        rows = [{"session": session, "source": source, "attempt": attempt, "body": Json(body)} for body in bodies]
-        await cursor.executemany(_QUERIES.keep_delta, rows)
-        await cursor.execute(_QUERIES.notify, {"channel": CHANNEL, "payload": f"{session} delta"})
-
-
-async def drop_deltas(opened: Journal, source: str) -> None:
-    """Forget the pieces of what is finished: the event says it all."""
-    await opened.run(_QUERIES.drop_deltas, source=source)
-
-
-async def drop_old_deltas(database: Database, before: datetime) -> None:
-    """Forget pieces of attempts that never finished."""
-    async with database.transaction() as connection:
-        await connection.execute(_QUERIES.drop_old_deltas, {"before": before})
 
 
 async def verify(database: Database, session: SessionId) -> Verified:
@@ -157,26 +118,22 @@ def _seals(record: Record) -> Iterator[tuple[str, str]]:
 
 async def _contents(database: Database, session: SessionId) -> dict[str, str]:
     """Seals of all stored contents, recomputed."""
-    async with database.transaction() as connection, connection.cursor() as cursor:
-        await cursor.execute(_QUERIES.contents, {"session": session})
-        return {name: chain.sealed(bytes(salt), body.encode()) async for name, body, salt in cursor}
+    rows = await database.rows(_QUERIES.contents, session=session)
+    return {row["id"]: chain.sealed(bytes(row["salt"]), row["body"].encode()) for row in rows}
 
 
 async def _tail(database: Database, session: SessionId, seq: int, head: bytes) -> str | None:
-    async with database.transaction() as connection, connection.cursor() as cursor:
-        await cursor.execute(_QUERIES.head, {"session": session})
-        row = await cursor.fetchone()
-    if row is None:
+    found = await database.rows(_QUERIES.head, session=session)
+    if not found:
         return "the session's row is missing"
-    if row[0] > seq:
-        return f"events {seq + 1} to {row[0]} are missing at the end"
-    return None if (row[0], bytes(row[1])) == (seq, head) else "the session's row names another last event"
+    last = found[0]["seq"]
+    if last > seq:
+        return f"events {seq + 1} to {last} are missing at the end"
+    return None if (last, bytes(found[0]["head"])) == (seq, head) else "the session's row names another last event"
 
 
 async def _page(database: Database, query: bytes, session: SessionId, seq: int) -> list[dict[str, Any]]:
-    async with database.transaction() as connection, connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(query, {"session": session, "after": seq, "limit": _PAGE})
-        return await cursor.fetchall()
+    return await database.rows(query, session=session, after=seq, limit=_PAGE)
 
 
 def _record(canonical: bytes) -> Record:

@@ -1,9 +1,10 @@
 """Model steps: who may commit an answer, and the answer, stored once."""
 
+import asyncio
 from typing import Final
 
-from activities.store import calls, prompts, turns
-from activities.store.calls import NewCall
+from activities.store import calls, prompts, transcript, turns
+from activities.store.calls import CallRow, NewCall
 from activities.store.database import dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
@@ -11,11 +12,26 @@ from activities.store.turns import TurnStanding
 from workflows.domain.errors import StaleFence
 from workflows.domain.events import MessageCompleted, ModelRetry, PartSeal
 from workflows.domain.ids import MessageId, PartId, TurnId
-from workflows.domain.messages import AnswerBody, StoredPart
+from workflows.domain.messages import AnswerBody, StoredPart, Transcript
 from workflows.domain.value import Value
 from workflows.domain.wire import Fence
 
 _QUERIES: Final = Queries("generations")
+
+
+class Registration(Value):
+    """Who has registered for a step last (nobody: no fence), and what failed so far."""
+
+    turn: TurnId
+    step: int
+    fence: tuple[int, ...] = ()
+    failures: int = 0
+    waited_ms: int = 0
+
+    def refuse_older(self, fence: Fence) -> None:
+        """Raise StaleFence for an attempt that is not the newest any more."""
+        if self.fence > tuple(fence):
+            raise StaleFence(f"A later attempt {self.fence} has registered for step {self.step} of turn {self.turn!r}.")
 
 
 class Stored(Value):
@@ -26,11 +42,12 @@ class Stored(Value):
 
 
 class Begun(Value):
-    """This attempt is the newest and may ask the model."""
+    """This attempt is the newest and may ask the model; what failed before it, and the conversation so far."""
 
     standing: TurnStanding
     failures: int
     waited_ms: int
+    transcript: Transcript
 
 
 class Over(Value):
@@ -59,18 +76,25 @@ async def begin(opened: Journal, turn: TurnId, step: int, fence: Fence) -> Store
 
     Raises StaleFence when a higher attempt has registered.
     """
-    stored = await answer(opened, turn, step)
+    stored, standing, before, steered, view = await asyncio.gather(
+        answer(opened, turn, step),
+        turns.standing(opened, turn),
+        _registration(opened, turn, step),
+        prompts.steered(opened),
+        transcript.read(opened, opened.session),
+    )
     if stored is not None:
         return stored
-    standing = await turns.standing(opened, turn)
     if standing.over or opened.ended:
         return Over()
-    await _newest(opened, turn, step, fence)
-    counts = await opened.row(_QUERIES.register, turn=turn, step=step, fence=list(fence))
-    assert counts is not None
-    await turns.registered(opened, turn, step)
-    await prompts.take_steered(opened, turn, step)
-    return Begun(standing=standing, **counts)
+    before.refuse_older(fence)
+    opened.write(_QUERIES.register, turn=turn, step=step, fence=list(fence))
+    turns.registered(opened, turn, step)
+    for prompt in steered:
+        prompts.take(opened, prompt, turn, step)
+    if steered:
+        view = await transcript.read(opened, opened.session)
+    return Begun(standing=standing, failures=before.failures, waited_ms=before.waited_ms, transcript=view)
 
 
 async def answer(opened: Journal, turn: TurnId, step: int) -> Stored | None:
@@ -79,15 +103,22 @@ async def answer(opened: Journal, turn: TurnId, step: int) -> Stored | None:
     return Stored(message=row["id"], body=AnswerBody.model_validate(row["body"])) if row else None
 
 
-async def commit(opened: Journal, turn: TurnId, step: int, fence: Fence, new: NewAnswer) -> Over | None:
-    """Store the answer with its parts and prepared calls, once.
+async def commit(
+    opened: Journal, turn: TurnId, step: int, fence: Fence, new: NewAnswer
+) -> Stored | Over | tuple[CallRow, ...]:
+    """Store the answer with its parts and prepared calls, once; the calls' rows. Stored: it is there already.
 
     Only the newest registered attempt may, and only while the turn is open. Raises StaleFence.
     """
-    await _newest(opened, turn, step, fence)
-    if (await turns.standing(opened, turn)).state != "open" or opened.ended:
+    stored, newest, standing = await asyncio.gather(
+        answer(opened, turn, step), _registration(opened, turn, step), turns.standing(opened, turn)
+    )
+    if stored is not None:
+        return stored
+    newest.refuse_older(fence)
+    if standing.state != "open" or opened.ended:
         return Over()
-    await opened.run(
+    opened.write(
         _QUERIES.keep_message,
         id=new.id,
         session=opened.session,
@@ -95,7 +126,7 @@ async def commit(opened: Journal, turn: TurnId, step: int, fence: Fence, new: Ne
         step=step,
         body=dumps(new.body.model_dump(mode="json")),
     )
-    seals = [await _keep_part(opened, new.id, part) for part in new.parts]
+    seals = [_keep_part(opened, new.id, part) for part in new.parts]
     body = new.body
     opened.record(
         MessageCompleted(
@@ -108,9 +139,7 @@ async def commit(opened: Journal, turn: TurnId, step: int, fence: Fence, new: Ne
             parts=tuple(seals),
         )
     )
-    for call in new.calls:
-        await calls.prepare(opened, turn, step, new.id, call)
-    return None
+    return tuple(calls.prepare(opened, turn, step, new.id, call) for call in new.calls)
 
 
 async def failed(opened: Journal, turn: TurnId, step: int, fence: Fence, retry: ModelRetry, waited_ms: int) -> None:
@@ -118,22 +147,22 @@ async def failed(opened: Journal, turn: TurnId, step: int, fence: Fence, retry: 
 
     Raises StaleFence when a higher attempt has registered; a turn that is over is left as it is.
     """
-    await _newest(opened, turn, step, fence)
-    if (await turns.standing(opened, turn)).over:
+    newest, standing = await asyncio.gather(_registration(opened, turn, step), turns.standing(opened, turn))
+    newest.refuse_older(fence)
+    if standing.over:
         return
-    await opened.run(_QUERIES.failed, turn=turn, step=step, waited_ms=waited_ms)
+    opened.write(_QUERIES.failed, turn=turn, step=step, waited_ms=waited_ms)
     opened.record(retry)
 
 
-async def _newest(opened: Journal, turn: TurnId, step: int, fence: Fence) -> None:
+async def _registration(opened: Journal, turn: TurnId, step: int) -> Registration:
     row = await opened.row(_QUERIES.registered, turn=turn, step=step)
-    if row is not None and tuple(row["fence"]) > tuple(fence):
-        raise StaleFence(f"A later attempt {row['fence']} has registered for step {step} of turn {turn!r}.")
+    return Registration(turn=turn, step=step, **(row or {}))
 
 
-async def _keep_part(opened: Journal, message: MessageId, part: NewPart) -> PartSeal:
+def _keep_part(opened: Journal, message: MessageId, part: NewPart) -> PartSeal:
     body = seal(part.body.model_dump(mode="json"))
-    await opened.run(
+    opened.write(
         _QUERIES.keep_part, id=part.id, message=message, position=part.position, body=body.content, salt=body.salt
     )
     return PartSeal(part=part.id, kind=part.body.type, seal=body.seal)

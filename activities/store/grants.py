@@ -3,8 +3,6 @@
 from datetime import datetime, timedelta
 from typing import Final
 
-from psycopg.rows import dict_row
-
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, journal
 from activities.store.queries import Queries
@@ -30,14 +28,14 @@ class GrantRow(Value):
     revoked_by: str | None
 
 
-async def keep(opened: Journal, grant: Grant, ask: AskId) -> None:
+def keep(opened: Journal, grant: Grant, ask: AskId) -> None:
     """Store what an "always" grants."""
     wide = grant.scope is Scope.PROJECT
-    await opened.run(
+    opened.write(
         _QUERIES.keep,
         id=grant.id,
         session=opened.session,
-        project=opened.directory if wide else None,
+        project=opened.place.directory if wide else None,
         body=dumps(grant.model_dump(mode="json")),
         author=grant.author,
         expires_at=grant.time + _PROJECT_LIFE if wide else None,
@@ -49,32 +47,43 @@ async def keep(opened: Journal, grant: Grant, ask: AskId) -> None:
 
 async def live(opened: Journal) -> tuple[Grant, ...]:
     """The grants that hold in this session now."""
-    rows = await opened.rows(_QUERIES.live, session=opened.session, directory=opened.directory)
+    rows = await opened.rows(_QUERIES.live, session=opened.session)
     return tuple(Grant.model_validate(row["body"]) for row in rows)
 
 
-async def used(opened: Journal, grant: GrantId) -> None:
+def used(opened: Journal, grant: GrantId) -> None:
     """Count a use."""
-    await opened.run(_QUERIES.used, grant=grant)
+    opened.write(_QUERIES.used, grant=grant)
+
+
+async def unspread(database: Database, before: datetime) -> list[GrantId]:
+    """Grants for a project, given before this moment, that may not have reached its other sessions."""
+    return [row["id"] for row in await database.rows(_QUERIES.unspread, before=before)]
+
+
+async def reaches(database: Database, grant: GrantId) -> list[SessionId]:
+    """The sessions of the grant's project that wait for an answer."""
+    return [row["session"] for row in await database.rows(_QUERIES.reaches, grant=grant)]
+
+
+async def spread(database: Database, grant: GrantId) -> None:
+    """Note that the grant has reached all sessions of its project."""
+    await database.rows(_QUERIES.spread, grant=grant)
 
 
 async def listed(database: Database, *, revoked_too: bool = False) -> list[GrantRow]:
     """All grants that hold, or all there ever were."""
-    async with database.transaction() as connection, connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(_QUERIES.listed, {"all": revoked_too})
-        rows = await cursor.fetchall()
+    rows = await database.rows(_QUERIES.listed, all=revoked_too)
     fields = [name for name in GrantRow.model_fields if name != "grant"]
     return [GrantRow(grant=Grant.model_validate(row["body"]), **{name: row[name] for name in fields}) for row in rows]
 
 
 async def revoke(database: Database, grant: GrantId, actor: Actor) -> None:
     """Revoke a grant: calls that are not claimed yet ask again. Raises NotFound, Conflict."""
-    async with database.transaction() as connection, connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(_QUERIES.find, {"grant": grant})
-        row = await cursor.fetchone()
-    if row is None:
+    found = await database.rows(_QUERIES.find, grant=grant)
+    if not found:
         raise NotFound(f"There is no grant {grant!r}. `holdfast grants` lists them.")
-    async with journal(database, row["session"], actor) as opened:
-        if not await opened.run(_QUERIES.revoke, grant=grant, author=actor.subject):
+    async with journal(database, found[0]["session"], actor) as opened:
+        if not await opened.row(_QUERIES.revoke, grant=grant, author=actor.subject):
             raise Conflict(f"The grant {grant!r} was revoked before.")
         opened.record(GrantRevoked(grant=grant))

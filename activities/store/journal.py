@@ -3,15 +3,14 @@
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from psycopg import AsyncConnection
-from psycopg.rows import TupleRow, dict_row
-
 from activities.store.database import Database, dumps
 from activities.store.queries import Queries
+from activities.store.snapshots import Snapshots
+from activities.store.statements import Rows, Statements
 from workflows.domain import chain
 from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events import Actor, Event, Record
@@ -38,87 +37,116 @@ def seal(value: Any) -> Sealed:
     return Sealed(content, salt, chain.sealed(salt, content.encode()))
 
 
-@dataclass
-class Journal:
-    """What a transaction knows of its session, and the events it will append."""
+@dataclass(frozen=True)
+class Place:
+    """Where a session's log ends, and what else its locked row says."""
 
-    connection: AsyncConnection[TupleRow]
-    session: SessionId
     status: str
     directory: str
     seq: int
     head: bytes
-    actor: Actor
-    records: list[tuple[Record, bytes]] = field(default_factory=list)
+
+
+class Journal:
+    """What a transaction knows of its session, and the events it will append.
+
+    The session's row is locked before anything else is read, in the same round trip. `chain_start` is the chain of an
+    activity: an earlier one than the newest seen is refused (StaleFence), a later one takes the session over.
+    """
+
+    def __init__(
+        self,
+        said: Statements,
+        snapshots: Snapshots,
+        session: SessionId,
+        actor: Actor,
+        chain_start: int | None = None,
+    ) -> None:
+        self.session = session
+        self.actor = actor
+        self.snapshots = snapshots
+        self.records: list[tuple[Record, bytes]] = []
+        self._said = said
+        self._chain = chain_start
+        self._place: Place | None = None
+        self._locking = said.ask(_QUERIES.lock, session=session)
+
+    @property
+    def place(self) -> Place:
+        """What the locked row says; known as soon as something was read, or `locked` was awaited."""
+        if self._place is None:
+            raise RuntimeError("The session's row is not locked yet: read something first, or await `locked`.")
+        return self._place
 
     @property
     def ended(self) -> bool:
-        return self.status == "ended"
+        return self.place.status == "ended"
+
+    async def locked(self) -> None:
+        """Wait for the lock. Raises NotFound, StaleFence."""
+        found = await self._said.answer(self._locking)
+        if self._place is not None:
+            return
+        if not found:
+            raise NotFound(f"There is no session {self.session!r}. `holdfast sessions` lists the sessions there are.")
+        row = found[0]
+        if self._chain is not None:
+            self._own(row["chain"], self._chain)
+        self._place = Place(row["status"], row["directory"], row["seq"], bytes(row["head"]))
 
     def record(self, event: Event, actor: Actor | None = None) -> int:
         """Append an event; returns its seq. It becomes visible with the transaction, or not at all."""
-        seq = self.seq + len(self.records) + 1
+        seq = self.place.seq + len(self.records) + 1
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         record = Record(session=self.session, seq=seq, at=now, actor=actor or self.actor, event=event)
         self.records.append((record, chain.canonical(record.model_dump(mode="json"))))
         return seq
 
-    async def rows(self, query: bytes, **values: Any) -> list[dict[str, Any]]:
-        """Run a query and return its rows, keyed by column."""
-        async with self.connection.cursor(row_factory=dict_row) as cursor:
-            await cursor.execute(query, values)
-            return await cursor.fetchall() if cursor.description else []
+    async def rows(self, query: bytes, **values: Any) -> Rows:
+        """The rows of a query, keyed by column. Raises NotFound, StaleFence."""
+        asked = self._said.ask(query, **values)
+        await self.locked()
+        return await self._said.answer(asked)
 
     async def row(self, query: bytes, **values: Any) -> dict[str, Any] | None:
-        """Run a query and return its first row, or None."""
+        """The first row of a query, or None. Raises NotFound, StaleFence."""
         rows = await self.rows(query, **values)
         return rows[0] if rows else None
 
-    async def run(self, query: bytes, **values: Any) -> int:
-        """Run a statement; returns how many rows it touched."""
-        cursor = await self.connection.execute(query, values)
-        return cursor.rowcount
+    def write(self, query: bytes, **values: Any) -> None:
+        """Say a statement that goes with the next reading, or with the commit."""
+        self._said.note(query, **values)
 
-    async def append(self) -> None:
+    def append(self) -> None:
         """Write the recorded events and the session's new head."""
         if not self.records:
             return
-        head = self.head
-        rows = []
+        seq, head = 0, self.place.head
         for record, canonical in self.records:
-            linked = chain.link(head, canonical)
-            rows.append((self.session, record.seq, record.event.type, canonical, head, linked))
+            seq, linked = record.seq, chain.link(head, canonical)
+            event = {"type": record.event.type, "canonical": canonical, "prev_hash": head, "hash": linked}
+            self.write(_QUERIES.append, session=self.session, seq=seq, **event)
             head = linked
-        async with self.connection.pipeline(), self.connection.cursor() as cursor:
-            await cursor.executemany(_QUERIES.append, rows)
-            await cursor.execute(_QUERIES.advance, {"session": self.session, "seq": rows[-1][1], "head": head})
-            await cursor.execute(_QUERIES.notify, {"channel": CHANNEL, "payload": f"{self.session} {rows[-1][1]}"})
+        self.write(_QUERIES.advance, session=self.session, seq=seq, head=head)
+        self.write(_QUERIES.notify, channel=CHANNEL, payload=f"{self.session} {seq}")
+
+    def _own(self, newest: int, mine: int) -> None:
+        if mine < newest:
+            raise StaleFence(f"Session {self.session!r} has been taken over by a later chain ({newest} > {mine}).")
+        if mine > newest:
+            self.write(_QUERIES.own, session=self.session, chain=mine)
 
 
 @asynccontextmanager
 async def journal(
     database: Database, session: SessionId, actor: Actor, *, chain_start: int | None = None
 ) -> AsyncIterator[Journal]:
-    """Lock the session's row and open its journal; the events are written when the block ends without error.
+    """Open a session's journal in a transaction; its events are written when the block ends without error.
 
-    `chain_start` is the chain of an activity: an earlier one than the newest seen is refused (StaleFence), a
-    later one takes the session over. Raises NotFound, StaleFence, Unavailable.
+    Raises NotFound, StaleFence, Unavailable.
     """
-    async with database.transaction() as connection:
-        async with connection.cursor(row_factory=dict_row) as cursor:
-            await cursor.execute(_QUERIES.lock, {"session": session})
-            row = await cursor.fetchone()
-        if row is None:
-            raise NotFound(f"There is no session {session!r}. `holdfast sessions` lists the sessions there are.")
-        if chain_start is not None:
-            await _own(connection, session, row["chain"], chain_start)
-        opened = Journal(connection, session, row["status"], row["directory"], row["seq"], bytes(row["head"]), actor)
+    async with database.statements() as said:
+        opened = Journal(said, database.snapshots, session, actor, chain_start)
         yield opened
-        await opened.append()
-
-
-async def _own(connection: AsyncConnection[TupleRow], session: SessionId, newest: int, mine: int) -> None:
-    if mine < newest:
-        raise StaleFence(f"Session {session!r} has been taken over by a later chain ({newest} > {mine}).")
-    if mine > newest:
-        await connection.execute(_QUERIES.own, {"session": session, "chain": mine})
+        await opened.locked()
+        opened.append()

@@ -64,7 +64,7 @@ async def accept(opened: Journal, new: NewPrompt) -> bool:
         raise Conflict(f"Session {opened.session!r} has ended; start a new one with `holdfast run`.")
     body = seal(UserText(text=new.text).model_dump())
     seq = opened.record(PromptAccepted(prompt=new.id, mode=new.mode, seal=body.seal))
-    await opened.run(
+    opened.write(
         _QUERIES.accept,
         id=new.id,
         session=opened.session,
@@ -88,22 +88,21 @@ async def untaken(opened: Journal) -> list[MessageId]:
     return [row["id"] for row in await opened.rows(_QUERIES.untaken, session=opened.session)]
 
 
-async def take(opened: Journal, prompt: MessageId, turn: TurnId, step: int) -> None:
+def take(opened: Journal, prompt: MessageId, turn: TurnId, step: int) -> None:
     """A turn takes a prompt, to be seen by the model at this step."""
     seq = opened.record(PromptTaken(prompt=prompt, turn=turn, step=step))
-    await opened.run(_QUERIES.take, id=prompt, turn=turn, step=step, taken=seq)
+    opened.write(_QUERIES.take, id=prompt, turn=turn, step=step, taken=seq)
 
 
-async def take_steered(opened: Journal, turn: TurnId, step: int) -> None:
-    """Take every prompt that was sent to steer the running turn."""
-    for row in await opened.rows(_QUERIES.steered, session=opened.session):
-        await take(opened, row["id"], turn, step)
+async def steered(opened: Journal) -> list[MessageId]:
+    """The untaken prompts that were sent to steer the running turn, in the order of acceptance."""
+    return [row["id"] for row in await opened.rows(_QUERIES.steered, session=opened.session)]
 
 
 async def withdraw(opened: Journal, reason: str) -> list[MessageId]:
     """Withdraw all prompts that no turn has taken; returns them."""
     withdrawn = await untaken(opened)
     for prompt in withdrawn:
-        await opened.run(_QUERIES.withdraw, id=prompt)
+        opened.write(_QUERIES.withdraw, id=prompt)
         opened.record(PromptWithdrawn(prompt=prompt, reason=reason))
     return withdrawn

@@ -2,9 +2,8 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
-from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Json
 
 from activities.store.database import Database
@@ -77,22 +76,21 @@ class Totals(Value):
 
 async def create(database: Database, new: NewSession, actor: Actor) -> None:
     """Make the session and its first event; a session that is there already is left as it is."""
-    async with database.transaction() as connection:
+    async with database.statements() as said:
         values = new.model_dump() | {"environment": Json(new.environment), "head": chain.GENESIS}
-        made = await connection.execute(_QUERIES.create, values)
-        if made.rowcount:
-            opened = Journal(connection, new.id, "active", new.directory, 0, chain.GENESIS, actor)
+        if await said.rows(_QUERIES.create, **values):
+            opened = Journal(said, database.snapshots, new.id, actor)
+            await opened.locked()
             opened.record(SessionCreated(directory=new.directory, agent=new.agent, model=new.model))
-            await opened.append()
+            opened.append()
 
 
 async def overview(
     database: Database, *, session: SessionId | None = None, directory: str | None = None, limit: int = 1000
 ) -> list[Overview]:
     """Sessions, the last changed first."""
-    async with database.transaction() as connection, connection.cursor(row_factory=class_row(Overview)) as cursor:
-        await cursor.execute(_QUERIES.overview, {"id": session, "directory": directory, "limit": limit})
-        return await cursor.fetchall()
+    rows = await database.rows(_QUERIES.overview, id=session, directory=directory, limit=limit)
+    return [Overview(**row) for row in rows]
 
 
 async def get(database: Database, session: SessionId) -> Overview:
@@ -105,30 +103,25 @@ async def get(database: Database, session: SessionId) -> Overview:
 
 async def origin(database: Database, session: SessionId) -> Origin:
     """Where the session came from. Raises NotFound."""
-    async with database.transaction() as connection, connection.cursor(row_factory=class_row(Origin)) as cursor:
-        await cursor.execute(_QUERIES.environment, {"session": session})
-        found = await cursor.fetchone()
-    if found is None:
+    found = await database.rows(_QUERIES.environment, session=session)
+    if not found:
         raise NotFound(f"There is no session {session!r}.")
-    return found
+    return Origin(**found[0])
 
 
 async def totals(database: Database, session: SessionId) -> Totals:
     """What the session has used so far."""
-    async with database.transaction() as connection, connection.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(_QUERIES.totals, {"session": session})
-        bodies: list[dict[str, Any]] = [row["body"] for row in await cursor.fetchall()]
+    bodies = [row["body"] for row in await database.rows(_QUERIES.totals, session=session)]
     tokens = sum((Tokens.model_validate(body["tokens"]) for body in bodies), Tokens())
     return Totals(steps=len(bodies), tokens=tokens, cost=sum((Decimal(body["cost"]) for body in bodies), Decimal(0)))
 
 
 async def end(opened: Journal, reason: str) -> None:
     """End the session for good: doors refuse more prompts, nothing revives it."""
-    if await opened.run(_QUERIES.end, session=opened.session):
+    if await opened.row(_QUERIES.end, session=opened.session):
         opened.record(SessionEnded(reason=reason))
 
 
 async def mark_stuck(database: Database, session: SessionId, why: str | None) -> None:
     """Note why a session's workflow task keeps failing; None clears the note."""
-    async with database.transaction() as connection:
-        await connection.execute(_QUERIES.mark_stuck, {"session": session, "stuck": why})
+    await database.rows(_QUERIES.mark_stuck, session=session, stuck=why)

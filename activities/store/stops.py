@@ -31,7 +31,7 @@ async def accept(opened: Journal, stop: StopId, *, keep_queued: bool = False) ->
         return Stopped(stop=stop, turn=known["turn"])
     turn = await opened.row(_TURNS.open_turn, session=opened.session)
     named = turn["id"] if turn else None
-    await opened.run(_QUERIES.accept, id=stop, session=opened.session, turn=named, author=opened.actor.subject)
+    opened.write(_QUERIES.accept, id=stop, session=opened.session, turn=named, author=opened.actor.subject)
     opened.record(StopAccepted(stop=stop, turn=named))
     withdrawn = [] if keep_queued else await prompts.withdraw(opened, "stopped")
     return Stopped(stop=stop, turn=named, withdrawn=tuple(withdrawn))

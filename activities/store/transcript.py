@@ -1,12 +1,14 @@
 """The transcript of a session, put together from prompts, answers, their parts and their calls."""
 
+import asyncio
 from collections import defaultdict
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from activities.store.journal import Journal
 from activities.store.queries import Queries
+from activities.store.statements import Reads
+from workflows.domain.ids import SessionId
 from workflows.domain.messages import (
     AnswerBody,
     AssistantMessage,
@@ -24,13 +26,14 @@ _CALLS: Final = Queries("calls")
 _PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
 
 
-async def read(opened: Journal) -> Transcript:
+async def read(reads: Reads, session: SessionId) -> Transcript:
     """All taken prompts and committed answers, in the order in which the model saw or gave them."""
-    session = opened.session
-    prompts = await opened.rows(_QUERIES.prompts, session=session)
-    answers = await opened.rows(_QUERIES.messages, session=session)
-    parts = await opened.rows(_QUERIES.parts, session=session)
-    calls = await opened.rows(_CALLS.of_session, session=session)
+    prompts, answers, parts, calls = await asyncio.gather(
+        reads.rows(_QUERIES.prompts, session=session),
+        reads.rows(_QUERIES.messages, session=session),
+        reads.rows(_QUERIES.parts, session=session),
+        reads.rows(_CALLS.shown, session=session),
+    )
     by_message: dict[str, list[tuple[int, Part]]] = defaultdict(list)
     for row in parts:
         by_message[row["message"]].append((row["position"], _PART.validate_python(row["body"])))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workflows.domain.config.snapshot import ProjectSnapshot
 
 _QUERIES: Final = Queries("turns")
+_SNAPSHOTS: Final = Queries("snapshots")
 
 
 class TurnRow(Value):
@@ -63,31 +64,26 @@ async def open_new(
 ) -> TurnRow:
     """Open a turn under a frozen configuration; with `error`, one that can only end with it."""
     frozen = SnapshotId(f"cfg_{snapshot.digest[:32]}")
-    await opened.run(_QUERIES.keep_snapshot, id=frozen, body=Json(snapshot.model_dump(mode="json")))
+    opened.write(_SNAPSHOTS.keep, id=frozen, body=Json(snapshot.model_dump(mode="json")))
     last: dict[str, Any] | None = await opened.row(_QUERIES.last_number, session=opened.session)
     number = (last["number"] if last else 0) + 1
     row = TurnRow(id=turn, number=number, snapshot=frozen, agent=agent, model=model, step=0, error=error)
-    await opened.run(_QUERIES.open, session=opened.session, **row.model_dump(exclude={"step"}))
+    opened.write(_QUERIES.open, session=opened.session, **row.model_dump(exclude={"step"}))
     opened.record(TurnOpened(turn=turn, number=number, snapshot=frozen, agent=agent, model=model))
     return row
 
 
 async def snapshot(opened: Journal, identity: SnapshotId) -> "ProjectSnapshot":
-    """The configuration that a turn was opened with."""
-    from workflows.domain.config.snapshot import ProjectSnapshot  # a seventh of the imports of `holdfast asks`
-
-    row = await opened.row(_QUERIES.snapshot, id=identity)
-    if row is None:
-        raise StaleFence(f"The configuration snapshot {identity!r} is not in the database.")
-    return ProjectSnapshot.model_validate(row["body"])
+    """The configuration that a turn was opened with. Raises StaleFence for an unknown one."""
+    return await opened.snapshots.get(opened, identity)
 
 
-async def registered(opened: Journal, turn: TurnId, step: int) -> None:
+def registered(opened: Journal, turn: TurnId, step: int) -> None:
     """Note that a step of the turn was begun."""
-    await opened.run(_QUERIES.registered, turn=turn, step=step)
+    opened.write(_QUERIES.registered, turn=turn, step=step)
 
 
 async def close(opened: Journal, turn: TurnId, reason: str, error: str | None) -> None:
     """End a turn; one that has ended already is left as it is."""
-    if await opened.run(_QUERIES.close, turn=turn, reason=reason, error=error):
+    if await opened.row(_QUERIES.close, turn=turn, reason=reason, error=error):
         opened.record(TurnEnded(turn=turn, reason=reason, error=error))

@@ -1,9 +1,10 @@
 """The claim: the decision is checked against the rows and recorded, before the effect."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from activities.session.judging import Judge, judge
+from activities.session.judging import Judge
 from activities.store import asks, calls, grants, turns
 from activities.store.asks import AskRow
 from activities.store.calls import CallRow
@@ -113,18 +114,24 @@ async def claim(
 
     Raises StaleFence when a higher fence holds the claim.
     """
-    call = await calls.lock(opened, request.call)
+    call, standing, known, live = await asyncio.gather(
+        calls.lock(opened, request.call),
+        turns.standing(opened, request.turn),
+        asks.of_call(opened, request.call),
+        grants.live(opened),
+    )
     if call.settled:
         return Stored(rejected=call.state is CallState.REFUSED and await calls.any_rejected(opened, call.turn))
-    standing = await turns.standing(opened, request.turn)
     if call.state is CallState.CLAIMED and call.fence is not None:
-        return await _again(opened, call, fence, standing, first=plan is not None)
+        return _again(opened, call, fence, standing, first=plan is not None)
     if standing.over or opened.ended or plan is None:
         return Over()
-    return await _first(opened, request, fence, machine, call, plan, standing)
+    rules = (await turns.snapshot(opened, standing.snapshot)).rules
+    docket = Docket(call, asks.counting(known, call), Judge(rules, live), request.guarded)
+    return _first(opened, fence, machine, docket, plan, standing)
 
 
-async def _again(opened: Journal, call: CallRow, fence: Fence, standing: TurnStanding, *, first: bool) -> Claim:
+def _again(opened: Journal, call: CallRow, fence: Fence, standing: TurnStanding, *, first: bool) -> Claim:
     """Take a claim over from a lower attempt; one's own is a commit whose acknowledgement was lost.
 
     `first`: this attempt planned the call, so its own claim was the first one and there is nothing to recover.
@@ -135,52 +142,46 @@ async def _again(opened: Journal, call: CallRow, fence: Fence, standing: TurnSta
         return Claimed(call, recovered=not first)
     if standing.over:
         return Over()
-    await calls.reclaim(opened, call, fence, standing.snapshot)
+    calls.reclaim(opened, call, fence, standing.snapshot)
     return Claimed(call, recovered=True)
 
 
-async def _first(
-    opened: Journal,
-    request: RunRequest,
-    fence: Fence,
-    machine: str,
-    call: CallRow,
-    plan: Plan | ToolError,
-    standing: TurnStanding,
+def _first(
+    opened: Journal, fence: Fence, machine: str, docket: Docket, plan: Plan | ToolError, standing: TurnStanding
 ) -> Claim:
     """Claim a prepared call, if everything that it would do now has been decided."""
-    docket = Docket(call, await asks.of_call(opened, call), await judge(opened, standing.snapshot), request.guarded)
+    call = docket.call
     if docket.rejection is not None:
-        return await _rejected(opened, call, docket.rejection)
+        return _rejected(opened, call, docket.rejection)
     if isinstance(plan, ToolError):
-        await calls.settle(opened, call, CallState.FAILED, Outcome(output=str(plan), error=True))
+        calls.settle(opened, call, CallState.FAILED, Outcome(output=str(plan), error=True))
         return Stored()
     if docket.waits:
         opened.record(BellWithoutAnswer(call=call.id))
         return Undecided(call, docket.findings, waiting=True)
     if plan.effect.digest != call.digest or docket.surprised_by(plan):
-        drifted = docket.drifted(await calls.drift(opened, call, plan))
+        drifted = docket.drifted(calls.drift(opened, call, plan))
         if docket.decided_by_someone:
             return Undecided(drifted.call, drifted.findings)
         docket = drifted
-    return await _decided(opened, fence, machine, docket, standing)
+    return _decided(opened, fence, machine, docket, standing)
 
 
-async def _decided(opened: Journal, fence: Fence, machine: str, docket: Docket, standing: TurnStanding) -> Claim:
+def _decided(opened: Journal, fence: Fence, machine: str, docket: Docket, standing: TurnStanding) -> Claim:
     """Record the claim with the decision on each request, if there is one on each."""
     denied = next((finding for finding in docket.findings if finding.action is Action.DENY), None)
     if denied is not None:
         text = refusals.denied(denied.permission, docket.by.rules)
-        await calls.settle(opened, docket.call, CallState.REFUSED, Outcome(output=text, error=True))
+        calls.settle(opened, docket.call, CallState.REFUSED, Outcome(output=text, error=True))
         return Stored()
     if docket.revoked:  # the answer does not hold any more: a new revision asks anew
-        return Undecided(await calls.drift(opened, docket.call, docket.call.plan), docket.findings)
+        return Undecided(calls.drift(opened, docket.call, docket.call.plan), docket.findings)
     decisions = docket.decisions()
     if decisions is None:
         return Undecided(docket.call, docket.findings)
-    await calls.claim(opened, docket.call, fence, machine, standing.snapshot, decisions)
+    calls.claim(opened, docket.call, fence, machine, standing.snapshot, decisions)
     for grant in (decision.grant for decision in decisions if decision.grant is not None):
-        await grants.used(opened, grant)
+        grants.used(opened, grant)
     return Claimed(docket.call, recovered=False)
 
 
@@ -195,7 +196,7 @@ def _decision(finding: Finding, answer: AskRow | None) -> Decision | None:
     return Decision(permission=finding.permission, by="rule", rule=finding.rule)
 
 
-async def _rejected(opened: Journal, call: CallRow, ask: AskRow) -> Stored:
+def _rejected(opened: Journal, call: CallRow, ask: AskRow) -> Stored:
     text = refusals.corrected(ask.feedback) if ask.feedback else refusals.REJECTED
-    await calls.settle(opened, call, CallState.REFUSED, Outcome(output=text, error=True))
+    calls.settle(opened, call, CallState.REFUSED, Outcome(output=text, error=True))
     return Stored(rejected=ask.feedback is None)

@@ -11,7 +11,7 @@ from temporalio.exceptions import ApplicationError
 from activities.failpoints import failpoint
 from activities.heartbeat import beating, stop_requested
 from activities.session.judging import EFFECT_DIGITS, judge
-from activities.store import calls, events, turns
+from activities.store import calls, deltas, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database, dumps
 from activities.store.journal import WORKER, journal
@@ -64,16 +64,16 @@ class Tools:
                 said = (*by.findings(call), by.guard(call))
                 denied = [finding.permission for finding in said if finding.action is Action.DENY]
                 text = refusals.denied(denied[0] if denied else call.tool, by.rules)
-                await calls.settle(opened, call, CallState.REFUSED, Outcome(output=text, error=True))
+                calls.settle(opened, call, CallState.REFUSED, Outcome(output=text, error=True))
         return Ran(state=RanState.SETTLED)
 
     async def attempt(self, request: RunRequest, fence: Fence) -> Ran:
         await failpoint("tool.before_claim", request.call)
-        call = await calls.read(self.database, request.call)
+        call, context = await calls.read(self.database, request.call)
         job: Job | None = None
         plan: Plan | ToolError | None = None
         try:
-            job = None if call.settled else await self.workshop.job(call, fence)
+            job = None if call.settled else await self.workshop.job(call, context, fence)
             plan = await job.plan() if job and call.state is CallState.PREPARED else None
         except ToolError as error:
             plan = error
@@ -120,8 +120,8 @@ class Tools:
                 if row.fence != fence:
                     raise StaleFence(f"Call {call.id!r} is held by {row.fence}; the outcome of {fence} is refused.")
                 if not row.settled:
-                    await calls.settle(opened, row, state, outcome)
-                    await events.drop_deltas(opened, call.id)
+                    calls.settle(opened, row, state, outcome)
+                    deltas.drop(opened, call.id)
 
         await persistently(write)
 
@@ -211,4 +211,5 @@ def undecided(held: Undecided) -> Ran:
 async def refused_write(database: Database, session: SessionId, what: str, fence: Fence) -> None:
     """Say in the log that a stale attempt came and was refused."""
     async with journal(database, session, WORKER) as opened:
+        await opened.locked()
         opened.record(WriteRefused(what=what, fence=fence))

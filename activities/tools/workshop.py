@@ -9,9 +9,10 @@ from pydantic import JsonValue
 
 from activities.session.project import Surveyor
 from activities.shell.environment import tool_environment
-from activities.store import calls, contexts, events
-from activities.store.calls import CallRow
+from activities.store import calls, deltas
+from activities.store.calls import CallRow, Context
 from activities.store.database import Database
+from activities.store.deltas import Watchers
 from activities.tools.arguments import validated
 from activities.tools.tool import Params, Surroundings, Tool
 from workflows.domain.config.config import ToolOutput
@@ -44,19 +45,21 @@ class Workshop:
         self.surveyor = surveyor
         self.tools = tools
 
-    async def job(self, call: CallRow, fence: Fence) -> Job:
+    async def job(self, call: CallRow, context: Context, fence: Fence) -> Job:
         """Make a call ready. Raises ToolError for arguments that do not fit the tool."""
         tool = self.tools[call.tool]
-        return Job(call, tool, validated(tool, call.arguments), await self.around(call, fence))
+        return Job(call, tool, validated(tool, call.arguments), await self.around(call, context, fence))
 
-    async def around(self, call: CallRow, fence: Fence) -> Surroundings:
-        context = await contexts.of_call(self.database, call.id)
-        place = self.surveyor.place(context.directory, context.snapshot.rules)
+    async def around(self, call: CallRow, context: Context, fence: Fence) -> Surroundings:
+        snapshot = await self.database.snapshots.get(self.database, context.snapshot)
+        place = self.surveyor.place(context.directory, snapshot.rules)
         attempt = "-".join(str(number) for number in fence)
+        watchers = Watchers(self.database, call.session)
 
         async def progress(metadata: dict[str, JsonValue]) -> None:
             with suppress(Unavailable):  # what is shown live may be lost, the call goes on
-                await events.keep_deltas(self.database, call.session, call.id, attempt, [metadata])
+                if await watchers.there():
+                    await deltas.keep(self.database, call.session, call.id, attempt, [metadata])
 
         async def still_mine() -> None:
             await self.check(call, fence)
@@ -69,7 +72,7 @@ class Workshop:
             environment=tool_environment(context.environment, place, call.id),
             progress=progress,
             fence=still_mine,
-            limits=limits(context.snapshot.config.tool_output),
+            limits=limits(snapshot.config.tool_output),
         )
 
     async def check(self, call: CallRow, fence: Fence) -> None:

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.acceptance
 
 
 async def test_a_claim_that_takes_a_bell_for_an_answer_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
-    rows = "rows = [ask_row(row) for row in await opened.rows(_QUERIES.of_call, call=call.id)]"
+    rows = "return [ask_row(row) for row in await opened.rows(_QUERIES.of_call, call=call)]"
     blind = rows.replace("ask_row(row)", 'ask_row(row | {"state": "answered", "reply": "once"})')
     async with open_unjudged(runs("one"), DONE) as trial:
         trial.code = mutate("activities/store/asks.py", rows, blind)

@@ -32,7 +32,7 @@ from activities.tools.claim import Claim, claim
 from activities.tools.run import Tools
 from activities.tools.table import TOOLS
 from activities.tools.tool import Tool
-from activities.tools.workshop import Workshop
+from activities.tools.workshop import Job, Workshop
 from workflows.domain.effects import Plan
 from workflows.domain.errors import ToolError
 from workflows.domain.events import Actor, Event
@@ -94,6 +94,7 @@ class Scene:
     async def journal(self) -> AsyncIterator[Journal]:
         """A transaction of a door."""
         async with journal(self.database, self.session, PERSON) as opened:
+            await opened.locked()
             yield opened
 
     async def act(
@@ -163,7 +164,11 @@ class Scene:
         return call
 
     async def row(self, call: PartId) -> CallRow:
-        return await calls.read(self.database, call)
+        return (await calls.read(self.database, call))[0]
+
+    async def job(self, call: PartId, fence: Fence) -> Job:
+        """A stored call, ready to be planned or run."""
+        return await self.workshop().job(*await calls.read(self.database, call), fence)
 
     async def state(self, call: PartId) -> CallState:
         return (await self.row(call)).state
@@ -239,7 +244,7 @@ class Scene:
         if row.state is not CallState.PREPARED:
             return None
         try:
-            return await (await self.workshop().job(row, fence)).plan()
+            return await (await self.job(call, fence)).plan()
         except ToolError as error:
             return error
 

@@ -29,17 +29,24 @@ def test_a_prepared_statement_is_known_by_its_text_later() -> None:
     assert list(frontend.statements(again)) == ["SELECT 1"]
 
 
-def test_what_is_sent_before_an_answer_is_one_round_trip() -> None:
+SYNC = message(b"S", b"")
+
+
+def said(statement: bytes) -> bytes:
+    return message(b"P", b"\0" + statement + b"\0\0\0") + message(b"B", b"\0\0\0\0") + message(b"E", b"\0\0\0\0\0")
+
+
+def test_what_is_said_before_the_client_waits_is_one_round_trip() -> None:
     tally = Tally()
     connection = Connection(tally)
-    connection.says(GREETING)
-    connection.hears(b"welcome")
-    connection.says(message(b"Q", b"BEGIN\0") + message(b"Q", b"SELECT 1\0"))
-    connection.says(message(b"Q", b"COMMIT\0"))
+    connection.says(GREETING + said(b"BEGIN"))
+    connection.hears(b"an early word")
+    connection.says(said(b"SELECT 1") + SYNC)
+    connection.hears(b"done")
+    connection.says(said(b"COMMIT") + SYNC)
     connection.hears(b"done")
     (transaction,) = tally.transactions
-    assert transaction.statements == ["BEGIN", "SELECT 1", "COMMIT"]
-    assert transaction.round_trips == 2  # the greeting, and everything after it
+    assert (transaction.statements, transaction.round_trips) == (["BEGIN", "SELECT 1", "COMMIT"], 2)
 
 
 def test_only_a_transaction_for_watchers_is_passing() -> None:

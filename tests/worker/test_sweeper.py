@@ -1,16 +1,22 @@
 """The sweeper: what was accepted is rung again until the engine knows, and nobody is rung for nothing."""
 
+from pathlib import Path
+
 import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
 from activities.store import bells, sessions
+from tests.activities.scene import Scene, scene_in
 from tests.house import House
 from tests.worker.conftest import cut_off, unheard
 from worker.bells import Bells, workflow_id
 from worker.sweeper import Sweeper, stuck
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import AskId, SessionId
+from workflows.domain.permissions.grants import Scope
+from workflows.domain.permissions.replies import Reply
+from workflows.domain.wire import AskState
 
 
 @pytest.fixture
@@ -44,6 +50,24 @@ async def test_a_prompt_whose_bell_was_lost_is_rung(house: House, sweeper: Sweep
     await sweeper.sweep()
     assert await running(house, lost)
     assert await signals(house, lost) == 1
+
+
+async def test_a_projects_grant_reaches_the_sessions_that_its_door_did_not_get_to(
+    house: House, sweeper: Sweeper, tmp_path: Path
+) -> None:
+    one = await scene_in(house.database, tmp_path)
+    other = await scene_in(house.database, tmp_path)
+    (first, second) = [await writing(scene) for scene in (one, other)]
+    await one.answer(first, Reply.ALWAYS, scope=Scope.PROJECT)
+    await age(house)
+    await sweeper.sweep()
+    assert (await other.ask_row(second)).state is AskState.ANSWERED
+
+
+async def writing(scene: Scene) -> AskId:
+    """An open ask for writing a file."""
+    await scene.open_turn(permission={"edit": "ask"})
+    return await scene.asked(await scene.called("write", filePath="sub/a.txt", content="x"))
 
 
 async def test_a_run_that_has_not_come_to_it_yet_is_left_alone(house: House, sweeper: Sweeper, lost: SessionId) -> None:
@@ -140,6 +164,7 @@ async def described(house: House) -> WorkflowExecutionDescription:
 
 
 async def age(house: House) -> None:
-    """Let all prompts have been accepted two minutes ago."""
+    """Let all prompts have been accepted, and all grants been given, two minutes ago."""
     async with house.database.transaction() as connection:
         await connection.execute("UPDATE prompt SET accepted_at = now() - interval '2 minutes'")
+        await connection.execute("UPDATE grant_ SET created_at = now() - interval '2 minutes'")

@@ -238,6 +238,7 @@ async def test_a_stop_that_comes_while_a_new_chain_looks_at_the_rows_is_applied(
         await house.temporal.get_workflow_handle(workflow_id(session)).terminate()
         turn = (await house.client.session(session)).turn
         async with journal(house.database, session, ACTOR) as opened:
+            await opened.locked()
             await house.client.ring(Bell(kind=BellKind.ANSWER, id=ask, session=session))
             await somebody_waits(house.database)
             await house.client.ring(Bell(kind=BellKind.STOP, id="stp_1", session=session, turn=turn))

@@ -152,9 +152,11 @@ CREATE TABLE grant_ (
     created_at  timestamptz NOT NULL DEFAULT now(),
     expires_at  timestamptz,
     revoked_at  timestamptz,
-    revoked_by  text
+    revoked_by  text,
+    spread_at   timestamptz                         -- when it had answered the open asks of its project's other sessions
 );
 CREATE INDEX grant_session ON grant_ (session) WHERE revoked_at IS NULL;
+CREATE INDEX grant_unspread ON grant_ (created_at) WHERE project IS NOT NULL AND spread_at IS NULL;
 CREATE INDEX grant_project ON grant_ (project) WHERE revoked_at IS NULL AND project IS NOT NULL;
 
 CREATE TABLE ask (

@@ -7,14 +7,15 @@ VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(position)s, %(message)s, %(pr
 -- name: of_step
 SELECT * FROM call WHERE turn = %(turn)s AND step = %(step)s ORDER BY position
 
--- name: of_session
-SELECT * FROM call WHERE session = %(session)s
+-- name: shown
+SELECT id, message, position, provider_id, tool, arguments, state, outcome FROM call WHERE session = %(session)s
 
 -- name: unsettled
 SELECT * FROM call WHERE turn = %(turn)s AND state IN ('prepared', 'claimed') ORDER BY step, position FOR UPDATE
 
 -- name: get
-SELECT * FROM call WHERE id = %(call)s
+SELECT c.*, s.directory, s.environment, t.snapshot
+FROM call c JOIN session s ON s.id = c.session JOIN turn t ON t.id = c.turn WHERE c.id = %(call)s
 
 -- name: lock
 SELECT * FROM call WHERE id = %(call)s FOR UPDATE
@@ -51,7 +52,3 @@ ON CONFLICT (session) DO UPDATE SET items = excluded.items
 -- name: claimed
 SELECT id FROM call WHERE state = 'claimed'
 
--- name: context
-SELECT s.directory, s.environment, n.body AS snapshot
-FROM call c JOIN session s ON s.id = c.session JOIN turn t ON t.id = c.turn JOIN snapshot n ON n.id = t.snapshot
-WHERE c.id = %(call)s

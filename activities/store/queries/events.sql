@@ -21,21 +21,6 @@ UNION ALL
 SELECT a.id || '/feedback', a.feedback::text, a.feedback_salt FROM ask a
 WHERE a.session = %(session)s AND a.feedback_salt IS NOT NULL
 
--- name: keep_delta
-INSERT INTO delta (session, source, attempt, body) VALUES (%(session)s, %(source)s, %(attempt)s, %(body)s)
-
--- name: deltas
-SELECT id, source, attempt, body FROM delta WHERE session = %(session)s AND id > %(after)s ORDER BY id LIMIT 500
-
--- name: drop_deltas
-DELETE FROM delta WHERE source = %(source)s
-
--- name: drop_old_deltas
-DELETE FROM delta WHERE at < %(before)s
-
--- name: notify
-SELECT pg_notify(%(channel)s, %(payload)s)
-
 -- name: named
 SELECT id, body FROM prompt WHERE id = ANY(%(ids)s)
 UNION ALL

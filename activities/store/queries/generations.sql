@@ -4,12 +4,10 @@ SELECT fence, failures, waited_ms FROM generation WHERE turn = %(turn)s AND step
 -- name: register
 INSERT INTO generation (turn, step, fence) VALUES (%(turn)s, %(step)s, %(fence)s)
 ON CONFLICT (turn, step) DO UPDATE SET fence = excluded.fence
-RETURNING failures, waited_ms
 
 -- name: failed
 UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_ms)s
 WHERE turn = %(turn)s AND step = %(step)s
-RETURNING failures, waited_ms
 
 -- name: answer
 SELECT id, body FROM message WHERE turn = %(turn)s AND step = %(step)s

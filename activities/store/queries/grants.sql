@@ -5,7 +5,7 @@ VALUES (%(id)s, %(session)s, %(project)s, %(body)s, %(author)s, %(expires_at)s)
 -- name: live
 SELECT id, body FROM grant_
 WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
-  AND (session = %(session)s OR project = %(directory)s)
+  AND (session = %(session)s OR project = (SELECT directory FROM session WHERE id = %(session)s))
 ORDER BY created_at, id
 
 -- name: listed
@@ -18,6 +18,17 @@ SELECT id, session, revoked_at, revoked_by FROM grant_ WHERE id = %(grant)s
 
 -- name: revoke
 UPDATE grant_ SET revoked_at = now(), revoked_by = %(author)s WHERE id = %(grant)s AND revoked_at IS NULL
+RETURNING id
+
+-- name: unspread
+SELECT id FROM grant_ WHERE project IS NOT NULL AND spread_at IS NULL AND created_at < %(before)s
+
+-- name: reaches
+SELECT DISTINCT a.session FROM ask a JOIN session s ON s.id = a.session JOIN grant_ g ON g.project = s.directory
+WHERE g.id = %(grant)s AND a.state = 'open'
+
+-- name: spread
+UPDATE grant_ SET spread_at = now() WHERE id = %(grant)s
 
 -- name: used
 UPDATE grant_ SET uses = uses + 1 WHERE id = %(grant)s

@@ -2,6 +2,7 @@
 INSERT INTO session (id, directory, title, agent, model, environment, head)
 VALUES (%(id)s, %(directory)s, %(title)s, %(agent)s, %(model)s, %(environment)s, %(head)s)
 ON CONFLICT (id) DO NOTHING
+RETURNING id
 
 -- name: overview
 SELECT s.id, s.directory, s.title, s.agent, s.status, s.seq, s.stuck, s.created_at, s.updated_at,
@@ -16,6 +17,7 @@ LIMIT %(limit)s
 
 -- name: end
 UPDATE session SET status = 'ended', updated_at = now() WHERE id = %(session)s AND status <> 'ended'
+RETURNING id
 
 -- name: environment
 SELECT directory, environment, agent, model FROM session WHERE id = %(session)s

@@ -8,12 +8,6 @@ SELECT coalesce(max(number), 0) AS number FROM turn WHERE session = %(session)s
 INSERT INTO turn (id, session, number, snapshot, agent, model, error)
 VALUES (%(id)s, %(session)s, %(number)s, %(snapshot)s, %(agent)s, %(model)s, %(error)s)
 
--- name: keep_snapshot
-INSERT INTO snapshot (id, body) VALUES (%(id)s, %(body)s) ON CONFLICT (id) DO NOTHING
-
--- name: snapshot
-SELECT body FROM snapshot WHERE id = %(id)s
-
 -- name: state
 SELECT t.state, t.snapshot, t.agent, t.model, t.number, EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped
 FROM turn t WHERE t.id = %(turn)s AND t.session = %(session)s
@@ -24,3 +18,4 @@ UPDATE turn SET step = greatest(step, %(step)s) WHERE id = %(turn)s
 -- name: close
 UPDATE turn SET state = 'ended', reason = %(reason)s, error = %(error)s, ended_at = now()
 WHERE id = %(turn)s AND state = 'open'
+RETURNING id

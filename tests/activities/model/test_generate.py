@@ -16,7 +16,8 @@ from activities.model.generate import Model
 from activities.model.keys import Keys
 from activities.model.litellm_model import LiteLLM
 from activities.session.describing import nothing
-from activities.store import events, transcript
+from activities.store import deltas, events, transcript
+from activities.store.deltas import Delta
 from activities.store.prompts import Mode
 from activities.tools.table import TOOLS
 from tests.activities.conftest import Arm
@@ -61,7 +62,7 @@ class Asking:
     async def parts(self) -> list[list[TextPart | ReasoningPart | ToolPart]]:
         """The parts of all stored answers."""
         async with self.scene.journal() as opened:
-            messages = await transcript.read(opened)
+            messages = await transcript.read(opened, self.scene.session)
         return [list(message.parts) for message in messages if isinstance(message, AssistantMessage)]
 
     async def prompts_seen(self) -> list[JsonValue]:
@@ -295,13 +296,13 @@ async def test_watchers_see_an_answer_grow_and_its_pieces_are_gone_when_it_is_st
         assert piece.body["text"] == "Hello there, all"
         (tmp_path / "gate").touch()
         await running
-        assert await events.deltas(scene.database, scene.session, 0) == []
+        assert await deltas.since(scene.database, scene.session, 0) == []
 
 
-async def first_piece(scene: Scene) -> events.Delta:
+async def first_piece(scene: Scene) -> Delta:
     """The first piece of an answer that watchers get to see."""
     async with aclosing(events.woken(scene.database, scene.session, at_least_every=1.0)) as ticks:
         async for _ in ticks:
-            if pieces := await events.deltas(scene.database, scene.session, 0):
+            if pieces := await deltas.since(scene.database, scene.session, 0):
                 return pieces[0]
     raise AssertionError("the log ticks for ever")

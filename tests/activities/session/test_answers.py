@@ -1,6 +1,6 @@
 """Answers: one decision settles an ask, and everything that goes with it."""
 
-from pathlib import Path
+from datetime import UTC, datetime
 
 import pytest
 
@@ -128,14 +128,16 @@ async def test_feedback_is_named_by_its_seal_only(scene: Scene) -> None:
     assert answered.feedback_seal is not None and "secret" not in answered.model_dump_json()
 
 
-async def test_a_projects_grant_reaches_a_second_session_when_that_is_released(scene: Scene, tmp_path: Path) -> None:
+async def test_a_projects_grant_reaches_its_other_sessions_once_it_is_spread(scene: Scene) -> None:
     (ask,) = await writing(scene, "sub/a.txt")
     other = await beside(scene)
     (waiting,) = await writing(other, "sub/b.txt")
     await scene.answer(ask, Reply.ALWAYS, scope=Scope.PROJECT)
     assert (await scene.ask_row(waiting)).state is AskState.OPEN
-    assert await answers.release(scene.database, other.session) == (waiting,)
-    assert await answers.release(scene.database, other.session) == ()
+    (grant,) = await grants.unspread(scene.database, datetime.now(UTC))
+    assert await answers.spread(scene.database, grant) == [(other.session, waiting)]
+    assert await answers.spread(scene.database, grant) == []
+    assert await grants.unspread(scene.database, datetime.now(UTC)) == []
 
 
 async def test_a_sessions_grant_does_not_leave_it(scene: Scene) -> None:
@@ -143,6 +145,7 @@ async def test_a_sessions_grant_does_not_leave_it(scene: Scene) -> None:
     other = await beside(scene)
     (waiting,) = await writing(other, "sub/b.txt")
     await scene.answer(ask, Reply.ALWAYS)
+    assert await grants.unspread(scene.database, datetime.now(UTC)) == []
     assert await answers.release(scene.database, other.session) == ()
     assert (await other.ask_row(waiting)).state is AskState.OPEN
 

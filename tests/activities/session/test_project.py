@@ -87,7 +87,7 @@ async def test_an_open_turn_is_adopted_at_its_highest_step_with_its_calls(scene:
 async def test_a_registered_step_without_an_answer_is_told_as_that(scene: Scene) -> None:
     await scene.open_turn()
     async with scene.journal() as opened:
-        await turns.registered(opened, scene.turn, 3)
+        turns.registered(opened, scene.turn, 3)
     turn = await loaded(scene)
     assert (turn.step, turn.answer) == (3, None)
 

@@ -27,7 +27,7 @@ async def test_any_text_is_kept_as_it_is(scene: Scene, text: str) -> None:
     await scene.open_turn()
     call = await scene.called("bash", command=text)
     async with scene.journal() as opened:
-        await calls.settle(opened, await calls.lock(opened, call), CallState.FAILED, Outcome(output=text, error=True))
+        calls.settle(opened, await calls.lock(opened, call), CallState.FAILED, Outcome(output=text, error=True))
     row = await scene.row(call)
     assert row.arguments == {"command": text} and row.outcome == Outcome(output=text, error=True)
     assert (await events.verify(scene.database, scene.session)).problem is None
@@ -73,7 +73,7 @@ async def test_drift_counts_revisions_and_keeps_both_digests(scene: Scene) -> No
     call = await scene.called("write", filePath="a.txt", content="x")
     before = await scene.row(call)
     async with scene.journal() as opened:
-        drifted = await calls.drift(opened, await calls.lock(opened, call), None)
+        drifted = calls.drift(opened, await calls.lock(opened, call), None)
     assert drifted == await scene.row(call)
     assert (drifted.revision, drifted.plan, drifted.digest) == (1, None, None)
     assert (await scene.events())[-1] == CallDrifted(call=call, before=before.digest, digest=None)
@@ -107,6 +107,14 @@ async def test_the_newest_list_of_todos_is_kept_beside(scene: Scene) -> None:
     async with scene.journal() as opened:
         row = await opened.row(b"SELECT items FROM todo WHERE session = %(session)s", session=scene.session)
     assert row is not None and [item["content"] for item in row["items"]] == ["second"]
+
+
+async def test_the_context_of_a_call_is_its_session_and_its_turns_snapshot(scene: Scene) -> None:
+    await scene.open_turn(tool_output={"max_lines": 7})
+    _, found = await calls.read(scene.database, await scene.called("glob", pattern="*"))
+    assert (found.directory, found.environment) == (str(scene.project), {})
+    snapshot = await scene.database.snapshots.get(scene.database, found.snapshot)
+    assert snapshot.config.tool_output.max_lines == 7
 
 
 async def test_a_call_that_does_not_exist_is_named(scene: Scene) -> None:

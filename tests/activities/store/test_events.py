@@ -31,6 +31,7 @@ TAMPERED = {
 async def told(database: Database, session: SessionId) -> SessionId:
     """A session with three events: created, a prompt, ended."""
     async with journal(database, session, ACTOR) as opened:
+        await opened.locked()
         await prompts.accept(opened, NewPrompt(id=MessageId("msg_1"), text="Hello"))
         opened.record(SessionEnded(reason="done"))
     return session
@@ -83,5 +84,6 @@ async def test_a_watcher_is_woken_by_what_others_write(database: Database, sessi
     waiting = asyncio.create_task(wait())
     await listening.wait()
     async with journal(database, session, ACTOR) as opened:
+        await opened.locked()
         opened.record(SessionEnded(reason="done"))
     await asyncio.wait_for(waiting, 30)

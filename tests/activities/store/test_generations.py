@@ -57,8 +57,8 @@ async def test_b18_a_connection_that_is_cut_in_a_commit_leaves_all_of_it_or_noth
     with pytest.raises(Unavailable):
         async with scene.journal() as opened:
             await generations.commit(opened, scene.turn, 1, FIRST, ANSWER)
-            await opened.append()
-            await opened.run(b"SELECT pg_terminate_backend(pg_backend_pid())")
+            opened.append()
+            opened.write(b"SELECT pg_terminate_backend(pg_backend_pid())")
     assert await scene.events() == before and (await events.verify(scene.database, scene.session)).problem is None
     await commit(scene, FIRST)
     assert isinstance(await begin(scene, FIRST), Stored)

@@ -24,7 +24,7 @@ async def keep(scene: Scene, name: str = "gra_1", scope: Scope = Scope.SESSION, 
         time=datetime.now(UTC) - timedelta(days=days),
     )
     async with scene.journal() as opened:
-        await grants.keep(opened, grant, AskId("per_1"))
+        grants.keep(opened, grant, AskId("per_1"))
     return grant.id
 
 
@@ -79,7 +79,7 @@ async def test_an_unknown_grant_is_named(scene: Scene) -> None:
 async def test_uses_are_counted(scene: Scene) -> None:
     grant = await keep(scene)
     async with scene.journal() as opened:
-        await grants.used(opened, grant)
-        await grants.used(opened, grant)
+        grants.used(opened, grant)
+        grants.used(opened, grant)
     (row,) = await grants.listed(scene.database)
     assert (row.uses, row.session, row.project) == (2, scene.session, None)

@@ -15,6 +15,7 @@ from workflows.domain.ids import SessionId
 
 async def write(database: Database, session: SessionId, reason: str, chain_start: int | None = None) -> None:
     async with journal(database, session, ACTOR, chain_start=chain_start) as opened:
+        await opened.locked()
         opened.record(SessionEnded(reason=reason))
 
 
@@ -31,6 +32,7 @@ async def test_events_of_writers_at_once_are_numbered_without_a_gap(database: Da
 async def test_a_transaction_that_fails_leaves_no_hole(database: Database, session: SessionId) -> None:
     with pytest.raises(RuntimeError):
         async with journal(database, session, ACTOR) as opened:
+            await opened.locked()
             opened.record(SessionEnded(reason="never"))
             raise RuntimeError
     await write(database, session, "later")

@@ -11,7 +11,7 @@ from workflows.domain.messages import AssistantMessage, CallState, ToolPart, Tra
 
 async def read(scene: Scene) -> Transcript:
     async with scene.journal() as opened:
-        return await transcript.read(opened)
+        return await transcript.read(opened, scene.session)
 
 
 async def answer(scene: Scene, step: int, name: str) -> None:

@@ -43,7 +43,7 @@ async def test_the_open_turn_is_found_as_it_was_opened_with_its_highest_step(sce
     async with scene.journal() as opened:
         assert await turns.open_turn(opened) == row
         for step in (2, 1):
-            await turns.registered(opened, row.id, step)
+            turns.registered(opened, row.id, step)
         assert await turns.open_turn(opened) == row.model_copy(update={"step": 2})
 
 

@@ -172,7 +172,7 @@ async def test_a_late_rename_of_a_zombie_fails(scene: Scene) -> None:
     file = scene.file("a.txt", "one\n")
     call, fence = await scene.called("edit", filePath="a.txt", oldString="one", newString="two"), scene.fence()
     await scene.claim(call, fence)
-    zombie = await scene.workshop().job(await scene.row(call), fence)
+    zombie = await scene.job(call, fence)
     plan = await zombie.plan()
     await scene.run(call, schedule=fence.schedule, attempt=2)
     file.write_text("one\n")

@@ -1,8 +1,10 @@
 """Workshop: a stored call gets its tool, its arguments, and the world around it."""
 
+from contextlib import aclosing
+
 import pytest
 
-from activities.store import events
+from activities.store import deltas, events
 from activities.tools.tool import Surroundings
 from activities.tools.workshop import limits
 from tests.activities.scene import Scene
@@ -14,7 +16,7 @@ from workflows.domain.wire import Fence
 
 
 async def around(scene: Scene, call: PartId, fence: Fence) -> Surroundings:
-    return (await scene.workshop().job(await scene.row(call), fence)).around
+    return (await scene.job(call, fence)).around
 
 
 async def test_a_job_has_its_place_and_the_call_in_its_environment(scene: Scene) -> None:
@@ -29,15 +31,24 @@ async def test_arguments_that_do_not_fit_make_no_job(scene: Scene) -> None:
     await scene.open_turn()
     call = await scene.called("read", filePath=7)
     with pytest.raises(ToolError, match="invalid arguments"):
-        await scene.workshop().job(await scene.row(call), scene.fence())
+        await scene.job(call, scene.fence())
 
 
 async def test_progress_reaches_watchers_under_its_attempt(scene: Scene) -> None:
     await scene.open_turn()
     call = await scene.called("bash", command="true")
-    await (await around(scene, call, Fence(1, 2, 3))).progress({"title": "half"})
-    (delta,) = await events.deltas(scene.database, scene.session, 0)
+    async with aclosing(events.woken(scene.database, scene.session, at_least_every=60)) as ticks:
+        await anext(ticks)
+        await (await around(scene, call, Fence(1, 2, 3))).progress({"title": "half"})
+    (delta,) = await deltas.since(scene.database, scene.session, 0)
     assert (delta.source, delta.attempt, delta.body) == (call, "1-2-3", {"title": "half"})
+
+
+async def test_progress_that_nobody_watches_costs_no_row(scene: Scene) -> None:
+    await scene.open_turn()
+    call = await scene.called("bash", command="true")
+    await (await around(scene, call, Fence(1, 2, 3))).progress({"title": "half"})
+    assert await deltas.since(scene.database, scene.session, 0) == []
 
 
 async def test_the_holder_of_the_claim_passes_the_fence(scene: Scene) -> None:

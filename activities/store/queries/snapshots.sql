@@ -1,0 +1,5 @@
+-- name: keep
+INSERT INTO snapshot (id, body) VALUES (%(id)s, %(body)s) ON CONFLICT (id) DO NOTHING
+
+-- name: get
+SELECT body FROM snapshot WHERE id = %(id)s

@@ -1,0 +1,113 @@
+"""Statements: one transaction, in as few round trips as its decisions allow."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias
+
+from psycopg import AsyncConnection
+from psycopg.rows import TupleRow, dict_row
+
+from workflows.domain.errors import Unavailable
+
+Rows: TypeAlias = list[dict[str, Any]]
+_COMMIT: Final = b"COMMIT"
+_ROUNDS: Final = 2  # of the event loop: a task that is started in one says its part in the next
+
+
+class Reads(Protocol):
+    """Whatever can be asked for rows."""
+
+    async def rows(self, query: bytes, **values: Any) -> Rows:
+        """The rows that a query returns, keyed by column."""
+        ...
+
+
+@dataclass
+class _Statement:
+    query: bytes
+    values: dict[str, Any]
+    answer: "asyncio.Future[Rows] | None" = None
+
+
+class Statements:
+    """What is said in a transaction, in this order; what can travel together does.
+
+    A write is only noted, and goes with the next reading or with the commit: if it fails, that is where it shows.
+    Readings that do not depend on each other are said under one `asyncio.gather`, and then share a round trip, too.
+    """
+
+    def __init__(self, connection: AsyncConnection[TupleRow], begin: bytes) -> None:
+        self._connection = connection
+        self._said = [_Statement(begin, {})]
+        self._sending = asyncio.Lock()
+        self._over = False
+
+    def note(self, query: bytes, **values: Any) -> None:
+        """Say something whose answer nobody waits for."""
+        self._said.append(_Statement(query, values))
+
+    def ask(self, query: bytes, **values: Any) -> "asyncio.Future[Rows]":
+        """Say something whose rows are waited for later, by `answer`."""
+        answer: asyncio.Future[Rows] = asyncio.get_running_loop().create_future()
+        self._said.append(_Statement(query, values, answer))
+        return answer
+
+    async def answer(self, asked: "asyncio.Future[Rows]") -> Rows:
+        """The rows of what was asked; everything that was said meanwhile is sent with it."""
+        if not asked.done():
+            await self._others_said_theirs()
+            async with self._sending:
+                if not asked.done():
+                    await self._send()
+        return asked.result()
+
+    async def rows(self, query: bytes, **values: Any) -> Rows:
+        """Say a query and wait for its rows."""
+        return await self.answer(self.ask(query, **values))
+
+    async def commit(self) -> None:
+        """Make it last: what was noted travels with the commit."""
+        async with self._sending:
+            self.note(_COMMIT)
+            await self._send()
+
+    async def close(self) -> None:
+        """Wait for what is on its way; whoever comes later is refused."""
+        async with self._sending:
+            self._over = True
+            _fail(self._said, Unavailable("The transaction is over."))
+
+    async def _others_said_theirs(self) -> None:
+        """Let the tasks beside us, and those that they start, come to what they have to say."""
+        before = -1
+        while before != len(self._said):
+            before = len(self._said)
+            for _ in range(_ROUNDS):
+                await asyncio.sleep(0)
+
+    async def _send(self) -> None:
+        if self._over:
+            raise Unavailable("The transaction is over.")
+        said, self._said = self._said, []
+        try:
+            cursors = [self._connection.cursor(row_factory=dict_row) for _ in said]
+            async with self._connection.pipeline():
+                for cursor, statement in zip(cursors, said, strict=True):
+                    await cursor.execute(statement.query, statement.values or None)
+            for cursor, statement in zip(cursors, said, strict=True):
+                if statement.answer is not None and not statement.answer.done():
+                    statement.answer.set_result(await cursor.fetchall() if cursor.description else [])
+        except BaseException as error:
+            self._over = True
+            _fail(said, error)
+            raise
+
+
+def _fail(said: list[_Statement], error: BaseException) -> None:
+    for statement in said:
+        if statement.answer is not None and not statement.answer.done():
+            if isinstance(error, Exception):
+                statement.answer.set_exception(error)
+                statement.answer.exception()  # whoever waits gets it; nobody may wait any more
+            else:
+                statement.answer.cancel()

@@ -1,0 +1,96 @@
+"""Statements: what can travel together does, in the order in which it was said."""
+
+import asyncio
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from activities.store.database import Database
+from activities.store.statements import Rows, Statements
+from bench.wire import counted
+from workflows.domain.errors import Unavailable
+
+ONE, TWO = b"SELECT 1 AS n", b"SELECT 2 AS n"
+
+
+async def test_readings_said_at_once_share_a_round_trip_and_writes_go_with_the_commit(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    async with counted(postgres_url, tmp_path) as (url, tally), Database(url) as database:
+        await database.rows(ONE)  # connects
+        async with database.statements() as said:
+            alone, nested = await asyncio.gather(said.rows(ONE), beside(said))
+            said.note(b"SET LOCAL lock_timeout = '1s'")
+            said.note(b"SET LOCAL lock_timeout = '2s'")
+
+    assert (alone, nested) == ([{"n": 1}], [[{"n": 1}], [{"n": 2}]])
+    transaction = tally.transactions[-1]
+    assert (len(transaction.statements), transaction.round_trips) == (7, 2)
+
+
+async def beside(said: Statements) -> list[Rows]:
+    return list(await asyncio.gather(said.rows(ONE), said.rows(TWO)))
+
+
+async def test_a_lone_query_is_one_round_trip(postgres_url: str, tmp_path: Path) -> None:
+    async with counted(postgres_url, tmp_path) as (url, tally), Database(url) as database:
+        for _ in range(3):
+            await database.rows(ONE)
+    assert [(each.statements, each.round_trips) for each in tally.transactions[-2:]] == [(["SELECT 1 AS n"], 1)] * 2
+
+
+async def test_a_reading_sees_what_was_written_before_it(database: Database) -> None:
+    async with database.statements() as said:
+        said.note(b"CREATE TEMPORARY TABLE seen (n int)")
+        said.note(b"INSERT INTO seen VALUES (%(n)s)", n=7)
+        assert await said.rows(b"SELECT n FROM seen") == [{"n": 7}]
+
+
+async def test_a_write_that_fails_shows_at_the_latest_with_the_commit(database: Database) -> None:
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        async with database.statements() as said:
+            said.note(b"SELECT 1 / 0")
+
+
+async def test_nothing_of_a_block_that_fails_is_kept(database: Database) -> None:
+    with pytest.raises(LookupError):
+        async with database.statements() as said:
+            said.note(b"CREATE TABLE never_kept (n int)")
+            await said.rows(ONE)
+            raise LookupError
+    assert await database.rows(b"SELECT to_regclass('never_kept')::text AS name") == [{"name": None}]
+
+
+async def test_one_failure_fails_all_that_travels_with_it(database: Database) -> None:
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        async with database.statements() as said:
+            await asyncio.gather(said.rows(b"SELECT 1 / 0"), said.rows(ONE))
+
+
+async def test_nothing_can_be_said_when_the_transaction_is_over(database: Database) -> None:
+    async with database.statements() as said:
+        await said.rows(ONE)
+    with pytest.raises(Unavailable, match="over"):
+        await said.rows(ONE)
+
+
+async def test_a_cancelled_reading_leaves_the_connection_usable(postgres_url: str) -> None:
+    async with Database(postgres_url, size=1) as database:
+        reading = asyncio.create_task(slow(database))
+        while not await asleep(postgres_url):
+            pass
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        assert await database.rows(ONE) == [{"n": 1}]
+
+
+async def slow(database: Database) -> None:
+    async with database.statements() as said:
+        await said.rows(b"SELECT pg_sleep(60)")
+
+
+async def asleep(url: str) -> bool:
+    async with Database(url) as database:
+        return bool(await database.rows(b"SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))

@@ -12,7 +12,7 @@ from temporalio.client import Client
 
 from bench.sides import Conversation
 from bench.table import Figure
-from worker.demo.ledger import Entry
+from worker.scripted.ledger import Entry
 
 _PARTS: Final = (
     "  answer's last byte to the end of its activity (ms)",

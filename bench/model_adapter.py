@@ -19,8 +19,8 @@ from pydantic import SecretStr
 from activities.model.litellm_form import body
 from activities.model.litellm_model import LiteLLM
 from activities.model.port import Endpoint, Message, ModelRequest, SystemMessage, ToolOffer, UserMessage
-from worker.demo.model_server import serve
-from worker.demo.script import Script, ScriptedAnswer
+from worker.scripted.script import Script, ScriptedAnswer
+from worker.scripted.server import serve
 
 ROUNDS = 15
 SHORT, LONG = 3, 503  # chunks of an answer

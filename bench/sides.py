@@ -17,8 +17,8 @@ from bench.floor import Ask, Template
 from bench.stage import Stage
 from worker.bells import workflow_id
 from worker.client import SessionClient
-from worker.demo.ledger import End, Entry
-from worker.demo.script import Script, ScriptedAnswer, ScriptedCall
+from worker.scripted.ledger import End, Entry
+from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.events import Actor
 
 ACTOR: Final = Actor(subject="bench", method="bench")

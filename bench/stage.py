@@ -17,8 +17,8 @@ from temporalio.client import Client
 
 from activities.store.migrate import migrate
 from worker.connect import connect
-from worker.demo.model_server import ModelServer, serve
-from worker.demo.script import Script
+from worker.scripted.script import Script
+from worker.scripted.server import ModelServer, serve
 from worker.settings import Settings, process_environment
 from worker.stack import cluster
 from worker.stack.cluster import Cluster

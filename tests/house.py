@@ -17,8 +17,8 @@ from activities.store.database import Database
 from worker.assemble import worker
 from worker.bells import Bells, workflow_id
 from worker.client import Seen, SessionClient
-from worker.demo.model_server import ModelServer, serve
-from worker.demo.script import Script
+from worker.scripted.script import Script
+from worker.scripted.server import ModelServer, serve
 from worker.settings import Detail, Settings
 from worker.stack.state import Endpoints
 from worker.sweeper import Sweeper

@@ -13,7 +13,7 @@ from tests.acceptance import workers
 from tests.acceptance.nursery import OURS
 from tests.acceptance.trial import Trial, trial
 from tests.acceptance.workers import Nursery
-from worker.demo.script import Script, ScriptedAnswer
+from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 

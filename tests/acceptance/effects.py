@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.house import PATIENCE
-from worker.demo.script import ScriptedCall
+from worker.scripted.script import ScriptedCall
 from workflows.domain.messages import ToolPart
 from workflows.domain.value import Value
 

@@ -12,7 +12,7 @@ from tests.acceptance import histories
 from tests.acceptance.effects import Moment, token_of
 from tests.acceptance.records import SessionRecords, TrialRecords
 from tests.house import failed_tasks
-from worker.demo.ledger import End, Entry
+from worker.scripted.ledger import End, Entry
 from workflows.domain import events
 from workflows.domain.errors import Conflict
 from workflows.domain.events import Event, Record

@@ -10,7 +10,7 @@ from activities.store.events import Verified
 from tests.acceptance.door import ClientLedger
 from tests.acceptance.effects import Line
 from tests.house import calls
-from worker.demo.ledger import Entry
+from worker.scripted.ledger import Entry
 from workflows.domain.events import Event, Record
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import ToolPart, Transcript

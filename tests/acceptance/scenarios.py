@@ -12,7 +12,7 @@ from tests.acceptance.trial import Trial
 from tests.acceptance.workers import appears
 from tests.house import reached
 from worker.bells import workflow_id
-from worker.demo.script import ScriptedAnswer, ScriptedCall
+from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.wire import AnswerRef
 

@@ -7,7 +7,7 @@ import pytest
 from tests.acceptance.conftest import Open
 from tests.acceptance.effects import effect
 from tests.acceptance.scenarios import DONE, forged_answer, runs
-from worker.demo.script import ScriptedAnswer, ScriptedCall
+from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events import AskAnswered
 from workflows.domain.ids import AskId

@@ -16,8 +16,8 @@ from tests.conftest import remove, settings_of
 from worker.connect import connect
 from worker.demo import task
 from worker.demo.evidence import read_marks
-from worker.demo.ledger import Entry, read_ledger
 from worker.demo.programs import holdfast_program
+from worker.scripted.ledger import Entry, read_ledger
 from worker.settings import Settings
 from worker.stack.down import down
 from worker.stack.up import up

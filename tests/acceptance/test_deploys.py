@@ -4,7 +4,7 @@ import pytest
 
 from tests.acceptance.conftest import Mutate, Open
 from tests.acceptance.scenarios import DONE, runs
-from worker.demo.script import Script
+from worker.scripted.script import Script
 
 pytestmark = pytest.mark.acceptance
 

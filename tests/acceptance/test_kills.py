@@ -9,7 +9,7 @@ from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, EDIT, runs
 from tests.acceptance.workers import appears
 from tests.house import reached
-from worker.demo.script import Refuse, ScriptedAnswer, ScriptedCall
+from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.events import CallClaimed, ModelRetry
 from workflows.domain.messages import AssistantMessage, CallState, TextPart
 

@@ -5,7 +5,7 @@ import pytest
 from tests.acceptance.conftest import Open
 from tests.acceptance.effects import effect
 from tests.acceptance.scenarios import DONE, runs
-from worker.demo.script import ScriptedAnswer, ScriptedCall
+from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.messages import AssistantMessage, CallState, TextPart
 
 pytestmark = pytest.mark.acceptance

@@ -17,7 +17,7 @@ from tests.acceptance.workers import Nursery, appears
 from tests.conftest import remove, settings_of
 from tests.house import reached
 from worker.connect import connect
-from worker.demo.script import Hold, Script, ScriptedAnswer
+from worker.scripted.script import Hold, Script, ScriptedAnswer
 from worker.settings import Settings
 from worker.stack.down import down
 from worker.stack.layout import Layout

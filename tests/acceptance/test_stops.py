@@ -13,7 +13,7 @@ from tests.acceptance.trial import Trial
 from tests.house import reached
 from worker.bells import workflow_id
 from worker.client import SessionClient
-from worker.demo.script import Hold, ScriptedAnswer
+from worker.scripted.script import Hold, ScriptedAnswer
 from workflows.domain.events import TurnEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState, UserMessage

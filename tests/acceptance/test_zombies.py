@@ -5,7 +5,7 @@ import pytest
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, EDIT, edit_of_a_zombie, outcome_of_a_zombie, runs
 from tests.acceptance.trial import Trial
-from worker.demo.script import ScriptedAnswer
+from worker.scripted.script import ScriptedAnswer
 from workflows.domain.events import MessageCompleted, TurnEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState

@@ -22,7 +22,7 @@ from tests.acceptance.workers import Nursery, WorkerProcess
 from tests.house import ACTOR, PATIENCE, House, house
 from worker.bells import workflow_id
 from worker.client import SessionClient
-from worker.demo.script import Script
+from worker.scripted.script import Script
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 from workflows.domain.ids import SessionId

@@ -11,7 +11,7 @@ from activities.store.database import Database
 from bench import floor
 from bench.floor import Activities, Template
 from worker.assemble import worker
-from worker.demo.conversation import flaw
+from worker.scripted.conversation import flaw
 from worker.settings import Settings
 
 OWN = {"task_queue", "workflows", "activities", "workflow_runner", "client"}

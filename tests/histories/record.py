@@ -14,7 +14,7 @@ from tests.histories.scenarios import Scenario, scenarios
 from tests.house import house
 from worker.bells import workflow_id
 from worker.connect import connect
-from worker.demo.script import Script
+from worker.scripted.script import Script
 from worker.settings import Settings, process_environment
 from worker.stack.state import Endpoints
 from worker.stack.up import up

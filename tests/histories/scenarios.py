@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.house import House, reached
-from worker.demo.script import Hold, ScriptedAnswer, ScriptedCall
+from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import SessionId
 
 DONE = ScriptedAnswer(text="Done.")

@@ -11,7 +11,7 @@ from activities.model.litellm_model import LiteLLM
 from tests.house import ACTOR, House
 from tests.house import house as build
 from worker.client import Accepted, SessionClient
-from worker.demo.script import Script
+from worker.scripted.script import Script
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 

@@ -10,7 +10,7 @@ from temporalio.client import Client
 
 from activities.model.litellm_model import LiteLLM
 from tests.house import House, failed_tasks, house
-from worker.demo.script import Script, ScriptedAnswer
+from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import Settings, process_environment
 from worker.stack.state import Endpoints
 

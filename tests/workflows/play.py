@@ -11,7 +11,7 @@ from activities.store.asks import InboxEntry
 from tests.cases import Case, assert_matches, entries
 from tests.house import House
 from worker.client import Delta
-from worker.demo.script import DEFAULT, Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
+from worker.scripted.script import DEFAULT, Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain import events
 from workflows.domain.events import Event
 from workflows.domain.ids import SessionId

@@ -17,7 +17,7 @@ from tests.workflows.runs import chain
 from worker.bells import workflow_id
 from worker.client import SessionClient
 from worker.connect import connect
-from worker.demo.script import Hold, Script, ScriptedAnswer
+from worker.scripted.script import Hold, Script, ScriptedAnswer
 from workflows.domain.events import BellWithoutAnswer, PromptAccepted, StopAccepted, TurnEnded
 from workflows.domain.ids import AskId, MessageId, SessionId, StopId, TurnId
 from workflows.domain.messages import CallState

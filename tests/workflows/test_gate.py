@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.workflows.conftest import Open
-from worker.demo.script import ScriptedAnswer, ScriptedCall
+from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events import CallClaimed, TurnEnded
 from workflows.domain.ids import AskId

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.workflows.conftest import Open
-from worker.demo.script import Refuse, ScriptedAnswer, ScriptedCall
+from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.events import ModelRetry, TurnEnded
 from workflows.domain.messages import CallState
 

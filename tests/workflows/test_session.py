@@ -10,7 +10,7 @@ from tests.house import reached
 from tests.workflows.conftest import Open
 from tests.workflows.runs import activities, chain
 from worker.bells import workflow_id
-from worker.demo.script import Hold, ScriptedAnswer, ScriptedCall
+from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from worker.stack import attributes
 from workflows.domain.errors import Conflict
 from workflows.domain.events import PromptTaken, TurnEnded

@@ -9,7 +9,7 @@ from tests.workflows.conftest import Open
 from tests.workflows.runs import SCHEDULED, activities
 from worker.bells import workflow_id
 from worker.connect import DATA_CONVERTER
-from worker.demo.script import ScriptedAnswer, ScriptedCall
+from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from worker.settings import Detail
 from workflows.domain.events import CallClaimed, CallFinished
 from workflows.domain.ids import SessionId

@@ -1,1 +1,1 @@
-"""`holdfast demo`: the task that it plays, and the scripted model server that tests and benches use too."""
+"""`holdfast demo`: the task that it plays, and how it is killed, watched and judged."""

@@ -9,11 +9,11 @@ from worker.demo import task
 from worker.demo.evidence import Evidence, Repository, read_marks
 from worker.demo.follow import PATIENCE, Follower, reader
 from worker.demo.kills import Kill, Recovery, kill_everything, kill_worker, successor
-from worker.demo.ledger import Entry, read_ledger
 from worker.demo.programs import git, holdfast, tests
-from worker.demo.script import Script
 from worker.demo.stage import Stage
 from worker.demo.story import Story
+from worker.scripted.ledger import Entry, read_ledger
+from worker.scripted.script import Script
 from worker.settings import Settings
 from worker.stack import processes
 from workflows.domain.errors import Unavailable

@@ -8,8 +8,8 @@ from typing import Final, TypeVar
 
 from worker.demo import task
 from worker.demo.evidence import Evidence
-from worker.demo.ledger import End
-from worker.demo.script import ScriptedUsage
+from worker.scripted.ledger import End
+from worker.scripted.script import ScriptedUsage
 from workflows.domain.events import AskAnswered, AskRaised, MessageCompleted, TurnEnded
 from workflows.domain.usage import Rates, ReportedUsage, Tokens, measure
 from workflows.domain.value import Value

@@ -5,8 +5,8 @@ from typing import Literal
 
 from worker.client import Totals, Verified
 from worker.demo.kills import Kill, Recovery
-from worker.demo.ledger import Entry
-from worker.demo.script import Script
+from worker.scripted.ledger import Entry
+from worker.scripted.script import Script
 from workflows.domain.events import Record
 from workflows.domain.value import Value
 

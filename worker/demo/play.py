@@ -15,9 +15,9 @@ from worker.demo import task
 from worker.demo.acts import Demo
 from worker.demo.checks import judge
 from worker.demo.programs import git, holdfast, holdfast_program, model_server, tests
-from worker.demo.script import Script
 from worker.demo.stage import EXTERNAL, Stage, root_of
 from worker.demo.story import Story, Tell, Tone
+from worker.scripted.script import Script
 from worker.settings import Settings
 from worker.stack import locks
 from worker.stack.down import down

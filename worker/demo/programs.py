@@ -60,7 +60,7 @@ async def tests(stage: Stage) -> Ended:
 async def model_server(stage: Stage) -> AsyncIterator[str]:
     """Serve the scripted model while the context lasts, as a process that no kill of the demo hits. Yields its URL."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "worker.demo.model_server", "--script", str(stage.script)),
+        *(sys.executable, "-P", "-m", "worker.scripted.server", "--script", str(stage.script)),
         *("--ledger", str(stage.requests), "--port-file", str(stage.port)),
         stdin=DEVNULL,
         env=stage.settings.environment,

@@ -10,7 +10,7 @@ from typing import Final, Self
 from pydantic import TypeAdapter
 
 from worker.demo import effect, task
-from worker.demo.script import DEFAULT, Script
+from worker.scripted.script import DEFAULT, Script
 from worker.settings import Settings
 from workflows.domain.value import Value
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from worker.demo.script import Hold, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
+from worker.scripted.script import Hold, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 
 MODEL: Final = "demo/scripted"
 PROMPT: Final = "A test in tests/test_slug.py fails. Find out why, mend it, and run the tests."

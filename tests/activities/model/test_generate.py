@@ -23,8 +23,8 @@ from activities.tools.table import TOOLS
 from tests.activities.conftest import Arm
 from tests.activities.scene import CHAIN, Scene
 from tests.house import reached
-from worker.demo.model_server import ModelServer, serve
-from worker.demo.script import Hold, Refuse, Script, ScriptedAnswer, ScriptedCall, StreamError
+from worker.scripted.script import Hold, Refuse, Script, ScriptedAnswer, ScriptedCall, StreamError
+from worker.scripted.server import ModelServer, serve
 from workflows.domain.events import MessageCompleted, ModelRetry, PromptTaken
 from workflows.domain.ids import MessageId, Prefix
 from workflows.domain.messages import AssistantMessage, ReasoningPart, TextPart, ToolPart

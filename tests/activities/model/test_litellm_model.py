@@ -26,9 +26,8 @@ from activities.model.port import (
     UserMessage,
 )
 from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
-from worker.demo.ledger import End
-from worker.demo.model_server import ModelServer, serve
-from worker.demo.script import (
+from worker.scripted.ledger import End
+from worker.scripted.script import (
     Drop,
     Fault,
     Garbage,
@@ -40,6 +39,7 @@ from worker.demo.script import (
     Stall,
     StreamError,
 )
+from worker.scripted.server import ModelServer, serve
 from workflows.domain.usage import FREE, Tokens
 
 TOOL = ToolOffer(name="read", description="Read a file", parameters={"type": "object", "properties": {}})

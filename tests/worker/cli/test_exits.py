@@ -7,7 +7,7 @@ import pytest
 
 from tests.worker.cli.conftest import OpenHouse, shell
 from worker.cli.exits import Exit, of_error, of_turn
-from worker.demo.script import ScriptedAnswer
+from worker.scripted.script import ScriptedAnswer
 from workflows.domain.errors import Conflict, HoldfastError, NotFound, ToolError, Unavailable, UsageError
 
 TIMES = 20

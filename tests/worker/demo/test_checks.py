@@ -12,7 +12,7 @@ from worker.demo import task
 from worker.demo.checks import judge
 from worker.demo.evidence import Evidence, Mark, Repository
 from worker.demo.kills import Kill, Recovery, Successor
-from worker.demo.ledger import End, Entry
+from worker.scripted.ledger import End, Entry
 from worker.stack.processes import ProcessRef
 from workflows.domain.events import Actor, AskAnswered, AskRaised, Event, MessageCompleted, Record, TurnEnded
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId, TurnId

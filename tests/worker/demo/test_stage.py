@@ -9,8 +9,8 @@ import pytest
 
 from worker.demo import task
 from worker.demo.evidence import read_marks
-from worker.demo.script import DEFAULT, read_scripts
 from worker.demo.stage import Stage
+from worker.scripted.script import DEFAULT, read_scripts
 from worker.settings import Settings
 
 NOW = datetime(2026, 1, 2, 3, 4, 5)

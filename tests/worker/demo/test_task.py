@@ -5,7 +5,7 @@ from pathlib import Path
 
 from activities.tools.edit.substitute import substitute
 from worker.demo import task
-from worker.demo.script import ScriptedCall
+from worker.scripted.script import ScriptedCall
 
 
 def passes(directory: Path) -> bool:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from tests.house import House
 from tests.worker.cli.conftest import OpenHouse, Shell, shell
 from worker.client import InboxEntry
-from worker.demo.script import ScriptedAnswer, ScriptedCall
+from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.permissions.replies import Reply
 
 LONG = "\n".join(f"echo {number}" for number in range(200))

@@ -6,7 +6,7 @@ import os
 import psycopg
 
 from tests.worker.cli.conftest import OpenHouse, shell
-from worker.demo.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
+from worker.scripted.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
 
 READ = ScriptedAnswer(
     text="Let me look.",

@@ -8,7 +8,7 @@ import sys
 from activities.store import sessions
 from tests.worker.cli.conftest import CTRL_C, CTRL_D, OpenHouse, shell
 from worker.cli.exits import Exit
-from worker.demo.script import Refuse, ScriptedAnswer, ScriptedCall, Stall
+from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall, Stall
 from workflows.domain.events import TurnEnded
 
 HELLO = ScriptedAnswer(text="Hello to you.")

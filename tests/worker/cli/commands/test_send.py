@@ -1,7 +1,7 @@
 """`holdfast send` as a process."""
 
 from tests.worker.cli.conftest import OpenHouse, shell
-from worker.demo.script import ScriptedAnswer
+from worker.scripted.script import ScriptedAnswer
 
 HELLO = ScriptedAnswer(text="Hello.")
 

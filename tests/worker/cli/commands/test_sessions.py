@@ -3,7 +3,7 @@
 import json
 
 from tests.worker.cli.conftest import OpenHouse, shell
-from worker.demo.script import ScriptedAnswer, Stall
+from worker.scripted.script import ScriptedAnswer, Stall
 from workflows.domain.events import TurnEnded
 
 HELLO = ScriptedAnswer(text="Hello.")

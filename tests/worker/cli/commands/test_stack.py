@@ -9,7 +9,7 @@ from tests.worker.cli.conftest import OpenHouse, Shell
 from tests.worker.cli.conftest import shell as outside
 from tests.worker.stack.conftest import eventually
 from tests.worker.stack.conftest import home as home
-from worker.demo.script import ScriptedAnswer
+from worker.scripted.script import ScriptedAnswer
 from worker.settings import Settings
 from worker.stack.status import status
 

@@ -3,7 +3,7 @@
 import json
 
 from tests.worker.cli.conftest import CTRL_C, OpenHouse, shell
-from worker.demo.script import ScriptedAnswer, ScriptedCall, Stall
+from worker.scripted.script import ScriptedAnswer, ScriptedCall, Stall
 
 HELLO = ScriptedAnswer(text="Hello to you.")
 TOUCH = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "touch ran"}),))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, zip_longest
 from typing import Any
 
-from worker.demo.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
+from worker.scripted.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
 
 Delta = dict[str, Any]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from worker.demo.script import DEFAULT, Cue, Stall, cue, read_scripts
+from worker.scripted.script import DEFAULT, Cue, Stall, cue, read_scripts
 
 USER, MARKED = {"role": "user", "content": "go"}, {"role": "user", "content": "go [[script:two-2]]"}
 SAID, RESULT = {"role": "assistant", "content": "x"}, {"role": "tool", "content": "y"}

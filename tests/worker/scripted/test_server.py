@@ -12,10 +12,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from worker.demo.ledger import End, read_ledger
-from worker.demo.model_server import ModelServer, serve
-from worker.demo.performance import appears
-from worker.demo.script import Drop, Fault, Hold, Refuse, Script, ScriptedAnswer, ScriptedCall
+from worker.scripted.ledger import End, read_ledger
+from worker.scripted.performance import appears
+from worker.scripted.script import Drop, Fault, Hold, Refuse, Script, ScriptedAnswer, ScriptedCall
+from worker.scripted.server import ModelServer, serve
 
 GO = {"role": "user", "content": "go"}
 SAID = {"role": "assistant", "content": "x"}
@@ -131,7 +131,7 @@ async def test_it_runs_as_a_program_and_stops_when_told(client: aiohttp.ClientSe
     script.write_text(json.dumps({"default": {"answers": [{"text": "hi"}]}}))
     options = ("--script", script, "--ledger", ledger, "--port-file", port_file)
     program = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "worker.demo.model_server", *options, cwd=tmp_path
+        sys.executable, "-P", "-m", "worker.scripted.server", *options, cwd=tmp_path
     )
 
     await appears(port_file)

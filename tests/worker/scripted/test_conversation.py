@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from worker.demo.conversation import flaw
+from worker.scripted.conversation import flaw
 
 USER = {"role": "user", "content": "go"}
 DONE = {"role": "assistant", "content": "done"}

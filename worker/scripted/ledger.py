@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from worker.demo.script import Cue
+from worker.scripted.script import Cue
 from workflows.domain.value import Value
 
 

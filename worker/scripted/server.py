@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from worker.demo.conversation import flaw
-from worker.demo.ledger import End, Ledger, Visit
-from worker.demo.performance import Performance
-from worker.demo.script import DEFAULT, Cue, Refuse, Script, ScriptedAnswer, cue, read_scripts
+from worker.scripted.conversation import flaw
+from worker.scripted.ledger import End, Ledger, Visit
+from worker.scripted.performance import Performance
+from worker.scripted.script import DEFAULT, Cue, Refuse, Script, ScriptedAnswer, cue, read_scripts
 
 _LARGEST_REQUEST: Final = 256 * 1024 * 1024
 
@@ -131,7 +131,7 @@ def _announce(port_file: Path, url: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -P -m worker.demo.model_server", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -P -m worker.scripted.server", description=__doc__)
     parser.add_argument("--script", type=Path, required=True, help="JSON: an object from script name to script")
     parser.add_argument("--ledger", type=Path, required=True, help="file that gets one line per request")
     parser.add_argument("--port-file", type=Path, required=True, help="file that gets the port once it is open")

@@ -8,9 +8,9 @@ from typing import Any, Final, NoReturn
 
 from aiohttp import web
 
-from worker.demo.chunks import chunks, event
-from worker.demo.ledger import End, Visit
-from worker.demo.script import Drop, Fault, Garbage, Hold, Refuse, ScriptedAnswer, Stall, StreamError
+from worker.scripted.chunks import chunks, event
+from worker.scripted.ledger import End, Visit
+from worker.scripted.script import Drop, Fault, Garbage, Hold, Refuse, ScriptedAnswer, Stall, StreamError
 
 _LOOK_AGAIN: Final = 0.01  # seconds between two looks for the file that ends a hold
 

@@ -142,6 +142,7 @@ async def resume(opened: Journal, turn: TurnRow, describe: Describe = nothing) -
         answer=Step(finish=stored.body.finish, calls=tuple(prepared)) if stored else None,
         stopped=standing.stopped,
         rejected=await calls.any_rejected(opened, turn.id),
+        max_steps=snapshot.config.agent.build.steps,
         goes_on_after_reject=snapshot.config.experimental.continue_loop_on_deny,
         recent=await calls.recent_loops(opened, turn.id, turn.step),
         error=turn.error,

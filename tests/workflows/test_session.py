@@ -43,6 +43,16 @@ async def test_a_tool_call_runs_and_the_model_reads_its_output(open_house: Open)
     assert [entry.step for entry in house.model.ledger.entries] == [0, 1]
 
 
+async def test_the_last_of_an_agents_steps_ends_the_turn(open_house: Open) -> None:
+    look = ScriptedAnswer(text="Once more.", tools=(ScriptedCall(name="glob", arguments={"pattern": "*.py"}),))
+    last = ScriptedAnswer(text="I looked once, and found nothing.")
+    async with open_house(look, last, look) as house, house.working():
+        house.configure(agent={"build": {"steps": 2}})
+        ended = await house.ended(await house.say("Look for Python files."))
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
+    assert [entry.step for entry in house.model.ledger.entries] == [0, 1]
+
+
 async def test_a_prompt_sent_while_the_model_answers_steers_the_turn(open_house: Open, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     script = (

@@ -118,6 +118,11 @@ async def test_going_on_after_a_rejection_is_a_setting(scene: Scene) -> None:
     assert (await scene.open_turn(experimental={"continue_loop_on_deny": True})).goes_on_after_reject
 
 
+@pytest.mark.parametrize("name", ["steps", "maxSteps"])
+async def test_the_agents_steps_are_the_turns(scene: Scene, name: str) -> None:
+    assert (await scene.open_turn(agent={"build": {name: 7}})).max_steps == 7
+
+
 async def test_an_ended_session_opens_no_turn_but_tells_of_the_open_one(scene: Scene) -> None:
     await scene.prompt()
     await scene.end()

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, PositiveInt
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, JsonValue, PositiveInt
 from pydantic.alias_generators import to_camel
 
 from workflows.domain.permissions.rules import Action
@@ -87,11 +87,15 @@ class Provider(Section):
 
 
 class AgentSettings(Section):
-    """What a configuration says about an agent; `tools` is the older form of `permission`."""
+    """What a configuration says about an agent; `tools` is the older form of `permission`.
+
+    `steps` is how many answers a turn may take, the last of them without tools; `maxSteps` is its older name.
+    """
 
     model: str | None = None
     permission: Permission = {}
     tools: dict[str, bool] = {}
+    steps: PositiveInt | None = Field(None, validation_alias=AliasChoices("steps", "maxSteps"))
 
 
 class Agents(Section):

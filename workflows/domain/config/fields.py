@@ -19,8 +19,10 @@ def paths(*fields: str) -> tuple[Path, ...]:
 
 _HONOURED: Final = paths(
     *_FOREIGN,
+    "agent.build.maxSteps",
     "agent.build.model",
     "agent.build.permission",
+    "agent.build.steps",
     "agent.build.tools",
     "experimental.continue_loop_on_deny",
     "instructions",

@@ -20,7 +20,9 @@ _MOST_RULES: Final = 200  # of one project file: judging them costs their number
 
 # What a project's file may set; its permissions are judged one by one.
 _FREE: Final = paths(
+    "agent.build.maxSteps",
     "agent.build.model",
+    "agent.build.steps",
     "compaction",
     "experimental.continue_loop_on_deny",
     "instructions",

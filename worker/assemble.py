@@ -69,7 +69,8 @@ def activities(settings: Settings, database: Database, port: ModelPort) -> Seque
     workshop = Workshop(database, surveyor, TOOLS, machine(settings.home))
     endpoints = Endpoints(Keys(settings.auth), HandedOver(settings), port)
     describe = describing(settings)
-    model = Model(database, port, endpoints, surveyor, TOOLS, describe, settings.patience_seconds)
+    secrets = redactor(settings)
+    model = Model(database, port, endpoints, surveyor, TOOLS, describe, secrets, settings.patience_seconds)
     tools, turns = Tools(database, workshop), Turns(database, workshop)
     return [
         Project(database, surveyor, describe).load,

@@ -25,6 +25,7 @@ from activities.model.prepare import Preparer
 from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
 from activities.model.system_prompt import system_prompt
 from activities.model.view import view
+from activities.redact import Redactor
 from activities.session.describing import Describe
 from activities.session.judging import Judge, judge
 from activities.session.project import Surveyor
@@ -32,7 +33,7 @@ from activities.store import calls, deltas, generations, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.deltas import Watchers
-from activities.store.generations import Begun, NewAnswer, NewPart, Over, Stored
+from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Stored
 from activities.store.journal import WORKER, Journal, journal
 from activities.store.persistence import persistently
 from activities.tools.run import refused_write
@@ -40,7 +41,6 @@ from activities.tools.tool import Tool
 from workflows.domain import messages
 from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import StaleFence, UsageError
-from workflows.domain.events import ModelRetry
 from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import AnswerBody, StoredPart
 from workflows.domain.usage import cost, decimal_text
@@ -73,6 +73,7 @@ class Model:
         surveyor: Surveyor,
         tools: Mapping[str, Tool[Any]],
         describe: Describe,
+        redactor: Redactor,
         patience: float,
     ) -> None:
         self.database = database
@@ -81,6 +82,7 @@ class Model:
         self.surveyor = surveyor
         self.tools = tools
         self.describe = describe
+        self.redactor = redactor
         self.patience = patience
         self.mint = Mint()
 
@@ -231,16 +233,15 @@ class Model:
         if begun.waited_ms / 1000 + wait > self.patience:
             said = f"{begun.standing.model} has failed for {begun.waited_ms // 60_000} minutes, the last time: {reason}"
             return ApplicationError(said, type="ModelFailed", non_retryable=True)
-        event = ModelRetry(
-            turn=request.turn,
-            step=request.step,
+        failure = Failure(
             attempt=attempt,
             kind=str(stance.status or "network"),
-            message=plain(reason),
+            said=plain(self.redactor.text(reason)),
+            waited_ms=int(wait * 1000),
             next_at=(now + timedelta(seconds=wait)).isoformat(timespec="milliseconds"),
         )
         async with self.journal(request) as opened:
-            await generations.failed(opened, request.turn, request.step, fence, event, int(wait * 1000))
+            await generations.failed(opened, request.turn, request.step, fence, failure)
         return ApplicationError(reason, type="ProviderFailed", next_retry_delay=timedelta(seconds=wait))
 
     def journal(self, request: GenerateRequest) -> Any:

@@ -51,7 +51,7 @@ async def contents(database: Database, records: Sequence[Record]) -> dict[str, J
 def names(record: Record) -> Iterator[str]:
     """The ids of what an event is about."""
     fields = dict(record.event)
-    yield from (fields[name] for name in ("prompt", "call", "ask") if name in fields)
+    yield from (fields[name] for name in ("prompt", "call", "ask", "note") if fields.get(name))
     if isinstance(record.event, events.MessageCompleted):
         yield from (part.part for part in record.event.parts)
 
@@ -112,6 +112,8 @@ def _seals(record: Record) -> Iterator[tuple[str, str]]:
             yield f"{name}/outcome", seal
         case events.MessageCompleted(parts=parts):
             yield from ((part.part, part.seal) for part in parts)
+        case events.ModelRetry(note=name, seal=seal) | events.TurnEnded(note=str(name), seal=str(seal)):
+            yield name, seal
         case events.AskAnswered(ask=name, feedback_seal=str(seal)):
             yield f"{name}/feedback", seal
 

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final
 
-from activities.store import calls, prompts, transcript, turns
+from activities.store import calls, notes, prompts, transcript, turns
 from activities.store.calls import CallRow, NewCall
 from activities.store.database import dumps
 from activities.store.journal import Journal, seal
@@ -11,7 +11,7 @@ from activities.store.queries import Queries
 from activities.store.turns import TurnStanding
 from workflows.domain.errors import StaleFence
 from workflows.domain.events import MessageCompleted, ModelRetry, PartSeal
-from workflows.domain.ids import MessageId, PartId, TurnId
+from workflows.domain.ids import MessageId, NoteId, PartId, TurnId
 from workflows.domain.messages import AnswerBody, StoredPart, Transcript
 from workflows.domain.value import Value
 from workflows.domain.wire import Fence
@@ -142,8 +142,18 @@ async def commit(
     return tuple(calls.prepare(opened, turn, step, new.id, call) for call in new.calls)
 
 
-async def failed(opened: Journal, turn: TurnId, step: int, fence: Fence, retry: ModelRetry, waited_ms: int) -> None:
-    """Count a provider's failure and the pause that it causes; the pause itself is the engine's.
+class Failure(Value):
+    """A provider's failure (`kind`: its status, or "network"), and the pause that it causes, until `next_at`."""
+
+    attempt: int
+    kind: str
+    said: str
+    waited_ms: int
+    next_at: str
+
+
+async def failed(opened: Journal, turn: TurnId, step: int, fence: Fence, failure: Failure) -> None:
+    """Count a provider's failure and its pause; the pause itself is the engine's.
 
     Raises StaleFence when a higher attempt has registered; a turn that is over is left as it is.
     """
@@ -151,8 +161,11 @@ async def failed(opened: Journal, turn: TurnId, step: int, fence: Fence, retry: 
     newest.refuse_older(fence)
     if standing.over:
         return
-    opened.write(_QUERIES.failed, turn=turn, step=step, waited_ms=waited_ms)
-    opened.record(retry)
+    opened.write(_QUERIES.failed, turn=turn, step=step, waited_ms=failure.waited_ms)
+    note = NoteId(f"{turn}/{step}/{newest.failures + 1}")
+    words = notes.keep(opened, note, failure.said)
+    told = {"attempt": failure.attempt, "kind": failure.kind, "next_at": failure.next_at}
+    opened.record(ModelRetry(turn=turn, step=step, note=note, seal=words, **told))
 
 
 async def _registration(opened: Journal, turn: TurnId, step: int) -> Registration:

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from psycopg.types.json import Json
 
+from activities.store import notes
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from workflows.domain.errors import StaleFence
 from workflows.domain.events import TurnEnded, TurnOpened
-from workflows.domain.ids import SnapshotId, TurnId
+from workflows.domain.ids import NoteId, SnapshotId, TurnId
 from workflows.domain.value import Value
 
 if TYPE_CHECKING:
@@ -86,4 +87,6 @@ def registered(opened: Journal, turn: TurnId, step: int) -> None:
 async def close(opened: Journal, turn: TurnId, reason: str, error: str | None) -> None:
     """End a turn; one that has ended already is left as it is."""
     if await opened.row(_QUERIES.close, turn=turn, reason=reason, error=error):
-        opened.record(TurnEnded(turn=turn, reason=reason, error=error))
+        note = NoteId(f"{turn}/error") if error else None
+        words = notes.keep(opened, note, error) if note and error else None
+        opened.record(TurnEnded(turn=turn, reason=reason, note=note, seal=words))

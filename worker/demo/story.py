@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from activities.tools.todo import TodoWriteParams
-from worker.cli.look.contents import CallContent, ask_of, call_of, part_of, prompt_of
+from worker.cli.look.contents import CallContent, ask_of, call_of, note_of, part_of, prompt_of
 from worker.cli.look.text import exact, line
 from worker.client import Seen
 from worker.demo.checks import Check
@@ -108,7 +108,8 @@ def _told(seen: Seen) -> tuple[str, str] | tuple[str, str, Tone] | None:
         case events.AskAnswered() as answered:
             return "answered", f"{answered.reply}, by {seen.record.actor.subject}"
         case events.TurnEnded() as ended:
-            return "end", exact(ended.error or ended.reason), Tone.PLAIN if ended.reason == "done" else Tone.BAD
+            said = note_of(seen, ended.note) if ended.note else ended.reason
+            return "end", exact(said), Tone.PLAIN if ended.reason == "done" else Tone.BAD
         case _:
             return None
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from workflows.domain.ids import AskId, GrantId, MessageId, PartId, SessionId, SnapshotId, StopId, TurnId
+from workflows.domain.ids import AskId, GrantId, MessageId, NoteId, PartId, SessionId, SnapshotId, StopId, TurnId
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
@@ -62,21 +62,25 @@ class TurnOpened(Value):
 
 
 class TurnEnded(Value):
+    """A turn has ended; `note` names the words of what went wrong."""
+
     type: Literal["turn.ended"] = "turn.ended"
     turn: TurnId
     reason: str
-    error: str | None = None
+    note: NoteId | None = None
+    seal: str | None = None
 
 
 class ModelRetry(Value):
-    """A provider failed; the next request is due at `next_at` (RFC 3339)."""
+    """A provider failed, in the words of `note`; the next request is due at `next_at` (RFC 3339)."""
 
     type: Literal["model.retry"] = "model.retry"
     turn: TurnId
     step: int
     attempt: int
     kind: str
-    message: str
+    note: NoteId
+    seal: str
     next_at: str
 
 

@@ -13,6 +13,7 @@ AskId = NewType("AskId", str)
 GrantId = NewType("GrantId", str)
 StopId = NewType("StopId", str)
 SnapshotId = NewType("SnapshotId", str)
+NoteId = NewType("NoteId", str)  # made of what it is about: a turn and "error", or turn, step and count of a failure
 
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _FORM: Final = re.compile(r"[a-z]{3}_[0-9a-f]{12}[0-9A-Za-z]{14}")

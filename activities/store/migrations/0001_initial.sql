@@ -186,6 +186,14 @@ CREATE INDEX ask_open_session ON ask (session) WHERE state = 'open';
 CREATE INDEX ask_turn ON ask (turn);
 CREATE INDEX ask_undelivered ON ask (settled_at) WHERE state = 'answered' AND delivered_at IS NULL;
 
+CREATE TABLE note (                                 -- words that events name by their seal: a provider's, an error's
+    id      text PRIMARY KEY,
+    session text  NOT NULL REFERENCES session,
+    body    json  NOT NULL,
+    salt    bytea NOT NULL
+);
+CREATE INDEX note_session ON note (session);
+
 CREATE TABLE todo (
     session text PRIMARY KEY REFERENCES session,
     items   json NOT NULL

@@ -20,6 +20,8 @@ WHERE c.session = %(session)s AND c.outcome IS NOT NULL
 UNION ALL
 SELECT a.id || '/feedback', a.feedback::text, a.feedback_salt FROM ask a
 WHERE a.session = %(session)s AND a.feedback_salt IS NOT NULL
+UNION ALL
+SELECT n.id, n.body::text, n.salt FROM note n WHERE n.session = %(session)s
 
 -- name: named
 SELECT id, body FROM prompt WHERE id = ANY(%(ids)s)
@@ -27,5 +29,7 @@ UNION ALL
 SELECT id, body FROM part WHERE id = ANY(%(ids)s)
 UNION ALL
 SELECT id, json_build_object('tool', tool, 'arguments', arguments, 'outcome', outcome) FROM call WHERE id = ANY(%(ids)s)
+UNION ALL
+SELECT id, body FROM note WHERE id = ANY(%(ids)s)
 UNION ALL
 SELECT id, json_build_object('request', body, 'feedback', feedback, 'author', author) FROM ask WHERE id = ANY(%(ids)s)

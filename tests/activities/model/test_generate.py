@@ -15,6 +15,7 @@ from activities.model.endpoints import Endpoints
 from activities.model.generate import Model
 from activities.model.keys import Keys
 from activities.model.litellm_model import LiteLLM
+from activities.redact import Redactor
 from activities.session.describing import nothing
 from activities.store import deltas, events, transcript
 from activities.store.deltas import Delta
@@ -51,7 +52,7 @@ class Asking:
     async def generate(self, request: GenerateRequest | None = None, attempt: int = 1) -> Step:
         endpoints = Endpoints(Keys(self.scene.project / "auth.json"), {}, self.adapter)
         database, surveyor = self.scene.database, self.scene.surveyor
-        model = Model(database, self.adapter, endpoints, surveyor, TOOLS, nothing, self.patience)
+        model = Model(database, self.adapter, endpoints, surveyor, TOOLS, nothing, Redactor(), self.patience)
         return await self.scene.act(model.generate, request or self.request(), attempt)
 
     async def failure(self, request: GenerateRequest | None = None, attempt: int = 1) -> ApplicationError:

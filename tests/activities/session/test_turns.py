@@ -29,7 +29,11 @@ WRITE = {"filePath": "a.txt", "content": "x"}
 async def test_a_turn_ends_with_its_reason(scene: Scene) -> None:
     await scene.open_turn()
     assert await scene.close(CloseReason.FAILED, error="No key.") == Closed()
-    assert (await scene.events())[-1] == TurnEnded(turn=scene.turn, reason="failed", error="No key.")
+    ended = (await scene.events())[-1]
+    assert isinstance(ended, TurnEnded) and (ended.turn, ended.reason) == (scene.turn, "failed")
+    assert "No key." not in ended.model_dump_json() and ended.note is not None
+    (note,) = await scene.database.rows(b"SELECT body FROM note WHERE id = %(id)s", id=ended.note)
+    assert note["body"] == "No key."
 
 
 async def test_closing_twice_is_closing_once(scene: Scene) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from activities.store import events, generations
-from activities.store.generations import Begun, NewAnswer, NewPart, Over, Stored
+from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Stored
 from tests.activities.scene import BODY, Scene
 from workflows.domain.errors import StaleFence, Unavailable
 from workflows.domain.events import ModelRetry
@@ -11,6 +11,7 @@ from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import ReasoningPart, TextPart
 from workflows.domain.wire import Fence
 
+BUSY = Failure(attempt=1, kind="429", said="busy, try later", waited_ms=2000, next_at="2026-01-01T00:00:00Z")
 FIRST, SECOND = Fence(1, 1, 1), Fence(1, 1, 2)
 ANSWER = NewAnswer(
     id=MessageId("msg_answer"),
@@ -90,23 +91,25 @@ async def test_a_failure_of_an_overtaken_attempt_or_an_ended_turn_does_not_count
     await scene.open_turn()
     await begin(scene, FIRST)
     await begin(scene, SECOND)
-    retry = ModelRetry(turn=scene.turn, step=1, attempt=1, kind="429", message="busy", next_at="2026-01-01T00:00:00Z")
     async with scene.journal() as opened:
         with pytest.raises(StaleFence, match="later attempt"):
-            await generations.failed(opened, scene.turn, 1, FIRST, retry, 2000)
+            await generations.failed(opened, scene.turn, 1, FIRST, BUSY)
     await scene.stop()
     async with scene.journal() as opened:
-        await generations.failed(opened, scene.turn, 1, SECOND, retry, 2000)
+        await generations.failed(opened, scene.turn, 1, SECOND, BUSY)
     assert "model.retry" not in await scene.types()
 
 
 async def test_failures_and_their_pauses_are_summed_over_attempts(scene: Scene) -> None:
     await scene.open_turn()
     await begin(scene, FIRST)
-    retry = ModelRetry(turn=scene.turn, step=1, attempt=1, kind="429", message="busy", next_at="2026-01-01T00:00:00Z")
     for waited in (2000, 4000):
         async with scene.journal() as opened:
-            await generations.failed(opened, scene.turn, 1, FIRST, retry, waited)
+            again = BUSY.model_copy(update={"waited_ms": waited})
+            await generations.failed(opened, scene.turn, 1, FIRST, again)
     begun = await begin(scene, SECOND)
     assert isinstance(begun, Begun) and (begun.failures, begun.waited_ms) == (2, 6000)
-    assert (await scene.events())[-1] == retry
+    retry = (await scene.events())[-1]
+    assert isinstance(retry, ModelRetry) and "busy, try later" not in retry.model_dump_json()
+    (seen,) = await scene.database.rows(b"SELECT body FROM note WHERE id = %(id)s", id=retry.note)
+    assert seen["body"] == "busy, try later" and (await events.verify(scene.database, scene.session)).problem is None

@@ -72,6 +72,11 @@ def prompt_of(seen: Seen, name: str) -> str:
     return PromptContent.model_validate(found).text if found is not None else "(erased)"
 
 
+def note_of(seen: Seen, name: str) -> str:
+    """What was said in a note."""
+    return str(seen.contents.get(name, "(erased)"))
+
+
 def part_of(seen: Seen, name: str) -> StoredPart | None:
     """The finished part, unless its content was erased."""
     found = seen.contents.get(name)

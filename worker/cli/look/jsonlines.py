@@ -7,7 +7,7 @@ from typing import Literal
 import click
 from pydantic import JsonValue, SerializeAsAny
 
-from worker.cli.look.contents import call_of, part_of
+from worker.cli.look.contents import call_of, note_of, part_of
 from worker.cli.look.effect import listed
 from worker.cli.look.export import milliseconds
 from worker.cli.look.shapes import (
@@ -83,10 +83,10 @@ class JsonStory:
                 self._starts.setdefault(call, at)
             case CallFinished(call=call, state=state):
                 self._finished(seen, call, CallState(state), at)
-            case TurnEnded(reason=reason, error=error):
+            case TurnEnded(reason=reason, note=note):
                 self._step_finished()
-                if error is not None:
-                    problem = Error(data=Problem(message=error))
+                if note is not None:
+                    problem = Error(data=Problem(message=note_of(seen, note)))
                     Line(type="error", timestamp=at, session_id=record.session, error=problem).write()
                 Line(type="turn_end", timestamp=at, session_id=record.session, reason=reason).write()
 

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 import click
 from pydantic import JsonValue
 
-from worker.cli.look.contents import CallContent, ask_of, call_of, part_of, prompt_of
+from worker.cli.look.contents import CallContent, ask_of, call_of, note_of, part_of, prompt_of
 from worker.cli.look.effect import coloured, hunks, picture
 from worker.cli.look.page import Page
 from worker.cli.look.text import DIFF, OUTPUT, boxed, collapsed, counted, exact, line, prose
@@ -87,9 +87,9 @@ class Story:
                 self._working = True
                 self._say(f"Turn {event.number} · {event.agent} · {exact(event.model)}", dim=True)
             case events.TurnEnded():
-                self._turn_ended(event)
+                self._turn_ended(seen, event)
             case events.ModelRetry():
-                self._retry(event)
+                self._retry(seen, event)
             case events.MessageCompleted():
                 self._completed(seen, event)
             case events.SessionEnded():
@@ -180,17 +180,18 @@ class Story:
         call = call_of(seen, name)
         return f"{exact(call.tool)}  {line(call.label)}" if call else f"a call whose content was erased ({name})"
 
-    def _retry(self, event: events.ModelRetry) -> None:
+    def _retry(self, seen: Seen, event: events.ModelRetry) -> None:
         self._begin_again()
         seconds = round((datetime.fromisoformat(event.next_at) - self._now()).total_seconds())
         when = f"retrying in {seconds} s" if seconds > 0 else "retried"
-        self._say(f"{when} ({exact(event.kind)}, attempt {event.attempt}): {line(event.message, 200)}", fg="yellow")
+        said = line(note_of(seen, event.note), 200)
+        self._say(f"{when} ({exact(event.kind)}, attempt {event.attempt}): {said}", fg="yellow")
 
-    def _turn_ended(self, event: events.TurnEnded) -> None:
+    def _turn_ended(self, seen: Seen, event: events.TurnEnded) -> None:
         self._begin_again()
         self._working = False
-        if event.error is not None:
-            self._say(f"The task failed: {prose(event.error)}", fg="red")
+        if event.note is not None:
+            self._say(f"The task failed: {prose(note_of(seen, event.note))}", fg="red")
         elif event.reason != "done":
             self._say(f"The turn has ended: {event.reason}.")
 

@@ -11,10 +11,11 @@ from worker.cli.look.story import Story
 from worker.client import Delta, Seen
 from workflows.domain import events
 from workflows.domain.events import Actor, Event, Record
-from workflows.domain.ids import AskId, MessageId, PartId, SessionId, SnapshotId, TurnId
+from workflows.domain.ids import AskId, MessageId, NoteId, PartId, SessionId, SnapshotId, TurnId
 from workflows.domain.usage import Tokens
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+NOTE = NoteId("trn_1/error")
 TURN, CALL, MESSAGE, PART = TurnId("trn_1"), PartId("prt_1"), MessageId("msg_1"), PartId("prt_2")
 Capture = pytest.CaptureFixture[str]
 
@@ -85,18 +86,18 @@ def test_a_newer_attempt_takes_the_older_ones_place(live: Story, capsys: Capture
 
 def test_a_pause_says_how_long_why_and_which_attempt(story: Story, capsys: Capture) -> None:
     later = (NOON + timedelta(seconds=42)).isoformat()
-    retry = events.ModelRetry(turn=TURN, step=1, attempt=3, kind="429", message="Too many requests", next_at=later)
+    retry = events.ModelRetry(turn=TURN, step=1, attempt=3, kind="429", note=NOTE, seal="", next_at=later)
 
-    story.tell(seen(retry))
+    story.tell(seen(retry, **{NOTE: "Too many requests"}))
 
     assert told(capsys) == "retrying in 42 s (429, attempt 3): Too many requests\n"
 
 
 def test_a_pause_that_is_over_is_told_as_such(story: Story, capsys: Capture) -> None:
     before = (NOON - timedelta(hours=1)).isoformat()
-    story.tell(seen(events.ModelRetry(turn=TURN, step=1, attempt=1, kind="503", message="Busy", next_at=before)))
+    story.tell(seen(events.ModelRetry(turn=TURN, step=1, attempt=1, kind="503", note=NOTE, seal="", next_at=before)))
 
-    assert told(capsys) == "retried (503, attempt 1): Busy\n"
+    assert told(capsys) == "retried (503, attempt 1): (erased)\n"
 
 
 def test_a_command_is_told_when_it_begins_and_with_its_output_when_it_ends(story: Story, capsys: Capture) -> None:
@@ -155,7 +156,7 @@ def test_tasks_are_told_as_a_list(story: Story, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        (events.TurnEnded(turn=TURN, reason="failed", error="no key"), "The task failed: no key\n"),
+        (events.TurnEnded(turn=TURN, reason="failed", note=NOTE), "The task failed: no key\n"),
         (events.TurnEnded(turn=TURN, reason="stopped"), "The turn has ended: stopped.\n"),
         (events.TurnEnded(turn=TURN, reason="done"), ""),
         (events.SessionEnded(reason="ended by a person"), "The session has ended: ended by a person.\n"),
@@ -165,7 +166,7 @@ def test_tasks_are_told_as_a_list(story: Story, capsys: Capture) -> None:
     ],
 )
 def test_endings_and_answers_are_told_in_a_sentence(story: Story, capsys: Capture, event: Event, said: str) -> None:
-    story.tell(seen(event))
+    story.tell(seen(event, **{NOTE: "no key"}))
 
     assert told(capsys).endswith(said)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, suppress
 from typing import TYPE_CHECKING, Final, Self
 
 from pydantic import JsonValue
@@ -128,8 +128,9 @@ class SessionClient:
         for each in settled.asks:
             await self.ring(Bell(kind=BellKind.ANSWER, id=each, session=settled.ask.session))
         if settled.grant is not None and settled.grant.scope is Scope.PROJECT:
-            for session, other in await answers.spread(self.database, settled.grant.id):
-                await self.ring(Bell(kind=BellKind.ANSWER, id=other, session=session))
+            with suppress(Unavailable):  # the answer is recorded; the sweeper goes on
+                for session, other in await answers.spread(self.database, settled.grant.id):
+                    await self.ring(Bell(kind=BellKind.ANSWER, id=other, session=session))
         return settled
 
     async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> Stopped:
@@ -202,10 +203,10 @@ class SessionClient:
         A connection that breaks is opened again, and what came meanwhile is not missed. Who leaves early closes it
         (`aclosing`), for it holds a connection. Raises NotFound.
         """
-        await self.session(session)
-        delta = 0
+        delta, known = 0, False
         while True:
             try:
+                known = known or bool(await self.session(session))
                 delta = min(delta, await deltas.newest(self.database, session))  # numbers begin anew after a crash
                 async with aclosing(self._following(session, after, delta)) as pieces:
                     async for piece in pieces:

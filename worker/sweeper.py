@@ -18,6 +18,7 @@ from activities.store.bells import Bell, BellKind, Waiting
 from activities.store.database import Database
 from worker.bells import WORKFLOW, Bells, workflow_id
 from workflows.domain.errors import Unavailable
+from workflows.domain.ids import GrantId
 
 EVERY: Final = 3.0  # seconds
 _FRESH: Final = timedelta(seconds=2)  # a bell that a door is just ringing is not lost
@@ -55,8 +56,6 @@ class Sweeper:
             if not mine:
                 return
             before = datetime.now(UTC) - _FRESH
-            for grant in await grants.unspread(self.database, before):
-                await answers.spread(self.database, grant)  # its bells are rung below, or next time
             for bell in await bells.undelivered(self.database, before):
                 with suppress(Unavailable):  # one session that cannot be rung must not keep the others waiting
                     await self.bells.ring(bell)
@@ -64,6 +63,18 @@ class Sweeper:
             for session in await bells.waiting(self.database):
                 if not session.asking or workflow_id(session.session) not in running:
                     await self.look_at(session)
+            for grant in await grants.unspread(self.database, before):
+                await self.spread(grant)
+
+    async def spread(self, grant: GrantId) -> None:
+        """Let a grant reach its whole project; what it answers is undelivered, and rung by the next sweep."""
+        try:
+            await answers.spread(self.database, grant)
+            await grants.spread(self.database, grant)
+        except Unavailable as error:
+            _LOG.info("grant %s has not reached its project yet: %s", grant, error)
+        except Exception:  # one grant must not keep the others waiting
+            _LOG.exception("grant %s does not reach its project", grant)
 
     async def look_at(self, waiting: Waiting) -> None:
         """Wake a session that has work and no open run; say of one that cannot go on that it is stuck."""

@@ -68,11 +68,12 @@ async def release(database: Database, session: SessionId) -> tuple[AskId, ...]:
 
 
 async def spread(database: Database, grant: GrantId) -> list[tuple[SessionId, AskId]]:
-    """Let a grant for a project answer the open asks of its sessions, one transaction for each; what has to be rung."""
+    """Let a grant for a project answer the open asks of its sessions, one transaction for each; what has to be rung.
+
+    An ask that is just being opened may be missed: the sweeper does it again.
+    """
     reached = await grants.reaches(database, grant)
-    answered = [(session, ask) for session in reached for ask in await release(database, session)]
-    await grants.spread(database, grant)
-    return answered
+    return [(session, ask) for session in reached for ask in await release(database, session)]
 
 
 async def _settle(opened: Journal, row: AskRow, decided: Decided, rules: Ruleset) -> Settled:

@@ -1,5 +1,6 @@
 """The connection pool, our JSON in and out, and what an unreachable database is called."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -35,6 +36,7 @@ class Database:
     def __init__(self, url: str, *, size: int = 10) -> None:
         self.url = url
         self.snapshots = Snapshots()
+        self._check: asyncio.Task[None] | None = None
         self._pool = AsyncConnectionPool(
             url,
             min_size=0,
@@ -53,6 +55,9 @@ class Database:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._check is not None:
+            self._check.cancel()
+            await asyncio.wait([self._check], timeout=1)
         await self._pool.close()
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
@@ -64,8 +69,8 @@ class Database:
     @asynccontextmanager
     async def statements(self, begin: bytes = b"BEGIN") -> AsyncIterator[Statements]:
         """A transaction whose statements travel together; commits at the end of the block. Raises Unavailable."""
-        async with self._connection() as connection:
-            said = Statements(connection, begin)
+        async with self._connection() as connection, connection.pipeline() as pipeline:
+            said = Statements(connection, pipeline, begin)
             try:
                 yield said
                 await said.commit()
@@ -84,13 +89,19 @@ class Database:
         with reaching():
             try:
                 async with self._pool.connection() as connection:
-                    yield connection
+                    try:
+                        yield connection
+                    finally:
+                        if connection.broken:
+                            self._look_at_the_others()
             except PoolTimeout:
                 await self._knock()
                 raise
-            except psycopg.OperationalError:
-                await self._pool.check()
-                raise
+
+    def _look_at_the_others(self) -> None:
+        """Beside us, for it takes a cancellation for another broken connection, and waits for frozen ones."""
+        if self._check is None or self._check.done():
+            self._check = asyncio.create_task(self._pool.check())
 
     async def _knock(self) -> None:
         """Raise what keeps the pool from connecting: it does not tell by itself."""

@@ -51,9 +51,11 @@ class Watchers:
         return self._there
 
 
-async def watching(connection: AsyncConnection[TupleRow], session: SessionId) -> None:
-    """Make the session count as watched, as long as this connection is open."""
-    await connection.execute(_QUERIES.watching, {"watchers": _WATCHERS, "session": session})
+async def watching(connection: AsyncConnection[TupleRow], session: SessionId) -> bool:
+    """Make the session count as watched, as long as this connection is open; False: just now it cannot be done."""
+    cursor = await connection.execute(_QUERIES.watching, {"watchers": _WATCHERS, "session": session})
+    row = await cursor.fetchone()
+    return bool(row and row[0])
 
 
 async def watched(reads: Reads, session: SessionId) -> bool:

@@ -63,13 +63,14 @@ async def woken(database: Database, session: SessionId, *, at_least_every: float
     is iterated, the session counts as watched, and deltas are written.
     """
     async with database.listening(CHANNEL) as connection:
-        await deltas.watching(connection, session)
+        known = await deltas.watching(connection, session)
         yield
         while True:
             async with aclosing(connection.notifies(timeout=at_least_every)) as notices:
                 async for notice in notices:
                     if notice.payload.split(" ", 1)[0] == session:
                         break
+            known = known or await deltas.watching(connection, session)
             yield
 
 

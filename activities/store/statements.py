@@ -4,13 +4,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor, AsyncPipeline
 from psycopg.rows import TupleRow, dict_row
 
 from workflows.domain.errors import Unavailable
 
 Rows: TypeAlias = list[dict[str, Any]]
 _COMMIT: Final = b"COMMIT"
+_OVER: Final = "The transaction is over."
 _ROUNDS: Final = 2  # of the event loop: a task that is started in one says its part in the next
 
 
@@ -36,20 +37,21 @@ class Statements:
     Readings that do not depend on each other are said under one `asyncio.gather`, and then share a round trip, too.
     """
 
-    def __init__(self, connection: AsyncConnection[TupleRow], begin: bytes) -> None:
+    def __init__(self, connection: AsyncConnection[TupleRow], pipeline: AsyncPipeline, begin: bytes) -> None:
         self._connection = connection
+        self._pipeline = pipeline
         self._said = [_Statement(begin, {})]
         self._sending = asyncio.Lock()
         self._over = False
 
     def note(self, query: bytes, **values: Any) -> None:
-        """Say something whose answer nobody waits for."""
-        self._said.append(_Statement(query, values))
+        """Say something whose answer nobody waits for. Raises Unavailable when the transaction is over."""
+        self._say(_Statement(query, values))
 
     def ask(self, query: bytes, **values: Any) -> "asyncio.Future[Rows]":
-        """Say something whose rows are waited for later, by `answer`."""
+        """Say something whose rows are waited for later, by `answer`. Raises Unavailable, as `note` does."""
         answer: asyncio.Future[Rows] = asyncio.get_running_loop().create_future()
-        self._said.append(_Statement(query, values, answer))
+        self._say(_Statement(query, values, answer))
         return answer
 
     async def answer(self, asked: "asyncio.Future[Rows]") -> Rows:
@@ -58,7 +60,7 @@ class Statements:
             await self._others_said_theirs()
             async with self._sending:
                 if not asked.done():
-                    await self._send()
+                    await self._fetch()
         return asked.result()
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
@@ -66,16 +68,22 @@ class Statements:
         return await self.answer(self.ask(query, **values))
 
     async def commit(self) -> None:
-        """Make it last: what was noted travels with the commit."""
+        """Say the last word, with what was noted before it; it is sent, and may still fail, as the pipeline ends."""
         async with self._sending:
             self.note(_COMMIT)
+            self._over = True
             await self._send()
 
     async def close(self) -> None:
         """Wait for what is on its way; whoever comes later is refused."""
         async with self._sending:
             self._over = True
-            _fail(self._said, Unavailable("The transaction is over."))
+            _fail(self._said, Unavailable(_OVER))
+
+    def _say(self, statement: _Statement) -> None:
+        if self._over:
+            raise Unavailable(_OVER)
+        self._said.append(statement)
 
     async def _others_said_theirs(self) -> None:
         """Let the tasks beside us, and those that they start, come to what they have to say."""
@@ -85,15 +93,16 @@ class Statements:
             for _ in range(_ROUNDS):
                 await asyncio.sleep(0)
 
-    async def _send(self) -> None:
+    async def _fetch(self) -> None:
+        """Send what was said, and wait for all answers."""
         if self._over:
-            raise Unavailable("The transaction is over.")
-        said, self._said = self._said, []
+            raise Unavailable(_OVER)
+        said = self._said
         try:
-            cursors = [self._connection.cursor(row_factory=dict_row) for _ in said]
-            async with self._connection.pipeline():
-                for cursor, statement in zip(cursors, said, strict=True):
-                    await cursor.execute(statement.query, statement.values or None)
+            cursors = await self._send()
+            # Not by leaving the pipeline: that sends a Flush behind its Sync, which stops the server's clock for
+            # transactions that stand still.
+            await self._pipeline.sync()
             for cursor, statement in zip(cursors, said, strict=True):
                 if statement.answer is not None and not statement.answer.done():
                     statement.answer.set_result(await cursor.fetchall() if cursor.description else [])
@@ -101,6 +110,13 @@ class Statements:
             self._over = True
             _fail(said, error)
             raise
+
+    async def _send(self) -> list[AsyncCursor[dict[str, Any]]]:
+        said, self._said = self._said, []
+        cursors = [self._connection.cursor(row_factory=dict_row) for _ in said]
+        for cursor, statement in zip(cursors, said, strict=True):
+            await cursor.execute(statement.query, statement.values or None)
+        return cursors
 
 
 def _fail(said: list[_Statement], error: BaseException) -> None:

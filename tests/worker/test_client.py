@@ -128,6 +128,7 @@ async def test_a_log_longer_than_a_page_is_read_whole_and_from_anywhere(alone: S
 async def test_a_watcher_sees_each_event_once_over_reconnections(house: House, alone: SessionClient) -> None:
     session = await started(alone)
     seen: list[int] = []
+    cut = 0
     async with asyncio.timeout(60):
         async with aclosing(alone.watch(session)) as watched:
             async for each in watched:
@@ -135,9 +136,21 @@ async def test_a_watcher_sees_each_event_once_over_reconnections(house: House, a
                 seen.append(each.record.seq)
                 if len(seen) == 6:
                     break
-                await cut_listeners(house)
+                cut += await cut_listeners(house)
                 await alone.prompt(session, "More.")
-    assert seen == list(range(1, 7))
+    assert seen == list(range(1, 7)) and cut > 1
+
+
+async def test_a_watcher_begins_although_its_connection_is_broken_by_then(house: House, alone: SessionClient) -> None:
+    session = await started(alone)
+    async with house.database.transaction() as connection:
+        await connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    async with asyncio.timeout(60), aclosing(alone.watch(session)) as watched:
+        each = await anext(watched)
+    assert isinstance(each, Seen) and each.record.seq == 1
 
 
 async def test_a_watcher_goes_on_where_it_was(alone: SessionClient) -> None:
@@ -153,11 +166,12 @@ async def test_what_was_used_is_told(alone: SessionClient) -> None:
     assert totals.steps == 0 and totals.cost == 0
 
 
-async def cut_listeners(house: House) -> None:
-    """Cut the connections that wait for notifications."""
+async def cut_listeners(house: House) -> int:
+    """Cut the connections that wait for notifications; how many there were."""
     query = (
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-        "WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+        "WHERE datname = current_database() AND (query LIKE 'LISTEN%' OR query LIKE '%lock_shared%')"
+        "AND pid <> pg_backend_pid()"
     )
     async with house.database.transaction() as connection:
-        await connection.execute(query)
+        return (await connection.execute(query)).rowcount

@@ -64,6 +64,19 @@ async def test_a_projects_grant_reaches_the_sessions_that_its_door_did_not_get_t
     assert (await other.ask_row(second)).state is AskState.ANSWERED
 
 
+async def test_a_grant_that_cannot_reach_its_project_keeps_no_bell_waiting(
+    house: House, sweeper: Sweeper, lost: SessionId, tmp_path: Path
+) -> None:
+    one, other = await scene_in(house.database, tmp_path), await scene_in(house.database, tmp_path)
+    first, second = [await writing(scene) for scene in (one, other)]
+    await one.answer(first, Reply.ALWAYS, scope=Scope.PROJECT)
+    await house.database.rows(b"UPDATE ask SET body = '{}' WHERE id = %(ask)s", ask=second)
+    await age(house)
+    for _ in range(2):
+        await sweeper.sweep()
+    assert await running(house, lost)
+
+
 async def writing(scene: Scene) -> AskId:
     """An open ask for writing a file."""
     await scene.open_turn(permission={"edit": "ask"})

@@ -137,6 +137,7 @@ async def test_a_projects_grant_reaches_its_other_sessions_once_it_is_spread(sce
     (grant,) = await grants.unspread(scene.database, datetime.now(UTC))
     assert await answers.spread(scene.database, grant) == [(other.session, waiting)]
     assert await answers.spread(scene.database, grant) == []
+    await grants.spread(scene.database, grant)
     assert await grants.unspread(scene.database, datetime.now(UTC)) == []
 
 

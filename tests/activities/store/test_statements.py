@@ -94,3 +94,21 @@ async def slow(database: Database) -> None:
 async def asleep(url: str) -> bool:
     async with Database(url) as database:
         return bool(await database.rows(b"SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
+
+
+async def test_a_transaction_that_stands_still_is_ended_by_the_server(database: Database) -> None:
+    for _ in range(5):  # whether psycopg's last word comes before the server's answer is a matter of chance
+        with pytest.raises(Unavailable):
+            async with database.statements() as said:
+                said.note(b"SET LOCAL idle_in_transaction_session_timeout = '50ms'")
+                (row,) = await said.rows(b"SELECT pg_backend_pid() AS pid")
+                while await database.rows(b"SELECT pid FROM pg_stat_activity WHERE pid = %(pid)s", pid=row["pid"]):
+                    pass
+                await said.rows(ONE)
+
+
+async def test_what_is_said_after_the_commit_is_refused(database: Database) -> None:
+    async with database.statements() as said:
+        await said.rows(ONE)
+    with pytest.raises(Unavailable, match="over"):
+        said.note(b"SELECT 2")

@@ -127,23 +127,24 @@ async def begin(opened: Journal, request: LoadRequest, origin: Origin, survey: S
 
 async def resume(opened: Journal, turn: TurnRow, describe: Describe = nothing) -> OpenTurn:
     """An open turn as its rows tell it: its highest registered step, and that step's calls if it was answered."""
-    stored, by, rows, snapshot, standing = await asyncio.gather(
-        generations.answer(opened, turn.id, turn.step),
+    found, by, rows, snapshot, rejected, recent = await asyncio.gather(
+        generations.standing(opened, turn.id, turn.step),
         judge(opened, turn.snapshot),
         calls.of_step(opened, turn.id, turn.step),
         turns.snapshot(opened, turn.snapshot),
-        turns.standing(opened, turn.id),
+        calls.any_rejected(opened, turn.id),
+        calls.recent_loops(opened, turn.id, turn.step),
     )
     prepared = await asyncio.gather(*(resumed(opened, row, by, describe) for row in rows))
     return OpenTurn(
         id=turn.id,
         number=turn.number,
         step=turn.step,
-        answer=Step(finish=stored.body.finish, calls=tuple(prepared)) if stored else None,
-        stopped=standing.stopped,
-        rejected=await calls.any_rejected(opened, turn.id),
+        answer=Step(finish=found.stored.body.finish, calls=tuple(prepared)) if found.stored else None,
+        stopped=found.standing.stopped,
+        rejected=rejected,
         max_steps=snapshot.config.agent.build.steps,
         goes_on_after_reject=snapshot.config.experimental.continue_loop_on_deny,
-        recent=await calls.recent_loops(opened, turn.id, turn.step),
+        recent=recent,
         error=turn.error,
     )

@@ -19,26 +19,28 @@ from workflows.domain.wire import Fence
 _QUERIES: Final = Queries("generations")
 
 
-class Registration(Value):
-    """Who has registered for a step last (nobody: no fence), and what failed so far."""
-
-    turn: TurnId
-    step: int
-    fence: tuple[int, ...] = ()
-    failures: int = 0
-    waited_ms: int = 0
-
-    def refuse_older(self, fence: Fence) -> None:
-        """Raise StaleFence for an attempt that is not the newest any more."""
-        if self.fence > tuple(fence):
-            raise StaleFence(f"A later attempt {self.fence} has registered for step {self.step} of turn {self.turn!r}.")
-
-
 class Stored(Value):
     """An answer that is committed already: it is used, and the model is not asked again."""
 
     message: MessageId
     body: AnswerBody
+
+
+class StepStanding(Value):
+    """How a step stands: its turn, who has registered for it last (nobody: no fence), what failed, its answer."""
+
+    turn: TurnId
+    step: int
+    standing: TurnStanding
+    fence: tuple[int, ...] = ()
+    failures: int = 0
+    waited_ms: int = 0
+    stored: Stored | None = None
+
+    def refuse_older(self, fence: Fence) -> None:
+        """Raise StaleFence for an attempt that is not the newest any more."""
+        if self.fence > tuple(fence):
+            raise StaleFence(f"A later attempt {self.fence} has registered for step {self.step} of turn {self.turn!r}.")
 
 
 class Begun(Value):
@@ -76,31 +78,39 @@ async def begin(opened: Journal, turn: TurnId, step: int, fence: Fence) -> Store
 
     Raises StaleFence when a higher attempt has registered.
     """
-    stored, standing, before, steered, view = await asyncio.gather(
-        answer(opened, turn, step),
-        turns.standing(opened, turn),
-        _registration(opened, turn, step),
+    found, steered, view = await asyncio.gather(
+        standing(opened, turn, step),
         prompts.steered(opened),
         transcript.read(opened, opened.session),
     )
-    if stored is not None:
-        return stored
-    if standing.over or opened.ended:
+    if found.stored is not None:
+        return found.stored
+    if found.standing.over or opened.ended:
         return Over()
-    before.refuse_older(fence)
+    found.refuse_older(fence)
     opened.write(_QUERIES.register, turn=turn, step=step, fence=list(fence))
     turns.registered(opened, turn, step)
     for prompt in steered:
         prompts.take(opened, prompt, turn, step)
     if steered:
         view = await transcript.read(opened, opened.session)
-    return Begun(standing=standing, failures=before.failures, waited_ms=before.waited_ms, transcript=view)
+    return Begun(standing=found.standing, failures=found.failures, waited_ms=found.waited_ms, transcript=view)
 
 
-async def answer(opened: Journal, turn: TurnId, step: int) -> Stored | None:
-    """The committed answer of a step."""
-    row = await opened.row(_QUERIES.answer, turn=turn, step=step)
-    return Stored(message=row["id"], body=AnswerBody.model_validate(row["body"])) if row else None
+async def standing(opened: Journal, turn: TurnId, step: int) -> StepStanding:
+    """How a step stands now. Raises StaleFence for a turn that is none of this session's."""
+    row = await opened.row(_QUERIES.standing, turn=turn, step=step, session=opened.session)
+    if row is None:
+        raise StaleFence(f"Session {opened.session!r} has no turn {turn!r}.")
+    stored = Stored(message=row["message"], body=AnswerBody.model_validate(row["body"])) if row["message"] else None
+    registered = {"fence": row["fence"], "failures": row["failures"], "waited_ms": row["waited_ms"]}
+    return StepStanding(
+        turn=turn,
+        step=step,
+        standing=turns.standing_of(row),
+        stored=stored,
+        **(registered if row["fence"] else {}),
+    )
 
 
 async def commit(
@@ -110,13 +120,11 @@ async def commit(
 
     Only the newest registered attempt may, and only while the turn is open. Raises StaleFence.
     """
-    stored, newest, standing = await asyncio.gather(
-        answer(opened, turn, step), _registration(opened, turn, step), turns.standing(opened, turn)
-    )
-    if stored is not None:
-        return stored
-    newest.refuse_older(fence)
-    if standing.state != "open" or opened.ended:
+    found = await standing(opened, turn, step)
+    if found.stored is not None:
+        return found.stored
+    found.refuse_older(fence)
+    if found.standing.state != "open" or opened.ended:
         return Over()
     opened.write(
         _QUERIES.keep_message,
@@ -157,20 +165,15 @@ async def failed(opened: Journal, turn: TurnId, step: int, fence: Fence, failure
 
     Raises StaleFence when a higher attempt has registered; a turn that is over is left as it is.
     """
-    newest, standing = await asyncio.gather(_registration(opened, turn, step), turns.standing(opened, turn))
-    newest.refuse_older(fence)
-    if standing.over:
+    found = await standing(opened, turn, step)
+    found.refuse_older(fence)
+    if found.standing.over:
         return
     opened.write(_QUERIES.failed, turn=turn, step=step, waited_ms=failure.waited_ms)
-    note = NoteId(f"{turn}/{step}/{newest.failures + 1}")
+    note = NoteId(f"{turn}/{step}/{found.failures + 1}")
     words = notes.keep(opened, note, failure.said)
     told = {"attempt": failure.attempt, "kind": failure.kind, "next_at": failure.next_at}
     opened.record(ModelRetry(turn=turn, step=step, note=note, seal=words, **told))
-
-
-async def _registration(opened: Journal, turn: TurnId, step: int) -> Registration:
-    row = await opened.row(_QUERIES.registered, turn=turn, step=step)
-    return Registration(turn=turn, step=step, **(row or {}))
 
 
 def _keep_part(opened: Journal, message: MessageId, part: NewPart) -> PartSeal:

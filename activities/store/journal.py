@@ -118,17 +118,26 @@ class Journal:
         self._said.note(query, **values)
 
     def append(self) -> None:
-        """Write the recorded events and the session's new head."""
+        """Write the recorded events and the session's new head, and wake whoever watches: one statement."""
         if not self.records:
             return
-        seq, head = 0, self.place.head
-        for record, canonical in self.records:
-            seq, linked = record.seq, chain.link(head, canonical)
-            event = {"type": record.event.type, "canonical": canonical, "prev_hash": head, "hash": linked}
-            self.write(_QUERIES.append, session=self.session, seq=seq, **event)
-            head = linked
-        self.write(_QUERIES.advance, session=self.session, seq=seq, head=head)
-        self.write(_QUERIES.notify, channel=CHANNEL, payload=f"{self.session} {seq}")
+        heads = [self.place.head]
+        for _, canonical in self.records:
+            heads.append(chain.link(heads[-1], canonical))
+        seq = self.place.seq + len(self.records)
+        self.write(
+            _QUERIES.append,
+            session=self.session,
+            seqs=[record.seq for record, _ in self.records],
+            types=[record.event.type for record, _ in self.records],
+            canonicals=[canonical for _, canonical in self.records],
+            before=heads[:-1],
+            hashes=heads[1:],
+            seq=seq,
+            head=heads[-1],
+            channel=CHANNEL,
+            payload=f"{self.session} {seq}",
+        )
 
     def _own(self, newest: int, mine: int) -> None:
         if mine < newest:

@@ -57,7 +57,12 @@ async def standing(opened: Journal, turn: TurnId) -> TurnStanding:
     row = await opened.row(_QUERIES.state, turn=turn, session=opened.session)
     if row is None:
         raise StaleFence(f"Session {opened.session!r} has no turn {turn!r}.")
-    return TurnStanding(**row)
+    return standing_of(row)
+
+
+def standing_of(row: dict[str, Any]) -> TurnStanding:
+    """A turn's standing, from a row that has it among others."""
+    return TurnStanding.model_validate({name: row[name] for name in TurnStanding.model_fields})
 
 
 async def open_new(

@@ -1,5 +1,10 @@
--- name: registered
-SELECT fence, failures, waited_ms FROM generation WHERE turn = %(turn)s AND step = %(step)s
+-- name: standing
+SELECT t.state, t.snapshot, t.agent, t.model, t.number, EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped,
+       g.fence, g.failures, g.waited_ms, m.id AS message, m.body
+FROM turn t
+LEFT JOIN generation g ON g.turn = t.id AND g.step = %(step)s
+LEFT JOIN message m ON m.turn = t.id AND m.step = %(step)s
+WHERE t.id = %(turn)s AND t.session = %(session)s
 
 -- name: register
 INSERT INTO generation (turn, step, fence) VALUES (%(turn)s, %(step)s, %(fence)s)
@@ -8,9 +13,6 @@ ON CONFLICT (turn, step) DO UPDATE SET fence = excluded.fence
 -- name: failed
 UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_ms)s
 WHERE turn = %(turn)s AND step = %(step)s
-
--- name: answer
-SELECT id, body FROM message WHERE turn = %(turn)s AND step = %(step)s
 
 -- name: keep_message
 INSERT INTO message (id, session, turn, step, body) VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(body)s)

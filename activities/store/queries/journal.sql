@@ -5,10 +5,11 @@ SELECT status, directory, chain, seq, head FROM session WHERE id = %(session)s F
 UPDATE session SET chain = %(chain)s WHERE id = %(session)s
 
 -- name: append
-INSERT INTO event (session, seq, type, canonical, prev_hash, hash) VALUES (%(session)s, %(seq)s, %(type)s, %(canonical)s, %(prev_hash)s, %(hash)s)
-
--- name: advance
-UPDATE session SET seq = %(seq)s, head = %(head)s, updated_at = now() WHERE id = %(session)s
-
--- name: notify
+WITH appended AS (
+    INSERT INTO event (session, seq, type, canonical, prev_hash, hash)
+    SELECT %(session)s, * FROM unnest(%(seqs)s::bigint[], %(types)s::text[], %(canonicals)s::bytea[],
+                                      %(before)s::bytea[], %(hashes)s::bytea[])
+), advanced AS (
+    UPDATE session SET seq = %(seq)s, head = %(head)s, updated_at = now() WHERE id = %(session)s
+)
 SELECT pg_notify(%(channel)s, %(payload)s)

@@ -18,7 +18,7 @@ from typing import Any, Final
 import httpx
 from temporalio import activity, workflow
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.worker import PollerBehaviorAutoscaling, Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from worker.connect import connect
@@ -124,6 +124,8 @@ def worker(settings: Settings, client: Client, activities: Activities) -> Worker
         activities=[activities.generate, activities.read],
         workflow_runner=SandboxedWorkflowRunner(restrictions=restrictions),
         build_id=version("holdfast"),
+        workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
+        activity_task_poller_behavior=PollerBehaviorAutoscaling(),
         max_concurrent_workflow_tasks=16,
         max_concurrent_activities=200,
         max_eager_activity_reservations_per_workflow_task=16,

@@ -1,13 +1,12 @@
 """Prepares servers that run elsewhere: migrations and search attributes, once before the workers of a new version."""
 
 import asyncio
-import gc
-import os
 import sys
 
 from activities.store import server
 from activities.store.migrate import migrate
 from worker.connect import connect, register_attributes
+from worker.leaving import leave
 from worker.settings import Settings
 from worker.stack.status import external
 from workflows.domain.errors import HoldfastError, UsageError
@@ -32,17 +31,14 @@ async def prepare(settings: Settings) -> int:
 
 
 def main() -> None:
-    """Run as `python -P -m worker.prepare`. Ends by `os._exit`, as every process that has reached Temporal does."""
+    """Run as `python -P -m worker.prepare`."""
     code = 0
     try:
         print(f"The servers are prepared, the database is at migration {asyncio.run(prepare(Settings.read()))}.")
     except HoldfastError as error:
         print(f"holdfast prepare: {error}", file=sys.stderr)
         code = 3
-    gc.collect()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    leave(code)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """The worker process: runs sessions until it is told to stop, then lets them finish or hands them over."""
 
 import asyncio
-import gc
 import logging
 import os
 import signal
@@ -17,6 +16,7 @@ from activities.store.database import Database
 from worker.assemble import redactor, worker
 from worker.bells import Bells
 from worker.connect import connect
+from worker.leaving import leave
 from worker.settings import Settings, process_environment
 from worker.stack.status import endpoints
 from worker.sweeper import Sweeper
@@ -79,7 +79,7 @@ async def _trusted(settings: Settings, url: str) -> None:
 
 
 def main() -> None:
-    """Run a worker. The process ends by `os._exit`, for the engine's client may abort a process that ends by itself."""
+    """Run as `python -P -m worker.serve`."""
     code = 0
     try:
         settings = Settings.read()
@@ -91,10 +91,7 @@ def main() -> None:
     except HoldfastError as error:
         print(f"holdfast worker: {error}", file=sys.stderr)
         code = 3
-    gc.collect()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    leave(code)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Prompts: accepted by a door, taken once by a turn, or withdrawn."""
 
-from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
@@ -35,19 +34,6 @@ class UserText(Value):
     """The body of a prompt."""
 
     text: str
-
-
-class TakenPrompt(Value):
-    """A prompt in a view, in the order of taking."""
-
-    id: MessageId
-    body: UserText
-    turn: TurnId
-    step: int
-    taken: int
-    agent: str | None
-    model: str | None
-    accepted_at: datetime
 
 
 async def accept(opened: Journal, new: NewPrompt) -> bool:

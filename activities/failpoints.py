@@ -35,6 +35,8 @@ NAMES: Final = {
     "tool.claimed": "H2: the claim is committed, the effect has not begun",
     "tool.effect_done": "J: the effect is complete, the outcome not written",
     "tool.committed": "K: the outcome is committed, the completion not reported",
+    "task.started": "L: a subagent's session and prompt are committed, the completion not reported",
+    "task.settled": "L: the subagent's turn is closed, its parent's bell has not rung",
     "compaction.committed": "M: the summary is committed",
     "stop.cancelling": "O: the stop is accepted, tools still run",
     "supervisor.leased": "S: the supervisor has the lease, the command has not begun",

@@ -20,6 +20,7 @@ from activities.model.keys import Keys
 from activities.model.port import ModelPort
 from activities.redact import Redactor
 from activities.session.asks import Asks
+from activities.session.children import Ring
 from activities.session.describing import Describe, in_full, nothing
 from activities.session.project import Project, Surveyor
 from activities.session.turns import Turns
@@ -27,6 +28,7 @@ from activities.store.database import Database
 from activities.tools.run import Tools
 from activities.tools.table import TOOLS
 from activities.tools.workshop import Workshop
+from worker.bells import Bells
 from worker.handover import HandedOver
 from worker.settings import Detail, Settings
 from workflows.domain.errors import UsageError
@@ -62,12 +64,12 @@ def redactor(settings: Settings) -> Redactor:
     return Redactor(values)
 
 
-def activities(settings: Settings, database: Database, port: ModelPort) -> Sequence[Callable[..., Any]]:
+def activities(settings: Settings, database: Database, port: ModelPort, ring: Ring) -> Sequence[Callable[..., Any]]:
     """All activities, with what they need."""
     home = Path(settings.environment.get("HOME") or Path.home())
     temporary = Path(tempfile.gettempdir())
     surveyor = Surveyor(settings.home, home, settings.config, temporary, settings.environment)
-    workshop = Workshop(database, surveyor, TOOLS, machine(settings.home))
+    workshop = Workshop(database, surveyor, TOOLS, machine(settings.home), ring)
     endpoints = Endpoints(Keys(settings.auth), HandedOver(settings), port)
     describe = describing(settings)
     secrets = redactor(settings)
@@ -112,7 +114,7 @@ def worker(settings: Settings, client: Client, database: Database, port: ModelPo
         client,
         task_queue=settings.task_queue,
         workflows=[SessionWorkflow],
-        activities=activities(settings, database, port),
+        activities=activities(settings, database, port, Bells(database, client, settings).ring),
         workflow_runner=runner(),
         interceptors=[Edge(redactor(settings))],
         build_id=version("holdfast"),  # else the SDK compiles and hashes every loaded module: seconds of each start

@@ -12,21 +12,17 @@ from activities.store import bells, sessions
 from activities.store.bells import Bell, BellKind
 from activities.store.database import Database
 from worker.settings import Settings
-from worker.stack import attributes
+from workflows.domain import attributes
 from workflows.domain.errors import Unavailable
-from workflows.domain.ids import AskId, MessageId, SessionId, StopId
+from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId
+from workflows.domain.ids import workflow_id as workflow_id
 from workflows.domain.state import Limits, SessionState
 from workflows.domain.value import Value
-from workflows.domain.wire import AnswerRef, PromptRef, StopRef
+from workflows.domain.wire import AnswerRef, PromptRef, SettledRef, StopRef
 
 WORKFLOW: Final = "holdfast.session"
 _PATIENCE: Final = timedelta(seconds=5)
 _TASK: Final = timedelta(seconds=5)  # so long a worker that was killed inside a workflow task holds the session up
-
-
-def workflow_id(session: SessionId) -> str:
-    """The workflow that is this session."""
-    return f"session/{session}"
 
 
 class Bells:
@@ -77,6 +73,8 @@ def reference(bell: Bell) -> Value:
             return AnswerRef(ask=AskId(bell.id))
         case BellKind.STOP:
             return StopRef(stop=StopId(bell.id), turn=bell.turn)
+        case BellKind.SETTLED:
+            return SettledRef(call=PartId(bell.id))
 
 
 def search_attributes(session: SessionId, directory: str, agent: str) -> TypedSearchAttributes:

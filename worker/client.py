@@ -11,7 +11,7 @@ from activities.mint import Mint
 from activities.session import answers
 from activities.session.answers import Decided as Decided
 from activities.session.answers import Settled as Settled
-from activities.store import asks, deltas, events, grants, prompts, sessions, stops, transcript
+from activities.store import asks, bells, deltas, events, grants, prompts, sessions, stops, transcript
 from activities.store.asks import InboxEntry as InboxEntry
 from activities.store.bells import Bell, BellKind
 from activities.store.database import Database
@@ -141,7 +141,14 @@ class SessionClient:
         return stopped
 
     async def end(self, session: SessionId) -> Stopped:
-        """End the session for good: its open turn is stopped, untaken prompts are withdrawn, nothing revives it."""
+        """End the session and its subagents' for good: open turns are stopped, untaken prompts are withdrawn, nothing
+        revives it."""
+        stopped = await self._end(session)
+        for child in (await sessions.tree(self.database, session))[1:]:
+            await self._end(child)
+        return stopped
+
+    async def _end(self, session: SessionId) -> Stopped:
         async with journal(self.database, session, self.actor) as opened:
             stopped = await stops.accept(opened, self._stop_id())
             await sessions.end(opened, "ended by a person")
@@ -250,6 +257,8 @@ class SessionClient:
     async def _ring_stop(self, session: SessionId, stopped: Stopped) -> None:
         if stopped.turn is not None:
             await self.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=session, turn=stopped.turn))
+        for bell in await bells.unheard(self.database, session):  # of calls whose prompt was withdrawn
+            await self.ring(bell)
 
     async def _seen(self, page: list[Record]) -> list[Seen]:
         contents = await events.contents(self.database, page)

@@ -14,8 +14,8 @@ from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.service import RPCError, RPCStatusCode
 
 from worker.settings import Settings
-from worker.stack.attributes import KEYWORDS
 from worker.stack.state import Endpoints
+from workflows.domain.attributes import KEYWORDS
 from workflows.domain.errors import Unavailable
 
 

@@ -47,7 +47,7 @@ def names(config: Config, model: str | None) -> frozenset[str]:
     Of `provider` only, which counts from the user's own files: no repository can name a variable to be read.
     """
     found = {variable for provider in PROVIDERS.values() for variable in provider.variables}
-    for model_name in (model, config.model, config.agent.build.model):
+    for model_name in (model, config.model, *(agent.model for agent in config.agent.values())):
         if model_name and "/" in model_name:
             found.update(provider_named(model_name.partition("/")[0]).variables)
     return frozenset(found.union(*map(_referred, config.provider.values())))

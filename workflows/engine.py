@@ -5,12 +5,15 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from temporalio import workflow
+from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.workflow import ActivityConfig
 
 from activities.session.project import Project
 from activities.session.turns import Turns
 from workflows import policies
-from workflows.domain import ids
+from workflows.domain import attributes, ids
+from workflows.domain.ids import SessionId
 from workflows.domain.state import SessionState
 from workflows.domain.wire import Closed, CloseReason, CloseRequest, Loaded, LoadRequest, Request
 
@@ -47,6 +50,25 @@ class Engine:
         if self.leaving:
             raise asyncio.CancelledError
         return result
+
+    async def start_child(self, child: SessionId, agent: str | None) -> None:
+        """Start the session of a subagent, unless it runs already. From here on it lives by itself: its rows and its
+        bell tell what becomes of it, and a run of ours may end before it does."""
+        self.in_flight += 1
+        try:
+            handle = await workflow.start_child_workflow(
+                workflow.info().workflow_type,
+                SessionState(session=child, limits=self.state.limits),
+                id=ids.workflow_id(child),
+                task_timeout=workflow.info().task_timeout,
+                parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+                search_attributes=_of_child(workflow.info().typed_search_attributes, child, agent),
+            )
+            handle.add_done_callback(_unheard)
+        except WorkflowAlreadyStartedError:
+            pass  # by an attempt before, or by the sweeper
+        finally:
+            self.in_flight -= 1
 
     def mint(self, prefix: ids.Prefix) -> str:
         """A new id; the same one when replayed."""
@@ -86,3 +108,17 @@ class Engine:
         if self.may_leave():
             await workflow.wait_condition(workflow.all_handlers_finished)
             workflow.continue_as_new(self.state.whole())
+
+
+def _of_child(own: TypedSearchAttributes, child: SessionId, agent: str | None) -> TypedSearchAttributes:
+    """Our own search attributes, of the child."""
+    changed = {attributes.SESSION: str(child), attributes.AGENT: agent or ""}
+    return own.updated(
+        *(SearchAttributePair(SearchAttributeKey.for_keyword(name), value) for name, value in changed.items() if value)
+    )
+
+
+def _unheard(handle: asyncio.Future[Any]) -> None:
+    """Take note of how a child's run ended, and of no more: its rows say what that means."""
+    if not handle.cancelled():
+        handle.exception()

@@ -6,7 +6,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.domain.state import SessionState
-from workflows.domain.wire import AnswerRef, CloseReason, PromptRef, StopRef
+from workflows.domain.wire import AnswerRef, CloseReason, PromptRef, SettledRef, StopRef
 from workflows.engine import Engine
 from workflows.turn import Turn
 
@@ -49,6 +49,11 @@ class SessionWorkflow:
     @workflow.signal(name="stop")
     def stop(self, stop: StopRef) -> None:
         self.state.stops.append(stop)
+
+    @workflow.signal(name="settled")
+    def settled(self, settled: SettledRef) -> None:
+        if settled.call not in self.state.settled:
+            self.state.settled.append(settled.call)
 
     async def awake(self) -> bool:
         """Wait for work (an open turn is work); False: the run may end. No await after the last look."""

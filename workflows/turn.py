@@ -12,7 +12,7 @@ from activities.tools.run import Tools
 from workflows import policies
 from workflows.domain import ids
 from workflows.domain.moves import Generate, Move, Settle, next_move
-from workflows.domain.state import CallState, TurnState
+from workflows.domain.state import CallState, Phase, TurnState
 from workflows.domain.wire import CloseReason, GenerateRequest, Ran, RefuseRequest, RunRequest, Step
 from workflows.engine import Engine
 from workflows.gate import Gate
@@ -76,11 +76,13 @@ class Turn:
         """Ask where a rule says so, then run or refuse; a changed effect is decided anew."""
         while call.open:
             try:
+                if call.phase is Phase.DELEGATED:
+                    await self.report(call)
                 if await self.gate.passes(call):
                     await self.in_order(call)
                     if self.turn.error is not None:
                         return
-                    call.ran(await self.run_call(call))
+                    await self.run_or_delegate(call)
                 else:
                     call.ran(await self.refuse(call))
             except ActivityError as error:
@@ -95,6 +97,19 @@ class Turn:
             await workflow.wait_condition(
                 lambda: self.turn.error is not None or not any(rival.open for rival in rivals)
             )
+
+    async def run_or_delegate(self, call: CallState) -> None:
+        """Run a call; one that a subagent works for is only begun by that, and waits for the subagent's bell."""
+        ran = await self.run_call(call)
+        if ran.child is not None:
+            await self.engine.start_child(ran.child, ran.agent)
+        call.ran(ran)
+
+    async def report(self, call: CallState) -> None:
+        """Wait for the bell of the subagent that works for a call, as long as it takes; the wait costs nothing."""
+        await workflow.wait_condition(lambda: call.id in self.session.settled)
+        self.session.settled = [each for each in self.session.settled if each != call.id]
+        call.reported()
 
     async def run_call(self, call: CallState) -> Ran:
         request = RunRequest(

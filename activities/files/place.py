@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from workflows.domain.agents import Delegation
 from workflows.domain.permissions.findings import finding
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Ruleset, relevant
@@ -17,6 +18,7 @@ class Place:
     `worktree` is the root of the git work tree that contains `directory`, or None without one.
     `data` is Holdfast's data directory: `data/"tool-output"` holds complete outputs, `data/"calls"` the
     private directories of running commands. `rules` are those of the turn: what they hide is left out of searches.
+    `delegation` says to whom the turn may hand work.
     """
 
     directory: Path
@@ -25,6 +27,7 @@ class Place:
     home: Path
     temporary: Path
     rules: Ruleset = ()
+    delegation: Delegation = Delegation()
 
     @property
     def root(self) -> Path:

@@ -20,7 +20,7 @@ from activities.model.deltas import Batch, DeltaBatcher
 from activities.model.endpoints import Endpoints, Reached
 from activities.model.failures import ModelError, Overflow, Retry, Stop, posture
 from activities.model.offer import offered
-from activities.model.port import ModelPort, ModelRequest
+from activities.model.port import ModelPort, ModelRequest, ToolOffer
 from activities.model.prepare import Preparer
 from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
 from activities.model.system_prompt import system_prompt
@@ -137,7 +137,7 @@ class Model:
         wanted = ModelRequest(
             endpoint=reached.endpoint,
             messages=view(system, question.begun.transcript, model, reached.facts, text_only=request.text_only),
-            tools=() if request.text_only else offered(self.tools, question.snapshot.rules),
+            tools=() if request.text_only else self.offers(question.snapshot),
             options=reached.options,
         )
         assembly = Assembly()
@@ -158,11 +158,14 @@ class Model:
                     await failpoint("model.after_chunk")
         return assembly.answer()
 
+    def offers(self, snapshot: ProjectSnapshot) -> tuple[ToolOffer, ...]:
+        return offered(self.tools, snapshot.rules, snapshot.delegation)
+
     async def new_answer(
         self, request: GenerateRequest, question: Question, reached: Reached, answer: Answer
     ) -> NewAnswer:
         """The answer with its price, its parts, and its calls looked at."""
-        place = self.surveyor.place(question.snapshot.directory, question.snapshot.rules)
+        place = self.surveyor.place(question.snapshot.directory, question.snapshot)
         preparer = Preparer(self.tools, place, self.mint)
         standing = question.begun.standing
         parts = [

@@ -12,7 +12,9 @@ def system_prompt(snapshot: ProjectSnapshot, model: str, *, platform: str, today
 
     Equal for all calls of a day in one snapshot, so that a provider's cache of prefixes holds.
     """
-    layers = [prompts.load("system/base"), _environment(snapshot, model, platform, today)]
+    agent = snapshot.agent
+    standing = prompts.load(f"agents/{agent.name}") if agent.words else prompts.load("system/base")
+    layers = [standing, _environment(snapshot, model, platform, today)]
     return "\n\n".join([*layers, *map(_instruction, snapshot.instructions)])
 
 

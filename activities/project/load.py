@@ -2,54 +2,74 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from activities.files.place import Place
 from activities.project.files import read_layers
 from activities.project.instructions import read_instructions
-from workflows.domain.config.config import Config
+from workflows.domain.agents import BUILD, Delegation, agents
+from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.fields import not_honoured, unknown
 from workflows.domain.config.merge import Layer
 from workflows.domain.config.snapshot import NotHonoured, ProjectSnapshot
 from workflows.domain.config.trust import judged
+from workflows.domain.errors import UnknownAgent
 from workflows.domain.permissions import defaults, rules
 from workflows.domain.permissions.rules import Ruleset
 
 
-async def load(place: Place, config: Path, environ: Mapping[str, str]) -> ProjectSnapshot:
+@dataclass(frozen=True)
+class Role:
+    """As what a session works: as which agent, under which rules of its own, and with how many sessions above it."""
+
+    agent: str = BUILD.name
+    rules: Ruleset = ()
+    ancestors: int = 0
+
+
+PRIMARY: Final = Role()
+
+
+async def load(place: Place, config: Path, environ: Mapping[str, str], role: Role = PRIMARY) -> ProjectSnapshot:
     """The snapshot of a place; `config` is the user's configuration folder, `environ` holds OpenCode's switches.
 
-    Starts no program and contacts nobody. Raises ConfigError for a file that is wrong.
+    Starts no program and contacts nobody. Raises ConfigError for a file that is wrong, UnknownAgent.
     """
-    return await asyncio.to_thread(_load, place, config, environ)
+    return await asyncio.to_thread(_load, place, config, environ, role)
 
 
-def _load(place: Place, config: Path, environ: Mapping[str, str]) -> ProjectSnapshot:
+def _load(place: Place, config: Path, environ: Mapping[str, str], role: Role) -> ProjectSnapshot:
     layers = read_layers(place, config, environ)
-    settings, held_back = judged(layers, lambda config: build_rules(config, place))
+    settings, held_back = judged(layers, lambda config, agent: rules_of(agent, config, place))
+    known = agents(settings)
+    if role.agent not in known:
+        raise UnknownAgent(role.agent, known)
     instructions, outside = read_instructions(place, config, layers, environ)
     return ProjectSnapshot(
         directory=str(place.directory),
         worktree=str(place.worktree) if place.worktree else None,
         config=settings,
-        rules=build_rules(settings, place),
+        rules=(*rules_of(role.agent, settings, place), *role.rules),
+        agent=known[role.agent],
+        delegation=Delegation(agents=tuple(known.values()), ancestors=role.ancestors, limit=settings.subagent_depth),
         instructions=instructions,
         held_back=(*held_back, *outside),
         not_honoured=tuple(_not_honoured(layers)),
-        warnings=tuple(_warnings(layers, _configured(settings, place))),
+        warnings=tuple(_warnings(layers, _configured(role.agent, settings, place))),
     )
 
 
-def build_rules(config: Config, place: Place) -> Ruleset:
-    """The rules of the agent `build`: built-in, the user's, the agent's own (opencode.md 2.1)."""
-    return defaults.build(_configured(config, place), data=place.data, temporary=place.temporary)
+def rules_of(agent: str, config: Config, place: Place) -> Ruleset:
+    """The rules of an agent: built-in, the user's, the agent's own (opencode.md 2.1)."""
+    return defaults.agent(agent, _configured(agent, config, place), data=place.data, temporary=place.temporary)
 
 
-def _configured(config: Config, place: Place) -> Ruleset:
+def _configured(agent: str, config: Config, place: Place) -> Ruleset:
     home = str(place.home)
-    return rules.merge(
-        rules.from_config(config.permission, home), rules.from_config(config.agent.build.permission, home)
-    )
+    own = config.agent.get(agent, AgentSettings())
+    return rules.merge(rules.from_config(config.permission, home), rules.from_config(own.permission, home))
 
 
 def _not_honoured(layers: Sequence[Layer]) -> Iterator[NotHonoured]:

@@ -11,6 +11,7 @@ from temporalio import activity
 from activities.files.place import Place
 from activities.heartbeat import beating
 from activities.project import load, worktree
+from activities.project.load import PRIMARY, Role
 from activities.project.references import resolve
 from activities.session.describing import Describe, nothing
 from activities.session.judging import judge, resumed
@@ -19,10 +20,10 @@ from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, journal
 from activities.store.sessions import Origin
 from activities.store.turns import TurnRow
+from workflows.domain.agents import BUILD
 from workflows.domain.config.config import Config
 from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import UsageError
-from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.wire import Loaded, LoadRequest, OpenTurn, Step
 
 
@@ -45,19 +46,19 @@ class Surveyor:
     temporary: Path
     environ: Mapping[str, str]
 
-    def place(self, directory: str, rules: Ruleset = ()) -> Place:
-        """Where a session works, under the rules of its turn."""
+    def place(self, directory: str, snapshot: ProjectSnapshot | None = None) -> Place:
+        """Where a session works, under what its turn has frozen."""
         found = worktree.place(Path(directory), data=self.data, home=self.home, temporary=self.temporary)
-        return replace(found, rules=rules)
+        return replace(found, rules=snapshot.rules, delegation=snapshot.delegation) if snapshot else found
 
-    async def survey(self, directory: str) -> Survey:
+    async def survey(self, directory: str, role: Role = PRIMARY) -> Survey:
         """The configuration to freeze, or the built-in one and why no turn can run here."""
         place = self.place(directory)
         if not place.directory.is_dir():
             return Survey(bare(place), problem=f"The directory {directory!r} does not exist any more.")
         try:
-            snapshot = await load.load(place, self.config, self.environ)
-            named = snapshot.config.agent.build.model or snapshot.config.model
+            snapshot = await load.load(place, self.config, self.environ, role)
+            named = snapshot.agent.model or snapshot.config.model
             return Survey(snapshot, model=await resolve(named, self.environ) if named else None)
         except UsageError as error:
             return Survey(bare(place), problem=str(error))
@@ -89,7 +90,7 @@ class Project:
         if found is not None:
             return found
         origin = await sessions.origin(self.database, request.session)
-        survey = await self.surveyor.survey(origin.directory)
+        survey = await self.surveyor.survey(origin.directory, Role(origin.agent, origin.rules, origin.ancestors))
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             return await standing(opened, self.describe) or await begin(opened, request, origin, survey)
 
@@ -98,7 +99,7 @@ def bare(place: Place) -> ProjectSnapshot:
     """The built-in rules, for a turn that only says what is wrong."""
     config = Config()
     root = str(place.worktree) if place.worktree else None
-    rules = load.build_rules(config, place)
+    rules = load.rules_of(BUILD.name, config, place)
     return ProjectSnapshot(directory=str(place.directory), worktree=root, config=config, rules=rules)
 
 
@@ -117,10 +118,9 @@ async def begin(opened: Journal, request: LoadRequest, origin: Origin, survey: S
     prompt = await prompts.oldest(opened)
     if prompt is None:
         return Loaded(ended=opened.ended)
-    agent = prompt["agent"] or origin.agent
     model = prompt["model"] or origin.model or survey.model
     problem = survey.problem or (None if model else NO_MODEL)
-    turn = await turns.open_new(opened, request.turn, survey.snapshot, agent, model or "none", problem)
+    turn = await turns.open_new(opened, request.turn, survey.snapshot, origin.agent, model or "none", problem)
     prompts.take(opened, prompt["id"], turn.id, step=1)
     return Loaded(turn=await resume(opened, turn))
 
@@ -143,7 +143,7 @@ async def resume(opened: Journal, turn: TurnRow, describe: Describe = nothing) -
         answer=Step(finish=found.stored.body.finish, calls=tuple(prepared)) if found.stored else None,
         stopped=found.standing.stopped,
         rejected=rejected,
-        max_steps=snapshot.config.agent.build.steps,
+        max_steps=snapshot.agent.steps,
         goes_on_after_reject=snapshot.config.experimental.continue_loop_on_deny,
         recent=recent,
         error=turn.error,

@@ -1,18 +1,20 @@
 """Turns.close: a turn ends with every call settled, every ask closed, and nothing of it still running."""
 
 import asyncio
+from contextlib import suppress
 
 from temporalio import activity
 
+from activities.failpoints import failpoint
 from activities.heartbeat import beating
-from activities.store import asks, calls, prompts, sessions, turns
+from activities.store import asks, bells, calls, prompts, sessions, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, journal
 from activities.tools.run import ELSEWHERE, aborted, plan_of, stopped, unknown_outcome
 from activities.tools.workshop import Workshop
 from workflows.domain.errors import ToolError, Unavailable
-from workflows.domain.ids import TurnId
+from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.wire import Closed, CloseRequest, Fence
 
@@ -42,7 +44,16 @@ class Turns:
             if turn is not None:
                 await self.finish(opened, request, turn)
             untaken = await prompts.oldest(opened) is not None
-            return Closed(untaken=untaken and not opened.ended, ended=opened.ended or request.end)
+            closed = Closed(untaken=untaken and not opened.ended, ended=opened.ended or request.end)
+        await failpoint("task.settled")
+        await self.tell_parents(request.session)
+        return closed
+
+    async def tell_parents(self, session: SessionId) -> None:
+        """Ring at the calls that this session has worked for as a subagent; the sweeper does what fails here."""
+        for bell in await bells.unheard(self.database, session):
+            with suppress(Unavailable):
+                await self.workshop.ring(bell)
 
     async def take_over(self, request: CloseRequest, turn: TurnId, fence: Fence) -> list[CallRow]:
         """Put this fence on what is still claimed: whoever held it can write nothing more."""
@@ -62,13 +73,13 @@ class Turns:
                 calls.settle(opened, row, state, outcome)
 
     async def end(self, call: CallRow, fence: Fence) -> tuple[CallState, Outcome]:
-        if call.machine != self.workshop.machine:
-            return CallState.UNKNOWN, unknown_outcome(call, ELSEWHERE)
         try:
             _, context = await calls.read(self.workshop.database, call.id)
             job = await self.workshop.job(call, context, fence)
         except ToolError as error:
             return CallState.UNKNOWN, unknown_outcome(call, str(error))
+        if job.tool.bound and call.machine != self.workshop.machine:
+            return CallState.UNKNOWN, unknown_outcome(call, ELSEWHERE)
         return await stopped(job, plan_of(call))
 
     async def finish(self, opened: Journal, request: CloseRequest, turn: TurnId) -> None:

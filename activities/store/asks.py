@@ -54,7 +54,10 @@ class AskRow(Value):
 
 
 class InboxEntry(Value):
-    """An ask as a person sees it: with the exact effect, where it comes from, and the rules of its turn."""
+    """An ask as a person sees it: with the exact effect, where it comes from, and the rules of its turn.
+
+    `path` are the agents from the one that a person talks to down to the one that asks.
+    """
 
     id: AskId
     session: SessionId
@@ -62,6 +65,7 @@ class InboxEntry(Value):
     title: str
     directory: str
     agent: str
+    path: tuple[str, ...]
     tool: str
     arguments: dict[str, JsonValue]
     request: PermissionRequest
@@ -134,7 +138,8 @@ async def session_of(database: Database, ask: AskId) -> SessionId:
 
 
 async def inbox(database: Database, *, ask: AskId | None = None, session: SessionId | None = None) -> list[InboxEntry]:
-    """What waits for an answer, the oldest first; with `ask`, that one whatever its state."""
+    """What waits for an answer, the oldest first: of all sessions, or of one and its subagents; with `ask`, that one
+    whatever its state."""
     rows = await database.rows(_QUERIES.inbox, ask=ask, session=session)
     return [InboxEntry.model_validate(_entry(row)) for row in rows]
 

@@ -19,6 +19,7 @@ class BellKind(StrEnum):
     PROMPT = "prompt"
     ANSWER = "answer"
     STOP = "stop"
+    SETTLED = "settled"
 
 
 class Bell(Value):
@@ -46,6 +47,7 @@ async def rang(database: Database, bell: Bell) -> None:
         BellKind.PROMPT: _QUERIES.rang_prompt,
         BellKind.ANSWER: _QUERIES.rang_ask,
         BellKind.STOP: _QUERIES.rang_stop,
+        BellKind.SETTLED: _QUERIES.rang_task,
     }[bell.kind]
     await database.rows(query, id=bell.id)
 
@@ -53,6 +55,11 @@ async def rang(database: Database, bell: Bell) -> None:
 async def undelivered(database: Database, before: datetime) -> list[Bell]:
     """Bells of rows accepted before this moment that no engine has acknowledged."""
     return [Bell(**row) for row in await database.rows(_QUERIES.undelivered, before=before)]
+
+
+async def unheard(database: Database, child: SessionId) -> list[Bell]:
+    """The bells of a subagent's settled tasks that its parent's engine has not acknowledged."""
+    return [Bell(kind=BellKind.SETTLED, **row) for row in await database.rows(_QUERIES.unheard, child=child)]
 
 
 async def waiting(database: Database) -> list[Waiting]:

@@ -11,7 +11,7 @@ from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import NotFound
-from workflows.domain.events import CallClaimed, CallDrifted, CallFinished, CallPrepared, Decision
+from workflows.domain.events import CallClaimed, CallDrifted, CallFinished, CallPrepared, Decision, TaskSettled
 from workflows.domain.ids import MessageId, PartId, SessionId, SnapshotId, TurnId
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.value import Value
@@ -157,6 +157,10 @@ def settle(opened: Journal, call: CallRow, state: CallState, outcome: Outcome) -
     todos = outcome.metadata.get("todos")
     if call.tool == "todowrite" and state is CallState.DONE:
         opened.write(_QUERIES.keep_todos, session=opened.session, items=Json(todos))
+    if call.tool == "task" and "head" in outcome.metadata:
+        told = {"child": "sessionId", "seq": "events", "head": "head"}
+        ends = {field: outcome.metadata[name] for field, name in told.items()}
+        opened.record(TaskSettled.model_validate({"call": call.id, **ends}))
 
 
 async def newest(database: Database, call: PartId) -> tuple[CallState, Fence | None]:

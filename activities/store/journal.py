@@ -117,6 +117,14 @@ class Journal:
         """Say a statement that goes with the next reading, or with the commit."""
         self._said.note(query, **values)
 
+    @asynccontextmanager
+    async def beside(self, session: SessionId) -> AsyncIterator["Journal"]:
+        """The journal of a session below this one, in the same transaction. Raises NotFound."""
+        other = Journal(self._said, self.snapshots, session, self.actor)
+        await other.locked()
+        yield other
+        other.append()
+
     def append(self) -> None:
         """Write the recorded events and the session's new head, and wake whoever watches: one statement."""
         if not self.records:

@@ -3,11 +3,12 @@
 from enum import StrEnum
 from typing import Any, Final
 
+from activities.store import tasks
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from workflows.domain.errors import Conflict
 from workflows.domain.events import PromptAccepted, PromptTaken, PromptWithdrawn
-from workflows.domain.ids import MessageId, TurnId
+from workflows.domain.ids import MessageId, PartId, TurnId
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("prompts")
@@ -26,7 +27,6 @@ class NewPrompt(Value):
     id: MessageId
     text: str
     mode: Mode = Mode.STEER
-    agent: str | None = None
     model: str | None = None
 
 
@@ -36,8 +36,8 @@ class UserText(Value):
     text: str
 
 
-async def accept(opened: Journal, new: NewPrompt) -> bool:
-    """Accept a prompt: its row and its event. False: this very prompt was accepted before.
+async def accept(opened: Journal, new: NewPrompt, call: PartId | None = None) -> bool:
+    """Accept a prompt, perhaps of a call in another session: its row and its event. False: it was accepted before.
 
     Raises Conflict when the session has ended, or the id belongs to another session's prompt.
     """
@@ -49,7 +49,7 @@ async def accept(opened: Journal, new: NewPrompt) -> bool:
     if opened.ended:
         raise Conflict(f"Session {opened.session!r} has ended; start a new one with `holdfast run`.")
     body = seal(UserText(text=new.text).model_dump())
-    seq = opened.record(PromptAccepted(prompt=new.id, mode=new.mode, seal=body.seal))
+    seq = opened.record(PromptAccepted(prompt=new.id, mode=new.mode, seal=body.seal, call=call))
     opened.write(
         _QUERIES.accept,
         id=new.id,
@@ -58,7 +58,6 @@ async def accept(opened: Journal, new: NewPrompt) -> bool:
         mode=new.mode,
         body=body.content,
         salt=body.salt,
-        agent=new.agent,
         model=new.model,
         author=opened.actor.subject,
     )
@@ -66,7 +65,7 @@ async def accept(opened: Journal, new: NewPrompt) -> bool:
 
 
 async def oldest(opened: Journal) -> dict[str, Any] | None:
-    """The oldest untaken prompt's id, agent and model."""
+    """The oldest untaken prompt's id and model."""
     return await opened.row(_QUERIES.oldest, session=opened.session)
 
 
@@ -90,5 +89,6 @@ async def withdraw(opened: Journal, reason: str) -> list[MessageId]:
     withdrawn = await untaken(opened)
     for prompt in withdrawn:
         opened.write(_QUERIES.withdraw, id=prompt)
+        tasks.withdrawn(opened, prompt)
         opened.record(PromptWithdrawn(prompt=prompt, reason=reason))
     return withdrawn

@@ -1,18 +1,22 @@
 """Sessions: made, listed, ended."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 from psycopg.types.json import Json
 
-from activities.store.database import Database
+from activities.store.database import Database, dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
+from activities.store.statements import Reads
 from workflows.domain import chain
 from workflows.domain.errors import NotFound
 from workflows.domain.events import Actor, SessionCreated, SessionEnded
 from workflows.domain.ids import SessionId, TurnId
+from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
@@ -20,7 +24,10 @@ _QUERIES: Final = Queries("sessions")
 
 
 class NewSession(Value):
-    """What a door knows of a session that it starts. `environment`: of the shell, names of the allow-list only."""
+    """What a door knows of a session that it starts. `environment`: of the shell, names of the allow-list only.
+
+    `parent` and `rules` are those of a subagent's session.
+    """
 
     id: SessionId
     directory: str
@@ -28,21 +35,27 @@ class NewSession(Value):
     agent: str = "build"
     model: str | None = None
     environment: dict[str, str] = {}
+    parent: SessionId | None = None
+    rules: Ruleset = ()
 
 
 class Origin(Value):
-    """Where a session came from: its directory, the shell's recorded environment, agent and model."""
+    """Where a session came from: its directory, the shell's recorded environment, agent and model; the rules that it
+    has of its own, and how many sessions stand above it."""
 
     directory: str
     environment: dict[str, str]
     agent: str
     model: str | None
+    rules: Ruleset = ()
+    ancestors: int = 0
 
 
 class Overview(Value):
     """A session as listings show it, with its newest turn and what waits in it."""
 
     id: SessionId
+    parent: SessionId | None
     directory: str
     title: str
     agent: str
@@ -77,12 +90,29 @@ class Totals(Value):
 async def create(database: Database, new: NewSession, actor: Actor) -> None:
     """Make the session and its first event; a session that is there already is left as it is."""
     async with database.statements() as said:
-        values = new.model_dump() | {"environment": Json(new.environment), "head": chain.GENESIS}
-        if await said.rows(_QUERIES.create, **values):
+        if await said.rows(_QUERIES.create, **_row(new)):
             opened = Journal(said, database.snapshots, new.id, actor)
             await opened.locked()
-            opened.record(SessionCreated(directory=new.directory, agent=new.agent, model=new.model))
+            opened.record(_created(new))
             opened.append()
+
+
+@asynccontextmanager
+async def below(opened: Journal, new: NewSession) -> AsyncIterator[Journal]:
+    """Make a session below this one, in the same transaction; its journal."""
+    opened.write(_QUERIES.create, **_row(new))
+    async with opened.beside(new.id) as child:
+        child.record(_created(new))
+        yield child
+
+
+def _row(new: NewSession) -> dict[str, Any]:
+    rules = dumps([rule.model_dump(mode="json") for rule in new.rules])
+    return new.model_dump() | {"environment": Json(new.environment), "rules": rules, "head": chain.GENESIS}
+
+
+def _created(new: NewSession) -> SessionCreated:
+    return SessionCreated(directory=new.directory, agent=new.agent, model=new.model, parent=new.parent)
 
 
 async def overview(
@@ -101,17 +131,23 @@ async def get(database: Database, session: SessionId) -> Overview:
     return found[0]
 
 
-async def origin(database: Database, session: SessionId) -> Origin:
+async def origin(reads: Reads, session: SessionId) -> Origin:
     """Where the session came from. Raises NotFound."""
-    found = await database.rows(_QUERIES.environment, session=session)
+    found = await reads.rows(_QUERIES.environment, session=session)
     if not found:
         raise NotFound(f"There is no session {session!r}.")
     return Origin(**found[0])
 
 
-async def totals(database: Database, session: SessionId) -> Totals:
-    """What the session has used so far."""
-    bodies = [row["body"] for row in await database.rows(_QUERIES.totals, session=session)]
+async def tree(reads: Reads, session: SessionId) -> list[SessionId]:
+    """The session and all below it, each behind the one that started it."""
+    return [row["id"] for row in await reads.rows(_QUERIES.tree, session=session)]
+
+
+async def totals(reads: Reads, session: SessionId) -> Totals:
+    """What the session has used so far, with its subagents."""
+    sessions = await tree(reads, session)
+    bodies = [row["body"] for row in await reads.rows(_QUERIES.totals, sessions=sessions)]
     tokens = sum((Tokens.model_validate(body["tokens"]) for body in bodies), Tokens())
     return Totals(steps=len(bodies), tokens=tokens, cost=sum((Decimal(body["cost"]) for body in bodies), Decimal(0)))
 

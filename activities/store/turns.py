@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from psycopg.types.json import Json
 
-from activities.store import notes
+from activities.store import notes, tasks
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from workflows.domain.errors import StaleFence
@@ -95,3 +95,4 @@ async def close(opened: Journal, turn: TurnId, reason: str, error: str | None) -
         note = NoteId(f"{turn}/error") if error else None
         words = notes.keep(opened, note, error) if note and error else None
         opened.record(TurnEnded(turn=turn, reason=reason, note=note, seal=words))
+        tasks.turn_ended(opened, turn)

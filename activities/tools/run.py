@@ -18,7 +18,7 @@ from activities.store.journal import WORKER, journal
 from activities.store.persistence import persistently
 from activities.tools.claim import Claim, Claimed, Stored, Undecided, claim
 from activities.tools.output import shortened
-from activities.tools.tool import Unknown
+from activities.tools.tool import ABORTED, GoesOn, Stopped, Unknown
 from activities.tools.workshop import Job, Workshop
 from prompts import load
 from workflows.domain.effects import Plan, Recovery
@@ -31,7 +31,6 @@ from workflows.domain.permissions.rules import Action
 from workflows.domain.wire import Fence, Ran, RanState, RefuseRequest, RunRequest
 
 ELSEWHERE: Final = "It began on another machine, which is gone, and whose files and processes cannot be seen here."
-ABORTED: Final = "Tool execution aborted"
 _RUN_AGAIN: Final = (Recovery.REPEATABLE, Recovery.IDEMPOTENT)
 _LOG: Final = logging.getLogger("holdfast.tools")
 
@@ -99,7 +98,7 @@ class Tools:
     async def carry_out(self, job: Job, held: Claimed, fence: Fence) -> Ran:
         """The effect, then its outcome; a stop ends the effect and is an outcome too."""
         try:
-            state, outcome = await effect(job, held, self.workshop.machine)
+            done = await effect(job, held, self.workshop.machine)
         except asyncio.CancelledError:
             if not stop_requested():
                 raise
@@ -107,6 +106,9 @@ class Tools:
             await self.settle(held.call, fence, state, outcome)
             raise
         await failpoint("tool.effect_done", job.call.id)
+        if isinstance(done, GoesOn):
+            return Ran(state=RanState.STARTED, child=done.child, agent=done.agent)
+        state, outcome = done
         await to_its_end(self.settle(held.call, fence, state, outcome))
         await failpoint("tool.committed", job.call.id)
         return Ran(state=RanState.SETTLED)
@@ -136,13 +138,13 @@ async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
         raise
 
 
-async def effect(job: Job, held: Claimed, machine: str) -> tuple[CallState, Outcome]:
+async def effect(job: Job, held: Claimed, machine: str) -> tuple[CallState, Outcome] | GoesOn:
     """Run or recover a claimed call; whatever a tool raises becomes what the model reads.
 
     What a re-attachable tool raises unexpectedly is the engine's to try again: its effect may still be running.
     """
     again = held.recovered and job.tool.recovery not in _RUN_AGAIN
-    if again and held.call.machine != machine:
+    if again and job.tool.bound and held.call.machine != machine:
         return CallState.UNKNOWN, unknown_outcome(held.call, ELSEWHERE)
     plan = plan_of(held.call)
     try:
@@ -150,6 +152,8 @@ async def effect(job: Job, held: Claimed, machine: str) -> tuple[CallState, Outc
         output = await work(job.params, plan, job.around)
     except ToolError as error:
         return CallState.FAILED, Outcome(output=str(error), error=True)
+    except Stopped as halt:
+        return CallState.CANCELLED, Outcome(output=str(halt), error=True, metadata={"interrupted": True})
     except Unknown as unknown:
         return CallState.UNKNOWN, unknown_outcome(held.call, str(unknown))
     except HoldfastError:
@@ -162,7 +166,7 @@ async def effect(job: Job, held: Claimed, machine: str) -> tuple[CallState, Outc
         if job.tool.recovery in _RUN_AGAIN:
             return CallState.FAILED, Outcome(output=said, error=True)
         return CallState.UNKNOWN, unknown_outcome(held.call, said)
-    return CallState.DONE, await shortened(output, job.around)
+    return output if isinstance(output, GoesOn) else (CallState.DONE, await shortened(output, job.around))
 
 
 async def stopped(job: Job, plan: Plan) -> tuple[CallState, Outcome]:

@@ -1,5 +1,6 @@
 """TOOLS: the explicit table of what a model can call, and how each tool is described to it."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic import JsonValue
@@ -11,18 +12,19 @@ from activities.tools.glob import Glob
 from activities.tools.grep import Grep
 from activities.tools.invalid import Invalid
 from activities.tools.read import Read
+from activities.tools.task import Task
 from activities.tools.todo import TodoWrite
 from activities.tools.tool import Tool
 from activities.tools.write import Write
 
 TOOLS: Final[dict[str, Tool[Any]]] = {
-    tool.name: tool for tool in (Invalid(), Bash(), Read(), Glob(), Grep(), Edit(), Write(), TodoWrite())
+    tool.name: tool for tool in (Invalid(), Bash(), Read(), Glob(), Grep(), Edit(), Write(), TodoWrite(), Task())
 }
 
 
-def description(tool: Tool[Any]) -> str:
-    """What a model is told of a tool. Tools that are never offered have no such text: LookupError."""
-    return prompts.load(f"tools/{tool.name}")
+def description(tool: Tool[Any], values: Mapping[str, str]) -> str:
+    """What a model is told of a tool, filled. Tools that are never offered have no such text: LookupError."""
+    return prompts.load(f"tools/{tool.name}", **values)
 
 
 def schema(tool: Tool[Any]) -> dict[str, JsonValue]:

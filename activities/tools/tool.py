@@ -3,16 +3,22 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeVar
+from decimal import Decimal
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from activities.files.place import Place
+from workflows.domain.agents import Agent, Delegation
 from workflows.domain.context.truncate import Limits
 from workflows.domain.effects import Plan as Plan
 from workflows.domain.effects import Recovery
 from workflows.domain.ids import PartId, SessionId
+from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.value import Value
+from workflows.domain.wire import CloseReason
+
+ABORTED: Final = "Tool execution aborted"  # what models know of a call that a stop has ended (opencode.md 7)
 
 
 class Params(BaseModel):
@@ -37,6 +43,58 @@ class Output(Value):
     attachments: tuple[dict[str, JsonValue], ...] = ()
 
 
+class Errand(Value):
+    """Work that a call hands to a subagent: what it is called, what it is told, and which of the caller's rules
+    hold for it. `session` goes on in a session that an earlier call has made."""
+
+    agent: Agent
+    title: str
+    prompt: str
+    session: SessionId | None = None
+
+
+class Child(Value):
+    """A subagent's session that works for a call, how far it is, and what it said last.
+
+    `settled`: it will do no more for this call. `reason` is how its turn ended (none: it never began), `failed` the
+    error of what it did last, if that was one.
+    """
+
+    session: SessionId
+    agent: str
+    settled: bool
+    reason: CloseReason | None = None
+    model: str | None = None
+    said: str = ""
+    failed: str | None = None
+    cost: Decimal = Decimal(0)
+    seq: int = 0
+    head: str = ""
+
+
+class Delegate(Protocol):
+    """The subagent of one call."""
+
+    async def start(self, errand: Errand) -> Child:
+        """Have it work; one that does already is left as it is. Raises ToolError for a session that is not ours."""
+        ...
+
+    async def look(self) -> Child | None:
+        """How far it is; None: nothing was begun."""
+        ...
+
+    async def stop(self) -> Child | None:
+        """End it, and wait until it has really ended; None: nothing was begun."""
+        ...
+
+
+class GoesOn(Value):
+    """What a call gives that a subagent works for: the call goes on until the subagent's bell."""
+
+    child: SessionId
+    agent: str
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """What a call may use of the world around it.
@@ -44,7 +102,7 @@ class Surroundings:
     `environment` is what a program started by the tool gets, complete (security.md 10.1). `progress` shows
     live metadata (`title`, `metadata`) to watchers and may lose it. `fence` is asked again directly before an
     irrevocable step (rename, start of a program) and raises `StaleFence` when a later attempt has taken over.
-    `limits` is how much of an output a model is shown.
+    `limits` is how much of an output a model is shown, `delegate` the subagent that the call may hand work to.
     """
 
     session: SessionId
@@ -54,12 +112,17 @@ class Surroundings:
     environment: dict[str, str]
     progress: Callable[[dict[str, JsonValue]], Awaitable[None]]
     fence: Callable[[], Awaitable[None]]
+    delegate: Delegate
     settings: dict[str, Any] = field(default_factory=dict)
     limits: Limits = Limits()
 
 
 class Unknown(Exception):
     """Raised by a tool when nobody can know whether its effect happened; the message says what is known."""
+
+
+class Stopped(Exception):
+    """Raised by a tool when somebody has stopped what worked for its call; the message says what is known."""
 
 
 class Tool(ABC, Generic[P]):
@@ -71,16 +134,21 @@ class Tool(ABC, Generic[P]):
     name: ClassVar[str]
     recovery: ClassVar[Recovery]
     params: ClassVar[type[Params]]
+    bound: ClassVar[bool] = True  # to the machine on which it was claimed: its files and processes are there
+
+    def described(self, delegation: Delegation, rules: Ruleset) -> dict[str, str] | None:
+        """The values of what a model is told about this tool in a turn; None: it is not offered there."""
+        return {}
 
     @abstractmethod
     async def plan(self, params: P, place: Place) -> Plan:
         """What this call would do now; reads the world, changes nothing. Errors come before any question."""
 
     @abstractmethod
-    async def run(self, params: P, plan: Plan, around: Surroundings) -> Output:
-        """Carry the plan out; called at most once per claim."""
+    async def run(self, params: P, plan: Plan, around: Surroundings) -> Output | GoesOn:
+        """Carry the plan out, or have a subagent do it; called at most once per claim."""
 
-    async def recover(self, params: P, claimed: Plan, around: Surroundings) -> Output:
+    async def recover(self, params: P, claimed: Plan, around: Surroundings) -> Output | GoesOn:
         """Finish or find out what an earlier attempt, whose claimed plan is given, has begun.
 
         Repeatable and idempotent tools are run again and never come here. Default: nobody knows.

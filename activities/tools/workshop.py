@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from activities.session.children import Children, Ring
 from activities.session.project import Surveyor
 from activities.shell.environment import tool_environment
 from activities.store import calls, deltas
@@ -37,10 +38,14 @@ class Job:
 
 
 class Workshop:
-    """Puts jobs together from the ledger's rows. `machine` names the data directory that commands are kept in."""
+    """Puts jobs together from the ledger's rows. `machine` names the data directory that commands are kept in, `ring`
+    tells other sessions of stops."""
 
-    def __init__(self, database: Database, surveyor: Surveyor, tools: Mapping[str, Tool[Any]], machine: str) -> None:
+    def __init__(
+        self, database: Database, surveyor: Surveyor, tools: Mapping[str, Tool[Any]], machine: str, ring: Ring
+    ) -> None:
         self.database = database
+        self.ring = ring
         self.machine = machine
         self.surveyor = surveyor
         self.tools = tools
@@ -52,7 +57,7 @@ class Workshop:
 
     async def around(self, call: CallRow, context: Context, fence: Fence) -> Surroundings:
         snapshot = await self.database.snapshots.get(self.database, context.snapshot)
-        place = self.surveyor.place(context.directory, snapshot.rules)
+        place = self.surveyor.place(context.directory, snapshot)
         attempt = "-".join(str(number) for number in fence)
         watchers = Watchers(self.database, call.session)
 
@@ -72,6 +77,7 @@ class Workshop:
             environment=tool_environment(context.environment, place, call.id),
             progress=progress,
             fence=still_mine,
+            delegate=Children(self.database, self.ring, call, fence),
             limits=limits(snapshot.config.tool_output),
         )
 

@@ -21,6 +21,7 @@ from activities.session.project import Project, Surveyor
 from activities.session.turns import Turns
 from activities.store import asks, calls, events, generations, prompts, sessions, stops
 from activities.store.asks import AskRow
+from activities.store.bells import Bell
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.generations import NewAnswer
@@ -79,6 +80,7 @@ class Scene:
     turn: TurnId = TurnId("")
     step: int = 0
     mint: Mint = field(default_factory=Mint)
+    rung: list[Bell] = field(default_factory=list)
 
     def file(self, name: str, content: str) -> Path:
         """A file of the project."""
@@ -88,7 +90,11 @@ class Scene:
         return path
 
     def workshop(self, machine: str = HERE) -> Workshop:
-        return Workshop(self.database, self.surveyor, self.tools, machine)
+        return Workshop(self.database, self.surveyor, self.tools, machine, self.ring)
+
+    async def ring(self, bell: Bell) -> None:
+        """The engine, as far as activities reach it: what was rung."""
+        self.rung.append(bell)
 
     @asynccontextmanager
     async def journal(self) -> AsyncIterator[Journal]:

@@ -11,6 +11,7 @@ from temporalio import activity
 from activities.model.keys import Keys
 from activities.model.litellm_model import LiteLLM
 from activities.session.describing import nothing
+from activities.store.bells import Bell
 from activities.store.database import Database
 from worker.assemble import activities, describing, machine, redactor, runner
 from worker.handover import hand_over
@@ -21,6 +22,10 @@ def settings(home: Path, **environment: str) -> Settings:
     return Settings.read({"HOME": str(home), "HOLDFAST_HOME": str(home / "data"), **environment})
 
 
+async def nobody(_: Bell) -> None:
+    """An engine that is not there."""
+
+
 def name(function: Callable[..., Any]) -> str:
     definition = activity._Definition.must_from_callable(function)
     assert definition.name is not None
@@ -28,7 +33,7 @@ def name(function: Callable[..., Any]) -> str:
 
 
 def test_every_activity_carries_the_projects_name(tmp_path: Path) -> None:
-    made = activities(settings(tmp_path), Database("postgresql://nowhere"), LiteLLM({}))
+    made = activities(settings(tmp_path), Database("postgresql://nowhere"), LiteLLM({}), nobody)
     names = [name(function) for function in made]
     assert len(set(names)) == 6 and all(each.startswith("holdfast.") for each in names)
 

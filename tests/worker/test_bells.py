@@ -61,7 +61,7 @@ async def test_more_bells_reach_the_same_run(house: House) -> None:
     session = await house.say("Hello.")
     for kind in BellKind:
         await house.client.ring(bell(kind, session))
-    assert await signals(house, session) == ["prompt", "prompt", "answer", "stop"]
+    assert await signals(house, session) == ["prompt", "prompt", "answer", "stop", "settled"]
 
 
 async def test_a_completed_run_is_revived(house: House) -> None:

@@ -9,6 +9,7 @@ from temporalio.worker import Worker
 
 from tests.house import LONGEST, House, reached
 from worker.assemble import activities, runner
+from worker.bells import Bells
 from workflows.domain.ids import SessionId
 from workflows.session import SessionWorkflow
 
@@ -16,11 +17,12 @@ from workflows.session import SessionWorkflow
 @asynccontextmanager
 async def forgetful(house: House) -> AsyncIterator[None]:
     """A worker without a cache: every workflow task replays the whole history."""
+    ringer = Bells(house.database, house.temporal, house.settings)
     without_cache = Worker(
         house.temporal,
         task_queue=house.settings.task_queue,
         workflows=[SessionWorkflow],
-        activities=activities(house.settings, house.database, house.port),
+        activities=activities(house.settings, house.database, house.port, ringer.ring),
         workflow_runner=runner(),
         max_cached_workflows=0,
     )

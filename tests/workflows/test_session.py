@@ -11,7 +11,7 @@ from tests.workflows.conftest import Open
 from tests.workflows.runs import activities, chain
 from worker.bells import workflow_id
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
-from worker.stack import attributes
+from workflows.domain import attributes
 from workflows.domain.errors import Conflict
 from workflows.domain.events import PromptTaken, TurnEnded
 from workflows.domain.messages import AssistantMessage, CallState, TextPart

@@ -23,7 +23,7 @@ async def examined(settings: Settings) -> list[Finding]:
 async def _model_key(settings: Settings) -> Finding:
     try:
         snapshot = await project.survey(settings, Path.cwd())
-        model = project.chosen_model(snapshot.config, None)
+        model = project.chosen_model(snapshot, None)
         return await _key(settings, model, snapshot.config.provider.get(model.partition("/")[0]) or Provider())
     except HoldfastError as error:
         return Finding(check=_CHECK, level=Level.WARNING, says=str(error))

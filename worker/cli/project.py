@@ -7,7 +7,6 @@ from pathlib import Path
 from activities.project import load, worktree
 from worker.cli.look.text import line, prose
 from worker.settings import Settings
-from workflows.domain.config.config import Config
 from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import UsageError
 
@@ -30,9 +29,9 @@ def remarks(snapshot: ProjectSnapshot) -> Iterator[str]:
         yield f"Warning: {prose(warning)}"
 
 
-def chosen_model(config: Config, named: str | None) -> str:
-    """The model that a turn of this configuration uses. Raises UsageError when nothing names one."""
-    model = named or config.agent.build.model or config.model
+def chosen_model(snapshot: ProjectSnapshot, named: str | None) -> str:
+    """The model that a turn of this directory uses. Raises UsageError when nothing names one."""
+    model = named or snapshot.agent.model or snapshot.config.model
     if model is None:
         raise UsageError(
             "No model is chosen: name one with `-m provider/model`, or for good as `model` in your opencode.json."

@@ -10,13 +10,13 @@ from typing import Final
 
 from worker.settings import Settings
 from worker.stack import locks
-from worker.stack.attributes import KEYWORDS
 from worker.stack.binaries.children import running
 from worker.stack.binaries.temporal import TemporalBinary
 from worker.stack.layout import Layout
 from worker.stack.linux import dies_with_me
 from worker.stack.ports import LOOPBACK, Ports
 from worker.stack.state import PartName
+from workflows.domain.attributes import KEYWORDS
 from workflows.domain.errors import Unavailable
 
 # Without these a lone session waits 50 ms at each dispatch, and timers below a second last a second (design.md 11).

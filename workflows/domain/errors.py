@@ -2,13 +2,16 @@
 
 HoldfastError
 ├── UsageError            what a person typed or wrote is wrong; says where and what to do
-│   └── ConfigError       a configuration file: file, line, field
+│   ├── ConfigError       a configuration file: file, line, field
+│   └── UnknownAgent      an agent that no configuration has
 ├── NotFound              a session, ask, turn or grant that does not exist
 ├── Conflict              the thing exists, but is no longer in the state that the request needs
 ├── ToolError             what a model reads when its call failed
 ├── StaleFence            a higher fence, a later chain or an ended turn: touch nothing more
 └── Unavailable           the database, the engine or the stack cannot be reached just now
 """
+
+from collections.abc import Iterable
 
 
 class HoldfastError(Exception):
@@ -21,6 +24,13 @@ class UsageError(HoldfastError):
 
 class ConfigError(UsageError):
     """A configuration file is wrong: the message names the file, the line and the field."""
+
+
+class UnknownAgent(UsageError):
+    """There is no agent of this name."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"Agent not found: {name!r}. Available agents: {', '.join(sorted(known))}.")
 
 
 class NotFound(HoldfastError):

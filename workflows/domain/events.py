@@ -21,10 +21,13 @@ class Actor(Value):
 
 
 class SessionCreated(Value):
+    """A session was made, by a person, or by a call of its `parent`."""
+
     type: Literal["session.created"] = "session.created"
     directory: str
     agent: str
     model: str | None = None
+    parent: SessionId | None = None
 
 
 class SessionEnded(Value):
@@ -33,10 +36,13 @@ class SessionEnded(Value):
 
 
 class PromptAccepted(Value):
+    """A prompt was accepted, from a person, or from a `call` of the session's parent."""
+
     type: Literal["prompt.accepted"] = "prompt.accepted"
     prompt: MessageId
     mode: str
     seal: str
+    call: PartId | None = None
 
 
 class PromptTaken(Value):
@@ -154,6 +160,26 @@ class CallFinished(Value):
     digest: str | None = None
 
 
+class TaskStarted(Value):
+    """A subagent was given a prompt; the call ends when it has answered."""
+
+    type: Literal["task.started"] = "task.started"
+    call: PartId
+    child: SessionId
+    prompt: MessageId
+    agent: str
+
+
+class TaskSettled(Value):
+    """What a subagent's session had come to when its call was settled: the hash of its event `seq`."""
+
+    type: Literal["task.settled"] = "task.settled"
+    call: PartId
+    child: SessionId
+    seq: int
+    head: str
+
+
 class WriteRefused(Value):
     """A stale attempt (zombie) wanted to write, and was refused."""
 
@@ -243,6 +269,8 @@ Event: TypeAlias = Annotated[
     | CallDrifted
     | CallClaimed
     | CallFinished
+    | TaskStarted
+    | TaskSettled
     | WriteRefused
     | AskRaised
     | AskAnswered

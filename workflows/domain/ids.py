@@ -46,6 +46,11 @@ def mint(prefix: Prefix, milliseconds: int, counter: int, source: random.Random)
     return f"{prefix}_{moment:012x}{tail}"
 
 
+def workflow_id(session: SessionId) -> str:
+    """The workflow that is this session."""
+    return f"session/{session}"
+
+
 def is_id(prefix: Prefix, text: str) -> bool:
     """Whether `text` has the form of an id with this prefix."""
     return text.startswith(f"{prefix}_") and _FORM.fullmatch(text) is not None

@@ -42,6 +42,7 @@ class Phase(StrEnum):
 
     NEW = "new"
     ASKED = "asked"
+    DELEGATED = "delegated"
     SETTLED = "settled"
 
 
@@ -109,10 +110,16 @@ class CallState(BaseModel):
             self.answered.append(self.request)
         self.phase, self.request = Phase.NEW, None
 
+    def reported(self) -> None:
+        """The subagent that works for this call has come to an end; its rows say to which."""
+        self.phase = Phase.NEW
+
     def ran(self, result: Ran) -> None:
         match result.state:
             case RanState.SETTLED | RanState.REJECTED:
                 self.phase, self.rejected = Phase.SETTLED, result.state is RanState.REJECTED
+            case RanState.STARTED:
+                self.phase = Phase.DELEGATED
             case RanState.DRIFTED:
                 self.findings, self.revision = result.findings, result.revision
                 self.answered = []  # a person's answer to the loop guard is found again by `Asks.open`
@@ -187,7 +194,7 @@ class SessionState(BaseModel):
 
     `chain` is the start of the chain's first run in microseconds, `schedule` counts the activities of the chain:
     together with an activity's attempt they are its fence. `rung` says that a prompt's bell came since the rows
-    were last looked at; `answers` and `stops` hold bells until their turn closes.
+    were last looked at; `answers`, `settled` and `stops` hold bells until their turn closes.
     """
 
     session: SessionId
@@ -200,6 +207,7 @@ class SessionState(BaseModel):
     ended: bool = False
     turn: TurnState | None = None
     answers: list[AskId] = []
+    settled: list[PartId] = []
     stops: list[StopRef] = []
 
     def whole(self) -> "SessionState":
@@ -228,6 +236,6 @@ class SessionState(BaseModel):
     def closed(self, *, untaken: bool, ended: bool) -> None:
         """Forget the turn and the bells that were for it."""
         self.turn = None
-        self.answers, self.stops = [], []
+        self.answers, self.settled, self.stops = [], [], []
         self.rung = self.rung or untaken
         self.ended = ended

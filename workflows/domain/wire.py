@@ -56,6 +56,12 @@ class StopRef(Value):
     turn: TurnId | None = None
 
 
+class SettledRef(Value):
+    """Bell: the subagent that works for this call has ended its turn, or will never begin it."""
+
+    call: PartId
+
+
 class PreparedCall(Value):
     """A stored call, without its contents.
 
@@ -164,18 +170,25 @@ class RefuseRequest(Request):
 
 
 class RanState(StrEnum):
-    """How a call stands: settled, waiting for an answer after all, or in need of a new decision."""
+    """How a call stands: settled, worked for by a subagent, waiting for an answer after all, or in need of a new
+    decision."""
 
     SETTLED = "settled"
     REJECTED = "rejected"
+    STARTED = "started"
     WAITING = "waiting"
     DRIFTED = "drifted"
 
 
 class Ran(Value):
-    """What became of a run. `rejected` without feedback ends the turn (opencode.md 2.5)."""
+    """What became of a run. `rejected` without feedback ends the turn (opencode.md 2.5).
+
+    `child` is the session of the subagent that works for a call that was started, `agent` the subagent's name.
+    """
 
     state: RanState
+    child: SessionId | None = None
+    agent: str | None = None
     findings: tuple[Finding, ...] = ()
     effect: str | None = None
     revision: int = 0

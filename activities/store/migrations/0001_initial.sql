@@ -8,6 +8,8 @@ CREATE TABLE session (
     agent       text        NOT NULL,
     model       text,
     environment json        NOT NULL,               -- of the shell that started it, names of the allow-list only
+    parent      text REFERENCES session,            -- whose agent has started it; none: a person has
+    rules       json        NOT NULL DEFAULT '[]',  -- a subagent's, besides those of its agent
     status      text        NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'ended')),
     chain       bigint      NOT NULL DEFAULT 0,     -- the newest chain seen: start of its first run, microseconds
     seq         bigint      NOT NULL DEFAULT 0,     -- of its last event
@@ -17,6 +19,7 @@ CREATE TABLE session (
     updated_at  timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX session_updated ON session (updated_at DESC);
+CREATE INDEX session_parent ON session (parent) WHERE parent IS NOT NULL;
 
 CREATE TABLE event (
     session   text   NOT NULL REFERENCES session,
@@ -57,7 +60,6 @@ CREATE TABLE prompt (
     mode         text        NOT NULL CHECK (mode IN ('steer', 'queue')),
     body         json        NOT NULL,
     salt         bytea       NOT NULL,
-    agent        text,
     model        text,
     author       text        NOT NULL,
     state        text        NOT NULL DEFAULT 'accepted' CHECK (state IN ('accepted', 'taken', 'withdrawn')),
@@ -141,6 +143,17 @@ CREATE TABLE call (                                 -- the ledger
 
 CREATE INDEX call_session ON call (session);
 CREATE INDEX call_claimed ON call (id) WHERE state = 'claimed';
+
+CREATE TABLE task (                                 -- a call that a subagent works for, in a session of its own
+    call         text PRIMARY KEY REFERENCES call,
+    session      text        NOT NULL REFERENCES session,   -- of the call
+    child        text        NOT NULL REFERENCES session,
+    prompt       text        NOT NULL UNIQUE REFERENCES prompt,
+    settled_at   timestamptz,                       -- when the turn of its prompt ended, or its prompt was withdrawn
+    delivered_at timestamptz
+);
+CREATE INDEX task_child ON task (child);
+CREATE INDEX task_undelivered ON task (settled_at) WHERE settled_at IS NOT NULL AND delivered_at IS NULL;
 
 CREATE TABLE grant_ (
     id          text PRIMARY KEY,

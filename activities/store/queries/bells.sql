@@ -7,6 +7,14 @@ UPDATE ask SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
 -- name: rang_stop
 UPDATE stop SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
 
+-- name: rang_task
+UPDATE task SET delivered_at = now() WHERE call = %(id)s AND delivered_at IS NULL
+
+-- name: unheard
+SELECT k.call AS id, k.session FROM task k JOIN call c ON c.id = k.call
+WHERE k.child = %(child)s AND k.settled_at IS NOT NULL AND k.delivered_at IS NULL AND c.state = 'claimed'
+ORDER BY k.settled_at, k.call
+
 -- name: undelivered
 SELECT 'prompt' AS kind, p.id, p.session, NULL AS turn FROM prompt p JOIN session s ON s.id = p.session
 WHERE p.delivered_at IS NULL AND p.state = 'accepted' AND s.status = 'active' AND p.accepted_at < %(before)s
@@ -16,6 +24,9 @@ WHERE a.delivered_at IS NULL AND a.state = 'answered' AND t.state = 'open' AND a
 UNION ALL
 SELECT 'stop', o.id, o.session, o.turn FROM stop o JOIN turn t ON t.id = o.turn
 WHERE o.delivered_at IS NULL AND t.state = 'open' AND o.accepted_at < %(before)s
+UNION ALL
+SELECT 'settled', k.call, k.session, NULL FROM task k JOIN call c ON c.id = k.call
+WHERE k.delivered_at IS NULL AND k.settled_at < %(before)s AND c.state = 'claimed'
 
 -- name: waiting
 SELECT s.id AS session, (SELECT id FROM prompt p WHERE p.session = s.id AND p.state = 'accepted'

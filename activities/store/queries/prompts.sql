@@ -1,12 +1,12 @@
 -- name: accept
-INSERT INTO prompt (id, session, accepted, mode, body, salt, agent, model, author)
-VALUES (%(id)s, %(session)s, %(accepted)s, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(author)s)
+INSERT INTO prompt (id, session, accepted, mode, body, salt, model, author)
+VALUES (%(id)s, %(session)s, %(accepted)s, %(mode)s, %(body)s, %(salt)s, %(model)s, %(author)s)
 
 -- name: find
 SELECT id, session, state FROM prompt WHERE id = %(id)s
 
 -- name: oldest
-SELECT id, agent, model FROM prompt WHERE session = %(session)s AND state = 'accepted' ORDER BY accepted LIMIT 1
+SELECT id, model FROM prompt WHERE session = %(session)s AND state = 'accepted' ORDER BY accepted LIMIT 1
 
 -- name: steered
 SELECT id FROM prompt WHERE session = %(session)s AND state = 'accepted' AND mode = 'steer' ORDER BY accepted

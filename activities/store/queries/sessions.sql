@@ -1,11 +1,11 @@
 -- name: create
-INSERT INTO session (id, directory, title, agent, model, environment, head)
-VALUES (%(id)s, %(directory)s, %(title)s, %(agent)s, %(model)s, %(environment)s, %(head)s)
+INSERT INTO session (id, directory, title, agent, model, environment, parent, rules, head)
+VALUES (%(id)s, %(directory)s, %(title)s, %(agent)s, %(model)s, %(environment)s, %(parent)s, %(rules)s, %(head)s)
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 
 -- name: overview
-SELECT s.id, s.directory, s.title, s.agent, s.status, s.seq, s.stuck, s.created_at, s.updated_at,
+SELECT s.id, s.parent, s.directory, s.title, s.agent, s.status, s.seq, s.stuck, s.created_at, s.updated_at,
        t.id AS turn, t.number, t.step, coalesce(t.model, s.model) AS model, t.state AS turn_state, t.reason, t.error,
        (SELECT count(*) FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asks,
        (SELECT count(*) FROM prompt p WHERE p.session = s.id AND p.state = 'accepted') AS waiting
@@ -20,10 +20,24 @@ UPDATE session SET status = 'ended', updated_at = now() WHERE id = %(session)s A
 RETURNING id
 
 -- name: environment
-SELECT directory, environment, agent, model FROM session WHERE id = %(session)s
+WITH RECURSIVE line AS (
+    SELECT parent FROM session WHERE id = %(session)s AND parent IS NOT NULL
+    UNION ALL
+    SELECT s.parent FROM session s JOIN line ON s.id = line.parent WHERE s.parent IS NOT NULL
+)
+SELECT directory, environment, agent, model, rules, (SELECT count(*) FROM line) AS ancestors
+FROM session WHERE id = %(session)s
 
 -- name: mark_stuck
 UPDATE session SET stuck = %(stuck)s WHERE id = %(session)s AND stuck IS DISTINCT FROM %(stuck)s
 
+-- name: tree
+WITH RECURSIVE tree AS (
+    SELECT id, 0 AS depth FROM session WHERE id = %(session)s
+    UNION ALL
+    SELECT s.id, tree.depth + 1 FROM session s JOIN tree ON s.parent = tree.id
+)
+SELECT id FROM tree ORDER BY depth, id DESC
+
 -- name: totals
-SELECT body FROM message WHERE session = %(session)s
+SELECT body FROM message WHERE session = ANY(%(sessions)s)

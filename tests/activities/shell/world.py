@@ -11,7 +11,7 @@ from activities.shell.parse import shell_requests
 from tests import cases
 from workflows.domain.errors import ToolError
 from workflows.domain.ids import GrantId
-from workflows.domain.permissions.defaults import build
+from workflows.domain.permissions import defaults
 from workflows.domain.permissions.findings import finding
 from workflows.domain.permissions.grants import Grant, asked_rules, savable
 from workflows.domain.permissions.requests import PermissionRequest
@@ -45,7 +45,7 @@ class World:
 
     def defaults(self, **config: str | Mapping[str, str]) -> Ruleset:
         own = from_config({name: _actions(value) for name, value in config.items()}, str(self.place.home))
-        return build(own, data=self.place.data, temporary=self.place.temporary)
+        return defaults.agent("build", own, data=self.place.data, temporary=self.place.temporary)
 
     def policy(self, name: str) -> Ruleset:
         written = {key: value for key, value in cases.document("policies")[name].items() if key != "note"}

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from activities.files.place import Place
 from activities.tools.arguments import validated
-from activities.tools.tool import Output, Surroundings, Tool
+from activities.tools.tool import Child, Errand, Output, Surroundings, Tool
 from workflows.domain.ids import PartId, SessionId
 
 
@@ -28,8 +28,21 @@ async def nothing(*_: object) -> None:
     """A fence that lets everybody through; a watcher who does not look."""
 
 
+class Nobody:
+    """A call that no subagent works for, and none will."""
+
+    async def start(self, errand: Errand) -> Child:
+        raise AssertionError(f"nobody is there for {errand.title!r}")
+
+    async def look(self) -> Child | None:
+        return None
+
+    async def stop(self) -> Child | None:
+        return None
+
+
 def surroundings(place: Place, *, attempt: str = "1-1-1", **others: Any) -> Surroundings:
-    defaults: dict[str, Any] = {"environment": {}, "progress": nothing, "fence": nothing}
+    defaults: dict[str, Any] = {"environment": {}, "progress": nothing, "fence": nothing, "delegate": Nobody()}
     return Surroundings(
         session=SessionId("ses_1"), call=PartId("prt_1"), attempt=attempt, place=place, **(defaults | others)
     )
@@ -38,4 +51,6 @@ def surroundings(place: Place, *, attempt: str = "1-1-1", **others: Any) -> Surr
 async def call(tool: Tool[Any], place: Place, **arguments: JsonValue) -> Output:
     """Plan and run a call. Raises ToolError."""
     params = validated(tool, arguments)
-    return await tool.run(params, await tool.plan(params, place), surroundings(place))
+    output = await tool.run(params, await tool.plan(params, place), surroundings(place))
+    assert isinstance(output, Output)
+    return output

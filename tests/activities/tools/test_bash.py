@@ -22,6 +22,7 @@ from activities.shell.lease import CallDirectory, Process
 from activities.tools.arguments import validated
 from activities.tools.bash import Allowance, Bash, BashParams
 from activities.tools.tool import Output, Plan, Surroundings, Unknown
+from tests.activities.tools.calling import Nobody
 from tests.cases import Case, load, text
 from workflows.domain.errors import StaleFence, ToolError
 from workflows.domain.ids import PartId, SessionId
@@ -55,6 +56,7 @@ class World:
             environment=tool_environment({"PATH": "/usr/bin:/bin"}, self.place, CALL),
             progress=progress,
             fence=fence,
+            delegate=Nobody(),
         )
 
     async def planned(self, **arguments: Any) -> tuple[BashParams, Plan]:

@@ -18,7 +18,7 @@ from activities.tools.tool import Output
 from tests import cases
 from tests.activities.tools.calling import project, surroundings
 from workflows.domain.errors import ToolError
-from workflows.domain.permissions.defaults import build
+from workflows.domain.permissions import defaults
 from workflows.domain.permissions.findings import finding
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
@@ -102,6 +102,7 @@ async def judged(name: str, arguments: dict[str, Any], place: Place, rules: Rule
         output = await tool.run(params, plan, surroundings(replace(place, rules=rules)))
     except ToolError:
         return "deny"
+    assert isinstance(output, Output)
     told = SECRET in output.output or "outside" in output.output
     return "allow" if told or name not in ("glob", "grep") else "nothing"
 
@@ -155,7 +156,7 @@ def ruled(case: cases.Case, place: Place) -> Ruleset:
     own = [Rule(permission="edit", pattern="*", action=edits)]
     if case.kind == "secret":
         own += [Rule(permission="read", pattern=pattern, action=Action.DENY) for pattern in ("*.env", "*.env.*")]
-    return build(own, data=place.data, temporary=place.temporary)
+    return defaults.agent("build", own, data=place.data, temporary=place.temporary)
 
 
 def here(text: str, place: Place) -> str:

@@ -15,10 +15,10 @@ def test_fields_that_come_later_are_named_and_the_honoured_ones_are_not() -> Non
         "model": "a/b",
         "mcp": {},
         "theme": "dark",
-        "agent": {"build": {"prompt": "x", "model": "a/b"}, "own": {}},
+        "agent": {"build": {"prompt": "x", "model": "a/b"}, "own": {"color": "red"}},
     }
 
-    assert not_honoured(tree) == (("mcp",), ("agent", "build", "prompt"), ("agent", "own"))
+    assert not_honoured(tree) == (("mcp",), ("agent", "build", "prompt"), ("agent", "own", "color"))
 
 
 def test_a_field_that_nobody_knows_is_unknown_and_not_merely_late() -> None:

@@ -1,6 +1,6 @@
 from pydantic import JsonValue
 
-from workflows.domain.config.config import Config
+from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.merge import Layer
 from workflows.domain.config.trust import judged
 from workflows.domain.permissions import rules
@@ -13,9 +13,10 @@ BUILT_IN = (
 )
 
 
-def rules_of(config: Config) -> Ruleset:
+def rules_of(config: Config, agent: str) -> Ruleset:
     own = rules.from_config(config.permission, "/home/u")
-    return (*BUILT_IN, *own, *rules.from_config(config.agent.build.permission, "/home/u"))
+    settings = config.agent.get(agent, AgentSettings())
+    return (*BUILT_IN, *own, *rules.from_config(settings.permission, "/home/u"))
 
 
 def judge(*, own: dict[str, JsonValue], project: dict[str, JsonValue]) -> tuple[Config, list[str]]:
@@ -28,8 +29,8 @@ def judge(*, own: dict[str, JsonValue], project: dict[str, JsonValue]) -> tuple[
     return config, [item.field for item in held]
 
 
-def decide(config: Config, permission: str, pattern: str) -> Action:
-    return evaluate(permission, pattern, rules_of(config)).action
+def decide(config: Config, permission: str, pattern: str, agent: str = "build") -> Action:
+    return evaluate(permission, pattern, rules_of(config, agent)).action
 
 
 def test_a_project_may_choose_the_model() -> None:
@@ -107,6 +108,31 @@ def test_rules_of_the_agent_are_judged_like_the_others() -> None:
     assert held == ["agent.build.permission.edit.*"]
     assert decide(config, "edit", "a.py") is Action.ASK
     assert decide(config, "bash", "ls") is Action.ASK
+
+
+def test_each_agent_is_judged_by_its_own_rules() -> None:
+    project: dict[str, JsonValue] = {
+        "agent": {
+            "reader": {"mode": "subagent", "permission": {"read": "allow", "edit": "deny"}},
+            "build": {"steps": 3},
+        }
+    }
+
+    config, held = judge(own={}, project=project)
+
+    assert held == ["agent.reader.permission.read.*"]
+    assert (config.agent["reader"].mode, config.agent["build"].steps) == ("subagent", 3)
+    assert decide(config, "read", ".env", "reader") is Action.ASK
+    assert decide(config, "edit", "a.py", "reader") is Action.DENY
+
+
+def test_a_reference_in_the_model_of_an_agent_is_held_back() -> None:
+    project: dict[str, JsonValue] = {"agent": {"explore": {"model": "a/{env:SECRET}", "steps": 2}}}
+
+    config, held = judge(own={}, project=project)
+
+    assert held == ["agent.explore.model"]
+    assert (config.agent["explore"].model, config.agent["explore"].steps) == (None, 2)
 
 
 def test_more_rules_than_can_be_judged_are_held_back_together() -> None:

@@ -15,6 +15,7 @@ from workflows.domain.permissions.rules import (
     Rule,
     Ruleset,
     Shadowed,
+    denies,
     disabled_tools,
     evaluate,
     from_config,
@@ -48,6 +49,32 @@ def test_nothing_is_protected_only_while_commands_are_allowed_and_files_not_deni
     assert not nothing_to_protect((everything, _rule("rm *", ASK)))
     assert not nothing_to_protect((everything, Rule(permission="read", pattern="*.pem", action=DENY)))
     assert nothing_to_protect((everything, Rule(permission="question", pattern="*", action=DENY)))
+
+
+def test_the_denies_of_a_parent_hold_for_others_with_their_exceptions() -> None:
+    parent = (
+        Rule(permission="edit", pattern="*", action=DENY),
+        Rule(permission="edit", pattern="plans/*.md", action=ALLOW),
+        Rule(permission="bash", pattern="*", action=ALLOW),
+        Rule(permission="edit", pattern="plans/old*", action=DENY),
+    )
+    child = (Rule(permission="*", pattern="*", action=ALLOW), *denies(parent))
+    assert evaluate("edit", "src/a.py", child).action is DENY
+    assert evaluate("edit", "plans/a.md", child).action is ALLOW
+    assert evaluate("edit", "plans/old.md", child).action is DENY
+    assert evaluate("bash", "rm x", child).action is ALLOW
+
+
+def test_denies_with_exceptions_hold_over_generations_and_offer_the_tool() -> None:
+    parent = (
+        Rule(permission="edit", pattern="*", action=DENY),
+        Rule(permission="edit", pattern="PLANS/*", action=ASK),
+    )
+    child = (Rule(permission="*", pattern="*", action=ALLOW), *denies(parent))
+    grandchild = (Rule(permission="*", pattern="*", action=ALLOW), *denies(child))
+    assert [evaluate("edit", path, grandchild).action for path in ("a.py", "PLANS/a")] == [DENY, ALLOW]
+    assert disabled_tools(["edit"], grandchild) == ()
+    assert disabled_tools(["edit"], (*grandchild, *denies(parent[:1]))) == ("edit",)
 
 
 def test_one_word_as_configuration_is_a_rule_for_everything() -> None:

@@ -21,6 +21,7 @@ def entry(tool: str, arguments: dict[str, JsonValue], request: PermissionRequest
         title="a title",
         directory="/p",
         agent="build",
+        path=("build",),
         tool=tool,
         arguments=arguments,
         request=request,

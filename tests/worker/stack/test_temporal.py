@@ -16,7 +16,6 @@ from temporalio.client import Client
 
 from tests.worker.stack.conftest import pid
 from worker.settings import Settings
-from worker.stack.attributes import KEYWORDS
 from worker.stack.binaries import temporal
 from worker.stack.binaries.temporal import TemporalBinary
 from worker.stack.down import down
@@ -24,6 +23,7 @@ from worker.stack.ports import Ports
 from worker.stack.state import Endpoints, PartName
 from worker.stack.temporal import DYNAMIC, Data, TemporalService
 from worker.stack.up import up
+from workflows.domain.attributes import KEYWORDS
 from workflows.domain.errors import Unavailable, UsageError
 
 

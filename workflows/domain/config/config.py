@@ -1,8 +1,18 @@
 """Config: what the configuration files say, as far as Holdfast acts on it (opencode.md 14.3)."""
 
+from enum import StrEnum
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, JsonValue, PositiveInt
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    NonNegativeInt,
+    PositiveInt,
+)
 from pydantic.alias_generators import to_camel
 
 from workflows.domain.permissions.rules import Action
@@ -86,22 +96,27 @@ class Provider(Section):
     models: dict[str, ProviderModel] = {}
 
 
+class Mode(StrEnum):
+    """Who an agent works for: people (primary), other agents (subagent), or both."""
+
+    PRIMARY = "primary"
+    SUBAGENT = "subagent"
+    ALL = "all"
+
+
 class AgentSettings(Section):
     """What a configuration says about an agent; `tools` is the older form of `permission`.
 
     `steps` is how many answers a turn may take, the last of them without tools; `maxSteps` is its older name.
     """
 
+    mode: Mode | None = None
+    description: str | None = None
+    disable: bool = False
     model: str | None = None
     permission: Permission = {}
     tools: dict[str, bool] = {}
     steps: PositiveInt | None = Field(None, validation_alias=AliasChoices("steps", "maxSteps"))
-
-
-class Agents(Section):
-    """Settings of the built-in agents."""
-
-    build: AgentSettings = AgentSettings()
 
 
 class ToolOutput(Section):
@@ -134,7 +149,8 @@ class Config(Section):
     permission: Permission = {}
     tools: dict[str, bool] = {}
     provider: dict[str, Provider] = {}
-    agent: Agents = Agents()
+    agent: dict[str, AgentSettings] = {}
+    subagent_depth: NonNegativeInt = 1
     tool_output: ToolOutput = ToolOutput()
     compaction: Compaction = Compaction()
     experimental: Experimental = Experimental()

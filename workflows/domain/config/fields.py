@@ -19,11 +19,14 @@ def paths(*fields: str) -> tuple[Path, ...]:
 
 _HONOURED: Final = paths(
     *_FOREIGN,
-    "agent.build.maxSteps",
-    "agent.build.model",
-    "agent.build.permission",
-    "agent.build.steps",
-    "agent.build.tools",
+    "agent.*.description",
+    "agent.*.disable",
+    "agent.*.maxSteps",
+    "agent.*.mode",
+    "agent.*.model",
+    "agent.*.permission",
+    "agent.*.steps",
+    "agent.*.tools",
     "experimental.continue_loop_on_deny",
     "instructions",
     "model",
@@ -32,6 +35,7 @@ _HONOURED: Final = paths(
     "provider.*.name",
     "provider.*.npm",
     "provider.*.options",
+    "subagent_depth",
     "tool_output",
     "tools",
 )
@@ -60,7 +64,6 @@ _LATER: Final = (
     "skills",
     "small_model",
     "snapshot",
-    "subagent_depth",
     "username",
     "watcher",
 )
@@ -82,6 +85,14 @@ def split(tree: JsonObject, wanted: Sequence[Path]) -> tuple[JsonObject, tuple[P
         else:
             rest.append((key,))
     return kept, tuple(rest)
+
+
+def within(path: Path, wanted: Sequence[Path]) -> bool:
+    """Whether one of the `wanted` paths names `path`, or something that it is a part of."""
+    return any(
+        len(each) <= len(path) and all(key in ("*", mine) for key, mine in zip(each, path, strict=False))
+        for each in wanted
+    )
 
 
 def not_honoured(tree: JsonObject) -> tuple[Path, ...]:
@@ -107,3 +118,12 @@ def put(tree: JsonObject, path: Path, value: JsonValue) -> JsonObject:
     key, *below = path
     inner = tree.get(key)
     return {**tree, key: put(inner if isinstance(inner, dict) else {}, tuple(below), value) if below else value}
+
+
+def without(tree: JsonObject, path: Path) -> JsonObject:
+    """`tree` without what is at `path`."""
+    key, *below = path
+    if not below:
+        return {name: value for name, value in tree.items() if name != key}
+    inner = tree.get(key)
+    return {**tree, key: without(inner, tuple(below))} if isinstance(inner, dict) else tree

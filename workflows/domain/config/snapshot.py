@@ -2,6 +2,7 @@
 
 import hashlib
 
+from workflows.domain.agents import BUILD, Agent, Delegation
 from workflows.domain.config.config import Config
 from workflows.domain.config.trust import HeldBack
 from workflows.domain.permissions.rules import Ruleset
@@ -26,14 +27,17 @@ class NotHonoured(Value):
 class ProjectSnapshot(Value):
     """Configuration, rules and instructions of a directory, as they hold for one turn.
 
-    `config` keeps its references: no value of a variable or of a key file is in here. `rules` are those of the
-    agent `build`. `held_back`, `not_honoured` and `warnings` are for the person who started the session.
+    `config` keeps its references: no value of a variable or of a key file is in here. `rules` are those of the turn's
+    `agent`, and of its session where that has some of its own. `held_back`, `not_honoured` and `warnings` are for the
+    person who started the session.
     """
 
     directory: str
     worktree: str | None
     config: Config
     rules: Ruleset
+    agent: Agent = BUILD
+    delegation: Delegation = Delegation()
     instructions: tuple[Instruction, ...] = ()
     held_back: tuple[HeldBack, ...] = ()
     not_honoured: tuple[NotHonoured, ...] = ()

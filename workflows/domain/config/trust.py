@@ -8,8 +8,9 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from workflows.domain.agents import BUILD, BUILT_IN
 from workflows.domain.config.config import Config
-from workflows.domain.config.fields import KNOWN, JsonObject, Path, at, not_honoured, paths, put, split
+from workflows.domain.config.fields import KNOWN, JsonObject, Path, at, not_honoured, paths, put, split, within, without
 from workflows.domain.config.looser import loosens
 from workflows.domain.config.merge import Layer, merged, over
 from workflows.domain.config.references import has_reference
@@ -20,9 +21,12 @@ _MOST_RULES: Final = 200  # of one project file: judging them costs their number
 
 # What a project's file may set; its permissions are judged one by one.
 _FREE: Final = paths(
-    "agent.build.maxSteps",
-    "agent.build.model",
-    "agent.build.steps",
+    "agent.*.description",
+    "agent.*.disable",
+    "agent.*.maxSteps",
+    "agent.*.mode",
+    "agent.*.model",
+    "agent.*.steps",
     "compaction",
     "experimental.continue_loop_on_deny",
     "instructions",
@@ -35,18 +39,17 @@ _FREE: Final = paths(
     "provider.*.models.*.temperature",
     "provider.*.models.*.tool_call",
     "provider.*.name",
+    "subagent_depth",
     "tool_output",
     "username",
 )
-_SENT: Final = paths("model", "agent.build.model")  # texts that a provider gets to see
 _ENDPOINT: Final = "endpoints, keys and prices count from your own configuration only"
 _REFERENCE: Final = "a reference in what a provider gets to see counts from your own configuration only"
 _LOOSE: Final = "it would make something easier than your own rules and the built-in ones do"
 _MANY: Final = f"it has more than {_MOST_RULES} rules, too many to judge"
-_PERMISSIONS: Final = paths("permission", "agent.build.permission")
-_JUDGED: Final = (*_PERMISSIONS, *paths("tools", "agent.build.tools"))  # `tools` are part of the permissions already
+_JUDGED: Final = paths("permission", "agent.*.permission", "tools", "agent.*.tools")  # or part of those already
 
-RulesOf = Callable[[Config], Ruleset]
+RulesOf = Callable[[Config, str], Ruleset]  # of the agent with this name
 
 
 class HeldBack(Value):
@@ -67,46 +70,58 @@ def judged(layers: Sequence[Layer], rules_of: RulesOf) -> tuple[Config, tuple[He
     harmless = [(layer.tree, []) if layer.trusted else _harmless(layer) for layer in layers]
     held = [item for _, items in harmless for item in items]
     tree = merged(part for part, _ in harmless)
-    permitted, loose = _permitted(own, [layer for layer in layers if not layer.trusted], rules_of)
-    for place in _PERMISSIONS:
-        tree = put(tree, place, _object(at(permitted, place)))
+    names = sorted({agent.name for agent in BUILT_IN}.union(*(_object(layer.tree.get("agent")) for layer in layers)))
+    places = [("permission",), *(("agent", name, "permission") for name in names)]
+    judge = _Judge(own, rules_of)
+    loose = _permitted(judge, [layer for layer in layers if not layer.trusted], places)
+    for place in places:
+        if (permitted := _object(at(judge.tree, place))) or at(tree, place):
+            tree = put(tree, place, permitted)
     return Config.model_validate(tree), (*held, *loose)
 
 
 def _harmless(layer: Layer) -> tuple[JsonObject, list[HeldBack]]:
-    sent = [path for path in _SENT if isinstance(text := at(layer.tree, path), str) and has_reference(text)]
-    kept, rest = split(layer.tree, [path for path in _FREE if path not in sent])
-    silent = {*not_honoured(layer.tree), *_JUDGED}
-    held = [path for path in rest if path not in silent and path[0] in KNOWN]
-    return kept, [_held(layer, path, _REFERENCE if path in sent else _ENDPOINT) for path in held]
+    """What of a project's file counts as it stands. A text that a provider gets to see must not hold a reference."""
+    models = [("model",), *(("agent", name, "model") for name in _object(layer.tree.get("agent")))]
+    sent = [path for path in models if isinstance(text := at(layer.tree, path), str) and has_reference(text)]
+    plain = layer.tree
+    for path in sent:
+        plain = without(plain, path)
+    kept, rest = split(plain, _FREE)
+    silent = not_honoured(layer.tree)
+    held = [path for path in rest if path[0] in KNOWN and path not in silent and not within(path, _JUDGED)]
+    return kept, [*(_held(layer, path, _REFERENCE) for path in sent), *(_held(layer, path, _ENDPOINT) for path in held)]
 
 
-def _permitted(own: JsonObject, projects: Sequence[Layer], rules_of: RulesOf) -> tuple[JsonObject, list[HeldBack]]:
-    """The user's own settings with those of the projects' permissions that loosen nothing."""
-    judge, held = _Judge(own, rules_of), []
+def _permitted(judge: "_Judge", projects: Sequence[Layer], places: Sequence[Path]) -> list[HeldBack]:
+    """Have those of the projects' permissions count that loosen nothing; the others."""
+    held = []
     for layer in projects:
-        for place in _PERMISSIONS:
+        for place in places:
             wanted = _object(at(layer.tree, place))
             if sum(len(_patterns(value)) for value in wanted.values()) > _MOST_RULES:
                 held.append(_held(layer, place, _MANY))
                 continue
             refused = [path for name, value in wanted.items() for path in judge.admit(place, name, value)]
             held += [_held(layer, path, _LOOSE) for path in refused]
-    return judge.tree, held
+    return held
 
 
 class _Judge:
-    """Adds one permission after the other to the user's own settings, and refuses what would loosen them."""
+    """Adds one permission after the other to the user's own settings, and refuses what would loosen them.
+
+    What is said for all agents is judged by the rules of `build`: no other one may do more than it by that.
+    """
 
     def __init__(self, own: JsonObject, rules_of: RulesOf) -> None:
         self.tree = own
+        self._own = own
         self._rules_of = rules_of
-        self._guards = self._rules(own)
 
     def admit(self, place: Path, name: str, value: JsonValue) -> list[Path]:
         """Count `value` as far as it loosens nothing; returns the paths of what was refused."""
         before = _object(at(self.tree, place))
-        if self._count(put(self.tree, place, over(before, {name: value}))):
+        if self._count(place, put(self.tree, place, over(before, {name: value}))):
             return []
         return [
             (*place, name, pattern)
@@ -121,18 +136,19 @@ class _Judge:
         after = put(self.tree, place, {**permission, name: {**existing, pattern: action}})
         front = {pattern: action, **existing}
         before = put(self.tree, place, {**permission, name: front} if existing else {name: front, **permission})
-        return self._count(after) or (self._tightens(before) and self._count(before))
+        return self._count(place, after) or (self._tightens(place, before) and self._count(place, before))
 
-    def _count(self, tree: JsonObject) -> bool:
-        fits = not loosens(self._guards, self._rules(tree))
+    def _count(self, place: Path, tree: JsonObject) -> bool:
+        fits = not loosens(self._rules(place, self._own), self._rules(place, tree))
         self.tree = tree if fits else self.tree
         return fits
 
-    def _tightens(self, tree: JsonObject) -> bool:
-        return loosens(self._rules(tree), self._rules(self.tree))
+    def _tightens(self, place: Path, tree: JsonObject) -> bool:
+        return loosens(self._rules(place, tree), self._rules(place, self.tree))
 
-    def _rules(self, tree: JsonObject) -> Ruleset:
-        return self._rules_of(Config.model_validate(tree))
+    def _rules(self, place: Path, tree: JsonObject) -> Ruleset:
+        """The rules of the agent that a place is about."""
+        return self._rules_of(Config.model_validate(tree), place[1] if place[0] == "agent" else BUILD.name)
 
 
 def _patterns(value: JsonValue) -> JsonObject:

@@ -57,7 +57,15 @@ def _denied_in_any_case(permission: str, form: str, rules: Ruleset) -> Decision:
 
 @lru_cache(64)
 def _folded(rules: Ruleset) -> tuple[Rule, ...]:
-    return tuple(rule.model_copy(update={"pattern": rule.pattern.casefold()}) for rule in rules)
+    return tuple(
+        rule.model_copy(
+            update={
+                "pattern": rule.pattern.casefold(),
+                "unless": tuple((permission, pattern.casefold()) for permission, pattern in rule.unless),
+            }
+        )
+        for rule in rules
+    )
 
 
 def _raised(request: PermissionRequest, rules: Ruleset) -> bool:

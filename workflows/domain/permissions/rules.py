@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from workflows.domain.permissions.overlap import covers
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
+from workflows.domain.permissions.overlap import covers, meet
 from workflows.domain.permissions.wildcard import matches
 from workflows.domain.value import Value
 
@@ -33,11 +35,25 @@ class Action(StrEnum):
 
 
 class Rule(Value):
-    """One rule: a glob for the permission, a glob for the subject, and the action."""
+    """One rule: a glob for the permission, a glob for the subject, and the action.
+
+    `unless` names what it does not decide, as pairs of such globs: how the denies of a parent hold for its subagents.
+    """
 
     permission: str
     pattern: str
     action: Action
+    unless: tuple[tuple[str, str], ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _compact(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in handler(self).items() if name != "unless" or value}
+
+    def decides(self, permission: str, subject: str) -> bool:
+        """Whether this rule is about the permission and the subject."""
+        return _both_match(permission, subject, self.permission, self.pattern) and not any(
+            _both_match(permission, subject, *excepted) for excepted in self.unless
+        )
 
 
 Ruleset: TypeAlias = tuple[Rule, ...]
@@ -76,9 +92,8 @@ def merge(*rulesets: Iterable[Rule]) -> Ruleset:
 def evaluate(permission: str, pattern: str, rules: Ruleset) -> Decision:
     """The last rule that matches both; none: ask."""
     for index in range(len(rules) - 1, -1, -1):
-        rule = rules[index]
-        if matches(permission, rule.permission) and matches(pattern, rule.pattern):
-            return Decision(rule.action, index, rule)
+        if rules[index].decides(permission, pattern):
+            return Decision(rules[index].action, index, rules[index])
     return Decision(Action.ASK)
 
 
@@ -97,6 +112,15 @@ def nothing_to_protect(rules: Ruleset) -> bool:
     guards = chain.from_iterable(relevant(permission, rules) for permission in _PROTECTING)
     return all(rule.action is not Action.DENY for rule in guards) and all(
         rule.action is Action.ALLOW for rule in relevant("bash", rules)
+    )
+
+
+def denies(rules: Ruleset) -> Ruleset:
+    """Rules that, put behind any others, deny exactly what these deny, and decide nothing else."""
+    return tuple(
+        rule.model_copy(update={"unless": (*rule.unless, *_overruling(rule, rules[index:]))})
+        for index, rule in enumerate(rules, start=1)
+        if rule.action is Action.DENY
     )
 
 
@@ -127,8 +151,23 @@ def _expanded(pattern: str, home: str) -> str:
     return pattern
 
 
+def _both_match(permission: str, subject: str, permission_glob: str, subject_glob: str) -> bool:
+    return matches(permission, permission_glob) and matches(subject, subject_glob)
+
+
+def _overruling(deny: Rule, later: Ruleset) -> Iterator[tuple[str, str]]:
+    """What later rules say something else about than a deny."""
+    for rule in later:
+        if (
+            rule.action is not Action.DENY
+            and meet(rule.permission, deny.permission)
+            and meet(rule.pattern, deny.pattern)
+        ):
+            yield rule.permission, rule.pattern
+
+
 def _disabled(permission: str, rules: Ruleset) -> bool:
-    about = relevant(permission, rules)
+    about = [rule for rule in relevant(permission, rules) if not rule.unless]
     return bool(about) and about[-1].pattern == "*" and about[-1].action is Action.DENY
 
 

@@ -1,0 +1,95 @@
+"""Agents as data: the built-in ones, merged with what the configuration says (opencode.md 1)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from workflows.domain.config.config import AgentSettings, Config, Mode
+from workflows.domain.permissions.rules import Action, Rule, Ruleset, denies, evaluate
+from workflows.domain.value import Value
+
+
+class Agent(Value):
+    """Who works in a turn. `permissions` are the names that its own settings speak of, `words` says that it has a
+    prompt of its own among ours."""
+
+    name: str
+    mode: Mode = Mode.ALL
+    description: str | None = None
+    model: str | None = None
+    steps: int | None = None
+    permissions: tuple[str, ...] = ()
+    words: bool = False
+
+    def configured(self, settings: AgentSettings) -> "Agent":
+        """This agent with what the configuration says about it."""
+        said = settings.model_dump(include={"mode", "description", "model", "steps"}, exclude_none=True)
+        named = (*self.permissions, *settings.permission)
+        return self.model_copy(update={**said, "permissions": tuple(dict.fromkeys(named))})
+
+
+BUILD: Final = Agent(name="build", mode=Mode.PRIMARY)
+BUILT_IN: Final = (
+    BUILD,
+    Agent(
+        name="explore",
+        mode=Mode.SUBAGENT,
+        description=(
+            "Finds its way through a code base and changes nothing: files by name, places by content, how things hang "
+            'together. Say how thorough it has to be: "quick", "medium" or "very thorough".'
+        ),
+        words=True,
+    ),
+    Agent(
+        name="general",
+        mode=Mode.SUBAGENT,
+        description="Works through a task of several steps by itself, and may change files; for work side by side.",
+        permissions=("todowrite",),
+    ),
+)
+
+
+class Delegation(Value):
+    """To whom a turn may hand work: the agents of its directory, how many sessions stand above its own, and how many
+    of them there may be."""
+
+    agents: tuple[Agent, ...] = ()
+    ancestors: int = 0
+    limit: int = 1
+
+    @property
+    def too_deep(self) -> bool:
+        return self.ancestors >= self.limit
+
+    def agent(self, name: str) -> Agent | None:
+        return next((agent for agent in self.agents if agent.name == name), None)
+
+    def offered(self, rules: Ruleset) -> list[Agent]:
+        """Those that a model is told of under these rules (opencode.md 8)."""
+        willing = (agent for agent in self.agents if agent.mode is not Mode.PRIMARY)
+        return [agent for agent in willing if evaluate("task", agent.name, rules).action is not Action.DENY]
+
+
+def agents(config: Config) -> Mapping[str, Agent]:
+    """All agents that there are under a configuration, by name, in the order of their names."""
+    known = {agent.name: agent for agent in BUILT_IN}
+    found = {
+        name: known.get(name, Agent(name=name)).configured(config.agent.get(name, AgentSettings()))
+        for name in sorted({*known, *config.agent})
+    }
+    return {name: agent for name, agent in found.items() if not _disabled(config, name)}
+
+
+def bounds(agent: Agent, parent: Ruleset) -> Ruleset:
+    """The rules that a subagent's session has besides its agent's: whatever its parent is denied, and neither task
+    list nor subagents of its own where its agent's settings do not speak of them (opencode.md 8)."""
+    return (*_unless_named(agent), *denies(parent))
+
+
+def _unless_named(agent: Agent) -> Iterator[Rule]:
+    for permission in ("todowrite", "task"):
+        if permission not in agent.permissions:
+            yield Rule(permission=permission, pattern="*", action=Action.DENY)
+
+
+def _disabled(config: Config, name: str) -> bool:
+    return name in config.agent and config.agent[name].disable

@@ -1,0 +1,56 @@
+"""The cells of the fault matrix: what is killed, at which moment (reliability.md 5)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+from typing import Final
+
+
+class Fault(StrEnum):
+    """What is killed with SIGKILL."""
+
+    WORKER = "worker"
+    TEMPORAL = "temporal"
+    POSTGRES = "postgres"
+    ALL = "all"
+
+
+class Point(StrEnum):
+    """A moment that can be observed, named by the letters of reliability.md 5."""
+
+    STREAMING = "D"
+    ANSWERED = "E-H"
+    RUNNING = "I"
+    WRITTEN = "J-K"
+    WAITING = "F"
+    DECIDED = "G"
+    CHILD_WORKS = "L-works"
+    CHILD_ASKS = "L-asks"
+    RENEWING = "N"
+
+    def answers_to(self, name: str) -> bool:
+        """Whether a person who says `H`, `L` or `L-works` means this one."""
+        return name in (self.value, *self.split("-"))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination; `key` is how the template of the page, the figures and the tests name it."""
+
+    point: Point
+    fault: Fault
+
+    @property
+    def key(self) -> str:
+        return f"{self.point}_{self.fault}".replace("-", "_")
+
+    def __str__(self) -> str:
+        return f"{self.point} {self.fault}"
+
+
+CELLS: Final = tuple(Cell(point, fault) for point, fault in product(Point, Fault))
+NOT_RUN: Final = {  # points that cannot be reached yet, with the reason
+    Point.CHILD_WORKS: "there are no subagents yet",
+    Point.CHILD_ASKS: "there are no subagents yet",
+}
+RUNNABLE: Final = tuple(cell for cell in CELLS if cell.point not in NOT_RUN)

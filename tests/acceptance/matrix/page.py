@@ -1,0 +1,70 @@
+"""docs/faults.md, made of its template, of the figures of the matrix, and of the names of the tests."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Template
+from typing import Final
+
+from tests.acceptance.matrix.cells import CELLS, NOT_RUN, Cell
+from tests.acceptance.matrix.figures import Figure, Figures, bound
+
+TEMPLATE: Final = Path(__file__).with_name("page.md")
+PAGE: Final = Path(__file__).parents[3] / "docs" / "faults.md"
+_TESTS: Final = Path(__file__).parents[1]
+_NAMED: Final = re.compile(r"[_\"](row_\d\d|b\d\d)_")
+_COLUMNS: Final = 5  # trials, not fired, failed, median, p95
+
+
+def page() -> str:
+    """The page as it has to be."""
+    figures = Figures.read()
+    values = {cell.key: _counted(cell, figures.of(cell)) for cell in CELLS}
+    template = Template(TEMPLATE.read_text("utf-8"))
+    return template.substitute(
+        values, summary=_summary(figures), not_run="\n".join(_not_run(figures)), named="\n".join(_places())
+    )
+
+
+def named() -> dict[str, list[str]]:
+    """Rows and bugs that tests bear in their names, with the files of these tests."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(_TESTS.glob("test_*.py")):
+        for name in sorted(set(_NAMED.findall(path.read_text("utf-8")))):
+            found.setdefault(name, []).append(f"tests/acceptance/{path.name}")
+    return dict(sorted(found.items()))
+
+
+def summary(figures: Figures) -> str:
+    """All cells in a line fit for quoting."""
+    total = figures.total()
+    return (
+        f"{total.trials} trials, {total.failed} failed, {total.not_fired} not fired; "
+        f"recovery median {total.median:.1f} s, p95 {total.p95:.1f} s; failure rate {bound(total)}"
+    )
+
+
+def _counted(cell: Cell, figure: Figure) -> str:
+    if not figure.trials:
+        return " | ".join(["not run", *[""] * (_COLUMNS - 1)])
+    seconds = (f"{figure.median:.1f} s", f"{figure.p95:.1f} s") if figure.recoveries else ("", "")
+    return " | ".join([str(figure.trials), str(figure.not_fired), str(figure.failed), *seconds])
+
+
+def _summary(figures: Figures) -> str:
+    return f"In all: {summary(figures)}. {figures.machine}" if figures.cells else "Nothing was counted yet."
+
+
+def _not_run(figures: Figures) -> Iterator[str]:
+    for point, reason in NOT_RUN.items():
+        yield f"- The cells of {point}: {reason}."
+    missing = [str(cell) for cell in CELLS if cell.point not in NOT_RUN and not figures.of(cell).trials]
+    if missing:
+        yield f"- Cells that no run has counted yet: {', '.join(missing)}."
+
+
+def _places() -> Iterator[str]:
+    yield "| name | tests |"
+    yield "|---|---|"
+    for name, files in named().items():
+        yield f"| `{name}` | {', '.join(f'`{file}`' for file in files)} |"

@@ -3,13 +3,14 @@ UV_REQUIREMENT := uv>=0.9,<1
 UV := .uv/bin/uv
 WORKERS ?= 2
 
-.PHONY: help demo test lint bench faults-page install record-histories clean
+.PHONY: help demo test lint bench faults faults-page install record-histories clean
 
 help:
 	@echo "make demo              a real task, killed on the way, that goes on by itself (no key needed)"
 	@echo "make test              the whole test suite, from nothing"
 	@echo "make lint              style and types"
 	@echo "make bench             cost per step beside the floor of the same run"
+	@echo "make faults            kill every part at every moment, as often as wanted, and count"
 	@echo "make faults-page       write docs/faults.md anew, after a row, a test or the figures have changed"
 	@echo "make install           put 'holdfast' on the PATH, with the versions and hashes of uv.lock"
 	@echo "make record-histories  record tests/histories anew"
@@ -30,8 +31,12 @@ lint: .venv/.synced
 bench: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m bench $(ARGS)
 
+faults: .venv/.synced
+	.venv/bin/python -P -m worker.stack.binaries
+	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix $(ARGS)
+
 faults-page: .venv/.synced
-	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix page
+	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix.page
 
 # uv's tool installer takes versions from a list, but does not check its hashes: pip fetches and checks, uv installs.
 install: $(UV)

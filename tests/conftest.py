@@ -10,16 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from pydantic import ValidationError
 from temporalio.client import Client
 
-from activities.store.migrate import migrate
+from tests import databases
 from worker.connect import connect
 from worker.settings import Settings
-from worker.stack import cluster, locks, processes
-from worker.stack.cluster import ROLE, SUPERUSER, Cluster
+from worker.stack import cluster, processes
+from worker.stack.cluster import Cluster
 from worker.stack.down import down
 from worker.stack.processes import ProcessRef
 from worker.stack.state import Endpoints
@@ -28,7 +27,6 @@ from worker.stack.up import up
 _HOME = pytest.StashKey[Path]()
 _PREFIX = "holdfast-tests-"
 _OWNER = "owner.json"
-_TEMPLATE = "holdfast_template"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -86,17 +84,14 @@ def stack(settings: Settings) -> Endpoints:
 @pytest.fixture(scope="session")
 def template(settings: Settings, stack: Endpoints) -> Cluster:
     """The run's cluster, with a database that has all migrations, to copy."""
-    return asyncio.run(_with_template(settings))
+    return asyncio.run(databases.template(settings))
 
 
 @pytest.fixture
 def postgres_url(template: Cluster) -> Iterator[str]:
     """A database of the test's own, migrated and empty."""
-    name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(template.url(SUPERUSER, "postgres"), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE} OWNER {ROLE}")
-        yield template.url(ROLE, name)
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with databases.fresh(template) as url:
+        yield url
 
 
 @pytest.fixture
@@ -109,21 +104,6 @@ async def temporal_client(settings: Settings, stack: Endpoints) -> Client:
 def task_queue() -> str:
     """A task queue of the test's own."""
     return f"test-{uuid.uuid4().hex}"
-
-
-async def _with_template(settings: Settings) -> Cluster:
-    found = await cluster.locate(settings)
-    async with (
-        locks.held(settings.home / "template.lock"),
-        await psycopg.AsyncConnection.connect(found.url(SUPERUSER, "postgres"), autocommit=True) as connection,
-    ):
-        known = await connection.execute("SELECT FROM pg_database WHERE datname = %s", [_TEMPLATE])
-        if known.rowcount == 0:
-            await connection.execute(f"DROP DATABASE IF EXISTS {_TEMPLATE}_new WITH (FORCE)")
-            await connection.execute(f"CREATE DATABASE {_TEMPLATE}_new OWNER {ROLE}")
-            await migrate(found.url(ROLE, f"{_TEMPLATE}_new"))
-            await connection.execute(f"ALTER DATABASE {_TEMPLATE}_new RENAME TO {_TEMPLATE}")
-    return found
 
 
 def _owner_lives(home: Path) -> bool:

@@ -1,16 +1,16 @@
 """`kill -9` of the servers: alone, and everything at once (reliability.md rows 20, 23, 53, 55)."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 
 from activities.store.prompts import Mode
 from tests.acceptance import story
 from tests.acceptance.conftest import Failed, Open
 from tests.acceptance.effects import Moment
+from tests.acceptance.parts import everything, kept_away, kill
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial, trial
 from tests.acceptance.workers import Nursery, appears
@@ -22,7 +22,6 @@ from worker.settings import Settings
 from worker.stack.down import down
 from worker.stack.layout import Layout
 from worker.stack.state import PartName
-from worker.stack.status import status
 from worker.stack.up import up
 from workflows.domain.messages import CallState
 
@@ -56,52 +55,6 @@ def open_stack(own: Settings, tmp_path: Path, nursery: Nursery, trials: list[Tri
             await built.passes()
 
     return opened
-
-
-def part(settings: Settings, name: PartName) -> list[psutil.Process]:
-    """The processes of one part; PostgreSQL has one for each connection, too."""
-    (pid,) = [each.pid for each in status(settings).parts if each.name == name]
-    assert pid is not None, f"{name} does not run"
-    process = psutil.Process(pid)
-    return [process, *(process.children() if name is PartName.POSTGRES else [])]
-
-
-def everything(settings: Settings) -> list[psutil.Process]:
-    """The supervisor and all that it keeps alive."""
-    return [supervisor(settings), *(process for name in PartName for process in part(settings, name))]
-
-
-def supervisor(settings: Settings) -> psutil.Process:
-    pid = status(settings).supervisor
-    assert pid is not None, "the stack does not run"
-    return psutil.Process(pid)
-
-
-async def kill(*processes: psutil.Process) -> None:
-    """SIGKILL, and see them gone."""
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):  # went with one that was killed before it
-            process.kill()
-    await appears(lambda: all(map(gone, processes)))
-
-
-def gone(process: psutil.Process) -> bool:
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
-@asynccontextmanager
-async def kept_away(settings: Settings, name: PartName) -> AsyncIterator[None]:
-    """Kill a server, and let its supervisor start it again only at the end of the block."""
-    parent = supervisor(settings)
-    parent.suspend()
-    try:
-        await kill(*part(settings, name))
-        yield
-    finally:
-        parent.resume()
 
 
 async def test_row_53_a_call_waits_and_its_siblings_stay_done_while_everything_dies(

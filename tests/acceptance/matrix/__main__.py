@@ -1,15 +1,76 @@
-"""`python -P -m tests.acceptance.matrix page` writes docs/faults.md anew."""
+"""`make faults`: kill what is named at the moments that are named, so many times, and count."""
 
 import argparse
+import asyncio
+import logging
+import platform
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
-from tests.acceptance.matrix.page import PAGE, page
+import psutil
+
+from tests.acceptance.matrix.campaign import Campaign, sound, spread
+from tests.acceptance.matrix.cells import CELLS, NOT_RUN, Cell, Fault, Point
+from tests.acceptance.matrix.figures import Figures
+from tests.acceptance.matrix.page import PAGE, page, summary
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -P -m tests.acceptance.matrix", description=__doc__)
-    parser.add_argument("what", choices=["page"])
-    parser.parse_args()
+    given = arguments().parse_args()
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # a database that is away is no news here
+    chosen = [cell for cell in CELLS if given.fault in (None, cell.fault) and _means(cell.point, given.point)]
+    cells = [cell for cell in chosen if cell.point not in NOT_RUN]
+    if not cells:
+        sys.exit(f"There is no such cell to run. Points: {', '.join(Point)}; faults: {', '.join(Fault)}.")
+    folder = given.folder or Path(tempfile.mkdtemp(prefix="holdfast-trials-"))
+    campaign = Campaign(folder, spread(cells, given.trials or len(cells), given.seed))
+    asyncio.run(campaign.play(given.lanes))
+    figures = Figures(machine=machine(campaign.servers), cells={cell.key: campaign.figure(cell) for cell in cells})
+    show(cells, figures)
+    if given.write:
+        keep(figures)
+    sys.exit(not all(map(sound, figures.cells.values())))
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog='make faults ARGS="..."', usage="%(prog)s", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="the first seed of each cell (default: 1)")
+    parser.add_argument("--trials", type=int, help="how many in all, spread over the cells (default: one of each)")
+    parser.add_argument("--point", help=f"only this moment: {', '.join(Point)}, or a letter of it")
+    parser.add_argument("--fault", type=Fault, choices=list(Fault), help="only this fault")
+    parser.add_argument("--lanes", type=int, default=1, help="stacks side by side (default: 1)")
+    parser.add_argument("--folder", type=Path, help="where failures are kept (default: a temporary one)")
+    parser.add_argument("--write", action="store_true", help="write tests/data/faults.json and docs/faults.md")
+    return parser
+
+
+def show(cells: Sequence[Cell], figures: Figures) -> None:
+    """One line for each cell, and one fit for quoting."""
+    for cell in cells:
+        of = figures.of(cell)
+        counted = f"{of.trials:4} trials, {of.failed} failed, {of.not_fired} not fired"
+        print(f"{cell!s:18} {counted}; recovery median {of.median:5.1f} s, p95 {of.p95:5.1f} s")
+    print(summary(figures))
+
+
+def keep(figures: Figures) -> None:
+    """Put the cells that were run in the place of their former figures, and write the page."""
+    Figures(machine=figures.machine, cells={**Figures.read().cells, **figures.cells}).write()
     PAGE.write_text(page(), "utf-8")
+
+
+def machine(servers: str) -> str:
+    """Where and with which versions the figures were counted."""
+    memory = round(psutil.virtual_memory().total / 2**30)
+    here = f"{psutil.cpu_count()} cores and {memory} GB, {platform.system()} on {platform.machine()}"
+    return f"Counted on {datetime.now(UTC):%Y-%m-%d} with {here}, Python {platform.python_version()}, {servers}."
+
+
+def _means(point: Point, name: str | None) -> bool:
+    return name is None or point.answers_to(name)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,11 @@ def summary(figures: Figures) -> str:
     )
 
 
+def main() -> None:
+    """Run as `python -P -m tests.acceptance.matrix.page`."""
+    PAGE.write_text(page(), "utf-8")
+
+
 def _counted(cell: Cell, figure: Figure) -> str:
     if not figure.trials:
         return " | ".join(["not run", *[""] * (_COLUMNS - 1)])
@@ -68,3 +73,7 @@ def _places() -> Iterator[str]:
     yield "|---|---|"
     for name, files in named().items():
         yield f"| `{name}` | {', '.join(f'`{file}`' for file in files)} |"
+
+
+if __name__ == "__main__":
+    main()

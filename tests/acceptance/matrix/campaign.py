@@ -1,0 +1,96 @@
+"""A campaign: trials spread over cells and lanes, counted as they end."""
+
+import asyncio
+import shutil
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tests.acceptance import workers
+from tests.acceptance.matrix.cells import Cell
+from tests.acceptance.matrix.figures import Figure
+from tests.acceptance.matrix.lane import Lane
+from tests.acceptance.matrix.plan import Plan
+from tests.acceptance.matrix.run import Result, run
+from tests.acceptance.workers import Nursery
+from tests.conftest import remove, settings_of
+
+_LONGEST: Final = 300.0  # seconds: a net below a trial that hangs
+_ALLOWED: Final = 0.02  # of a cell's trials may miss their moment
+
+
+@dataclass
+class Campaign:
+    """`folder` takes what failures leave; trials that pass leave nothing. `servers` are the versions they ran on."""
+
+    folder: Path
+    todo: deque[tuple[Cell, int]]
+    results: list[tuple[Cell, Result]] = field(default_factory=list)
+    servers: str = ""
+
+    async def play(self, lanes: int) -> None:
+        """Run everything, on so many stacks side by side."""
+        with workers.nursery() as nursery:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(lanes):
+                    group.create_task(self._lane(nursery))
+
+    async def _lane(self, nursery: Nursery) -> None:
+        settings = settings_of(Path(tempfile.mkdtemp(prefix="holdfast-faults-")))
+        try:
+            lane = await Lane.start(settings, nursery)
+            self.servers = lane.servers()
+            while self.todo:
+                await self._trial(lane, *self.todo.popleft())
+        finally:
+            await remove(settings)
+
+    async def _trial(self, lane: Lane, cell: Cell, seed: int) -> None:
+        directory = self.folder / f"{cell.key}-{seed}"
+        directory.mkdir(parents=True)
+        plan = Plan.draw(cell, seed)
+        try:
+            async with asyncio.timeout(_LONGEST):
+                result = await run(lane, plan, directory)
+        except Exception as error:  # of the harness, or of an undisturbed run: the trial has failed, others go on
+            result = Result(plan, fired=True, problems=[f"{type(error).__name__}: {error}"])
+        self.results.append((cell, result))
+        if result.problems:
+            report(cell, result, directory)
+        else:
+            await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+
+    def figure(self, cell: Cell) -> Figure:
+        return count([result for of, result in self.results if of == cell])
+
+
+def spread(cells: Sequence[Cell], trials: int, seed: int) -> deque[tuple[Cell, int]]:
+    """So many trials over these cells, in turn; each cell's seeds begin with `seed`."""
+    return deque((cells[number % len(cells)], seed + number // len(cells)) for number in range(trials))
+
+
+def count(results: Sequence[Result]) -> Figure:
+    passed = [result for result in results if result.fired and not result.problems]
+    return Figure(
+        trials=len(results),
+        not_fired=sum(not result.fired for result in results),
+        failed=sum(bool(result.problems) for result in results),
+        recoveries=tuple(round(each.recovery, 2) for each in passed if each.recovery is not None),
+    )
+
+
+def sound(figure: Figure) -> bool:
+    """Whether a cell counts as green."""
+    return not figure.failed and figure.not_fired <= _ALLOWED * figure.trials
+
+
+def report(cell: Cell, result: Result, directory: Path) -> None:
+    """Say at once what has failed, where it lies, and how it is repeated."""
+    again = f'make faults ARGS="--point {cell.point} --fault {cell.fault} --seed {result.plan.seed} --trials 1"'
+    print(f"FAILED {cell}, seed {result.plan.seed}; kept in {directory}; repeat: {again}", file=sys.stderr)
+    for problem in result.problems:
+        print(f"  {problem[:1000]}", file=sys.stderr)

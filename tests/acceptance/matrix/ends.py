@@ -1,0 +1,70 @@
+"""The end of a session in a form that two runs can be compared in: nothing in it is an id, a time or a place."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from tests.acceptance.trial import Trial
+from workflows.domain.events import CallClaimed, Event
+from workflows.domain.ids import SessionId
+from workflows.domain.messages import Part, ToolPart, UserMessage
+from workflows.domain.value import Value
+
+_MARKS: Final = ("model.retry", "write.refused")  # of attempts that a fault has cost
+
+
+class End(Value):
+    """What a session has come to."""
+
+    transcript: tuple[str, ...]
+    effects: Mapping[str, int]
+    events: Mapping[str, int]
+    files: Mapping[str, bytes]
+
+
+async def end_of(trial: Trial, session: SessionId) -> End:
+    place = str(trial.house.project)
+    messages = await trial.house.client.transcript(session)
+    lines = [line for message in messages for line in _lines(message)]
+    events = await trial.house.events(session)
+    files = [path for path in trial.house.project.rglob("*") if path.is_file()]
+    return End(
+        transcript=tuple(line.replace(place, "<project>") for line in lines),
+        effects=Counter(f"{line.moment} {line.token}" for line in trial.effects.lines()),
+        events=Counter(event.type for event in events if not _mark(event)),
+        files={str(path.relative_to(trial.house.project)): path.read_bytes() for path in files},
+    )
+
+
+def differences(undisturbed: End, disturbed: End) -> Iterator[str]:
+    """What a fault has changed, and should not have."""
+    for name in End.model_fields:
+        one, other = getattr(undisturbed, name), getattr(disturbed, name)
+        if one != other:
+            yield f"{name} differ: undisturbed {_only(one, other)}, here {_only(other, one)}"
+
+
+def _lines(message: Any) -> Iterator[str]:
+    if isinstance(message, UserMessage):
+        yield f"user at step {message.step}: {message.text}"
+        return
+    yield f"assistant at step {message.step}: {message.body.finish}"
+    yield from map(_line, message.parts)
+
+
+def _line(part: Part) -> str:
+    if not isinstance(part, ToolPart):
+        return f"{part.type}: {part.text}"
+    outcome = part.outcome and (part.outcome.title, part.outcome.output, part.outcome.error)
+    return f"{part.tool} {part.arguments}: {part.state} {outcome}"
+
+
+def _mark(event: Event) -> bool:
+    return event.type in _MARKS or (isinstance(event, CallClaimed) and event.recovered)
+
+
+def _only(one: Any, other: Any) -> Any:
+    """What is in one of two and not in the other."""
+    if isinstance(one, tuple):
+        return [line for line in one if line not in other] or f"{len(one)} lines"
+    return {name: value for name, value in one.items() if other.get(name) != value}

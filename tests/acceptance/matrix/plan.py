@@ -1,0 +1,49 @@
+"""What is drawn from a seed: everything in which one trial of a cell differs from another."""
+
+from random import Random
+from typing import Final, Self
+
+from tests.acceptance.matrix.cells import Cell, Fault, Point
+from workflows.domain.value import Value
+
+VARIANTS: Final = 12  # divisible by every number of forms that a moment has
+_SHARE: Final = 0.25  # of the trials with a second worker
+
+
+class Plan(Value):
+    """One trial. `fault` is None for the undisturbed run, `variant` chooses among the forms of the moment.
+
+    `early`: the session is let go from its moment while the killed parts are still away, else when they are back.
+    `supervisor`: where everything dies, the stack's supervisor dies too. `order` shuffles who dies first.
+    """
+
+    point: Point
+    fault: Fault | None = None
+    seed: int = 0
+    variant: int = 0
+    early: bool = False
+    supervisor: bool = False
+    workers: int = 1
+    order: int = 0
+
+    @classmethod
+    def draw(cls, cell: Cell, seed: int) -> Self:
+        dice = Random(f"{cell.key} {seed}")
+        return cls(
+            point=cell.point,
+            fault=cell.fault,
+            seed=seed,
+            variant=dice.randrange(VARIANTS),
+            early=dice.random() < 0.5,
+            supervisor=dice.random() < 0.5,
+            workers=2 if dice.random() < _SHARE else 1,
+            order=dice.randrange(1000),
+        )
+
+    @property
+    def dice(self) -> Random:
+        return Random(self.order)
+
+    def undisturbed(self) -> Self:
+        """The same course of events, without its fault."""
+        return type(self)(point=self.point, variant=self.variant)

@@ -1,0 +1,70 @@
+"""A campaign counts honestly: what was drawn can be drawn again, and what differs is found."""
+
+import pytest
+
+from tests.acceptance.matrix.campaign import count, sound, spread
+from tests.acceptance.matrix.cells import CELLS, RUNNABLE, Cell, Fault, Point
+from tests.acceptance.matrix.ends import End, differences
+from tests.acceptance.matrix.figures import Figure, bound, quantile
+from tests.acceptance.matrix.plan import VARIANTS, Plan
+from tests.acceptance.matrix.run import Result
+from tests.acceptance.matrix.scenes import SCENES
+
+CELL = Cell(Point.STREAMING, Fault.WORKER)
+CALM = End(transcript=("user: Do it.",), effects={"start one": 1}, events={"turn.ended": 1}, files={"a": b"1"})
+
+
+def test_every_cell_that_can_be_run_has_a_scene() -> None:
+    assert {cell.point for cell in RUNNABLE} == set(SCENES)
+    assert len({cell.key for cell in CELLS}) == len(CELLS) == 36
+
+
+def test_a_seed_draws_the_same_plan_again_and_seeds_reach_all_forms_of_a_moment() -> None:
+    plans = [Plan.draw(CELL, seed) for seed in range(200)]
+    assert plans == [Plan.draw(CELL, seed) for seed in range(200)]
+    assert {plan.variant for plan in plans} == set(range(VARIANTS))
+    assert {(plan.early, plan.workers) for plan in plans} == {(early, n) for early in (False, True) for n in (1, 2)}
+
+
+def test_trials_are_spread_over_the_cells_with_one_seed_after_the_other() -> None:
+    other = Cell(Point.RUNNING, Fault.ALL)
+    assert list(spread([CELL, other], 3, seed=7)) == [(CELL, 7), (other, 7), (CELL, 8)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"transcript": ()}, {"effects": {"start one": 2}}, {"events": {}}, {"files": {"a": b"2"}}],
+    ids=lambda change: next(iter(change)),
+)
+def test_an_end_that_differs_is_found(change: dict[str, object]) -> None:
+    assert len(list(differences(CALM, CALM.model_copy(update=change)))) == 1
+    assert list(differences(CALM, CALM)) == []
+
+
+def test_failures_count_and_what_did_not_fire_is_no_pass() -> None:
+    plan = Plan.draw(CELL, 1)
+    passed = Result(plan, fired=True, recovery=1.25)
+    figure = count([passed, Result(plan, fired=True, problems=["I2"], recovery=9.0), Result(plan, fired=False)])
+    assert figure == Figure(trials=3, not_fired=1, failed=1, recoveries=(1.25,))
+
+
+@pytest.mark.parametrize(
+    ("figure", "green"),
+    [
+        (Figure(trials=100, not_fired=2), True),
+        (Figure(trials=100, not_fired=3), False),
+        (Figure(trials=9, failed=1), False),
+    ],
+)
+def test_one_failure_or_more_than_two_percent_not_fired_is_red(figure: Figure, green: bool) -> None:
+    assert sound(figure) is green
+
+
+def test_results_are_stated_with_the_number_of_trials() -> None:
+    assert bound(Figure(trials=300)) == "below 1.0% at 95 % confidence (rule of three)"
+    assert bound(Figure(trials=300, not_fired=2, failed=1)) == "1 of 298 failed"
+
+
+def test_quantiles_are_values_that_were_measured() -> None:
+    assert [quantile((3.0, 1.0, 2.0), share) for share in (0.5, 0.95)] == [2.0, 3.0]
+    assert quantile((), 0.5) == 0.0

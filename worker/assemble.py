@@ -15,7 +15,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from activities.edge import Edge
 from activities.model.endpoints import Endpoints
-from activities.model.generate import Model
+from activities.model.generate import Model, Patience
 from activities.model.keys import Keys
 from activities.model.port import ModelPort
 from activities.redact import Redactor
@@ -73,7 +73,8 @@ def activities(settings: Settings, database: Database, port: ModelPort, ring: Ri
     endpoints = Endpoints(Keys(settings.auth), HandedOver(settings), port)
     describe = describing(settings)
     secrets = redactor(settings)
-    model = Model(database, port, endpoints, surveyor, TOOLS, describe, secrets, settings.patience_seconds)
+    patience = Patience(total=settings.patience_seconds, first=settings.retry_seconds)
+    model = Model(database, port, endpoints, surveyor, TOOLS, describe, secrets, patience)
     tools, turns = Tools(database, workshop), Turns(database, workshop)
     return [
         Project(database, surveyor, describe).load,

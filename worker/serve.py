@@ -39,7 +39,8 @@ async def serve(settings: Settings) -> None:
         await _trusted(settings, settings.postgres_url)
     client = await connect(settings, places)
     async with Database(places.postgres_url, size=settings.database_connections) as database:
-        model = LiteLLM(process_environment())
+        limits = {"first_token": settings.first_token_seconds, "idle": settings.silence_seconds}
+        model = LiteLLM(process_environment(), **limits)
         beside = [
             asyncio.create_task(Sweeper(database, client, Bells(database, client, settings)).run()),
             asyncio.create_task(Upkeep(database, settings.home).run()),

@@ -63,6 +63,9 @@ class Settings(Value):
     heartbeat_seconds: float = Field(default=3, gt=0)  # a silent activity counts as dead after this
     sticky_seconds: float = Field(default=1, gt=0)  # a silent worker loses a run's next task after this
     patience_seconds: float = Field(default=86_400, gt=0)  # how long a provider's failures are waited out in all
+    retry_seconds: float = Field(default=2, gt=0)  # the first pause after a failure; the next ones grow
+    first_token_seconds: float = Field(default=120, gt=0)  # an answer that has not begun by then has failed
+    silence_seconds: float = Field(default=90, gt=0)  # an answer that pauses for so long has failed
     summaries: Detail | None = None  # what Temporal's UI says of calls: `names` or `full` (redacted)
     database_connections: int = Field(default=10, gt=0)  # of one worker
 

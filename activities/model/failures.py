@@ -65,9 +65,12 @@ class Retry(Value):
     status: int | None = None
     headers: dict[str, str] | None = None
 
-    def wait(self, attempt: int, now: datetime, jitter: float) -> float:
-        """Seconds until the next attempt; `attempt` counts failures from 1, `jitter` is between 0 and 1."""
-        return delay(min(attempt, _STEEPEST), self.headers, now, jitter)
+    def wait(self, attempt: int, now: datetime, jitter: float, first: float = INITIAL_DELAY) -> float:
+        """Seconds until the next attempt; `attempt` counts failures from 1, `jitter` is between 0 and 1.
+
+        `first` is the shortest pause where the provider does not say when to come back.
+        """
+        return delay(min(attempt, _STEEPEST), self.headers, now, jitter, first)
 
 
 class StopKind(StrEnum):
@@ -109,12 +112,14 @@ def posture(failure: ProviderFailure) -> Posture:
     return Stop(kind=_stop_kind(failure), message=failure.message)
 
 
-def delay(attempt: int, headers: Mapping[str, str] | None, now: datetime, jitter: float) -> float:
+def delay(
+    attempt: int, headers: Mapping[str, str] | None, now: datetime, jitter: float, first: float = INITIAL_DELAY
+) -> float:
     """Seconds to wait after the n-th failure; a hint of the server wins, and is not jittered."""
     hinted = _hint({name.lower(): value for name, value in (headers or {}).items()}, now)
     if hinted is not None:
         return min(hinted, LONGEST_DELAY)
-    guessed = INITIAL_DELAY * FACTOR ** (attempt - 1) * (1 + JITTER * jitter)
+    guessed = first * FACTOR ** (attempt - 1) * (1 + JITTER * jitter)
     return min(guessed, LONGEST_BLIND_DELAY if headers is None else LONGEST_DELAY)
 
 

@@ -18,7 +18,7 @@ from activities.heartbeat import beating
 from activities.mint import Mint
 from activities.model.deltas import Batch, DeltaBatcher
 from activities.model.endpoints import Endpoints, Reached
-from activities.model.failures import ModelError, Overflow, Retry, Stop, posture
+from activities.model.failures import INITIAL_DELAY, ModelError, Overflow, Retry, Stop, posture
 from activities.model.offer import offered
 from activities.model.port import ModelPort, ModelRequest, ToolOffer
 from activities.model.prepare import Preparer
@@ -33,7 +33,7 @@ from activities.store import calls, deltas, generations, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.deltas import Watchers
-from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Stored
+from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Paused, Stored
 from activities.store.journal import WORKER, Journal, journal
 from activities.store.persistence import persistently
 from activities.tools.run import refused_write
@@ -50,19 +50,28 @@ _SAID: Final = 1000  # characters of a provider's message that leave the activit
 
 
 @dataclass(frozen=True)
+class Patience:
+    """How failures of a provider are waited out, in seconds: `total` in all, in one step; `first` is the shortest
+    pause where the provider does not say when to come back."""
+
+    total: float
+    first: float = INITIAL_DELAY
+
+
+@dataclass(frozen=True)
 class Question:
-    """What one attempt found when it registered: enough to ask the model."""
+    """What one attempt found when it registered: enough to ask the model. `since` is then, by the loop's clock."""
 
     begun: Begun
     snapshot: ProjectSnapshot
     watched: bool
+    since: float
 
 
 class Model:
     """Asks the model for the answer of a step, and stores it once.
 
-    A second attempt returns the committed answer, or replaces what an earlier one has only begun. `patience` is
-    how many seconds of a provider's failures are waited out in all.
+    A second attempt returns the committed answer, or replaces what an earlier one has only begun.
     """
 
     def __init__(
@@ -74,7 +83,7 @@ class Model:
         tools: Mapping[str, Tool[Any]],
         describe: Describe,
         redactor: Redactor,
-        patience: float,
+        patience: Patience,
     ) -> None:
         self.database = database
         self.port = port
@@ -106,7 +115,7 @@ class Model:
             await failpoint("model.before_request")
             answer = await self.ask(request, fence, question, reached)
         except ModelError as error:
-            raise await self.failed(request, fence, question.begun, error) from error
+            raise await self.failed(request, fence, question, error) from error
         except UsageError as error:
             raise ApplicationError(str(error), type="ModelFailed", non_retryable=True) from error
         try:
@@ -119,7 +128,10 @@ class Model:
         return step
 
     async def begin(self, request: GenerateRequest, fence: Fence) -> Question | Step:
-        """Register this attempt and read the view; a Step when there is an answer already, or the turn is over."""
+        """Register this attempt and read the view; a Step when there is an answer already, or the turn is over.
+
+        Raises ApplicationError, with the rest of the pause, when the provider may not be asked yet.
+        """
         async with self.journal(request) as opened:
             begun, watched = await asyncio.gather(
                 generations.begin(opened, request.turn, request.step, fence), deltas.watched(opened, request.session)
@@ -128,7 +140,10 @@ class Model:
                 return Step(finish=STOPPED)
             if isinstance(begun, Stored):
                 return await self.stored(opened, request, begun.body.finish)
-            return Question(begun, await turns.snapshot(opened, begun.standing.snapshot), watched)
+            if isinstance(begun, Paused):
+                raise asked_again(f"failure {begun.failures} is being waited out", begun.seconds)
+            frozen = await turns.snapshot(opened, begun.standing.snapshot)
+            return Question(begun, frozen, watched, since=asyncio.get_running_loop().time())
 
     async def ask(self, request: GenerateRequest, fence: Fence, question: Question, reached: Reached) -> Answer:
         """Stream the answer; watchers see it grow, tagged with this attempt."""
@@ -214,9 +229,11 @@ class Model:
         """The answer as the workflow sees it."""
         return Step(finish=finish, calls=tuple(by.prepared(row, self.describe) for row in rows))
 
-    async def failed(self, request: GenerateRequest, fence: Fence, begun: Begun, error: ModelError) -> ApplicationError:
+    async def failed(
+        self, request: GenerateRequest, fence: Fence, question: Question, error: ModelError
+    ) -> ApplicationError:
         """What the engine is told: when to try again, or that trying is of no use."""
-        stance = posture(error.failure)
+        begun, stance = question.begun, posture(error.failure)
         match stance:
             case Overflow(message=message):
                 said = f"The conversation is too long for {begun.standing.model}: {message}"
@@ -225,30 +242,50 @@ class Model:
                 said = f"{begun.standing.model} cannot be asked ({kind}): {message}"
                 return ApplicationError(said[:_SAID], type="ModelFailed", non_retryable=True)
             case Retry():
-                return await self.retry(request, fence, begun, stance)
+                return await self.retry(request, fence, question, stance)
 
-    async def retry(self, request: GenerateRequest, fence: Fence, begun: Begun, stance: Retry) -> ApplicationError:
+    async def retry(
+        self, request: GenerateRequest, fence: Fence, question: Question, stance: Retry
+    ) -> ApplicationError:
         """A pause, noted before it begins; the engine's retry timer keeps it over restarts."""
-        attempt = begun.failures + 1
-        now = datetime.now(UTC)
-        wait = stance.wait(attempt, now, random.random())
-        reason = stance.reason[:_SAID]
-        if begun.waited_ms / 1000 + wait > self.patience:
-            said = f"{begun.standing.model} has failed for {begun.waited_ms // 60_000} minutes, the last time: {reason}"
+        begun, now = question.begun, datetime.now(UTC)
+        attempt, reason = begun.failures + 1, stance.reason[:_SAID]
+        pause = stance.wait(attempt, now, random.random(), self.patience.first)
+        spent = asyncio.get_running_loop().time() - question.since
+        if begun.waited_ms / 1000 + spent + pause > self.patience.total:
+            said = out_of_patience(begun, spent, pause, reason)
             return ApplicationError(said, type="ModelFailed", non_retryable=True)
         failure = Failure(
             attempt=attempt,
             kind=str(stance.status or "network"),
             said=plain(self.redactor.text(reason)),
-            waited_ms=int(wait * 1000),
-            next_at=(now + timedelta(seconds=wait)).isoformat(timespec="milliseconds"),
+            pause=pause,
+            waited_ms=int((spent + pause) * 1000),
+            next_at=(now + timedelta(seconds=pause)).isoformat(timespec="milliseconds"),
         )
+        await persistently(lambda: self.note(request, fence, failure))
+        await failpoint("model.retry_noted")
+        return asked_again(f"failure {attempt}, waited out until {failure.next_at}: {reason}", pause)
+
+    async def note(self, request: GenerateRequest, fence: Fence, failure: Failure) -> None:
         async with self.journal(request) as opened:
             await generations.failed(opened, request.turn, request.step, fence, failure)
-        return ApplicationError(reason, type="ProviderFailed", next_retry_delay=timedelta(seconds=wait))
 
     def journal(self, request: GenerateRequest) -> Any:
         return journal(self.database, request.session, WORKER, chain_start=request.chain)
+
+
+def asked_again(why: str, seconds: float) -> ApplicationError:
+    """What has the engine start the next attempt after so many seconds."""
+    return ApplicationError(why, type="ProviderFailed", next_retry_delay=timedelta(seconds=seconds))
+
+
+def out_of_patience(begun: Begun, spent: float, pause: float, reason: str) -> str:
+    """What is said when a provider's failures have been, or would have to be, waited out for too long."""
+    model, failed = begun.standing.model, int(begun.waited_ms / 1000 + spent)
+    if begun.failures == 0:
+        return f"{model} asks for a pause of {timedelta(seconds=int(pause))}, which is too long to wait: {reason}"
+    return f"{model} has failed {begun.failures + 1} times in {timedelta(seconds=failed)}, the last time: {reason}"
 
 
 def stored_part(part: TextPart | ReasoningPart) -> StoredPart:

@@ -27,7 +27,10 @@ class Stored(Value):
 
 
 class StepStanding(Value):
-    """How a step stands: its turn, who has registered for it last (nobody: no fence), what failed, its answer."""
+    """How a step stands: its turn, who has registered for it last (nobody: no fence), what failed, its answer.
+
+    `pause` is how many seconds are left, by the database's clock, until the provider may be asked again.
+    """
 
     turn: TurnId
     step: int
@@ -35,6 +38,7 @@ class StepStanding(Value):
     fence: tuple[int, ...] = ()
     failures: int = 0
     waited_ms: int = 0
+    pause: float | None = None
     stored: Stored | None = None
 
     def refuse_older(self, fence: Fence) -> None:
@@ -56,6 +60,13 @@ class Over(Value):
     """The turn has ended or is being stopped: nothing may be asked."""
 
 
+class Paused(Value):
+    """The pause after a provider's failure is not over, for so many seconds: nobody asks before its end."""
+
+    seconds: float
+    failures: int
+
+
 class NewPart(Value):
     """A finished text or reasoning part of an answer."""
 
@@ -73,9 +84,10 @@ class NewAnswer(Value):
     calls: tuple[NewCall, ...] = ()
 
 
-async def begin(opened: Journal, turn: TurnId, step: int, fence: Fence) -> Stored | Over | Begun:
+async def begin(opened: Journal, turn: TurnId, step: int, fence: Fence) -> Stored | Over | Paused | Begun:
     """Register an attempt at a step, and take the steered prompts: one transaction, before the model is asked.
 
+    An attempt that comes early, for its predecessor died before the engine knew of the pause, changes nothing.
     Raises StaleFence when a higher attempt has registered.
     """
     found, steered, view = await asyncio.gather(
@@ -88,6 +100,8 @@ async def begin(opened: Journal, turn: TurnId, step: int, fence: Fence) -> Store
     if found.standing.over or opened.ended:
         return Over()
     found.refuse_older(fence)
+    if found.pause is not None and found.pause > 0:
+        return Paused(seconds=found.pause, failures=found.failures)
     opened.write(_QUERIES.register, turn=turn, step=step, fence=list(fence))
     turns.registered(opened, turn, step)
     for prompt in steered:
@@ -103,7 +117,7 @@ async def standing(opened: Journal, turn: TurnId, step: int) -> StepStanding:
     if row is None:
         raise StaleFence(f"Session {opened.session!r} has no turn {turn!r}.")
     stored = Stored(message=row["message"], body=AnswerBody.model_validate(row["body"])) if row["message"] else None
-    registered = {"fence": row["fence"], "failures": row["failures"], "waited_ms": row["waited_ms"]}
+    registered = {name: row[name] for name in ("fence", "failures", "waited_ms", "pause")}
     return StepStanding(
         turn=turn,
         step=step,
@@ -151,29 +165,35 @@ async def commit(
 
 
 class Failure(Value):
-    """A provider's failure (`kind`: its status, or "network"), and the pause that it causes, until `next_at`."""
+    """A provider's failure: how many there were with it, its `kind` (a status, or "network") and words.
+
+    `pause` is the seconds until the provider is asked again, at `next_at` by our own clock; `waited_ms` is what of our
+    patience both have used up.
+    """
 
     attempt: int
     kind: str
     said: str
+    pause: float
     waited_ms: int
     next_at: str
 
 
 async def failed(opened: Journal, turn: TurnId, step: int, fence: Fence, failure: Failure) -> None:
-    """Count a provider's failure and its pause; the pause itself is the engine's.
+    """Count a provider's failure, and note until when it is left alone; one that is counted is left as it is.
 
     Raises StaleFence when a higher attempt has registered; a turn that is over is left as it is.
     """
     found = await standing(opened, turn, step)
     found.refuse_older(fence)
-    if found.standing.over:
+    if found.standing.over or found.failures >= failure.attempt:
         return
-    opened.write(_QUERIES.failed, turn=turn, step=step, waited_ms=failure.waited_ms)
-    note = NoteId(f"{turn}/{step}/{found.failures + 1}")
+    told = failure.model_dump(include={"waited_ms", "kind", "pause"})
+    opened.write(_QUERIES.failed, turn=turn, step=step, **told)
+    note = NoteId(f"{turn}/{step}/{failure.attempt}")
     words = notes.keep(opened, note, failure.said)
-    told = {"attempt": failure.attempt, "kind": failure.kind, "next_at": failure.next_at}
-    opened.record(ModelRetry(turn=turn, step=step, note=note, seal=words, **told))
+    said = failure.model_dump(include={"attempt", "kind", "next_at"})
+    opened.record(ModelRetry(turn=turn, step=step, note=note, seal=words, **said))
 
 
 def _keep_part(opened: Journal, message: MessageId, part: NewPart) -> PartSeal:

@@ -51,6 +51,15 @@ class Origin(Value):
     ancestors: int = 0
 
 
+class Pause(Value):
+    """A provider has failed for the `attempt`th time, and is left alone `until` then."""
+
+    attempt: int
+    kind: str
+    said: str | None
+    until: datetime
+
+
 class Overview(Value):
     """A session as listings show it, with its newest turn and what waits in it."""
 
@@ -73,6 +82,7 @@ class Overview(Value):
     error: str | None
     asks: int
     waiting: int
+    pause: Pause | None
 
     @property
     def working(self) -> bool:

@@ -45,10 +45,10 @@ async def _pass_on(reader: StreamReader, writer: StreamWriter) -> None:
 
 
 @asynccontextmanager
-async def proxy(target: str) -> AsyncIterator[Proxy]:
-    """A proxy to `host:port` while the context lasts."""
+async def proxy(target: str, port: int = 0) -> AsyncIterator[Proxy]:
+    """A proxy to `host:port` while the context lasts; port 0 takes a free one."""
     between = Proxy(target)
-    server = await asyncio.start_server(between.accept, "127.0.0.1", 0)
+    server = await asyncio.start_server(between.accept, "127.0.0.1", port)
     host, port = server.sockets[0].getsockname()
     between.address = f"{host}:{port}"
     try:

@@ -21,6 +21,7 @@ from worker.stack.state import Endpoints
 _PROGRAM: Final = Path(__file__).with_name("nursery.py")
 _SERVES: Final = "working on"  # what a worker logs when it takes tasks
 _LOOK_PERIOD: Final = 0.01
+_SCALED: Final = ("idle_seconds", "history_events", "patience_seconds", "retry_seconds", "first_token_seconds")
 
 
 @dataclass
@@ -97,7 +98,7 @@ async def appears(seen: Callable[[], bool]) -> None:
 
 def environment(settings: Settings, endpoints: Endpoints, test: Path, faults: str) -> dict[str, str]:
     """What makes a worker process one of this trial: its servers, its queue, and its faults."""
-    numbers = {f"HOLDFAST_{name.upper()}": str(getattr(settings, name)) for name in ("idle_seconds", "history_events")}
+    numbers = {f"HOLDFAST_{name.upper()}": str(getattr(settings, name)) for name in _SCALED}
     own = {
         "HOLDFAST_HOME": str(settings.home),
         "HOLDFAST_TASK_QUEUE": settings.task_queue,

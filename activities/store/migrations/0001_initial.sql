@@ -90,6 +90,8 @@ CREATE TABLE generation (                           -- one model step: who may c
     fence     bigint[] NOT NULL,                    -- chain, schedule number, attempt: compared in this order
     failures  integer  NOT NULL DEFAULT 0,
     waited_ms bigint   NOT NULL DEFAULT 0,
+    kind      text,                                 -- of the newest failure: a status, or network
+    next_at   timestamptz,                          -- nobody asks again before this
     PRIMARY KEY (turn, step)
 );
 

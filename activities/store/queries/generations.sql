@@ -1,6 +1,6 @@
 -- name: standing
 SELECT t.state, t.snapshot, t.agent, t.model, t.number, EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped,
-       g.fence, g.failures, g.waited_ms, m.id AS message, m.body
+       g.fence, g.failures, g.waited_ms, extract(epoch FROM g.next_at - now())::float8 AS pause, m.id AS message, m.body
 FROM turn t
 LEFT JOIN generation g ON g.turn = t.id AND g.step = %(step)s
 LEFT JOIN message m ON m.turn = t.id AND m.step = %(step)s
@@ -8,10 +8,11 @@ WHERE t.id = %(turn)s AND t.session = %(session)s
 
 -- name: register
 INSERT INTO generation (turn, step, fence) VALUES (%(turn)s, %(step)s, %(fence)s)
-ON CONFLICT (turn, step) DO UPDATE SET fence = excluded.fence
+ON CONFLICT (turn, step) DO UPDATE SET fence = excluded.fence, next_at = NULL
 
 -- name: failed
-UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_ms)s
+UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_ms)s, kind = %(kind)s,
+       next_at = now() + make_interval(secs => %(pause)s)
 WHERE turn = %(turn)s AND step = %(step)s
 
 -- name: keep_message

@@ -8,9 +8,12 @@ RETURNING id
 SELECT s.id, s.parent, s.directory, s.title, s.agent, s.status, s.seq, s.stuck, s.created_at, s.updated_at,
        t.id AS turn, t.number, t.step, coalesce(t.model, s.model) AS model, t.state AS turn_state, t.reason, t.error,
        (SELECT count(*) FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asks,
-       (SELECT count(*) FROM prompt p WHERE p.session = s.id AND p.state = 'accepted') AS waiting
+       (SELECT count(*) FROM prompt p WHERE p.session = s.id AND p.state = 'accepted') AS waiting,
+       CASE WHEN g.next_at > now() THEN json_build_object('attempt', g.failures, 'kind', g.kind, 'until', g.next_at,
+            'said', (SELECT body FROM note n WHERE n.id = t.id || '/' || g.step || '/' || g.failures)) END AS pause
 FROM session s
 LEFT JOIN LATERAL (SELECT * FROM turn WHERE turn.session = s.id ORDER BY number DESC LIMIT 1) t ON true
+LEFT JOIN generation g ON g.turn = t.id AND g.step = t.step AND t.state = 'open'
 WHERE (%(id)s::text IS NULL OR s.id = %(id)s) AND (%(directory)s::text IS NULL OR s.directory = %(directory)s)
 ORDER BY s.updated_at DESC, s.id
 LIMIT %(limit)s

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.model.endpoints import Endpoints
-from activities.model.generate import Model
+from activities.model.generate import Model, Patience
 from activities.model.keys import Keys
 from activities.model.litellm_model import LiteLLM
 from activities.redact import Redactor
@@ -42,7 +42,7 @@ class Asking:
         self.scene = scene
         self.server = server
         self.adapter = adapter
-        self.patience = DAY
+        self.patience = Patience(DAY)
 
     def request(self, **changed: Any) -> GenerateRequest:
         minted = MessageId(self.scene.mint.new(Prefix.MESSAGE))
@@ -59,6 +59,10 @@ class Asking:
         with pytest.raises(ApplicationError) as failed:
             await self.generate(request, attempt)
         return failed.value
+
+    async def rested(self) -> None:
+        """Let the pause that a failure has caused be over."""
+        await self.scene.database.rows(b"UPDATE generation SET next_at = now()")
 
     async def parts(self) -> list[list[TextPart | ReasoningPart | ToolPart]]:
         """The parts of all stored answers."""
@@ -208,7 +212,9 @@ async def test_a_provider_failure_is_an_event_and_a_pause_that_counts(open_model
     busy = Refuse(status=429, headers={"retry-after": "42"})
     async with open_model(ScriptedAnswer(text="x", faults={1: busy, 2: busy})) as model:
         request = model.request()
-        failures = [await model.failure(request, attempt) for attempt in (1, 2)]
+        first = await model.failure(request)
+        await model.rested()
+        failures = [first, await model.failure(request, attempt=2)]
         retries = [event for event in await model.scene.events() if isinstance(event, ModelRetry)]
     assert [failure.type for failure in failures] == ["ProviderFailed"] * 2
     assert [delay.total_seconds() for failure in failures if (delay := failure.next_retry_delay)] == [42.0, 42.0]
@@ -221,6 +227,7 @@ async def test_b14_an_answer_that_breaks_off_leaves_nothing_but_its_retry(open_m
         request = model.request()
         assert (await model.failure(request)).type == "ProviderFailed"
         assert await model.parts() == []
+        await model.rested()
         await model.generate(request, attempt=2)
         assert await model.parts() == [[TextPart(text="Hello there, all of you.")]]
 
@@ -228,11 +235,36 @@ async def test_b14_an_answer_that_breaks_off_leaves_nothing_but_its_retry(open_m
 async def test_patience_ends_in_words(open_model: Open) -> None:
     busy = Refuse(status=503, headers={"retry-after": "50"})
     async with open_model(ScriptedAnswer(text="x", faults={1: busy, 2: busy})) as model:
-        model.patience = 60.0
+        model.patience = Patience(60.0)
         request = model.request()
-        first, last = [await model.failure(request, attempt) for attempt in (1, 2)]
+        first = await model.failure(request)
+        await model.rested()
+        last = await model.failure(request, attempt=2)
     assert (first.non_retryable, last.non_retryable, last.type) == (False, True, "ModelFailed")
-    assert "scripted/model has failed for 0 minutes, the last time:" in str(last)
+    assert "scripted/model has failed 2 times in 0:00:50, the last time:" in str(last)
+
+
+async def test_a_pause_that_is_longer_than_our_patience_is_not_begun(open_model: Open) -> None:
+    away = Refuse(status=429, headers={"retry-after": "7200"})
+    async with open_model(ScriptedAnswer(text="x", faults={1: away})) as model:
+        model.patience = Patience(3600.0)
+        failure = await model.failure()
+    assert failure.non_retryable
+    assert "scripted/model asks for a pause of 2:00:00, which is too long to wait: Rate limit" in str(failure)
+
+
+async def test_an_attempt_that_comes_before_the_end_of_the_pause_waits_for_the_rest_of_it(
+    open_model: Open, arm: Arm
+) -> None:
+    busy = Refuse(status=429, headers={"retry-after": "42"})
+    async with open_model(ScriptedAnswer(text="x", faults={1: busy})) as model:
+        request = model.request()
+        arm("model.retry_noted=raise:OSError@1")
+        with pytest.raises(OSError):
+            await model.generate(request)
+        early = await model.failure(request, attempt=2)
+    assert early.type == "ProviderFailed" and early.next_retry_delay is not None
+    assert 30 < early.next_retry_delay.total_seconds() <= 42 and len(model.server.ledger.entries) == 1
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from activities.store import events, generations
-from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Stored
+from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Paused, Stored
 from tests.activities.scene import BODY, Scene
 from workflows.domain.errors import StaleFence, Unavailable
 from workflows.domain.events import ModelRetry
@@ -11,7 +11,7 @@ from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import ReasoningPart, TextPart
 from workflows.domain.wire import Fence
 
-BUSY = Failure(attempt=1, kind="429", said="busy, try later", waited_ms=2000, next_at="2026-01-01T00:00:00Z")
+BUSY = Failure(attempt=1, kind="429", said="busy", pause=0, waited_ms=2000, next_at="2026-01-01T00:00:00Z")
 FIRST, SECOND = Fence(1, 1, 1), Fence(1, 1, 2)
 ANSWER = NewAnswer(
     id=MessageId("msg_answer"),
@@ -23,7 +23,7 @@ ANSWER = NewAnswer(
 )
 
 
-async def begin(scene: Scene, fence: Fence, step: int = 1) -> Stored | Over | Begun:
+async def begin(scene: Scene, fence: Fence, step: int = 1) -> Stored | Over | Paused | Begun:
     async with scene.journal() as opened:
         return await generations.begin(opened, scene.turn, step, fence)
 
@@ -103,13 +103,33 @@ async def test_a_failure_of_an_overtaken_attempt_or_an_ended_turn_does_not_count
 async def test_failures_and_their_pauses_are_summed_over_attempts(scene: Scene) -> None:
     await scene.open_turn()
     await begin(scene, FIRST)
-    for waited in (2000, 4000):
+    for attempt, waited in ((1, 2000), (2, 4000)):
         async with scene.journal() as opened:
-            again = BUSY.model_copy(update={"waited_ms": waited})
+            again = BUSY.model_copy(update={"attempt": attempt, "waited_ms": waited})
             await generations.failed(opened, scene.turn, 1, FIRST, again)
     begun = await begin(scene, SECOND)
     assert isinstance(begun, Begun) and (begun.failures, begun.waited_ms) == (2, 6000)
     retry = (await scene.events())[-1]
-    assert isinstance(retry, ModelRetry) and "busy, try later" not in retry.model_dump_json()
+    assert isinstance(retry, ModelRetry) and "busy" not in retry.model_dump_json()
     (seen,) = await scene.database.rows(b"SELECT body FROM note WHERE id = %(id)s", id=retry.note)
-    assert seen["body"] == "busy, try later" and (await events.verify(scene.database, scene.session)).problem is None
+    assert seen["body"] == "busy" and (await events.verify(scene.database, scene.session)).problem is None
+
+
+async def test_a_failure_whose_commit_was_not_acknowledged_counts_once(scene: Scene) -> None:
+    await scene.open_turn()
+    await begin(scene, FIRST)
+    for _ in range(2):
+        async with scene.journal() as opened:
+            await generations.failed(opened, scene.turn, 1, FIRST, BUSY)
+    assert (await scene.types()).count("model.retry") == 1
+
+
+async def test_nobody_registers_before_the_end_of_a_pause(scene: Scene) -> None:
+    await scene.open_turn()
+    await begin(scene, FIRST)
+    async with scene.journal() as opened:
+        await generations.failed(opened, scene.turn, 1, FIRST, BUSY.model_copy(update={"pause": 60.0}))
+    early = await begin(scene, SECOND)
+    await scene.database.rows(b"UPDATE generation SET next_at = now()")
+    assert isinstance(early, Paused) and 50 < early.seconds <= 60 and early.failures == 1
+    assert isinstance(await begin(scene, SECOND), Begun)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from worker.cli import door, find
+from worker.cli.look.standing import sentences, state
 from worker.cli.look.table import table
 from worker.cli.look.text import age, counted, exact, line
 from worker.client import Overview, Stopped
@@ -15,18 +16,45 @@ from worker.settings import Settings
 _SESSION = click.argument("session")
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option("--here", is_flag=True, help="Only those of the current directory.")
 @click.option("-n", "--limit", type=click.IntRange(1), default=30, show_default=True, help="How many.")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
+@click.pass_context
+def sessions(context: click.Context, here: bool, limit: int, as_json: bool) -> None:
+    """List the sessions, the last changed first, or show one.
+
+    \b
+    Examples:
+      holdfast sessions --here
+      holdfast sessions show last
+    """
+    if context.invoked_subcommand is None:
+        context.exit(_listed(here, limit, as_json))
+
+
+@sessions.command()
+@_SESSION
+@click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
 @door.command
-async def sessions(settings: Settings, here: bool, limit: int, as_json: bool) -> None:
-    """List the sessions, the last changed first.
+async def show(settings: Settings, session: str, as_json: bool) -> None:
+    """Show how a session stands: what it does or waits for, and what can be done.
 
     \b
     Example:
-      holdfast sessions --here
+      holdfast sessions show last
     """
+    async with door.client(settings) as client:
+        seen = await client.session(await find.session(client, session))
+    if as_json:
+        click.echo(seen.model_dump_json(indent=2))
+        return
+    for row in sentences(seen, datetime.now(UTC)):
+        click.echo(row)
+
+
+@door.command
+async def _listed(settings: Settings, here: bool, limit: int, as_json: bool) -> None:
     async with door.client(settings) as client:
         found = await client.sessions(str(Path.cwd()) if here else None, limit=limit)
     if as_json:
@@ -78,19 +106,8 @@ async def end(settings: Settings, session: str, as_json: bool) -> None:
 
 
 def _row(seen: Overview) -> tuple[str, ...]:
-    since = age(seen.updated_at, datetime.now(UTC))
-    return seen.id, state(seen), since, line(seen.title, 60), exact(seen.directory)
-
-
-def state(seen: Overview) -> str:
-    """What a session does, in a word or two."""
-    if seen.stuck is not None:
-        return "stuck"
-    if seen.asks:
-        return f"asks ({seen.asks})"
-    if seen.working:
-        return f"step {seen.step}" if seen.step else "begins"
-    return "ended" if seen.status == "ended" else seen.reason or "new"
+    now = datetime.now(UTC)
+    return seen.id, state(seen, now), age(seen.updated_at, now), line(seen.title, 60), exact(seen.directory)
 
 
 def _stopped(stopped: Stopped) -> str:

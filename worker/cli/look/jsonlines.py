@@ -24,7 +24,7 @@ from worker.cli.look.shapes import (
     tool_state,
 )
 from worker.client import Delta, InboxEntry, Seen
-from workflows.domain.events import CallClaimed, CallFinished, CallPrepared, MessageCompleted, TurnEnded
+from workflows.domain.events import CallClaimed, CallFinished, CallPrepared, MessageCompleted, ModelRetry, TurnEnded
 from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import CallState, TextPart
 
@@ -40,15 +40,25 @@ class Error(Shape):
     data: Problem
 
 
-class Line(Shape):
-    """One line; `ask` and `turn_end` are ours."""
+class Pause(Shape):
+    """A provider's failure that is waited out; `next` is in milliseconds."""
 
-    type: _PartKind | Literal["error", "ask", "turn_end"]
+    attempt: int
+    kind: str
+    message: str
+    next: int
+
+
+class Line(Shape):
+    """One line; `ask`, `retry` and `turn_end` are ours."""
+
+    type: _PartKind | Literal["error", "ask", "retry", "turn_end"]
     timestamp: int
     session_id: SessionId
     part: SerializeAsAny[Part] | None = None
     error: Error | None = None
     ask: dict[str, JsonValue] | None = None
+    retry: Pause | None = None
     reason: str | None = None
 
     def write(self) -> None:
@@ -83,6 +93,10 @@ class JsonStory:
                 self._starts.setdefault(call, at)
             case CallFinished(call=call, state=state):
                 self._finished(seen, call, CallState(state), at)
+            case ModelRetry() as retry:
+                due = milliseconds(datetime.fromisoformat(retry.next_at))
+                pause = Pause(attempt=retry.attempt, kind=retry.kind, message=note_of(seen, retry.note), next=due)
+                Line(type="retry", timestamp=at, session_id=record.session, retry=pause).write()
             case TurnEnded(reason=reason, note=note):
                 self._step_finished()
                 if note is not None:

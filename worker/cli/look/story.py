@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from worker.cli.look.contents import CallContent, ask_of, call_of, note_of, part_of, prompt_of
 from worker.cli.look.effect import coloured, hunks, picture
 from worker.cli.look.page import Page
-from worker.cli.look.text import DIFF, OUTPUT, boxed, collapsed, counted, exact, line, prose
+from worker.cli.look.text import DIFF, OUTPUT, boxed, clock, collapsed, counted, exact, line, prose
 from worker.client import Delta, InboxEntry, Mode, Seen
 from workflows.domain import events
 from workflows.domain.ids import PartId
@@ -182,8 +182,8 @@ class Story:
 
     def _retry(self, seen: Seen, event: events.ModelRetry) -> None:
         self._begin_again()
-        seconds = round((datetime.fromisoformat(event.next_at) - self._now()).total_seconds())
-        when = f"retrying in {seconds} s" if seconds > 0 else "retried"
+        due, now = datetime.fromisoformat(event.next_at), self._now()
+        when = f"resumes at {clock(due, now)}" if due > now else "retried"
         said = line(note_of(seen, event.note), 200)
         self._say(f"{when} ({exact(event.kind)}, attempt {event.attempt}): {said}", fg="yellow")
 

@@ -88,6 +88,14 @@ def age(since: datetime, now: datetime) -> str:
     return f"{minutes} min" if minutes else f"{seconds} s"
 
 
+def clock(at: datetime, now: datetime) -> str:
+    """A moment to come on the clock of whoever reads: with seconds if it is near, with the day if that is another."""
+    here = at.astimezone()
+    if at - now < timedelta(minutes=2):
+        return f"{here:%H:%M:%S}"
+    return f"{here:%H:%M}" if here.date() == now.astimezone().date() else f"{here:%a %d %b, %H:%M}"
+
+
 def width(text: str) -> int:
     """How many columns of a terminal `text` takes."""
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)

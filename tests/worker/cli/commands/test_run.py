@@ -50,7 +50,11 @@ async def test_a_refused_request_is_told_as_a_pause_and_goes_on(open_house: Open
     async with open_house(HELLO.model_copy(update={"faults": {1: busy}})) as house, house.working():
         ended = await shell(house).run("run", *MODEL, "hello")
 
+        as_json = await shell(house).run("watch", "last", "--json", "--until-idle")
+
     assert ended.code == 0 and "(429, attempt 1): " in ended.out
+    (retry,) = [told["retry"] for told in map(json.loads, as_json.out.splitlines()) if told["type"] == "retry"]
+    assert (retry["attempt"], retry["kind"], retry["message"]) == (1, "429", "Rate limit reached")
 
 
 async def test_a_failed_task_ends_with_1_and_says_why(open_house: OpenHouse) -> None:

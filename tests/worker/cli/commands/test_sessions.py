@@ -1,12 +1,17 @@
 """`holdfast sessions`, `send`, `stop` and `end` as processes."""
 
 import json
+from datetime import UTC, datetime
 
 from tests.worker.cli.conftest import OpenHouse, shell
-from worker.scripted.script import ScriptedAnswer, Stall
-from workflows.domain.events import TurnEnded
+from worker.cli.look.text import clock
+from worker.scripted.script import Refuse, ScriptedAnswer, Stall
+from workflows.domain.events import ModelRetry, TurnEnded
+
+LIST, SHOW = ("sessions", "--here"), ("sessions", "show", "last")
 
 HELLO = ScriptedAnswer(text="Hello.")
+LIMITED = HELLO.model_copy(update={"faults": {1: Refuse(headers={"retry-after": "3600"})}})
 HANGS = ScriptedAnswer(text="never said in full", faults={1: Stall(after=1)})
 
 
@@ -18,6 +23,26 @@ async def test_sessions_are_listed_with_what_they_do(open_house: OpenHouse) -> N
 
     assert listed.code == 0 and listed.out.startswith(f"{session}  done  ") and "greet [2J me" in listed.out
     assert [each["id"] for each in json.loads(as_json.out)] == [session]
+
+
+async def test_a_pause_of_the_provider_is_shown_wherever_one_looks(open_house: OpenHouse) -> None:
+    async with open_house(LIMITED) as house, house.working():
+        session = await house.say("hello")
+        retry = await house.until(session, lambda event: event.type == "model.retry")
+        person = shell(house)
+        listed, shown, as_json = [await person.run(*words) for words in (LIST, SHOW, (*SHOW, "--json"))]
+        async with person.process("watch", session) as watching:
+            assert watching.stdout is not None
+            watched = (await watching.stdout.readuntil(b"Rate limit reached")).decode()
+        await person.run("stop", session)
+        ended = await house.ended(session)
+        after = await person.run(*LIST)
+
+    assert isinstance(retry, ModelRetry) and isinstance(ended, TurnEnded) and ended.reason == "stopped"
+    when = f"resumes at {clock(datetime.fromisoformat(retry.next_at), datetime.now(UTC))}"
+    assert f"{session}  {when}  " in listed.out and f"{when} (429, attempt 1): Rate limit" in watched
+    assert f"{when} of turn 1" in shown.out and "It said: Rate limit reached" in shown.out
+    assert json.loads(as_json.out)["pause"]["attempt"] == 1 and f"{session}  stopped" in after.out
 
 
 async def test_no_session_is_no_error(open_house: OpenHouse) -> None:

@@ -85,12 +85,12 @@ def test_a_newer_attempt_takes_the_older_ones_place(live: Story, capsys: Capture
 
 
 def test_a_pause_says_how_long_why_and_which_attempt(story: Story, capsys: Capture) -> None:
-    later = (NOON + timedelta(seconds=42)).isoformat()
-    retry = events.ModelRetry(turn=TURN, step=1, attempt=3, kind="429", note=NOTE, seal="", next_at=later)
+    later = NOON + timedelta(seconds=42)
+    retry = events.ModelRetry(turn=TURN, step=1, attempt=3, kind="429", note=NOTE, seal="", next_at=later.isoformat())
 
     story.tell(seen(retry, **{NOTE: "Too many requests"}))
 
-    assert told(capsys) == "retrying in 42 s (429, attempt 3): Too many requests\n"
+    assert told(capsys) == f"resumes at {later.astimezone():%H:%M:%S} (429, attempt 3): Too many requests\n"
 
 
 def test_a_pause_that_is_over_is_told_as_such(story: Story, capsys: Capture) -> None:

@@ -4,7 +4,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from worker.cli.look.text import COMMAND, Limit, age, boxed, collapsed, exact, foreign_letters, line, prose, width
+from worker.cli.look.text import (
+    COMMAND,
+    Limit,
+    age,
+    boxed,
+    clock,
+    collapsed,
+    exact,
+    foreign_letters,
+    line,
+    prose,
+    width,
+)
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -86,3 +98,11 @@ def test_ages_are_told_in_their_largest_unit(past: int, said: str) -> None:
 
 def test_wide_letters_count_twice_and_marks_not_at_all() -> None:
     assert (width("ab"), width("世界"), width("e\u0301")) == (2, 4, 1)
+
+
+def test_a_moment_to_come_is_told_by_the_clock_of_the_reader() -> None:
+    soon, later, another_day = (NOON + timedelta(minutes=minutes) for minutes in (1, 9, 48 * 60))
+
+    assert clock(soon, NOON) == f"{soon.astimezone():%H:%M:%S}"
+    assert clock(later, NOON) == f"{later.astimezone():%H:%M}"
+    assert clock(another_day, NOON) == f"{another_day.astimezone():%a %d %b, %H:%M}"

@@ -1,0 +1,45 @@
+"""How a session stands: in a word or two for lists, and in whole sentences for one of them."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from worker.cli.look.text import age, clock, counted, exact, line, prose
+from worker.client import Overview
+
+
+def state(seen: Overview, now: datetime) -> str:
+    """What a session does, in a word or two."""
+    if seen.stuck is not None:
+        return "stuck"
+    if seen.asks:
+        return f"asks ({seen.asks})"
+    if seen.pause is not None:
+        return f"resumes at {clock(seen.pause.until, now)}"
+    if seen.working:
+        return f"step {seen.step}" if seen.step else "begins"
+    return "ended" if seen.status == "ended" else seen.reason or "new"
+
+
+def sentences(seen: Overview, now: datetime) -> Iterator[str]:
+    """What a person may want to know of a session, and what they can do."""
+    yield f"{line(seen.title)}"
+    yield f"  {seen.id} in {exact(seen.directory)}, changed {age(seen.updated_at, now)} ago"
+    yield f"  {exact(seen.agent)}, {exact(seen.model or 'no model yet')}"
+    yield f"  {state(seen, now)}{f' of turn {seen.number}' if seen.number else ''}"
+    yield from (f"  {each}" for each in _reasons(seen, now))
+
+
+def _reasons(seen: Overview, now: datetime) -> Iterator[str]:
+    if seen.stuck is not None:
+        yield f"It cannot go on: {prose(seen.stuck)}."
+    if seen.pause is not None:
+        why = f"{exact(seen.pause.kind)}, attempt {seen.pause.attempt}"
+        yield f"The provider has failed ({why}), and is asked again then."
+        yield f"It said: {line(seen.pause.said or '(erased)', 300)}"
+        yield f"`holdfast stop {seen.id}` ends the waiting."
+    if seen.asks:
+        yield f"{counted(seen.asks, 'question')} for you: holdfast asks --session {seen.id}"
+    if seen.waiting:
+        yield f"{counted(seen.waiting, 'prompt')} not taken yet."
+    if seen.error is not None:
+        yield f"It failed: {prose(seen.error)}"

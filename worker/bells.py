@@ -18,7 +18,7 @@ from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId
 from workflows.domain.ids import workflow_id as workflow_id
 from workflows.domain.state import Limits, SessionState
 from workflows.domain.value import Value
-from workflows.domain.wire import AnswerRef, PromptRef, SettledRef, StopRef
+from workflows.domain.wire import AnswerRef, LookRef, PromptRef, SettledRef, StopRef
 
 WORKFLOW: Final = "holdfast.session"
 _PATIENCE: Final = timedelta(seconds=5)
@@ -44,7 +44,7 @@ class Bells:
                     id=workflow_id(bell.session),
                     task_queue=self.settings.task_queue,
                     task_timeout=_TASK,
-                    start_signal=bell.kind,
+                    start_signal=signal(bell.kind),
                     start_signal_args=[reference(bell)],
                     search_attributes=search_attributes(bell.session, origin.directory, origin.agent),
                 )
@@ -64,6 +64,11 @@ class Bells:
         return SessionState(session=session, limits=limits)
 
 
+def signal(kind: BellKind) -> str:
+    """The workflow's name for a bell."""
+    return "look" if kind is BellKind.RETRY else kind
+
+
 def reference(bell: Bell) -> Value:
     """What the signal carries."""
     match bell.kind:
@@ -75,6 +80,8 @@ def reference(bell: Bell) -> Value:
             return StopRef(stop=StopId(bell.id), turn=bell.turn)
         case BellKind.SETTLED:
             return SettledRef(call=PartId(bell.id))
+        case BellKind.RETRY:
+            return LookRef(row=bell.id)
 
 
 def search_attributes(session: SessionId, directory: str, agent: str) -> TypedSearchAttributes:

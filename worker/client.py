@@ -11,7 +11,7 @@ from activities.mint import Mint
 from activities.session import answers
 from activities.session.answers import Decided as Decided
 from activities.session.answers import Settled as Settled
-from activities.store import asks, bells, deltas, events, grants, prompts, sessions, stops, transcript
+from activities.store import asks, bells, deltas, events, grants, prompts, retries, sessions, stops, transcript
 from activities.store.asks import InboxEntry as InboxEntry
 from activities.store.bells import Bell, BellKind
 from activities.store.database import Database
@@ -21,6 +21,7 @@ from activities.store.grants import GrantRow as GrantRow
 from activities.store.journal import journal
 from activities.store.prompts import Mode as Mode
 from activities.store.prompts import NewPrompt
+from activities.store.retries import Retried
 from activities.store.sessions import NewSession
 from activities.store.sessions import Overview as Overview
 from activities.store.sessions import Totals as Totals
@@ -29,7 +30,7 @@ from worker.settings import Settings
 from worker.stack.state import Endpoints
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.events import Actor, Record
-from workflows.domain.ids import AskId, GrantId, MessageId, Prefix, SessionId, StopId
+from workflows.domain.ids import AskId, GrantId, MessageId, Prefix, RetryId, SessionId, StopId
 from workflows.domain.messages import Transcript
 from workflows.domain.permissions.grants import Scope
 from workflows.domain.value import Value
@@ -47,6 +48,13 @@ class Accepted(Value):
 
     session: SessionId
     prompt: MessageId
+    rung: bool
+
+
+class Retrying(Retried):
+    """A retry whose row is committed; `rung` as above."""
+
+    session: SessionId
     rung: bool
 
 
@@ -132,6 +140,16 @@ class SessionClient:
                 for session, other in await answers.spread(self.database, settled.grant.id):
                     await self.ring(Bell(kind=BellKind.ANSWER, id=other, session=session))
         return settled
+
+    async def retry(self, session: SessionId, *, model: str | None = None, retry: RetryId | None = None) -> Retrying:
+        """Take the newest turn, which failed for good, up again, with this model if one is named.
+
+        Raises NotFound, Conflict.
+        """
+        async with journal(self.database, session, self.actor) as opened:
+            retried = await retries.accept(opened, retry or RetryId(self._mint.new(Prefix.RETRY)), model)
+        rung = await self.ring(Bell(kind=BellKind.RETRY, id=retried.retry, session=session))
+        return Retrying(**retried.model_dump(), session=session, rung=rung)
 
     async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> Stopped:
         """Stop the open turn and withdraw what no turn has taken."""

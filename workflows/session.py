@@ -6,7 +6,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.domain.state import SessionState
-from workflows.domain.wire import AnswerRef, CloseReason, PromptRef, SettledRef, StopRef
+from workflows.domain.wire import AnswerRef, CloseReason, LookRef, PromptRef, SettledRef, StopRef
 from workflows.engine import Engine
 from workflows.turn import Turn
 
@@ -54,6 +54,10 @@ class SessionWorkflow:
     def settled(self, settled: SettledRef) -> None:
         if settled.call not in self.state.settled:
             self.state.settled.append(settled.call)
+
+    @workflow.signal(name="look")
+    def look(self, bell: LookRef) -> None:
+        self.state.rung = True
 
     async def awake(self) -> bool:
         """Wait for work (an open turn is work); False: the run may end. No await after the last look."""

@@ -15,7 +15,7 @@ from activities.project.load import PRIMARY, Role
 from activities.project.references import resolve
 from activities.session.describing import Describe, nothing
 from activities.session.judging import judge, resumed
-from activities.store import calls, generations, prompts, sessions, turns
+from activities.store import calls, generations, prompts, retries, sessions, turns
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, journal
 from activities.store.sessions import Origin
@@ -80,7 +80,7 @@ class Project:
 
     @activity.defn(name="holdfast.project.load")
     async def load(self, request: LoadRequest) -> Loaded:
-        """The open turn as far as it is, else a new one for the oldest untaken prompt, else nothing."""
+        """The open turn as far as it is, else a new one for what waits longest for one, else nothing."""
         async with beating():
             return await self.look(request)
 
@@ -114,14 +114,20 @@ async def standing(opened: Journal, describe: Describe) -> Loaded | None:
 
 
 async def begin(opened: Journal, request: LoadRequest, origin: Origin, survey: Survey) -> Loaded:
-    """Open a turn for the oldest untaken prompt, which is seen at its first step."""
-    prompt = await prompts.oldest(opened)
-    if prompt is None:
+    """Open a turn for what waits longest: a prompt, which is seen at its first step, or a retry."""
+    due = await prompts.oldest(opened)
+    if due is None:
         return Loaded(ended=opened.ended)
-    model = prompt["model"] or origin.model or survey.model
+    model = due["model"] or origin.model or survey.model
     problem = survey.problem or (None if model else NO_MODEL)
-    turn = await turns.open_new(opened, request.turn, survey.snapshot, origin.agent, model or "none", problem)
-    prompts.take(opened, prompt["id"], turn.id, step=1)
+    retry = due["id"] if due["retry"] else None
+    turn = await turns.open_new(
+        opened, request.turn, survey.snapshot, origin.agent, model or "none", error=problem, retry=retry
+    )
+    if retry is not None:
+        retries.take(opened, retry, turn.id)
+    else:
+        prompts.take(opened, due["id"], turn.id, step=1)
     return Loaded(turn=await resume(opened, turn))
 
 

@@ -7,7 +7,7 @@ from temporalio import activity
 
 from activities.failpoints import failpoint
 from activities.heartbeat import beating
-from activities.store import asks, bells, calls, prompts, sessions, turns
+from activities.store import asks, bells, calls, prompts, retries, sessions, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, journal
@@ -41,6 +41,7 @@ class Turns:
             if request.end:
                 await sessions.end(opened, "cancelled by an operator")
                 await prompts.withdraw(opened, "session ended")
+                await retries.withdraw(opened, "session ended")
             if turn is not None:
                 await self.finish(opened, request, turn)
             untaken = await prompts.oldest(opened) is not None

@@ -20,6 +20,7 @@ class BellKind(StrEnum):
     ANSWER = "answer"
     STOP = "stop"
     SETTLED = "settled"
+    RETRY = "retry"
 
 
 class Bell(Value):
@@ -32,8 +33,8 @@ class Bell(Value):
 
 
 class Waiting(Value):
-    """A session that the sweeper looks at: it has work (an open turn, or an untaken prompt, its oldest), or is marked
-    as stuck. `asking`: it waits for a person."""
+    """A session that the sweeper looks at: it has work (an open turn, a retry, or an untaken prompt, its oldest), or is
+    marked as stuck. `asking`: it waits for a person."""
 
     session: SessionId
     prompt: MessageId | None
@@ -48,6 +49,7 @@ async def rang(database: Database, bell: Bell) -> None:
         BellKind.ANSWER: _QUERIES.rang_ask,
         BellKind.STOP: _QUERIES.rang_stop,
         BellKind.SETTLED: _QUERIES.rang_task,
+        BellKind.RETRY: _QUERIES.rang_retry,
     }[bell.kind]
     await database.rows(query, id=bell.id)
 

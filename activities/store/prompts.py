@@ -65,7 +65,7 @@ async def accept(opened: Journal, new: NewPrompt, call: PartId | None = None) ->
 
 
 async def oldest(opened: Journal) -> dict[str, Any] | None:
-    """The oldest untaken prompt's id and model."""
+    """The id and model of what waits longest for a turn: an untaken prompt, or a `retry`."""
     return await opened.row(_QUERIES.oldest, session=opened.session)
 
 

@@ -82,11 +82,12 @@ class Overview(Value):
     error: str | None
     asks: int
     waiting: int
+    retried: bool
     pause: Pause | None
 
     @property
     def working(self) -> bool:
-        return self.turn_state == "open" or self.waiting > 0
+        return self.turn_state == "open" or self.waiting > 0 or self.retried
 
 
 class Totals(Value):

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from activities.store import prompts
+from activities.store import prompts, retries
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from workflows.domain.events import StopAccepted
@@ -33,5 +33,6 @@ async def accept(opened: Journal, stop: StopId, *, keep_queued: bool = False) ->
     named = turn["id"] if turn else None
     opened.write(_QUERIES.accept, id=stop, session=opened.session, turn=named, author=opened.actor.subject)
     opened.record(StopAccepted(stop=stop, turn=named))
+    await retries.withdraw(opened, "stopped")
     withdrawn = [] if keep_queued else await prompts.withdraw(opened, "stopped")
     return Stopped(stop=stop, turn=named, withdrawn=tuple(withdrawn))

@@ -9,7 +9,7 @@ from activities.store.journal import Journal
 from activities.store.queries import Queries
 from workflows.domain.errors import StaleFence
 from workflows.domain.events import TurnEnded, TurnOpened
-from workflows.domain.ids import NoteId, SnapshotId, TurnId
+from workflows.domain.ids import NoteId, RetryId, SnapshotId, TurnId
 from workflows.domain.value import Value
 
 if TYPE_CHECKING:
@@ -66,7 +66,14 @@ def standing_of(row: dict[str, Any]) -> TurnStanding:
 
 
 async def open_new(
-    opened: Journal, turn: TurnId, snapshot: "ProjectSnapshot", agent: str, model: str, error: str | None = None
+    opened: Journal,
+    turn: TurnId,
+    snapshot: "ProjectSnapshot",
+    agent: str,
+    model: str,
+    *,
+    error: str | None = None,
+    retry: RetryId | None = None,
 ) -> TurnRow:
     """Open a turn under a frozen configuration; with `error`, one that can only end with it."""
     frozen = SnapshotId(f"cfg_{snapshot.digest[:32]}")
@@ -75,7 +82,7 @@ async def open_new(
     number = (last["number"] if last else 0) + 1
     row = TurnRow(id=turn, number=number, snapshot=frozen, agent=agent, model=model, step=0, error=error)
     opened.write(_QUERIES.open, session=opened.session, **row.model_dump(exclude={"step"}))
-    opened.record(TurnOpened(turn=turn, number=number, snapshot=frozen, agent=agent, model=model))
+    opened.record(TurnOpened(turn=turn, number=number, snapshot=frozen, agent=agent, model=model, retry=retry))
     return row
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.acceptance.conftest import Open
 from tests.acceptance.proxy import proxy
-from tests.acceptance.scenarios import DONE
+from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
 from tests.house import House, reached
 from worker.bells import workflow_id
@@ -121,3 +121,36 @@ def elsewhere(trial: Trial, url: str) -> None:
     config = json.loads(file.read_text())
     config["provider"]["scripted"]["options"]["baseURL"] = url
     file.write_text(json.dumps(config))
+
+
+async def test_row_36_a_turn_that_failed_for_good_is_taken_up_again_where_it_was(open_trial: Open) -> None:
+    wrong = Refuse(status=401, body={"error": {"message": "Incorrect API key"}})
+    async with open_trial(runs("one"), failing(wrong)) as trial:
+        trial.wasted = 1
+        await trial.worker()
+        session = await trial.say("Run it.")
+        await trial.house.ended(session)
+        before = await trial.house.client.session(session)
+        again = await trial.house.client.retry(session)
+        same = await trial.house.client.retry(session, retry=again.retry)
+        ended = await trial.house.ended(session, 2)
+        messages = await trial.house.client.transcript(session)
+    assert (before.reason, same.failed) == ("failed", before.turn) and trial.effects.count("one") == 1
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
+    assert [message.role for message in messages] == ["user", "assistant", "assistant"]
+
+
+async def test_row_36_a_provider_that_stays_away_fails_the_turn_in_the_end_and_a_retry_goes_on(
+    open_trial: Open,
+) -> None:
+    away = (Refuse(headers=SOON), Refuse(headers={"Retry-After": "3600"}))
+    async with open_trial(failing(*away), patience_seconds=60.0) as trial:
+        trial.wasted = 2
+        await trial.worker()
+        session = await trial.say("Hello?")
+        await trial.house.ended(session)
+        error = (await trial.house.client.session(session)).error
+        await trial.house.client.retry(session)
+        await trial.house.ended(session, 2)
+        noted = await retries(trial.house, session)
+    assert "has failed 2 times in 0:00:0" in str(error) and len(noted) == 1

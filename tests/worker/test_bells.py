@@ -16,7 +16,7 @@ from workflows.domain.errors import NotFound, Unavailable
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.state import Limits, SessionState
 from workflows.domain.value import Value
-from workflows.domain.wire import AnswerRef, PromptRef, StopRef
+from workflows.domain.wire import AnswerRef, LookRef, PromptRef, StopRef
 
 SESSION = SessionId("ses_x")
 
@@ -38,6 +38,7 @@ async def signals(house: House, session: SessionId) -> list[str]:
         (BellKind.PROMPT, PromptRef.model_validate({"prompt": "id_1"})),
         (BellKind.ANSWER, AnswerRef.model_validate({"ask": "id_1"})),
         (BellKind.STOP, StopRef.model_validate({"stop": "id_1", "turn": "trn_1"})),
+        (BellKind.RETRY, LookRef.model_validate({"row": "id_1"})),
     ],
 )
 def test_a_bell_carries_ids_only(kind: BellKind, carried: Value) -> None:
@@ -61,7 +62,7 @@ async def test_more_bells_reach_the_same_run(house: House) -> None:
     session = await house.say("Hello.")
     for kind in BellKind:
         await house.client.ring(bell(kind, session))
-    assert await signals(house, session) == ["prompt", "prompt", "answer", "stop", "settled"]
+    assert await signals(house, session) == ["prompt", "prompt", "answer", "stop", "settled", "look"]
 
 
 async def test_a_completed_run_is_revived(house: House) -> None:

@@ -1,24 +1,56 @@
 """Conversation: a prompt is followed until its turn has ended, with questions answered and Ctrl-C understood."""
 
 import asyncio
+import sys
 from contextlib import aclosing
+
+import click
 
 from worker.cli import door, exits
 from worker.cli.exits import Exit
-from worker.cli.follow import Follower, Happening, Interrupted, Typed
+from worker.cli.follow import Follower, Happening, Interrupted, Typed, at_a_terminal
 from worker.cli.interview import Interview
+from worker.cli.look.jsonlines import JsonStory
 from worker.cli.look.page import Page
-from worker.cli.look.story import Teller
-from worker.cli.look.text import prose
-from worker.client import Accepted, Delta, Seen, SessionClient, Stopped
+from worker.cli.look.story import Story, Teller
+from worker.cli.look.text import counted, line, prose
+from worker.client import Delta, Seen, SessionClient, Stopped
 from workflows.domain import events
 from workflows.domain.errors import HoldfastError
-from workflows.domain.ids import AskId, TurnId
+from workflows.domain.ids import AskId, MessageId, RetryId, SessionId, TurnId
 from workflows.domain.wire import AskState
 
 
+async def followed(
+    client: SessionClient,
+    session: SessionId,
+    accepted: MessageId | RetryId,
+    *,
+    seq: int,
+    no_wait: bool,
+    as_json: bool,
+) -> Exit:
+    """Follow what was accepted to its end, as a story or as lines of JSON. Raises Unavailable."""
+    if as_json:
+        return await Conversation(client, session, accepted, JsonStory(), seq=seq, no_wait=no_wait).follow()
+    page = Page(live=sys.stdout.isatty() and client.settings.environment.get("TERM") != "dumb")
+    asked = page if at_a_terminal() else None
+    end = await Conversation(client, session, accepted, Story(page), seq=seq, page=asked, no_wait=no_wait).follow()
+    page.settle("")
+    if end is Exit.DONE:
+        click.echo(click.style(f"Done · {await totals(client, session)}", dim=True))
+    return end
+
+
+async def totals(client: SessionClient, session: SessionId) -> str:
+    """What a session has used so far, in words."""
+    used = await client.totals(session)
+    tokens = used.tokens.prompt + used.tokens.output + used.tokens.reasoning
+    return f"{counted(used.steps, 'step')} · {counted(tokens, 'token')} · ${line(f'{used.cost:.4f}')}"
+
+
 class Conversation:
-    """Tells what comes of an accepted prompt, from a point of the log on.
+    """Tells what comes of a prompt or a retry that was accepted, from a point of the log on.
 
     `page` is where questions are put to a person, None when nobody can be asked; with `no_wait` a question is the end.
     """
@@ -26,7 +58,8 @@ class Conversation:
     def __init__(
         self,
         client: SessionClient,
-        accepted: Accepted,
+        session: SessionId,
+        accepted: MessageId | RetryId,
         teller: Teller,
         *,
         seq: int = 0,
@@ -34,10 +67,10 @@ class Conversation:
         no_wait: bool = False,
     ) -> None:
         self._client = client
-        self._session = accepted.session
-        self._prompt = accepted.prompt
+        self._session = session
+        self._accepted = accepted
         self._teller = teller
-        self._follower = Follower(client, accepted.session, seq)
+        self._follower = Follower(client, session, seq)
         self._interview = Interview(client, page, self._follower) if page and not no_wait else None
         self._no_wait = no_wait
         self._known: set[AskId] = set()
@@ -73,9 +106,12 @@ class Conversation:
 
     async def _react(self, event: events.Event) -> Exit | None:
         match event:
-            case events.PromptTaken(prompt=self._prompt, turn=turn):
+            case (
+                events.PromptTaken(prompt=self._accepted, turn=turn)
+                | events.TurnOpened(retry=self._accepted, turn=turn)
+            ):
                 self._turn = turn
-            case events.PromptWithdrawn(prompt=self._prompt):
+            case events.PromptWithdrawn(prompt=self._accepted) | events.RetryWithdrawn(retry=self._accepted):
                 return Exit.STOPPED
             case events.TurnEnded() if event.turn == self._turn:
                 return exits.of_turn(event.reason)

@@ -8,7 +8,18 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from workflows.domain.ids import AskId, GrantId, MessageId, NoteId, PartId, SessionId, SnapshotId, StopId, TurnId
+from workflows.domain.ids import (
+    AskId,
+    GrantId,
+    MessageId,
+    NoteId,
+    PartId,
+    RetryId,
+    SessionId,
+    SnapshotId,
+    StopId,
+    TurnId,
+)
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
@@ -59,12 +70,15 @@ class PromptWithdrawn(Value):
 
 
 class TurnOpened(Value):
+    """A turn has begun: for a prompt that it takes, or for a `retry`, where the failed turn has left off."""
+
     type: Literal["turn.opened"] = "turn.opened"
     turn: TurnId
     number: int
     snapshot: SnapshotId
     agent: str
     model: str
+    retry: RetryId | None = None
 
 
 class TurnEnded(Value):
@@ -75,6 +89,21 @@ class TurnEnded(Value):
     reason: str
     note: NoteId | None = None
     seal: str | None = None
+
+
+class RetryAccepted(Value):
+    """A failed turn is to be taken up again, perhaps with another model."""
+
+    type: Literal["retry.accepted"] = "retry.accepted"
+    retry: RetryId
+    turn: TurnId
+    model: str | None = None
+
+
+class RetryWithdrawn(Value):
+    type: Literal["retry.withdrawn"] = "retry.withdrawn"
+    retry: RetryId
+    reason: str
 
 
 class ModelRetry(Value):
@@ -263,6 +292,8 @@ Event: TypeAlias = Annotated[
     | PromptWithdrawn
     | TurnOpened
     | TurnEnded
+    | RetryAccepted
+    | RetryWithdrawn
     | ModelRetry
     | MessageCompleted
     | CallPrepared

@@ -12,6 +12,7 @@ PartId = NewType("PartId", str)
 AskId = NewType("AskId", str)
 GrantId = NewType("GrantId", str)
 StopId = NewType("StopId", str)
+RetryId = NewType("RetryId", str)
 SnapshotId = NewType("SnapshotId", str)
 NoteId = NewType("NoteId", str)  # made of what it is about: a turn and "error", or turn, step and count of a failure
 
@@ -30,6 +31,7 @@ class Prefix(StrEnum):
     ASK = "per"
     GRANT = "gra"
     STOP = "stp"
+    RETRY = "rty"
     SNAPSHOT = "cfg"
 
 

@@ -62,6 +62,12 @@ class SettledRef(Value):
     call: PartId
 
 
+class LookRef(Value):
+    """Bell: look at your rows again; `row` is the one that was written, a retry's for instance."""
+
+    row: str
+
+
 class PreparedCall(Value):
     """A stored call, without its contents.
 

@@ -73,6 +73,22 @@ CREATE TABLE prompt (
 CREATE INDEX prompt_untaken ON prompt (session, accepted) WHERE state = 'accepted';
 CREATE INDEX prompt_undelivered ON prompt (accepted_at) WHERE delivered_at IS NULL AND state = 'accepted';
 
+CREATE TABLE retry (                                -- a failed turn is to be taken up by a turn of its own
+    id           text PRIMARY KEY,
+    session      text        NOT NULL REFERENCES session,
+    failed       text        NOT NULL REFERENCES turn,
+    accepted     bigint      NOT NULL,              -- seq of its event: its place among the prompts
+    model        text,
+    author       text        NOT NULL,
+    state        text        NOT NULL DEFAULT 'accepted' CHECK (state IN ('accepted', 'taken', 'withdrawn')),
+    turn         text REFERENCES turn,              -- the one that took it up
+    accepted_at  timestamptz NOT NULL DEFAULT now(),
+    delivered_at timestamptz
+);
+CREATE UNIQUE INDEX retry_one_untaken ON retry (session) WHERE state = 'accepted';
+CREATE UNIQUE INDEX retry_turn ON retry (turn);
+CREATE INDEX retry_undelivered ON retry (accepted_at) WHERE delivered_at IS NULL AND state = 'accepted';
+
 CREATE TABLE stop (
     id           text PRIMARY KEY,
     session      text        NOT NULL REFERENCES session,

@@ -15,6 +15,9 @@ SELECT k.call AS id, k.session FROM task k JOIN call c ON c.id = k.call
 WHERE k.child = %(child)s AND k.settled_at IS NOT NULL AND k.delivered_at IS NULL AND c.state = 'claimed'
 ORDER BY k.settled_at, k.call
 
+-- name: rang_retry
+UPDATE retry SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
+
 -- name: undelivered
 SELECT 'prompt' AS kind, p.id, p.session, NULL AS turn FROM prompt p JOIN session s ON s.id = p.session
 WHERE p.delivered_at IS NULL AND p.state = 'accepted' AND s.status = 'active' AND p.accepted_at < %(before)s
@@ -27,14 +30,19 @@ WHERE o.delivered_at IS NULL AND t.state = 'open' AND o.accepted_at < %(before)s
 UNION ALL
 SELECT 'settled', k.call, k.session, NULL FROM task k JOIN call c ON c.id = k.call
 WHERE k.delivered_at IS NULL AND k.settled_at < %(before)s AND c.state = 'claimed'
+UNION ALL
+SELECT 'retry', r.id, r.session, NULL FROM retry r
+WHERE r.delivered_at IS NULL AND r.state = 'accepted' AND r.accepted_at < %(before)s
 
 -- name: waiting
 SELECT s.id AS session, (SELECT id FROM prompt p WHERE p.session = s.id AND p.state = 'accepted'
                          ORDER BY accepted LIMIT 1) AS prompt,
        EXISTS (SELECT 1 FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asking,
        s.id IN (SELECT session FROM turn WHERE state = 'open')
-       OR EXISTS (SELECT 1 FROM prompt p WHERE p.session = s.id AND p.state = 'accepted') AS working
+       OR EXISTS (SELECT 1 FROM prompt p WHERE p.session = s.id AND p.state = 'accepted')
+       OR EXISTS (SELECT 1 FROM retry r WHERE r.session = s.id AND r.state = 'accepted') AS working
 FROM session s
 WHERE s.id IN (SELECT session FROM turn WHERE state = 'open')
-   OR (s.status = 'active' AND s.id IN (SELECT session FROM prompt WHERE state = 'accepted'))
+   OR (s.status = 'active' AND s.id IN (SELECT session FROM prompt WHERE state = 'accepted'
+                                        UNION ALL SELECT session FROM retry WHERE state = 'accepted'))
    OR s.stuck IS NOT NULL

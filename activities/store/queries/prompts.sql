@@ -6,7 +6,10 @@ VALUES (%(id)s, %(session)s, %(accepted)s, %(mode)s, %(body)s, %(salt)s, %(model
 SELECT id, session, state FROM prompt WHERE id = %(id)s
 
 -- name: oldest
-SELECT id, model FROM prompt WHERE session = %(session)s AND state = 'accepted' ORDER BY accepted LIMIT 1
+SELECT id, model, accepted, false AS retry FROM prompt WHERE session = %(session)s AND state = 'accepted'
+UNION ALL
+SELECT id, model, accepted, true FROM retry WHERE session = %(session)s AND state = 'accepted'
+ORDER BY accepted LIMIT 1
 
 -- name: steered
 SELECT id FROM prompt WHERE session = %(session)s AND state = 'accepted' AND mode = 'steer' ORDER BY accepted

@@ -9,6 +9,7 @@ SELECT s.id, s.parent, s.directory, s.title, s.agent, s.status, s.seq, s.stuck, 
        t.id AS turn, t.number, t.step, coalesce(t.model, s.model) AS model, t.state AS turn_state, t.reason, t.error,
        (SELECT count(*) FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asks,
        (SELECT count(*) FROM prompt p WHERE p.session = s.id AND p.state = 'accepted') AS waiting,
+       EXISTS (SELECT 1 FROM retry r WHERE r.session = s.id AND r.state = 'accepted') AS retried,
        CASE WHEN g.next_at > now() THEN json_build_object('attempt', g.failures, 'kind', g.kind, 'until', g.next_at,
             'said', (SELECT body FROM note n WHERE n.id = t.id || '/' || g.step || '/' || g.failures)) END AS pause
 FROM session s

@@ -15,7 +15,7 @@ SNAPSHOT = ProjectSnapshot(directory="/p", worktree=None, config=Config(), rules
 
 async def begin(scene: Scene, name: str, error: str | None = None) -> turns.TurnRow:
     async with scene.journal() as opened:
-        return await turns.open_new(opened, TurnId(name), SNAPSHOT, "build", "scripted/model", error)
+        return await turns.open_new(opened, TurnId(name), SNAPSHOT, "build", "scripted/model", error=error)
 
 
 async def end(scene: Scene, name: str, reason: str = "done") -> None:

@@ -1,6 +1,5 @@
 """`holdfast run`: give a task, follow it, and answer what it asks."""
 
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -9,16 +8,11 @@ import click
 from activities.shell.environment import recorded
 from worker import handover
 from worker.cli import door, find, project, typed
-from worker.cli.conversation import Conversation
+from worker.cli.conversation import followed
 from worker.cli.exits import Exit
-from worker.cli.follow import at_a_terminal
-from worker.cli.look.jsonlines import JsonStory
-from worker.cli.look.page import Page
-from worker.cli.look.story import Story
-from worker.cli.look.text import counted, exact, line
+from worker.cli.look.text import exact
 from worker.client import Accepted, SessionClient
 from worker.settings import Settings
-from workflows.domain.ids import SessionId
 from workflows.domain.value import Value
 
 AGENT: Final = "build"
@@ -84,7 +78,10 @@ async def run(
         if detach:
             _leave(begun.accepted, as_json)
             return Exit.DONE
-        return await _follow(client, begun, no_wait=no_wait, as_json=as_json)
+        accepted = begun.accepted
+        return await followed(
+            client, accepted.session, accepted.prompt, seq=begun.seq, no_wait=no_wait, as_json=as_json
+        )
 
 
 async def _ready(settings: Settings, directory: Path, task: Task) -> None:
@@ -122,23 +119,3 @@ def _leave(accepted: Accepted, as_json: bool) -> None:
         return
     click.echo(accepted.session)
     door.say(f"It works in the background. To follow it: holdfast watch {accepted.session}")
-
-
-async def _follow(client: SessionClient, begun: Begun, *, no_wait: bool, as_json: bool) -> Exit:
-    if as_json:
-        return await Conversation(client, begun.accepted, JsonStory(), seq=begun.seq, no_wait=no_wait).follow()
-    page = Page(live=sys.stdout.isatty() and client.settings.environment.get("TERM") != "dumb")
-    asked = page if at_a_terminal() else None
-    talk = Conversation(client, begun.accepted, Story(page), seq=begun.seq, page=asked, no_wait=no_wait)
-    end = await talk.follow()
-    page.settle("")
-    if end is Exit.DONE:
-        click.echo(click.style(f"Done · {await totals(client, begun.accepted.session)}", dim=True))
-    return end
-
-
-async def totals(client: SessionClient, session: SessionId) -> str:
-    """What a session has used so far, in words."""
-    used = await client.totals(session)
-    tokens = used.tokens.prompt + used.tokens.output + used.tokens.reasoning
-    return f"{counted(used.steps, 'step')} · {counted(tokens, 'token')} · ${line(f'{used.cost:.4f}')}"

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from worker.cli.look.text import age, clock, counted, exact, line, prose
 from worker.client import Overview
+from workflows.domain.wire import CloseReason
 
 
 def state(seen: Overview, now: datetime) -> str:
@@ -43,3 +44,5 @@ def _reasons(seen: Overview, now: datetime) -> Iterator[str]:
         yield f"{counted(seen.waiting, 'prompt')} not taken yet."
     if seen.error is not None:
         yield f"It failed: {prose(seen.error)}"
+    if seen.reason == CloseReason.FAILED and seen.status != "ended" and not seen.working:
+        yield f"To take it up again: holdfast retry {seen.id} [-m provider/model]"

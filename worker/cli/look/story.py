@@ -76,13 +76,6 @@ class Story:
         """Tell one event; those that only auditors need are in `holdfast log`."""
         event = seen.record.event
         match event:
-            case events.PromptAccepted() if self._working:
-                how = "waits for a turn of its own" if event.mode == Mode.QUEUE else "joins at the next step"
-                self._say(f"+ {line(prompt_of(seen, event.prompt))} ({how})")
-            case events.PromptTaken():
-                self._prompt(prompt_of(seen, event.prompt))
-            case events.PromptWithdrawn():
-                self._say(f"Withdrawn: {line(prompt_of(seen, event.prompt))}")
             case events.TurnOpened():
                 self._working = True
                 self._say(f"Turn {event.number} · {event.agent} · {exact(event.model)}", dim=True)
@@ -92,6 +85,23 @@ class Story:
                 self._retry(seen, event)
             case events.MessageCompleted():
                 self._completed(seen, event)
+            case _:
+                self._delivered(seen, event)
+
+    def _delivered(self, seen: Seen, event: events.Event) -> None:
+        """What people have said, and what became of it."""
+        match event:
+            case events.PromptAccepted() if self._working:
+                how = "waits for a turn of its own" if event.mode == Mode.QUEUE else "joins at the next step"
+                self._say(f"+ {line(prompt_of(seen, event.prompt))} ({how})")
+            case events.PromptTaken():
+                self._prompt(prompt_of(seen, event.prompt))
+            case events.PromptWithdrawn():
+                self._say(f"Withdrawn: {line(prompt_of(seen, event.prompt))}")
+            case events.RetryAccepted():
+                self._say(f"The failed turn is taken up again, by {exact(seen.record.actor.subject)}.")
+            case events.RetryWithdrawn():
+                self._say(f"The retry was withdrawn: {line(event.reason)}.")
             case events.SessionEnded():
                 self._say(f"The session has ended: {line(event.reason)}.")
             case events.StopAccepted():
@@ -192,6 +202,7 @@ class Story:
         self._working = False
         if event.note is not None:
             self._say(f"The task failed: {prose(note_of(seen, event.note))}", fg="red")
+            self._say(f"  To take it up again: holdfast retry {seen.record.session} [-m provider/model]")
         elif event.reason != "done":
             self._say(f"The turn has ended: {event.reason}.")
 

@@ -11,7 +11,7 @@ from worker.cli.look.story import Story
 from worker.client import Delta, Seen
 from workflows.domain import events
 from workflows.domain.events import Actor, Event, Record
-from workflows.domain.ids import AskId, MessageId, NoteId, PartId, SessionId, SnapshotId, TurnId
+from workflows.domain.ids import AskId, MessageId, NoteId, PartId, RetryId, SessionId, SnapshotId, TurnId
 from workflows.domain.usage import Tokens
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -153,10 +153,16 @@ def test_tasks_are_told_as_a_list(story: Story, capsys: Capture) -> None:
     assert told(capsys) == "✓ todowrite  2 todos\n  [x] look\n  [~] mend\n  [ ] tell\n"
 
 
+AGAIN = "  To take it up again: holdfast retry ses_1 [-m provider/model]\n"
+RETRY = RetryId("rty_1")
+
+
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        (events.TurnEnded(turn=TURN, reason="failed", note=NOTE), "The task failed: no key\n"),
+        (events.TurnEnded(turn=TURN, reason="failed", note=NOTE), f"The task failed: no key\n{AGAIN}"),
+        (events.RetryAccepted(retry=RETRY, turn=TURN), "The failed turn is taken up again, by ada@here.\n"),
+        (events.RetryWithdrawn(retry=RETRY, reason="stopped"), "The retry was withdrawn: stopped.\n"),
         (events.TurnEnded(turn=TURN, reason="stopped"), "The turn has ended: stopped.\n"),
         (events.TurnEnded(turn=TURN, reason="done"), ""),
         (events.SessionEnded(reason="ended by a person"), "The session has ended: ended by a person.\n"),

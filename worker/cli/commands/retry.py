@@ -1,0 +1,61 @@
+"""`holdfast retry`: take a turn up again that failed for good."""
+
+from pathlib import Path
+
+import click
+
+from worker import handover
+from worker.cli import door, find, project
+from worker.cli.conversation import followed
+from worker.cli.exits import Exit
+from worker.cli.look.text import exact
+from worker.client import Overview, Retrying
+from worker.settings import Settings
+
+
+@click.command()
+@click.argument("session")
+@click.option("-m", "--model", metavar="PROVIDER/MODEL", help="Another model, for this turn only.")
+@click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
+@click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+@door.command
+async def retry(
+    settings: Settings, session: str, model: str | None, detach: bool, no_wait: bool, as_json: bool
+) -> Exit:
+    """Take a turn up again that failed, and follow it to its end.
+
+    A new turn goes on where the failed one has left off: nothing has to be typed again, and what was done stays done.
+    It reads the configuration anew, so mend that first where it was the reason. Ends with code 6 when the last turn did
+    not fail.
+
+    \b
+    Examples:
+      holdfast retry last
+      holdfast retry ses_… -m openai/gpt-5
+    """
+    async with door.client(settings, working=True) as client:
+        known = await client.session(await find.session(client, session))
+        await _ready(settings, known, model)
+        accepted = await client.retry(known.id, model=model)
+        _introduce(known, accepted, model)
+        if detach:
+            click.echo(accepted.model_dump_json() if as_json else accepted.session)
+            return Exit.DONE
+        return await followed(client, known.id, accepted.retry, seq=known.seq, no_wait=no_wait, as_json=as_json)
+
+
+async def _ready(settings: Settings, known: Overview, model: str | None) -> None:
+    """See that the model can be named so, and hand over the keys of this shell."""
+    snapshot = await project.survey(settings, Path(known.directory))
+    if model is not None:
+        project.chosen_model(snapshot, model)
+    await handover.hand_over(settings, handover.names(snapshot.config, model or known.model))
+
+
+def _introduce(known: Overview, accepted: Retrying, model: str | None) -> None:
+    door.say(f"Session {known.id} in {exact(known.directory)}: turn {known.number} is taken up again.")
+    if model is not None:
+        door.say(f"{exact(model)} is asked in this turn only; the session's own model stays what it was.")
+    if not accepted.rung:
+        door.say("The engine cannot be reached just now; the retry is recorded, and begins when it is back.")

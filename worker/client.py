@@ -5,13 +5,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, aclosing, suppress
 from typing import TYPE_CHECKING, Final, Self
 
-from pydantic import JsonValue
-
 from activities.mint import Mint
 from activities.session import answers
 from activities.session.answers import Decided as Decided
 from activities.session.answers import Settled as Settled
-from activities.store import asks, bells, deltas, events, grants, prompts, retries, sessions, stops, transcript
+from activities.store import asks, bells, events, grants, prompts, retries, sessions, stops, transcript
 from activities.store.asks import InboxEntry as InboxEntry
 from activities.store.bells import Bell, BellKind
 from activities.store.database import Database
@@ -28,8 +26,10 @@ from activities.store.sessions import Totals as Totals
 from activities.store.stops import Stopped as Stopped
 from worker.settings import Settings
 from worker.stack.state import Endpoints
+from worker.watching import TICK, Watching, read
+from worker.watching import Seen as Seen
 from workflows.domain.errors import Unavailable, UsageError
-from workflows.domain.events import Actor, Record
+from workflows.domain.events import Actor
 from workflows.domain.ids import AskId, GrantId, MessageId, Prefix, RetryId, SessionId, StopId
 from workflows.domain.messages import Transcript
 from workflows.domain.permissions.grants import Scope
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 LONGEST_PROMPT: Final = 1_000_000  # characters
 _TITLE: Final = 100  # characters (opencode.md 6.6)
-_TICK: Final = 1.0  # seconds between two looks of a watcher whose notifications were lost
 
 
 class Accepted(Value):
@@ -56,13 +55,6 @@ class Retrying(Retried):
 
     session: SessionId
     rung: bool
-
-
-class Seen(Value):
-    """An event with the contents that it names, by id."""
-
-    record: Record
-    contents: dict[str, JsonValue]
 
 
 class SessionClient:
@@ -180,6 +172,11 @@ class SessionClient:
         """One session. Raises NotFound."""
         return await sessions.get(self.database, session)
 
+    async def tree(self, session: SessionId) -> list[SessionId]:
+        """The session and its subagents', each behind the one that started it. Raises NotFound."""
+        await self.session(session)
+        return await sessions.tree(self.database, session)
+
     async def totals(self, session: SessionId) -> Totals:
         return await sessions.totals(self.database, session)
 
@@ -197,18 +194,7 @@ class SessionClient:
     async def log(self, session: SessionId, after: int = 0) -> AsyncIterator[Seen]:
         """The session's events so far. Raises NotFound."""
         await self.session(session)
-        async for seen in self._events(session, after):
-            yield seen
-
-    async def _events(self, session: SessionId, after: int) -> AsyncIterator[Seen]:
-        page: list[Record] = []
-        async for record in events.after(self.database, session, after):
-            page.append(record)
-            if len(page) == 100:
-                for seen in await self._seen(page):
-                    yield seen
-                page = []
-        for seen in await self._seen(page):
+        async for seen in read(self.database, session, after):
             yield seen
 
     async def verify(self, session: SessionId) -> Verified:
@@ -222,37 +208,23 @@ class SessionClient:
         async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as said:
             return await transcript.read(said, session)
 
-    async def watch(self, session: SessionId, after: int = 0) -> AsyncGenerator[Seen | Delta, None]:
+    async def watch(
+        self, session: SessionId, after: int = 0, *, below: bool = False
+    ) -> AsyncGenerator[Seen | Delta, None]:
         """Events after `after`, each once and in order, and unfinished pieces as they come; it does not end.
 
-        A connection that breaks is opened again, and what came meanwhile is not missed. Who leaves early closes it
-        (`aclosing`), for it holds a connection. Raises NotFound.
+        With `below`, the events of subagents too. A connection that breaks is opened again, and what came meanwhile
+        is not missed. Who leaves early closes it (`aclosing`), for it holds a connection. Raises NotFound.
         """
-        delta, known = 0, False
+        watching, known = Watching(self.database, session, after, below=below), False
         while True:
             try:
                 known = known or bool(await self.session(session))
-                delta = min(delta, await deltas.newest(self.database, session))  # numbers begin anew after a crash
-                async with aclosing(self._following(session, after, delta)) as pieces:
+                async with aclosing(watching.pieces()) as pieces:
                     async for piece in pieces:
-                        if isinstance(piece, Delta):
-                            delta = piece.id
-                        else:
-                            after = piece.record.seq
                         yield piece
             except Unavailable:
-                await asyncio.sleep(_TICK)
-
-    async def _following(self, session: SessionId, after: int, delta: int) -> AsyncGenerator[Seen | Delta, None]:
-        """What comes over one connection."""
-        async with aclosing(events.woken(self.database, session, at_least_every=_TICK)) as ticks:
-            async for _ in ticks:
-                for piece in await deltas.since(self.database, session, delta):
-                    delta = piece.id
-                    yield piece
-                async for seen in self._events(session, after):
-                    after = seen.record.seq
-                    yield seen
+                await asyncio.sleep(TICK)
 
     async def ring(self, bell: Bell) -> bool:
         """Ring now, if the engine can be reached; else the row waits for the sweeper. True: the engine knows."""
@@ -277,13 +249,6 @@ class SessionClient:
             await self.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=session, turn=stopped.turn))
         for bell in await bells.unheard(self.database, session):  # of calls whose prompt was withdrawn
             await self.ring(bell)
-
-    async def _seen(self, page: list[Record]) -> list[Seen]:
-        contents = await events.contents(self.database, page)
-        return [
-            Seen(record=record, contents={name: contents[name] for name in events.names(record) if name in contents})
-            for record in page
-        ]
 
     def _stop_id(self) -> StopId:
         return StopId(self._mint.new(Prefix.STOP))

@@ -1,7 +1,7 @@
 """The event log: read, watched and verified."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Container, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -56,11 +56,13 @@ def names(record: Record) -> Iterator[str]:
         yield from (part.part for part in record.event.parts)
 
 
-async def woken(database: Database, session: SessionId, *, at_least_every: float) -> AsyncGenerator[None, None]:
-    """Tick at once, whenever the session's log or deltas grow, and at least every so many seconds.
+async def woken(
+    database: Database, session: SessionId, others: Container[str] = (), *, at_least_every: float
+) -> AsyncGenerator[None, None]:
+    """Tick at once, whenever the log or deltas of the session or of `others` grow, and at least every so many seconds.
 
     A notification may be lost with its connection: the regular tick makes that a delay, never a gap. As long as this
-    is iterated, the session counts as watched, and deltas are written.
+    is iterated, `session` counts as watched, and deltas are written.
     """
     async with database.listening(CHANNEL) as connection:
         known = await deltas.watching(connection, session)
@@ -68,19 +70,21 @@ async def woken(database: Database, session: SessionId, *, at_least_every: float
         while True:
             async with aclosing(connection.notifies(timeout=at_least_every)) as notices:
                 async for notice in notices:
-                    if notice.payload.split(" ", 1)[0] == session:
+                    named = notice.payload.split(" ", 1)[0]
+                    if named == session or named in others:
                         break
             known = known or await deltas.watching(connection, session)
             yield
 
 
 async def verify(database: Database, session: SessionId) -> Verified:
-    """Recompute the hash chain and the seals of the contents that are there; erased contents are no problem."""
+    """Recompute the hash chain, the seals of the contents that are there, and the heads that it names of subagents'
+    chains; erased contents are no problem."""
     contents = await _contents(database, session)
     head, seq = chain.GENESIS, 0
     while rows := await _page(database, _QUERIES.whole, session, seq):
         for row in rows:
-            problem = _problem(row, seq + 1, head, contents)
+            problem = _problem(row, seq + 1, head, contents) or await _child_problem(database, row)
             if problem is not None:
                 return Verified(session=session, events=seq, head=head.hex(), problem=problem)
             head, seq = bytes(row["hash"]), row["seq"]
@@ -102,6 +106,21 @@ def _problem(row: dict[str, Any], seq: int, head: bytes, contents: dict[str, str
         if contents.get(name, seal) != seal:
             return f"event {seq} ({row['type']}): the content of {name} was changed afterwards"
     return None
+
+
+async def _child_problem(database: Database, row: dict[str, Any]) -> str | None:
+    """Whether a subagent's log is not the one that its parent's log names."""
+    if row["type"] != "task.settled":
+        return None
+    event = _record(bytes(row["canonical"])).event
+    if not isinstance(event, events.TaskSettled):
+        return f"event {row['seq']} (task.settled) holds another event's bytes"
+    found = await database.rows(_QUERIES.hash, session=event.child, seq=event.seq)
+    if found and found[0]["hash"] == event.head:
+        return None
+    return (
+        f"event {row['seq']} (task.settled): event {event.seq} of {event.child} is not the one that was its last then"
+    )
 
 
 def _seals(record: Record) -> Iterator[tuple[str, str]]:

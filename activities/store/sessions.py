@@ -61,10 +61,12 @@ class Pause(Value):
 
 
 class Overview(Value):
-    """A session as listings show it, with its newest turn and what waits in it."""
+    """A session as listings show it, with its newest turn and what waits in it; `depth` is how far it stands below the
+    session that it is listed under."""
 
     id: SessionId
     parent: SessionId | None
+    depth: int
     directory: str
     title: str
     agent: str
@@ -129,7 +131,7 @@ def _created(new: NewSession) -> SessionCreated:
 async def overview(
     database: Database, *, session: SessionId | None = None, directory: str | None = None, limit: int = 1000
 ) -> list[Overview]:
-    """Sessions, the last changed first."""
+    """So many sessions that people have started, the last changed first, each followed by those of its subagents."""
     rows = await database.rows(_QUERIES.overview, id=session, directory=directory, limit=limit)
     return [Overview(**row) for row in rows]
 

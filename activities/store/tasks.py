@@ -42,6 +42,11 @@ async def of_call(reads: Reads, call: PartId) -> Task | None:
     return Task(**found[0]) if found else None
 
 
+async def unsettled(reads: Reads, session: SessionId) -> list[Task]:
+    """The tasks of a session that subagents work for now, as far as their sessions."""
+    return [Task(**row) for row in await reads.rows(_QUERIES.unsettled, session=session)]
+
+
 def turn_ended(opened: Journal, turn: TurnId) -> None:
     """Mark the tasks that this turn of the child has worked for as settled."""
     opened.write(_QUERIES.settle_turn, turn=turn)

@@ -10,9 +10,10 @@ from worker.cli import door, exits
 from worker.cli.exits import Exit
 from worker.cli.follow import Follower, Happening, Interrupted, Typed, at_a_terminal
 from worker.cli.interview import Interview
-from worker.cli.look.jsonlines import JsonStory
+from worker.cli.look.family import story
+from worker.cli.look.jsonlines import lines
 from worker.cli.look.page import Page
-from worker.cli.look.story import Story, Teller
+from worker.cli.look.story import Teller
 from worker.cli.look.text import counted, line, prose
 from worker.client import Delta, Seen, SessionClient, Stopped
 from workflows.domain import events
@@ -32,10 +33,10 @@ async def followed(
 ) -> Exit:
     """Follow what was accepted to its end, as a story or as lines of JSON. Raises Unavailable."""
     if as_json:
-        return await Conversation(client, session, accepted, JsonStory(), seq=seq, no_wait=no_wait).follow()
+        return await Conversation(client, session, accepted, lines(), seq=seq, no_wait=no_wait).follow()
     page = Page(live=sys.stdout.isatty() and client.settings.environment.get("TERM") != "dumb")
     asked = page if at_a_terminal() else None
-    end = await Conversation(client, session, accepted, Story(page), seq=seq, page=asked, no_wait=no_wait).follow()
+    end = await Conversation(client, session, accepted, story(page), seq=seq, page=asked, no_wait=no_wait).follow()
     page.settle("")
     if end is Exit.DONE:
         click.echo(click.style(f"Done · {await totals(client, session)}", dim=True))

@@ -84,7 +84,7 @@ class Follower:
         self._queue.put_nowait(Typed(text=text.rstrip("\r\n") if text else None))
 
     async def _watch(self) -> None:
-        async with aclosing(self._client.watch(self._session, self._seq)) as watched:
+        async with aclosing(self._client.watch(self._session, self._seq, below=True)) as watched:
             async for happening in watched:
                 await self._queue.put(happening)
 

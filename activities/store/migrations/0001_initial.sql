@@ -171,6 +171,7 @@ CREATE TABLE task (                                 -- a call that a subagent wo
     delivered_at timestamptz
 );
 CREATE INDEX task_child ON task (child);
+CREATE INDEX task_unsettled ON task (session) WHERE settled_at IS NULL;
 CREATE INDEX task_undelivered ON task (settled_at) WHERE settled_at IS NOT NULL AND delivered_at IS NULL;
 
 CREATE TABLE grant_ (

@@ -5,6 +5,9 @@ SELECT seq, canonical FROM event WHERE session = %(session)s AND seq > %(after)s
 SELECT seq, type, canonical, prev_hash, hash FROM event WHERE session = %(session)s AND seq > %(after)s
 ORDER BY seq LIMIT %(limit)s
 
+-- name: hash
+SELECT encode(hash, 'hex') AS hash FROM event WHERE session = %(session)s AND seq = %(seq)s
+
 -- name: head
 SELECT seq, head FROM session WHERE id = %(session)s
 

@@ -5,19 +5,28 @@ ON CONFLICT (id) DO NOTHING
 RETURNING id
 
 -- name: overview
-SELECT s.id, s.parent, s.directory, s.title, s.agent, s.status, s.seq, s.stuck, s.created_at, s.updated_at,
+WITH RECURSIVE root AS (
+    SELECT id, updated_at FROM session
+    WHERE CASE WHEN %(id)s::text IS NULL THEN parent IS NULL ELSE id = %(id)s END
+      AND (%(directory)s::text IS NULL OR directory = %(directory)s)
+    ORDER BY updated_at DESC, id LIMIT %(limit)s
+), tree AS (
+    SELECT id, id AS root, updated_at AS newest, ARRAY[]::timestamptz[] AS line FROM root
+    UNION ALL
+    SELECT s.id, tree.root, tree.newest, tree.line || s.created_at FROM session s JOIN tree ON s.parent = tree.id
+    WHERE %(id)s::text IS NULL
+)
+SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.directory, s.title, s.agent, s.status, s.seq, s.stuck, s.created_at, s.updated_at,
        t.id AS turn, t.number, t.step, coalesce(t.model, s.model) AS model, t.state AS turn_state, t.reason, t.error,
        (SELECT count(*) FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asks,
        (SELECT count(*) FROM prompt p WHERE p.session = s.id AND p.state = 'accepted') AS waiting,
        EXISTS (SELECT 1 FROM retry r WHERE r.session = s.id AND r.state = 'accepted') AS retried,
        CASE WHEN g.next_at > now() THEN json_build_object('attempt', g.failures, 'kind', g.kind, 'until', g.next_at,
             'said', (SELECT body FROM note n WHERE n.id = t.id || '/' || g.step || '/' || g.failures)) END AS pause
-FROM session s
+FROM tree JOIN session s ON s.id = tree.id
 LEFT JOIN LATERAL (SELECT * FROM turn WHERE turn.session = s.id ORDER BY number DESC LIMIT 1) t ON true
 LEFT JOIN generation g ON g.turn = t.id AND g.step = t.step AND t.state = 'open'
-WHERE (%(id)s::text IS NULL OR s.id = %(id)s) AND (%(directory)s::text IS NULL OR s.directory = %(directory)s)
-ORDER BY s.updated_at DESC, s.id
-LIMIT %(limit)s
+ORDER BY tree.newest DESC, tree.root, tree.line, s.id
 
 -- name: end
 UPDATE session SET status = 'ended', updated_at = now() WHERE id = %(session)s AND status <> 'ended'

@@ -7,6 +7,10 @@ SELECT k.call, k.child, k.prompt, k.settled_at IS NOT NULL AS settled, s.agent, 
 FROM task k JOIN session s ON s.id = k.child JOIN prompt p ON p.id = k.prompt LEFT JOIN turn t ON t.id = p.turn
 WHERE k.call = %(call)s
 
+-- name: unsettled
+SELECT k.call, k.child, k.prompt, s.agent, s.seq FROM task k JOIN session s ON s.id = k.child
+WHERE k.session = %(session)s AND k.settled_at IS NULL ORDER BY k.call
+
 -- name: settle_turn
 UPDATE task SET settled_at = now() FROM prompt p
 WHERE p.id = task.prompt AND p.turn = %(turn)s AND task.settled_at IS NULL

@@ -14,7 +14,7 @@ from worker.cli import door, find
 from worker.cli.exits import Exit
 from worker.cli.look.export import Chronicle, Exporter
 from worker.cli.look.text import counted, exact
-from worker.client import Seen, SessionClient
+from worker.client import Seen, SessionClient, Verified
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
 
@@ -75,14 +75,18 @@ async def export(settings: Settings, session: str) -> None:
 
 
 async def _verify(client: SessionClient, session: SessionId, as_json: bool) -> Exit:
-    verified = await client.verify(session)
-    if as_json:
-        click.echo(verified.model_dump_json())
-    elif verified.problem is None:
-        click.echo(f"{session}: {counted(verified.events, 'event')}, the chain is whole, its head is {verified.head}")
-    else:
-        click.echo(f"{session}: {exact(verified.problem)}; {counted(verified.events, 'event')} before it are in order")
-    return Exit.DONE if verified.problem is None else Exit.FAILED
+    """Verify the log, and those of the subagents."""
+    found = [await client.verify(each) for each in await client.tree(session)]
+    for verified in found:
+        click.echo(verified.model_dump_json() if as_json else _verified(verified))
+    return Exit.DONE if all(verified.problem is None for verified in found) else Exit.FAILED
+
+
+def _verified(verified: Verified) -> str:
+    events = counted(verified.events, "event")
+    if verified.problem is None:
+        return f"{verified.session}: {events}, the chain is whole, its head is {verified.head}"
+    return f"{verified.session}: {exact(verified.problem)}; {events} before it are in order"
 
 
 def _as_json(seen: Seen) -> str:

@@ -22,7 +22,7 @@ _SESSION = click.argument("session")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @click.pass_context
 def sessions(context: click.Context, here: bool, limit: int, as_json: bool) -> None:
-    """List the sessions, the last changed first, or show one.
+    """List the sessions, the last changed first and each above its subagents', or show one.
 
     \b
     Examples:
@@ -107,7 +107,9 @@ async def end(settings: Settings, session: str, as_json: bool) -> None:
 
 def _row(seen: Overview) -> tuple[str, ...]:
     now = datetime.now(UTC)
-    return seen.id, state(seen, now), age(seen.updated_at, now), line(seen.title, 60), exact(seen.directory)
+    branch = f"{'  ' * (seen.depth - 1)}└ " if seen.depth else ""
+    where = "" if seen.depth else exact(seen.directory)
+    return seen.id, state(seen, now), age(seen.updated_at, now), f"{branch}{line(seen.title, 60)}", where
 
 
 def _stopped(stopped: Stopped) -> str:

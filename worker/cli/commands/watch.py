@@ -8,9 +8,10 @@ import click
 from worker.cli import door, exits, find
 from worker.cli.exits import Exit
 from worker.cli.follow import Follower, Interrupted
-from worker.cli.look.jsonlines import JsonStory
+from worker.cli.look.family import story
+from worker.cli.look.jsonlines import lines
 from worker.cli.look.page import Page
-from worker.cli.look.story import Story, Teller
+from worker.cli.look.story import Teller
 from worker.client import Delta, Seen, SessionClient
 from worker.settings import Settings
 from workflows.domain import events
@@ -25,7 +26,7 @@ from workflows.domain.wire import AskState
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @door.command
 async def watch(settings: Settings, session: str, after: int, until_idle: bool, as_json: bool) -> Exit:
-    """Watch a session: what has happened, and what happens.
+    """Watch a session and its subagents: what has happened, and what happens.
 
     SESSION is an id, its beginning, or `last` (of this directory). A stack that dies meanwhile is brought up again,
     and nothing is missed. Ctrl-C only leaves; the task goes on.
@@ -38,7 +39,7 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
     async with door.client(settings, working=True) as client:
         found = await client.session(await find.session(client, session))
         page = Page(live=sys.stdout.isatty() and settings.environment.get("TERM") != "dumb")
-        teller: Teller = JsonStory() if as_json else Story(page)
+        teller: Teller = lines() if as_json else story(page)
         end = await Watch(client, found.id, teller, until_idle=until_idle).follow(after)
         page.settle("")
         return end
@@ -74,9 +75,13 @@ class Watch:
         match seen.record.event:
             case events.AskRaised(ask=ask):
                 await self._asked(ask)
-            case events.TurnEnded() | events.SessionEnded() | events.PromptWithdrawn():
+            case events.TurnEnded() | events.SessionEnded() | events.PromptWithdrawn() if self._is_own(seen):
                 return await self._over(seen.record.seq)
         return None
+
+    def _is_own(self, seen: Seen) -> bool:
+        """Whether an event is of the session itself, and not of a subagent's."""
+        return seen.record.session == self._session
 
     async def _asked(self, ask: AskId) -> None:
         for entry in await self._client.asks(ask=ask):

@@ -50,6 +50,7 @@ _TELLING: Final = {
     "read": "filePath",
     "glob": "pattern",
     "grep": "pattern",
+    "task": "description",
 }
 _PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
 

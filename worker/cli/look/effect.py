@@ -28,7 +28,8 @@ def picture(entry: InboxEntry, *, whole: bool = False) -> Picture:
     box = boxed(shown.text)
     if difference(entry) is not None:
         box = [_painted(each) for each in box]
-    return Picture(lines=(click.style(_headline(entry), bold=True), *box, *_notes(entry)), hidden=shown.hidden)
+    headline = click.style(_path(entry) + _headline(entry), bold=True)
+    return Picture(lines=(headline, *box, *_notes(entry)), hidden=shown.hidden)
 
 
 def saved(entry: InboxEntry) -> str | None:
@@ -58,6 +59,11 @@ def difference(entry: InboxEntry) -> str | None:
     requests = (entry.request, *(entry.plan.requests if entry.plan else ()))
     found = (request.metadata.get("diff") for request in requests)
     return next((diff for diff in found if isinstance(diff, str) and diff), None)
+
+
+def _path(entry: InboxEntry) -> str:
+    """Of a subagent's ask: who has handed it down to whom."""
+    return "".join(f"{exact(name)} › " for name in entry.path) if len(entry.path) > 1 else ""
 
 
 def _headline(entry: InboxEntry) -> str:

@@ -10,6 +10,7 @@ from pydantic import JsonValue, SerializeAsAny
 from worker.cli.look.contents import call_of, note_of, part_of
 from worker.cli.look.effect import listed
 from worker.cli.look.export import milliseconds
+from worker.cli.look.family import Family
 from worker.cli.look.shapes import (
     Part,
     Reasoning,
@@ -155,6 +156,11 @@ class JsonStory:
 
     def _part(self, kind: _PartKind, at: int, part: Part) -> None:
         Line(type=kind, timestamp=at, session_id=part.session_id, part=part).write()
+
+
+def lines() -> Family:
+    """A session and its subagents as lines, which name the session that they are of."""
+    return Family(JsonStory(), lambda _: JsonStory())
 
 
 def _marker(message: MessageId, last: str) -> PartId:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Final, Protocol
 
 import click
@@ -117,6 +118,8 @@ class Story:
                 self._claimed(seen, event)
             case events.CallFinished():
                 self._finished(seen, event)
+            case events.TaskStarted():
+                self._say(f"  @{exact(event.agent)} works on it ({event.child})", dim=True)
             case events.CallDrifted():
                 self._say(f"What {self._label(seen, event.call)} would do has changed since it was decided.")
             case _:
@@ -174,15 +177,18 @@ class Story:
         self._part = None
 
     def _claimed(self, seen: Seen, event: events.CallClaimed) -> None:
+        call = call_of(seen, event.call)
+        if event.recovered and call and call.tool == "task":
+            return  # its subagent has gone on all the time
         again = " (taken up again after an interruption)" if event.recovered else ""
         self._say(f"… {self._label(seen, event.call)}{again}")
 
     def _finished(self, seen: Seen, event: events.CallFinished) -> None:
         self._final.add(event.call)
         state = CallState(event.state)
-        told = "" if state is CallState.DONE else f" ({state})"
-        self.page.line(f"{_MARKS[state]} {self._label(seen, event.call)}{told}")
         call = call_of(seen, event.call)
+        told = _cost(call) if state is CallState.DONE else f" ({state})"
+        self.page.line(f"{_MARKS[state]} {self._label(seen, event.call)}{told}")
         for each in _result(call, state, known=event.call in self._asked) if call else ():
             self.page.line(each)
 
@@ -216,6 +222,12 @@ def _answer(seen: Seen, event: events.AskAnswered) -> str:
     ask = ask_of(seen, event.ask)
     why = f": {prose(ask.feedback)}" if ask and ask.feedback else ""
     return f"→ rejected by {who}{why}"
+
+
+def _cost(call: CallContent | None) -> str:
+    """What a subagent has cost, of a call that one has worked for."""
+    cost = call.outcome.metadata.get("cost") if call and call.outcome and call.tool == "task" else None
+    return f" · ${Decimal(cost):.4f}" if isinstance(cost, str) else ""
 
 
 def _result(call: CallContent, state: CallState, *, known: bool) -> Iterator[str]:

@@ -1,0 +1,70 @@
+"""A session and its subagents as one story: what a subagent does stands in a margin that names it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import click
+
+from worker.cli.look.page import Page
+from worker.cli.look.story import Story, Teller
+from worker.cli.look.text import exact
+from worker.client import Delta, InboxEntry, Seen
+from workflows.domain.events import TaskStarted
+from workflows.domain.ids import SessionId
+
+
+class Margin(Page):
+    """The part of a page where a subagent's story stands: whole lines, each behind its name."""
+
+    def __init__(self, page: Page, name: str) -> None:
+        super().__init__(live=False)
+        self._page = page
+        self._name = name
+
+    def line(self, text: str = "") -> None:
+        self._page.line(self._marked(text))
+
+    def settle(self, whole: str) -> None:
+        for each in whole.splitlines():
+            self.line(each)
+
+    def passing(self, text: str) -> None:
+        self._page.passing(self._marked(text))
+
+    def _marked(self, text: str) -> str:
+        return f"{click.style(f'{self._name} │', dim=True)} {text}"
+
+
+@dataclass
+class Member:
+    """Who tells of a session, and the names of its subagents down to it."""
+
+    teller: Teller
+    names: tuple[str, ...] = ()
+
+
+class Family:
+    """Tells of a session, and of each subagent by a teller of its own; `below` makes one for a subagent's names."""
+
+    def __init__(self, teller: Teller, below: Callable[[tuple[str, ...]], Teller]) -> None:
+        self._first = Member(teller)
+        self._below = below
+        self._members: dict[SessionId, Member] = {}
+
+    def tell(self, seen: Seen) -> None:
+        member = self._members.get(seen.record.session, self._first)
+        member.teller.tell(seen)
+        if isinstance(event := seen.record.event, TaskStarted) and event.child not in self._members:
+            names = (*member.names, event.agent)
+            self._members[event.child] = Member(self._below(names), names)
+
+    def show(self, delta: Delta) -> None:
+        self._first.teller.show(delta)
+
+    def ask(self, entry: InboxEntry) -> None:
+        self._members.get(entry.session, self._first).teller.ask(entry)
+
+
+def story(page: Page) -> Family:
+    """A session's story for people, with its subagents' in the margin."""
+    return Family(Story(page), lambda names: Story(Margin(page, " › ".join(map(exact, names)))))

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import signal
 from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from worker.stack.accounts import Account
 from worker.stack.binaries import postgres as binaries
 from worker.stack.binaries.postgres import PostgresBinaries
 from worker.stack.layout import Layout
+from worker.stack.linux import dies_with_me
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.value import Value
 
@@ -149,7 +151,14 @@ def _private(directory: Path, account: Account) -> None:
 
 async def _run(cluster: Cluster, environment: Mapping[str, str], *argv: str, script: str = "") -> None:
     process = await asyncio.create_subprocess_exec(
-        *argv, stdin=PIPE, stdout=PIPE, stderr=STDOUT, cwd=cluster.root, env=environment, **cluster.identity
+        *argv,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=STDOUT,
+        cwd=cluster.root,
+        env=environment,
+        preexec_fn=dies_with_me(signal.SIGKILL),  # an orphan would go on writing into what the next `up` makes anew
+        **cluster.identity,
     )
     said = (await process.communicate(script.encode()))[0].decode(errors="replace")
     if process.returncode != 0 or "ERROR:" in said:  # a single-user server ends with 0 after a failed statement

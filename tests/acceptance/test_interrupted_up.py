@@ -1,0 +1,67 @@
+"""Whoever starts the stack may be killed half-way: the next one gets it up all the same (reliability.md 5)."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Final
+
+import psutil
+import pytest
+
+from tests.acceptance.workers import appears
+from tests.conftest import remove, settings_of
+from worker.settings import Settings
+from worker.stack import cluster, state
+from worker.stack.layout import Layout
+from worker.stack.state import PartName, Phase
+from worker.stack.status import status
+from worker.stack.up import up
+
+pytestmark = pytest.mark.acceptance
+
+_UP: Final = (sys.executable, "-P", "-m", "worker.cli.main", "up")
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[Settings]:
+    """Settings of a stack that does not run yet, and is removed after the test."""
+    settings = settings_of(tmp_path / "home")
+    yield settings
+    await remove(settings)
+
+
+async def interrupted(settings: Settings, moment: Callable[[], bool]) -> None:
+    """Type `holdfast up`, and kill it at this moment."""
+    command = await asyncio.create_subprocess_exec(*_UP, env=settings.environment, stdout=asyncio.subprocess.DEVNULL)
+    await appears(lambda: moment() or command.returncode is not None)
+    command.kill()
+    assert await command.wait() == -signal.SIGKILL, "it was too late to interrupt it"
+
+
+def makers(data: Path) -> list[psutil.Process]:
+    """Who is making a database there."""
+    return [each for each in psutil.process_iter(["cmdline"]) if str(data) in (each.info["cmdline"] or [])]
+
+
+async def test_up_that_is_killed_again_and_again_comes_up_in_the_end(home: Settings) -> None:
+    layout = Layout(home=home.home)
+    data = (await cluster.locate(home)).root
+
+    def phase() -> Phase | None:
+        seen = state.read(layout.state)
+        return seen.phase if seen is not None and seen.alive else None
+
+    def parts() -> set[str]:
+        return {each.name for each in status(home).parts if each.pid is not None}
+
+    await interrupted(home, (data / "data.new" / "PG_VERSION").exists)
+    await appears(lambda: not makers(data / "data.new"))
+    assert not (data / "data.new" / "base" / "5").exists(), "who makes the database has outlived the command"
+    await interrupted(home, lambda: phase() is Phase.STARTING)
+    await interrupted(home, lambda: phase() is Phase.SERVING and PartName.WORKER not in parts())
+
+    await up(home, print)
+
+    assert parts() == set(PartName) and all(each.exits == 0 for each in status(home).parts)

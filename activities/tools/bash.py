@@ -68,16 +68,18 @@ class Bash(Tool[BashParams]):
         return Plan(requests=needed.requests, effect=effect)
 
     async def run(self, params: BashParams, plan: Plan, around: Surroundings) -> Output:
-        directory = CallDirectory.of(around.place, around.call)
-        await around.fence()
-        await start(directory, self._order(params, plan, around))
-        return await _outcome(params, directory, around)
+        """Nobody has tried before us: when the disk does not take the order, nothing has run, and nothing will."""
+        try:
+            await self._begin(params, plan, around)
+        except OSError as error:
+            raise ToolError(f"The command could not be started, and has not run: {error.strerror}") from error
+        return await _outcome(params, CallDirectory.of(around.place, around.call), around)
 
     async def recover(self, params: BashParams, claimed: Plan, around: Surroundings) -> Output:
         """Follow the command that an earlier attempt has started; run it when none has."""
         directory = CallDirectory.of(around.place, around.call)
         if directory.lease() is None:
-            return await self.run(params, claimed, around)
+            await self._begin(params, claimed, around)
         return await _outcome(params, directory, around)
 
     async def stop(self, params: BashParams, claimed: Plan, around: Surroundings) -> Output | None:
@@ -90,6 +92,10 @@ class Bash(Tool[BashParams]):
         if end is None:
             raise Unknown(await asyncio.to_thread(lost, lease, directory, around))
         return await asyncio.to_thread(report, params.command, end, directory, around)
+
+    async def _begin(self, params: BashParams, plan: Plan, around: Surroundings) -> None:
+        await around.fence()
+        await start(CallDirectory.of(around.place, around.call), self._order(params, plan, around))
 
     def _order(self, params: BashParams, plan: Plan, around: Surroundings) -> Order:
         faults = {name: armed(name, around.call) for name in _FAILPOINTS}

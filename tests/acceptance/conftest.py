@@ -1,6 +1,8 @@
 """Trials for acceptance tests: real processes, real SIGKILL, and the invariants at the end of each."""
 
+import asyncio
 import shutil
+import tempfile
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -10,9 +12,11 @@ import pytest
 from temporalio.client import Client
 
 from tests.acceptance import workers
+from tests.acceptance.matrix.lane import Lane
 from tests.acceptance.nursery import OURS
 from tests.acceptance.trial import Trial, trial
 from tests.acceptance.workers import Nursery
+from tests.conftest import remove, settings_of
 from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import Settings
 from worker.stack.state import Endpoints
@@ -53,6 +57,16 @@ def nursery() -> Iterator[Nursery]:
     """Where this process's trials get their workers from."""
     with workers.nursery() as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def lane(settings: Settings, nursery: Nursery) -> Iterator[Lane]:
+    """A stack for all tests of this process that kill servers, which the run's own stack must not meet."""
+    own = settings_of(Path(tempfile.mkdtemp(prefix="holdfast-matrix-")), HOLDFAST_CACHE=str(settings.cache))
+    try:
+        yield asyncio.run(Lane.start(own, nursery))
+    finally:
+        asyncio.run(remove(own))
 
 
 @pytest.fixture

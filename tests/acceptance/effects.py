@@ -66,6 +66,12 @@ class EffectLedger:
     def release(self, token: str) -> None:
         (self.gates / token).touch()
 
+    async def written(self, count: int) -> None:
+        """Wait until so many lines have been written, by whatever effects."""
+        async with asyncio.timeout(PATIENCE):
+            while len(self.lines()) < count:
+                await asyncio.sleep(0.01)
+
     async def reached(self, token: str, moment: Moment = Moment.START) -> None:
         """Wait until an effect has begun, or is complete."""
         async with asyncio.timeout(PATIENCE):

@@ -3,9 +3,6 @@
 One seed of each cell; `make faults` runs as many as are wanted.
 """
 
-import asyncio
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,23 +11,10 @@ from tests.acceptance.matrix.cells import RUNNABLE, Cell
 from tests.acceptance.matrix.lane import Lane
 from tests.acceptance.matrix.plan import Plan
 from tests.acceptance.matrix.run import run
-from tests.acceptance.workers import Nursery
-from tests.conftest import remove, settings_of
-from worker.settings import Settings
 
 pytestmark = pytest.mark.acceptance
 
 SEED = 1
-
-
-@pytest.fixture(scope="session")
-def lane(settings: Settings, nursery: Nursery) -> Iterator[Lane]:
-    """A stack for all cells that this process runs: it may be killed, unlike the one of the other tests."""
-    own = settings_of(Path(tempfile.mkdtemp(prefix="holdfast-matrix-")), HOLDFAST_CACHE=str(settings.cache))
-    try:
-        yield asyncio.run(Lane.start(own, nursery))
-    finally:
-        asyncio.run(remove(own))
 
 
 @pytest.mark.parametrize("cell", RUNNABLE, ids=lambda cell: cell.key)

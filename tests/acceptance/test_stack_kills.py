@@ -1,5 +1,7 @@
 """`kill -9` of the servers: alone, and everything at once (reliability.md rows 20, 23, 53, 55)."""
 
+import os
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +21,7 @@ from tests.house import reached
 from worker.connect import connect
 from worker.scripted.script import Hold, Script, ScriptedAnswer
 from worker.settings import Settings
+from worker.stack import cluster
 from worker.stack.down import down
 from worker.stack.layout import Layout
 from worker.stack.state import PartName
@@ -32,6 +35,8 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
 async def own(settings: Settings, tmp_path: Path, failed: Failed) -> AsyncIterator[Settings]:
     """Settings of a stack of the test's own, whose worker finds the scripted model; its home is kept on failure."""
     elsewhere = {"HOME": tmp_path, "XDG_CONFIG_HOME": tmp_path / "config", "HOLDFAST_CACHE": settings.cache}
+    elsewhere["TMPDIR"] = tmp_path / "tmp"
+    elsewhere["TMPDIR"].mkdir()
     mine = settings_of(tmp_path / "home", **{name: str(path) for name, path in elsewhere.items()})
     yield mine
     if failed():
@@ -46,13 +51,14 @@ def open_stack(own: Settings, tmp_path: Path, nursery: Nursery, trials: list[Tri
     """Open a trial on that stack."""
 
     @asynccontextmanager
-    async def opened(*answers: ScriptedAnswer) -> AsyncIterator[Trial]:
+    async def opened(*answers: ScriptedAnswer, judged: bool = True) -> AsyncIterator[Trial]:
         endpoints = await up(own, print)
         temporal = await connect(own, endpoints)
         async with trial(own, endpoints, temporal, Script(answers=answers), tmp_path, nursery) as built:
             trials.append(built)
             yield built
-            await built.passes()
+            if judged:
+                await built.passes()
 
     return opened
 
@@ -102,3 +108,30 @@ async def test_row_20_and_row_55_servers_that_are_away_lose_no_outcome_and_no_pr
         (call,) = await trial.house.calls(session)
     assert not accepted.rung
     assert call.state is CallState.DONE and trial.effects.count("one") == 1
+
+
+async def test_a_session_goes_on_after_the_machine_was_started_anew(open_stack: Open, own: Settings) -> None:
+    async with open_stack(runs("one", hold=True), DONE, judged=False) as trial:
+        session = await trial.say("Run it.")
+        await trial.effects.reached("one")
+        await kill(*everything(own), *trial.commands())
+        await reboot(own)
+        await up(own, print)
+        await trial.reconnect()
+        await trial.house.ended(session)
+        (call,) = await trial.house.calls(session)
+        found = await trial.verdict()
+    assert call.state is CallState.UNKNOWN and call.outcome is not None
+    assert "start one" in call.outcome.output and trial.effects.count("one") == 1
+    assert [each.what.partition(": ")[2].partition(":")[0] for each in found] == [f"call {call.id} is unknown"]
+
+
+async def reboot(settings: Settings) -> None:
+    """What is different when the machine is back: temporary files are gone, and the numbers that dead processes have
+    left in files are those of others."""
+    temporary = Path(settings.environment["TMPDIR"])
+    shutil.rmtree(temporary)
+    temporary.mkdir()
+    noted = (await cluster.locate(settings)).pid_file
+    _, *rest = noted.read_text().splitlines(keepends=True)
+    noted.write_text("".join([f"{os.getpid()}\n", *rest]))

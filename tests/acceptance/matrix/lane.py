@@ -15,7 +15,7 @@ from tests.acceptance.matrix.ends import End
 from tests.acceptance.trial import Trial
 from tests.acceptance.workers import Nursery
 from worker.connect import connect
-from worker.scripted.script import Script, ScriptedAnswer
+from worker.scripted.script import Script
 from worker.settings import Settings
 from worker.stack.cluster import SUPERUSER, Cluster
 from worker.stack.state import Endpoints
@@ -46,14 +46,17 @@ class Lane:
 
     @asynccontextmanager
     async def trial(
-        self, answers: tuple[ScriptedAnswer, ...], directory: Path, limits: Mapping[str, Any]
+        self, scripts: Script | Mapping[str, Script], directory: Path, limits: Mapping[str, Any]
     ) -> AsyncIterator[Trial]:
-        """A trial on this stack."""
+        """A trial on this stack; where the block fails, it tells its story before its database is gone."""
         await up(self.settings, lambda _: None, worker=False)
         own = self.settings.model_copy(update={"task_queue": f"faults-{uuid.uuid4().hex}"})
         with databases.fresh(self.cluster) as url:
             endpoints = self.endpoints.model_copy(update={"postgres_url": url})
             temporal = await connect(own, endpoints)
-            script = Script(answers=answers)
-            async with trials.trial(own, endpoints, temporal, script, directory, self.nursery, **limits) as opened:
-                yield opened
+            async with trials.trial(own, endpoints, temporal, scripts, directory, self.nursery, **limits) as opened:
+                try:
+                    yield opened
+                except BaseException:
+                    await opened.tell()
+                    raise

@@ -16,6 +16,7 @@ from tests.acceptance.matrix.plan import Plan
 from tests.acceptance.matrix.scenes import SCENES, Scene
 from tests.acceptance.matrix.watching import watching
 from tests.acceptance.trial import Trial
+from worker.scripted.script import Script
 from workflows.domain.events import Record
 from workflows.domain.ids import SessionId
 
@@ -50,23 +51,19 @@ async def run(lane: Lane, plan: Plan, directory: Path) -> Result:
 
 async def undisturbed(lane: Lane, scene: Scene, plan: Plan, directory: Path) -> End:
     """What the session comes to when nothing dies."""
-    async with lane.trial(scene.answers, directory, scene.limits) as trial:
-        try:
-            session = await begin(trial, scene, plan)
-            await arrive(trial, session, scene.reach(trial, session))
-            await scene.leave(trial, session)
-            await scene.finish(trial, session)
-            await trial.house.ended(session)
-            await trial.passes()
-            return await end_of(trial, session)
-        except BaseException:
-            await trial.tell()
-            raise
+    async with lane.trial(Script(answers=scene.answers), directory, scene.limits) as trial:
+        session = await begin(trial, scene, plan)
+        await arrive(trial, session, scene.reach(trial, session))
+        await scene.leave(trial, session)
+        await scene.finish(trial, session)
+        await trial.house.ended(session)
+        await trial.passes()
+        return await end_of(trial, session)
 
 
 async def disturbed(lane: Lane, scene: Scene, plan: Plan, directory: Path, expected: End) -> Result:
     """What it comes to with the fault."""
-    async with lane.trial(scene.answers, directory, scene.limits) as trial:
+    async with lane.trial(Script(answers=scene.answers), directory, scene.limits) as trial:
         trial.wasted = scene.wasted
         try:
             result = await judged(lane, trial, scene, plan, expected)

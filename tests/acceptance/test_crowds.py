@@ -1,0 +1,80 @@
+"""Twenty sessions at once, and the parts that all of them need die under them (reliability.md 7)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.acceptance.conftest import Open
+from tests.acceptance.matrix.blows import server_away
+from tests.acceptance.matrix.lane import Lane
+from tests.acceptance.scenarios import DONE, runs
+from tests.acceptance.trial import Trial
+from worker.scripted.script import Script
+from worker.stack.state import PartName
+from workflows.domain.ids import SessionId
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
+
+CROWD: Final = 20
+PATIENCE: Final = 200.0  # seconds for all of them
+TOKENS: Final = [(f"{number}-first", f"{number}-second") for number in range(CROWD)]
+SCRIPTS: Final = {one: Script(answers=(runs(one), runs(two), DONE)) for one, two in TOKENS}
+KILLS: Final = (8, 28, 48)  # how many lines of the effect ledger are there when a part is killed; all in all 80
+
+
+@pytest.fixture
+def open_crowd(lane: Lane, tmp_path: Path) -> Open:
+    """Open a trial for many sessions, on a stack whose servers may be killed.
+
+    How soon a session goes on (I9) is promised to one that has the machine for itself: here they queue for two cores.
+    """
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Trial]:
+        async with lane.trial(SCRIPTS, tmp_path, {}) as trial:
+            yield trial
+            assert [each for each in await trial.verdict() if each.invariant != "I9"] == []
+
+    return opened
+
+
+async def begin(trial: Trial) -> list[SessionId]:
+    await trial.worker()
+    return await asyncio.gather(*(trial.say(f"[[script:{name}]] Run them.") for name in SCRIPTS))
+
+
+async def finish(trial: Trial, sessions: list[SessionId]) -> None:
+    """Wait until all have come to rest, each effect once."""
+    for session in sessions:
+        await trial.listed(session, lambda overview: not overview.working, PATIENCE)
+    assert [trial.effects.count(token) for pair in TOKENS for token in pair] == [1] * 2 * CROWD
+
+
+async def test_twenty_sessions_finish_while_their_worker_is_killed_three_times(open_crowd: Open) -> None:
+    async with open_crowd() as trial:
+        trial.wasted = len(KILLS) * CROWD
+        sessions = await begin(trial)
+        for lines in KILLS:
+            await trial.effects.written(lines)
+            await trial.workers[-1].kill()
+            await trial.worker()
+        await finish(trial, sessions)
+
+
+@pytest.mark.parametrize("name", [PartName.POSTGRES, PartName.TEMPORAL])
+async def test_twenty_sessions_finish_while_a_server_is_killed_three_times(
+    open_crowd: Open, lane: Lane, name: PartName
+) -> None:
+    async with open_crowd() as trial:
+        trial.wasted = len(KILLS) * CROWD
+        sessions = await begin(trial)
+        for lines in KILLS:
+            await trial.effects.written(lines)
+            async with server_away(lane.settings, name):
+                pass
+        await trial.reconnect()
+        await finish(trial, sessions)

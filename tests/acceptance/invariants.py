@@ -50,6 +50,7 @@ def lost_or_invented(trial: TrialRecords) -> Iterator[str]:
         logged.update(_said(record))
     sent = trial.sent
     acknowledged = {f"prompt {each.id}" for each in sent.prompts if each.got}
+    acknowledged |= {f"prompt {prompt}" for prompt in _handed_on(trial)}
     acknowledged |= {f"stop {each.id}" for each in sent.stops if each.got}
     acknowledged |= {f"answer {ask}" for each in sent.answers if each.got for ask in _settled(each.got)}
     uncertain = {f"prompt {each.id}" for each in sent.prompts if each.uncertain}
@@ -69,7 +70,7 @@ def unasked(trial: TrialRecords) -> set[str]:
 
 def conversation(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
     """I1: what was taken stands in the transcript once, word for word; at rest nothing is left over."""
-    texts = {each.id: each.said for each in trial.sent.prompts}
+    texts = {each.id: each.said for each in trial.sent.prompts} | _handed_on(trial)
     shown = [message for message in session.transcript if isinstance(message, UserMessage)]
     taken = [event.prompt for event in session.events if isinstance(event, events.PromptTaken)]
     withdrawn = [event.prompt for event in session.events if isinstance(event, events.PromptWithdrawn)]
@@ -206,6 +207,17 @@ def two_drivers(trial: TrialRecords) -> Iterator[str]:
 
 def _malformed(trial: TrialRecords) -> list[Entry]:
     return [entry for entry in trial.requests if entry.end is End.MALFORMED]
+
+
+def _handed_on(trial: TrialRecords) -> dict[str, str]:
+    """The prompts that calls have given to subagents, with what these calls say."""
+    return {
+        event.prompt: str(call.arguments["prompt"])
+        for session in trial.sessions
+        for event in session.events
+        for call in session.calls
+        if isinstance(event, events.TaskStarted) and event.call == call.id
+    }
 
 
 def _said(record: Record) -> Iterator[str]:

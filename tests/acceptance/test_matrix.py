@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.matrix.cells import RUNNABLE, Cell
+from tests.acceptance.matrix.cells import CELLS, Cell
 from tests.acceptance.matrix.lane import Lane
 from tests.acceptance.matrix.plan import Plan
 from tests.acceptance.matrix.run import run
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.acceptance
 SEED = 1
 
 
-@pytest.mark.parametrize("cell", RUNNABLE, ids=lambda cell: cell.key)
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.key)
 async def test_a_session_comes_to_the_same_end(lane: Lane, cell: Cell, tmp_path: Path) -> None:
     result = await run(lane, Plan.draw(cell, SEED), tmp_path)
     assert result.fired, "the moment was never there"

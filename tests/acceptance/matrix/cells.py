@@ -49,8 +49,3 @@ class Cell:
 
 
 CELLS: Final = tuple(Cell(point, fault) for point, fault in product(Point, Fault))
-NOT_RUN: Final = {  # points that cannot be reached yet, with the reason
-    Point.CHILD_WORKS: "there are no subagents yet",
-    Point.CHILD_ASKS: "there are no subagents yet",
-}
-RUNNABLE: Final = tuple(cell for cell in CELLS if cell.point not in NOT_RUN)

@@ -1,5 +1,6 @@
 """The end of a session in a form that two runs can be compared in: nothing in it is an id, a time or a place."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -10,6 +11,7 @@ from workflows.domain.ids import SessionId
 from workflows.domain.messages import Part, ToolPart, UserMessage
 from workflows.domain.value import Value
 
+_ID: Final = re.compile(r"\b(ses|msg|prt|per|trn)_\w+")
 _MARKS: Final = ("model.retry", "write.refused")  # of attempts that a fault has cost
 
 
@@ -23,15 +25,16 @@ class End(Value):
 
 
 async def end_of(trial: Trial, session: SessionId) -> End:
-    place = str(trial.house.project)
-    messages = await trial.house.client.transcript(session)
-    lines = [line for message in messages for line in _lines(message)]
-    events = await trial.house.events(session)
+    """How a session and its subagents stand."""
+    place, client = str(trial.house.project), trial.house.client
+    listed = [session, *sorted(each.id for each in await client.sessions() if each.id != session)]
+    lines = [line for each in listed for message in await client.transcript(each) for line in _lines(message)]
+    logs = [await trial.house.events(each) for each in listed]
     files = [path for path in trial.house.project.rglob("*") if path.is_file()]
     return End(
-        transcript=tuple(line.replace(place, "<project>") for line in lines),
+        transcript=tuple(_ID.sub("<id>", line.replace(place, "<project>")) for line in lines),
         effects=Counter(f"{line.moment} {line.token}" for line in trial.effects.lines()),
-        events=Counter(event.type for event in events if not _mark(event)),
+        events=Counter(f"{n} {event.type}" for n, log in enumerate(logs) for event in log if not _mark(event)),
         files={str(path.relative_to(trial.house.project)): path.read_bytes() for path in files},
     )
 

@@ -16,7 +16,6 @@ from tests.acceptance.matrix.plan import Plan
 from tests.acceptance.matrix.scenes import SCENES, Scene
 from tests.acceptance.matrix.watching import watching
 from tests.acceptance.trial import Trial
-from worker.scripted.script import Script
 from workflows.domain.events import Record
 from workflows.domain.ids import SessionId
 
@@ -51,7 +50,7 @@ async def run(lane: Lane, plan: Plan, directory: Path) -> Result:
 
 async def undisturbed(lane: Lane, scene: Scene, plan: Plan, directory: Path) -> End:
     """What the session comes to when nothing dies."""
-    async with lane.trial(Script(answers=scene.answers), directory, scene.limits) as trial:
+    async with lane.trial(scene.scripts, directory, scene.limits) as trial:
         session = await begin(trial, scene, plan)
         await arrive(trial, session, scene.reach(trial, session))
         await scene.leave(trial, session)
@@ -63,7 +62,7 @@ async def undisturbed(lane: Lane, scene: Scene, plan: Plan, directory: Path) -> 
 
 async def disturbed(lane: Lane, scene: Scene, plan: Plan, directory: Path, expected: End) -> Result:
     """What it comes to with the fault."""
-    async with lane.trial(Script(answers=scene.answers), directory, scene.limits) as trial:
+    async with lane.trial(scene.scripts, directory, scene.limits) as trial:
         trial.wasted = scene.wasted
         try:
             result = await judged(lane, trial, scene, plan, expected)
@@ -84,11 +83,11 @@ async def judged(lane: Lane, trial: Trial, scene: Scene, plan: Plan, expected: E
         healed = await strike(lane, trial, session, scene, plan)
         await scene.finish(trial, session)
         await trial.house.ended(session)
-        log = [seen.record async for seen in trial.house.client.log(session)]
-        found = await watcher.complaint(log[-1].seq)
+        found = await watcher.complaint()
     found += [f"{each.invariant}: {each.what}" for each in await trial.verdict()]
     found += differences(expected, await end_of(trial, session))
-    return Result(plan, fired=True, problems=found, recovery=recovery(log, healed))
+    moments = [datetime.fromisoformat(record.at) for record in await logged(trial)]
+    return Result(plan, fired=True, problems=found, recovery=recovery(moments, healed))
 
 
 async def begin(trial: Trial, scene: Scene, plan: Plan) -> SessionId:
@@ -125,7 +124,13 @@ async def strike(lane: Lane, trial: Trial, session: SessionId, scene: Scene, pla
     return datetime.now(UTC)
 
 
-def recovery(log: Sequence[Record], healed: datetime) -> float | None:
-    """Seconds until the session has gone on; None when it had nothing left to do."""
-    later = [at for record in log if (at := datetime.fromisoformat(record.at)) > healed]
-    return (later[0] - healed).total_seconds() if later else None
+async def logged(trial: Trial) -> list[Record]:
+    """The events of all sessions of a trial."""
+    client = trial.house.client
+    return [seen.record for each in await client.sessions() async for seen in client.log(each.id)]
+
+
+def recovery(moments: Sequence[datetime], healed: datetime) -> float | None:
+    """Seconds until a session has gone on; None when nothing was left to do."""
+    later = [at for at in moments if at > healed]
+    return (min(later) - healed).total_seconds() if later else None

@@ -13,14 +13,23 @@ from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
 from tests.house import PATIENCE, reached
 from worker.bells import workflow_id
-from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
+from worker.scripted.script import DEFAULT, Hold, Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Unavailable
+from workflows.domain.events import TaskStarted
 from workflows.domain.ids import AskId, SessionId
 
 _LOOK_PERIOD: Final = 0.005
 _AGAIN: Final = 0.2  # seconds until a person tries again what the door has refused
 _WRITE: Final = ScriptedAnswer(
     tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "written once\n"}),)
+)
+_HANDS_OVER: Final = ScriptedAnswer(
+    tools=(
+        ScriptedCall(
+            name="task",
+            arguments={"description": "run it", "prompt": "[[script:child]] Run it.", "subagent_type": "general"},
+        ),
+    )
 )
 _LONG: Final = ScriptedAnswer(
     text="An answer that takes a good number of chunks until it is complete, each of them of sixteen characters, "
@@ -33,6 +42,7 @@ class Scene:
     """A session of one turn with a moment in it; `variant` is which form the moment has."""
 
     answers: tuple[ScriptedAnswer, ...] = (runs("one"), DONE)
+    child: tuple[ScriptedAnswer, ...] = ()  # what a subagent answers
     limits: ClassVar[Mapping[str, Any]] = {}
     config: ClassVar[Mapping[str, Any]] = {}
     wasted: ClassVar[int] = 0  # requests to the model that a fault at this moment may cost
@@ -41,6 +51,10 @@ class Scene:
     def __init__(self, variant: int, directory: Path) -> None:
         self.gate = directory / "moment"
         self.variant = variant
+
+    @property
+    def scripts(self) -> Mapping[str, Script]:
+        return {DEFAULT: Script(answers=self.answers), "child": Script(answers=self.child)}
 
     @property
     def course(self) -> int:
@@ -169,6 +183,44 @@ class Renewing(Waiting):
             await self.leave(trial, session)
 
 
+class ChildWorks(Scene):
+    """A subagent works: it was just begun, its answer streams, its command runs, or its turn has just ended."""
+
+    answers = (_HANDS_OVER, DONE)
+    wasted = 1
+
+    def __init__(self, variant: int, directory: Path) -> None:
+        super().__init__(variant, directory)
+        self.point = ("task.started", "", "", "task.settled")[variant % 4]
+        held = {1: Hold(after=0, path=str(self.gate))} if variant % 4 == 1 else {}
+        found = DONE.model_copy(update={"faults": held})
+        self.child = (runs("one", hold=True), found)
+
+    async def reach(self, trial: Trial, session: SessionId) -> None:
+        if self.variant % 4 in (1, 3):
+            trial.effects.release("one")
+        if self.variant % 4 == 2:
+            await trial.effects.reached("one")
+        else:
+            await super().reach(trial, session)
+
+    async def leave(self, trial: Trial, session: SessionId) -> None:
+        await super().leave(trial, session)
+        trial.effects.release("one")
+
+
+class ChildAsks(Waiting):
+    """A subagent's ask waits for a person."""
+
+    answers = (_HANDS_OVER, DONE)
+    child = (runs("one"), DONE)
+
+    async def reach(self, trial: Trial, session: SessionId) -> None:
+        started = await trial.house.until(session, lambda event: event.type == "task.started")
+        assert isinstance(started, TaskStarted)
+        self.asks = await trial.house.asked(started.child)
+
+
 async def run_of(trial: Trial, session: SessionId) -> str | None:
     return (await trial.house.temporal.get_workflow_handle(workflow_id(session)).describe()).run_id
 
@@ -198,5 +250,7 @@ SCENES: Final[Mapping[Point, type[Scene]]] = {
     Point.WRITTEN: Written,
     Point.WAITING: Waiting,
     Point.DECIDED: Decided,
+    Point.CHILD_WORKS: ChildWorks,
+    Point.CHILD_ASKS: ChildAsks,
     Point.RENEWING: Renewing,
 }

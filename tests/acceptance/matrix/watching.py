@@ -1,6 +1,7 @@
 """Somebody who watches a session from its first event, whatever dies meanwhile."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,27 +17,30 @@ _LOOK_PERIOD: Final = 0.02
 
 @dataclass
 class Watcher:
-    """Who has seen these events, in this order."""
+    """Who has seen these events of each session, in this order."""
 
     client: SessionClient
     session: SessionId
-    seen: list[int] = field(default_factory=list)
+    seen: dict[SessionId, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     async def watch(self) -> None:
         async with aclosing(self.client.watch(self.session)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Seen):
-                    self.seen.append(piece.record.seq)
+                    self.seen[piece.record.session].append(piece.record.seq)
 
-    async def complaint(self, last: int) -> list[str]:
-        """What is wrong with what was seen, when all until the last event has to be."""
+    async def complaint(self) -> list[str]:
+        """What is wrong with what was seen, now that the session is at its end: every event, once, in order."""
+        last = [seen.record.seq async for seen in self.client.log(self.session)][-1]
+        own = self.seen[self.session]
         try:
             async with asyncio.timeout(PATIENCE):
-                while not self.seen or self.seen[-1] < last:
+                while not own or own[-1] < last:
                     await asyncio.sleep(_LOOK_PERIOD)
         except TimeoutError:
-            return [f"who watched has seen no event after {self.seen[-1:]}, the log goes to {last}"]
-        return [] if self.seen == list(range(1, last + 1)) else [f"who watched has seen the events {self.seen}"]
+            return [f"who watched has seen no event after {own[-1:]}, the log goes to {last}"]
+        torn = {session: seen for session, seen in self.seen.items() if seen != list(range(1, len(seen) + 1))}
+        return [f"who watched has seen these events: {torn}"] if torn else []
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
+from activities.failpoints import at_work, io_failpoint
 from activities.redact import Redactor
 
 LONGEST: Final = 1000  # characters of an error that leave an activity; contents do not pass through the engine
@@ -34,7 +35,9 @@ class _Boundary(ActivityInboundInterceptor):
 
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
         try:
-            return await super().execute_activity(input)
+            with at_work(activity.info().activity_type):
+                async with io_failpoint("external.activity", _lost):
+                    return await super().execute_activity(input)
         except ApplicationError as error:
             raise ApplicationError(
                 plain(self.redactor.text(error.message)),
@@ -46,6 +49,10 @@ class _Boundary(ActivityInboundInterceptor):
             if activity.info().attempt == 1:
                 _LOG.exception("%s failed", activity.info().activity_type)
             raise ApplicationError(plain(self.redactor.text(str(error))), type=type(error).__name__) from None
+
+
+async def _lost() -> None:
+    raise ConnectionResetError("the worker and the engine have lost each other")
 
 
 def plain(text: str) -> str:

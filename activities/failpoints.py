@@ -1,6 +1,7 @@
 """Failpoints: named moments at which a test has a process die, hang, or lose a connection (reliability.md 8).
 
 `HOLDFAST_FAILPOINTS="tool.claimed=kill9@1;tool.committed:prt_x=ambiguous"` arms them: `name[:call]=action[@n]`.
+At the external points, which every call of a kind passes, `call` is the activity that it belongs to; `*` is any.
 `HOLDFAST_TEST_PROCESS` must name the directory of the test: arrivals are written down there, and counted, so that
 `@n` is the n-th arrival in all processes of the test, and does not come again after each restart.
 Never in workflow code.
@@ -12,8 +13,15 @@ import fcntl
 import os
 import re
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -42,13 +50,18 @@ NAMES: Final = {
     "stop.cancelling": "O: the stop is accepted, tools still run",
     "supervisor.leased": "S: the supervisor has the lease, the command has not begun",
     "supervisor.exit_written": "S: the exit status is written, nobody has been told",
-    "external.call": "any: a statement, a request, a start of a tool or a Temporal call comes next",
+    "external.sql": "any: a statement is sent to PostgreSQL",
+    "external.activity": "any: an activity is carried out",
 }
 
 _FORM: Final = re.compile(r"([a-z_0-9.]+)(?::([^=:]+))?=([a-z0-9]+)(?::([^@]+))?(?:@([1-9][0-9]*))?")
 _BARE: Final = ("kill9", "stop", "exit", "drop", "ambiguous")
 _VALUED: Final = ("raise", "sleep", "block")
 _LOOK_PERIOD: Final = 0.01
+_NOBODY: Final = "-"  # stands for no call among the arrivals
+_ANYBODY: Final = "*"
+_AT_WORK: Final[ContextVar[str | None]] = ContextVar("at_work", default=None)
+_PASS: Final = nullcontext()
 
 
 @dataclass(frozen=True)
@@ -74,6 +87,8 @@ class Fault:
         return fault
 
     def meets(self, name: str, call: str | None) -> bool:
+        if self.call == _ANYBODY:
+            return self.name == name and call not in (None, _NOBODY)
         return self.name == name and self.call in (None, call)
 
     def exception(self) -> Exception:
@@ -100,6 +115,7 @@ class _Armed:
 
     def __init__(self) -> None:
         self.faults: tuple[Fault, ...] = ()
+        self.names: frozenset[str] = frozenset()
         self.arrivals = Path()
 
     def arrive(self, name: str, call: str | None) -> Fault | None:
@@ -110,7 +126,7 @@ class _Armed:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
             before = [line.split()[:2] for line in file]
-            file.write(f"{name} {call or '-'} {os.getpid()}\n")
+            file.write(f"{name} {call or _NOBODY} {os.getpid()}\n")
         for fault in self.faults:
             if fault.meets(name, call) and fault.at in (None, 1 + sum(fault.meets(*line) for line in before)):
                 return fault
@@ -130,6 +146,7 @@ def configure(environment: Mapping[str, str]) -> None:
     if wanted and not directory:
         raise UsageError(f"{VARIABLE} is set outside of a test: unset it, or name the test's folder in {TEST_VARIABLE}")
     _ARMED.faults = tuple(Fault.parse(text.strip()) for text in wanted.split(";") if text.strip())
+    _ARMED.names = frozenset(fault.name for fault in _ARMED.faults)
     _ARMED.arrivals = Path(directory) / ARRIVALS
 
 
@@ -138,20 +155,20 @@ async def failpoint(name: str, call: str | None = None) -> None:
     if not _ARMED.faults:
         return
     if fault := _ARMED.arrive(name, call):
-        await _happen(fault, ConnectionResetError)
+        await _happen(fault, _reset)
 
 
-@asynccontextmanager
-async def io_failpoint(
-    name: str, call: str | None = None, error: Callable[[], Exception] = ConnectionResetError
-) -> AsyncIterator[None]:
-    """The same around an operation: `drop` raises `error()` instead of it, `ambiguous` after it."""
-    fault = _ARMED.arrive(name, call) if _ARMED.faults else None
-    if fault and fault.action != "ambiguous":
-        await _happen(fault, error)
-    yield
-    if fault and fault.action == "ambiguous":
-        raise error()
+def io_failpoint(name: str, cut: Callable[[], Awaitable[None]]) -> AbstractAsyncContextManager[None]:
+    """The same around an operation: `drop` cuts its connection before it is carried out, `ambiguous` after it.
+
+    `cut` raises what a connection raises that is really cut.
+    """
+    return _operation(name, cut) if name in _ARMED.names else _PASS
+
+
+def at_work(name: str) -> AbstractContextManager[None]:
+    """Whose operations those are that pass the external points within the block."""
+    return _named(name) if _ARMED.faults else _PASS
 
 
 def armed(name: str, call: str | None = None) -> str | None:
@@ -160,7 +177,30 @@ def armed(name: str, call: str | None = None) -> str | None:
     return fault.action if fault else None
 
 
-async def _happen(fault: Fault, error: Callable[[], Exception]) -> None:
+@asynccontextmanager
+async def _operation(name: str, cut: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    fault = _ARMED.arrive(name, _AT_WORK.get())
+    if fault and fault.action != "ambiguous":
+        await _happen(fault, cut)
+    yield
+    if fault and fault.action == "ambiguous":
+        await cut()
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    before = _AT_WORK.set(name)
+    try:
+        yield
+    finally:
+        _AT_WORK.reset(before)
+
+
+async def _reset() -> None:
+    raise ConnectionResetError
+
+
+async def _happen(fault: Fault, cut: Callable[[], Awaitable[None]]) -> None:
     match fault.action:
         case "kill9":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -175,7 +215,7 @@ async def _happen(fault: Fault, error: Callable[[], Exception]) -> None:
         case "block":
             await _wait_for(Path(fault.value))
         case _:
-            raise error()
+            await cut()
 
 
 async def _wait_for(path: Path) -> None:

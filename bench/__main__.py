@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from importlib.metadata import version
 from typing import Final
 
-from bench import breakdown, command_start, history, postgres, sides, step_overhead
+from bench import breakdown, command_start, failpoints, history, postgres, sides, step_overhead
 from bench.sides import play
 from bench.stage import Stage, stage
 from bench.step_overhead import LONG, SESSIONS
@@ -49,6 +49,7 @@ async def _figures(stage: Stage) -> AsyncIterator[list[Figure]]:
     long, size = await postgres.growing(stage, ours, LONG)
     yield [*step_overhead.growth(long, (await play(stage, floor, steps=LONG))[0]), size]
     yield await postgres.traffic(stage)
+    yield [await failpoints.unarmed()]
 
 
 def _machine() -> str:

@@ -13,6 +13,8 @@ from psycopg.rows import TupleRow, dict_row
 from psycopg.types.json import set_json_dumps, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
+from activities.failpoints import io_failpoint
+from activities.store.cut import cut
 from activities.store.snapshots import Snapshots
 from activities.store.statements import Rows, Statements
 from workflows.domain.errors import Unavailable, UsageError
@@ -63,7 +65,8 @@ class Database:
     async def rows(self, query: bytes, **values: Any) -> Rows:
         """The rows of one query, keyed by column: one round trip. Raises Unavailable."""
         async with self._connection() as connection, connection.cursor(row_factory=dict_row) as cursor:
-            await cursor.execute(query, values)
+            async with io_failpoint("external.sql", lambda: cut(connection)):
+                await cursor.execute(query, values)
             return await cursor.fetchall() if cursor.description else []
 
     @asynccontextmanager

@@ -7,6 +7,8 @@ from typing import Any, Final, Protocol, TypeAlias
 from psycopg import AsyncConnection, AsyncCursor, AsyncPipeline
 from psycopg.rows import TupleRow, dict_row
 
+from activities.failpoints import io_failpoint
+from activities.store.cut import cut
 from workflows.domain.errors import Unavailable
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -115,8 +117,12 @@ class Statements:
         said, self._said = self._said, []
         cursors = [self._connection.cursor(row_factory=dict_row) for _ in said]
         for cursor, statement in zip(cursors, said, strict=True):
-            await cursor.execute(statement.query, statement.values or None)
+            async with io_failpoint("external.sql", self._cut):
+                await cursor.execute(statement.query, statement.values or None)
         return cursors
+
+    async def _cut(self) -> None:
+        await cut(self._connection)
 
 
 def _fail(said: list[_Statement], error: BaseException) -> None:

@@ -10,6 +10,7 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.edge import LONGEST, Edge, plain
 from activities.redact import Redactor
+from tests.activities.conftest import Arm
 
 SECRET = "hunter2hunter2"
 
@@ -24,17 +25,27 @@ class Failing(ActivityInboundInterceptor):
         raise self.error from RuntimeError("the cause")
 
 
+class Counting(ActivityInboundInterceptor):
+    """An activity that counts how often it is carried out."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+        self.times += 1
+
+
 async def leaving(error: Exception) -> ApplicationError:
     """What leaves an activity that raises this error."""
     edge = Edge(Redactor(lambda: [SECRET])).intercept_activity(Failing(error))
 
-    async def run() -> None:
-        given = ExecuteActivityInput(fn=lambda: None, args=(), executor=None, headers={})
-        await edge.execute_activity(given)
-
     with pytest.raises(ApplicationError) as left:
-        await ActivityEnvironment().run(run)
+        await ActivityEnvironment().run(edge.execute_activity, nothing())
     return left.value
+
+
+def nothing() -> ExecuteActivityInput:
+    return ExecuteActivityInput(fn=lambda: None, args=(), executor=None, headers={})
 
 
 async def test_an_error_leaves_with_its_kind_and_without_its_cause() -> None:
@@ -57,3 +68,13 @@ async def test_no_secret_leaves(kind: type[Exception]) -> None:
 def test_any_text_becomes_one_that_every_store_takes() -> None:
     assert plain("a\x00b \ud800") == "a\ufffdb ?"
     assert len(plain("x" * 10_000)) == LONGEST
+
+
+@pytest.mark.parametrize(("form", "carried_out"), [("drop", 0), ("ambiguous", 1)])
+async def test_an_activity_that_is_lost_is_one_to_try_again(arm: Arm, form: str, carried_out: int) -> None:
+    arm(f"external.activity:unknown={form}")
+    counting = Counting()
+    edge = Edge(Redactor(lambda: [])).intercept_activity(counting)
+    with pytest.raises(ApplicationError, match="have lost each other") as left:
+        await ActivityEnvironment().run(edge.execute_activity, nothing())
+    assert (counting.times, left.value.non_retryable) == (carried_out, False)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from activities import failpoints
-from activities.failpoints import NAMES, armed, configure, failpoint, io_failpoint
+from activities.failpoints import NAMES, armed, at_work, configure, failpoint, io_failpoint
 from tests.activities.conftest import Arm
 from workflows.domain.errors import StaleFence, UsageError
 
@@ -91,19 +91,19 @@ async def test_a_fault_of_one_call_meets_no_other(arm: Arm) -> None:
 
 
 async def test_a_dropped_operation_is_not_carried_out(arm: Arm) -> None:
-    arm("tool.committed=drop")
+    arm("external.sql=drop")
     done = []
     with pytest.raises(TimeoutError):
-        async with io_failpoint("tool.committed", error=TimeoutError):
+        async with io_failpoint("external.sql", cut):
             done.append("it")
     assert done == []
 
 
 async def test_an_ambiguous_operation_is_carried_out_and_looks_as_if_not(arm: Arm) -> None:
-    arm("tool.committed=ambiguous")
+    arm("external.sql=ambiguous")
     done = []
-    with pytest.raises(ConnectionResetError):
-        async with io_failpoint("tool.committed"):
+    with pytest.raises(TimeoutError):
+        async with io_failpoint("external.sql", cut):
             done.append("it")
     assert done == ["it"]
 
@@ -111,9 +111,34 @@ async def test_an_ambiguous_operation_is_carried_out_and_looks_as_if_not(arm: Ar
 async def test_an_operation_without_a_fault_is_carried_out(arm: Arm) -> None:
     arm("tool.claimed=drop")
     done = []
-    async with io_failpoint("tool.committed"):
+    async with io_failpoint("external.sql", cut):
         done.append("it")
     assert done == ["it"]
+
+
+async def test_operations_are_counted_by_whose_they_are(arm: Arm, tmp_path: Path) -> None:
+    arm("external.sql:*=drop@2")
+    async with io_failpoint("external.sql", cut):
+        pass
+    with at_work("holdfast.tools.run"):
+        async with io_failpoint("external.sql", cut):
+            pass
+        with pytest.raises(TimeoutError):
+            await asyncio.create_task(operation())
+    assert arrivals(tmp_path) == [
+        "external.sql -",
+        "external.sql holdfast.tools.run",
+        "external.sql holdfast.tools.run",
+    ]
+
+
+async def operation() -> None:
+    async with io_failpoint("external.sql", cut):
+        raise AssertionError("it was to be dropped")
+
+
+async def cut() -> None:
+    raise TimeoutError
 
 
 async def test_a_blocked_point_tells_that_it_is_reached_and_waits(arm: Arm, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from activities.store.database import Database
 from activities.store.statements import Rows, Statements
 from bench.wire import counted
+from tests.activities.conftest import Arm
 from workflows.domain.errors import Unavailable
 
 ONE, TWO = b"SELECT 1 AS n", b"SELECT 2 AS n"
@@ -112,3 +113,35 @@ async def test_what_is_said_after_the_commit_is_refused(database: Database) -> N
         await said.rows(ONE)
     with pytest.raises(Unavailable, match="over"):
         said.note(b"SELECT 2")
+
+
+LOST = [
+    pytest.param("drop", 1, [], id="begin dropped"),
+    pytest.param("drop", 2, [], id="write dropped"),
+    pytest.param("ambiguous", 2, [], id="write ambiguous"),
+    pytest.param("drop", 3, [], id="commit dropped"),
+    pytest.param("ambiguous", 3, [{"n": 7}], id="commit ambiguous"),
+]
+
+
+@pytest.mark.parametrize(("form", "n", "kept"), LOST)
+async def test_a_connection_that_is_cut_at_a_statement_is_an_unreachable_database(
+    database: Database, arm: Arm, form: str, n: int, kept: Rows
+) -> None:
+    await database.rows(b"CREATE TABLE kept (n int)")
+    arm(f"external.sql={form}@{n}")
+    with pytest.raises(Unavailable, match="PostgreSQL cannot be reached"):
+        async with database.statements() as said:
+            said.note(b"INSERT INTO kept VALUES (7)")
+    assert await database.rows(b"SELECT n FROM kept") == kept
+
+
+@pytest.mark.parametrize(("form", "kept"), [("drop", []), ("ambiguous", [{"n": 7}])])
+async def test_a_connection_that_is_cut_at_a_lone_query_is_an_unreachable_database(
+    database: Database, arm: Arm, form: str, kept: Rows
+) -> None:
+    await database.rows(b"CREATE TABLE kept (n int)")
+    arm(f"external.sql={form}@1")
+    with pytest.raises(Unavailable, match="PostgreSQL cannot be reached"):
+        await database.rows(b"INSERT INTO kept VALUES (7)")
+    assert await database.rows(b"SELECT n FROM kept") == kept

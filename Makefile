@@ -3,7 +3,7 @@ UV_REQUIREMENT := uv>=0.9,<1
 UV := .uv/bin/uv
 WORKERS ?= 2
 
-.PHONY: help demo test lint bench faults faults-page install record-histories clean
+.PHONY: help demo test lint bench faults faults-nth faults-page install record-histories clean
 
 help:
 	@echo "make demo              a real task, killed on the way, that goes on by itself (no key needed)"
@@ -11,6 +11,7 @@ help:
 	@echo "make lint              style and types"
 	@echo "make bench             cost per step beside the floor of the same run"
 	@echo "make faults            kill every part at every moment, as often as wanted, and count"
+	@echo "make faults-nth        lose each statement, request and activity of a session in turn (ARGS=--help)"
 	@echo "make faults-page       write docs/faults.md anew, after a row, a test or the figures have changed"
 	@echo "make install           put 'holdfast' on the PATH, with the versions and hashes of uv.lock"
 	@echo "make record-histories  record tests/histories anew"
@@ -34,6 +35,9 @@ bench: .venv/.synced
 faults: .venv/.synced
 	.venv/bin/python -P -m worker.stack.binaries
 	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix $(ARGS)
+
+faults-nth: .venv/.synced
+	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.nth $(ARGS)
 
 faults-page: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix.page

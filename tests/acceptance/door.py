@@ -57,10 +57,12 @@ class Door:
     ledger: ClientLedger
     mint: Mint = field(default_factory=Mint)
 
-    async def start(self, project: Path, text: str, programs: Path) -> SessionId:
-        """Start a session whose commands find `programs`."""
-        session = SessionId(self.mint.new(Prefix.SESSION))
-        sent = self._prompt(text)
+    async def start(
+        self, project: Path, text: str, programs: Path, *, session: SessionId | None = None, id: str | None = None
+    ) -> SessionId:
+        """Start a session whose commands find `programs`; who says it again gives the same ids again."""
+        session = session or SessionId(self.mint.new(Prefix.SESSION))
+        sent = self._prompt(text, id)
         search = {"PATH": f"{programs}:/usr/bin:/bin"}
         start = self.client.start(
             str(project),
@@ -73,8 +75,10 @@ class Door:
         await sent.send(start)
         return session
 
-    async def prompt(self, session: SessionId, text: str, mode: Mode = Mode.STEER) -> Accepted:
-        sent = self._prompt(text)
+    async def prompt(
+        self, session: SessionId, text: str, mode: Mode = Mode.STEER, *, id: str | None = None
+    ) -> Accepted:
+        sent = self._prompt(text, id)
         return await sent.send(self.client.prompt(session, text, mode=mode, prompt=MessageId(sent.id)))
 
     async def answer(self, ask: AskId, reply: Reply = Reply.ONCE, **more: Any) -> Settled:
@@ -96,7 +100,7 @@ class Door:
         sent.id = stopped.stop
         return stopped
 
-    def _prompt(self, text: str) -> Sent[Accepted]:
-        sent: Sent[Accepted] = Sent(self.mint.new(Prefix.MESSAGE), text)
+    def _prompt(self, text: str, id: str | None) -> Sent[Accepted]:
+        sent: Sent[Accepted] = Sent(id or self.mint.new(Prefix.MESSAGE), text)
         self.ledger.prompts.append(sent)
         return sent

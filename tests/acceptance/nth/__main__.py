@@ -1,0 +1,54 @@
+"""Lose the n-th call of the reference session, for every n: `make faults-nth [ARGS="--kind sql --n 17"]`."""
+
+import argparse
+import asyncio
+import gc
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from tests import databases
+from tests.acceptance import workers
+from tests.acceptance.nth.faults import Form, Kind
+from tests.acceptance.nth.run import faults, passing, sampled, summary, tried
+from tests.acceptance.nth.stand import Stand
+from tests.conftest import remove, settings_of
+from worker.stack.up import up
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make faults-nth ARGS=…", description=__doc__)
+    parser.add_argument("--kind", type=Kind, action="append", choices=list(Kind), help="whose calls (default: all)")
+    parser.add_argument("--form", type=Form, action="append", choices=list(Form), help="how they are lost (all)")
+    parser.add_argument("--n", type=int, help="only this call (default: every one)")
+    parser.add_argument("--trials", type=int, default=sys.maxsize, help="so many, drawn by the seed (all)")
+    parser.add_argument("--seed", type=int, default=1, help="decides which are drawn, and their order (1)")
+    parser.add_argument("--lanes", type=int, default=2, help="trials side by side (2)")
+    return parser.parse_args()
+
+
+async def main(given: argparse.Namespace, directory: Path) -> bool:
+    """Run the trials on a stack made for them; whether all ended as they should."""
+    settings = settings_of(directory / "home")
+    with workers.nursery() as nursery:
+        endpoints = await up(settings, print, worker=False)
+        try:
+            stand = Stand(settings, endpoints, await databases.template(settings), nursery, directory / "trials")
+            undisturbed = await stand.undisturbed()
+            every = faults(undisturbed, given.kind or Kind, given.form or Form, given.n)
+            found = await tried(stand, undisturbed, sampled(every, given.trials, given.seed), given.lanes)
+        finally:
+            await remove(settings)
+    for line in summary(undisturbed, found, given.seed):
+        print(line)
+    return bool(found) and passing(found)
+
+
+if __name__ == "__main__":
+    scratch = Path(tempfile.mkdtemp(prefix="holdfast-nth-"))
+    good = asyncio.run(main(arguments(), scratch))
+    gc.collect()  # a client of Temporal that is still there when the interpreter ends may abort it
+    if good:
+        shutil.rmtree(scratch)
+    sys.exit(0 if good else 1)

@@ -1,0 +1,81 @@
+"""The reference session: an edit that a rule allows, a command that a person is asked about, a prompt in between."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+from activities.failpoints import at_work
+from tests.acceptance.effects import effect
+from tests.acceptance.trial import Trial
+from tests.house import PATIENCE
+from worker.scripted.script import Drop, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
+from workflows.domain.errors import Unavailable
+from workflows.domain.events import Event
+from workflows.domain.ids import Prefix, SessionId
+
+FILE: Final = "a.txt"
+_LOOK_PERIOD: Final = 0.03
+_USAGE: Final = ScriptedUsage(input=1000, output=20)  # not estimated: that would count the length of our paths
+_EDIT: Final = ScriptedCall(name="edit", arguments={"filePath": FILE, "oldString": "a", "newString": "ab"}, id="edit")
+_RUN: Final = effect("asked").model_copy(update={"id": "run"})
+_ANSWERS: Final = (
+    ScriptedAnswer(text="I edit, and then I run.", tools=(_EDIT, _RUN), usage=_USAGE),
+    ScriptedAnswer(text="Both are done, and I mind what was said.", usage=_USAGE),
+)
+
+
+def script(lost: int | None = None, fault: Drop | None = None) -> Script:
+    """What the model says; its n-th answer is lost as `fault` says when it is first asked for."""
+    faulty = {} if lost is None or fault is None else {lost - 1: fault}
+    return Script(
+        answers=tuple(
+            answer.model_copy(update={"faults": {1: faulty[step]} if step in faulty else {}})
+            for step, answer in enumerate(_ANSWERS)
+        )
+    )
+
+
+def furnish(trial: Trial) -> None:
+    """The project that the session works in."""
+    trial.house.file(FILE, "a\n")
+    trial.house.configure(permission={"bash": "ask"})
+
+
+async def play(trial: Trial) -> SessionId:
+    """What the person does: always the same, each thing when the one before it is seen to have led on.
+
+    Nobody watches: a watcher has deltas written, whose number the clock decides.
+    """
+    door = trial.door
+    session = SessionId(door.mint.new(Prefix.SESSION))
+    first, second = (door.mint.new(Prefix.MESSAGE) for _ in range(2))
+    project, programs = trial.house.project, trial.effects.programs
+    await insisting(trial, lambda: door.start(project, "Edit and run.", programs, session=session, id=first))
+    await seen(trial, session, lambda events: _types(events, "ask.raised") == _types(events, "call.finished") == 1)
+    await insisting(trial, lambda: door.prompt(session, "Mind this, too.", id=second))
+    (entry,) = await trial.house.client.asks(session=session)
+    await insisting(trial, lambda: door.answer(entry.id))
+    await seen(trial, session, lambda events: _types(events, "turn.ended") == 1)
+    return session
+
+
+async def insisting(trial: Trial, say: Callable[[], Awaitable[object]]) -> None:
+    """Say something at a door, and the very same again when the database was away: it may have been accepted."""
+    with at_work(trial.directory.name):
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                with suppress(Unavailable):
+                    await say()
+                    return
+
+
+async def seen(trial: Trial, session: SessionId, wanted: Callable[[Sequence[Event]], bool]) -> None:
+    """Wait until the session's log is as wanted."""
+    async with asyncio.timeout(PATIENCE):
+        while not wanted(await trial.house.events(session)):
+            await asyncio.sleep(_LOOK_PERIOD)
+
+
+def _types(events: Sequence[Event], name: str) -> int:
+    return sum(event.type == name for event in events)

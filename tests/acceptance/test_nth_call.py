@@ -1,0 +1,50 @@
+"""The n-th call is lost, to PostgreSQL, the model or as an activity: the session ends as without (reliability.md 49).
+
+A sample here; every n, in every form, by `make faults-nth`.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.nth.account import difference, log
+from tests.acceptance.nth.faults import Kind
+from tests.acceptance.nth.run import faults, sampled, told, tried
+from tests.acceptance.nth.stand import Stand
+from tests.acceptance.workers import Nursery
+from worker.settings import Settings
+from worker.stack.cluster import Cluster
+from worker.stack.state import Endpoints
+from workflows.domain.events import CallClaimed, CallFinished, CallPrepared, Event
+from workflows.domain.ids import PartId, SnapshotId, TurnId
+
+pytestmark = pytest.mark.acceptance
+
+CALL, TURN = PartId("prt_1"), TurnId("trn_1")
+SEED = 1
+SAMPLES = {Kind.SQL: 10, Kind.DOOR: 4, Kind.MODEL: 3, Kind.ACTIVITY: 4}
+LANES = 6  # most of a trial is waiting
+
+
+@pytest.mark.parametrize("kind", Kind)
+async def test_row_49_a_session_that_loses_a_call_ends_as_one_that_does_not(
+    settings: Settings, stack: Endpoints, template: Cluster, nursery: Nursery, tmp_path: Path, kind: Kind
+) -> None:
+    stand = Stand(settings, stack, template, nursery, tmp_path)
+    undisturbed = await stand.undisturbed()
+    lost = sampled(faults(undisturbed, [kind]), SAMPLES[kind], SEED)
+    found = await tried(stand, undisturbed, lost, LANES)
+    assert len(found) == SAMPLES[kind]
+    assert not [line for finding in found for line in told(finding)]
+
+
+def test_an_account_tells_what_else_has_happened_and_leaves_out_that_it_was_tried_again() -> None:
+    prepared = CallPrepared(call=CALL, turn=TURN, step=1, tool="bash", recovery="once", seal="salted")
+    claimed = CallClaimed(call=CALL, fence=(1, 1, 1), snapshot=SnapshotId("cfg_1"))
+    done = CallFinished(call=CALL, state="done", seal="salted")
+    course: list[Event] = [prepared, claimed, done]
+    again: list[Event] = [prepared, claimed, claimed.model_copy(update={"fence": (1, 1, 2), "recovered": True}), done]
+    other: list[Event] = [prepared, claimed, done.model_copy(update={"state": "unknown"})]
+    assert difference(list(log(course)), list(log(again))) == []
+    assert len(difference(list(log(course)), list(log(other)))) == 2
+    assert len(difference(list(log(course)), list(log([*course, done])))) == 1

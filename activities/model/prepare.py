@@ -7,7 +7,6 @@ from typing import Any, Final, NoReturn
 
 from pydantic import JsonValue
 
-from activities.edge import plain
 from activities.files.place import Place
 from activities.mint import Mint
 from activities.model.stream import CallPart
@@ -39,7 +38,7 @@ class Preparer:
         return NewCall(
             id=PartId(self.mint.new(Prefix.PART)),
             position=position,
-            provider_id=plain(wanted.id),
+            provider_id=wanted.id,
             tool=name,
             arguments=arguments,
             recovery=tool.recovery,

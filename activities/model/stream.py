@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
+from activities.edge import plain
 from activities.model.port import Finish, Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
 from workflows.domain.usage import Tokens
 
@@ -142,7 +143,7 @@ class Assembly:
                 case PartKind.REASONING:
                     yield ReasoningPart(part.text, tuple(part.details))
                 case PartKind.CALL:
-                    yield CallPart(_unique(part.id or f"call_{position}", taken), part.name, part.text)
+                    yield CallPart(_unique(plain(part.id) or f"call_{position}", taken), part.name, part.text)
 
 
 def _begins_another(call: _Growing, event: ToolCallDelta) -> bool:
@@ -151,7 +152,7 @@ def _begins_another(call: _Growing, event: ToolCallDelta) -> bool:
 
 
 def _unique(wanted: str, taken: set[str]) -> str:
-    """An id that no other call of the answer has; the same answer always gets the same ids."""
+    """An id that no other call of the answer has, and that can be sent; the same answer always gets the same ids."""
     candidate, number = wanted, 1
     while candidate in taken:
         number += 1

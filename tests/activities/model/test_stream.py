@@ -45,9 +45,11 @@ def test_an_id_that_is_repeated_with_every_chunk_begins_no_other_call() -> None:
         (("x", "x", "x"), ("x", "x_2", "x_3")),
         (("", None, ""), ("call_0", "call_1", "call_2")),
         (("x", "x_2", "x"), ("x", "x_2", "x_3")),
+        (("x\0", "x\ufffd", "\ud800"), ("x\ufffd", "x\ufffd_2", "?")),
+        (("x" * 1000 + "a", "x" * 1000 + "b", "y"), ("x" * 1000, "x" * 1000 + "_2", "y")),
     ],
 )
-def test_empty_and_doubled_ids_are_repaired_in_the_same_way_each_time(
+def test_ids_that_cannot_be_sent_and_doubled_ones_are_repaired_in_the_same_way_each_time(
     given: tuple[str | None, ...], repaired: tuple[str, ...]
 ) -> None:
     answer = assembled(*(ToolCallDelta(index, id, "read", "{}") for index, id in enumerate(given)))

@@ -12,6 +12,8 @@ from typing import Any, Final
 from activities.model.failures import ProviderFailure, from_response, from_stream, phrase, words_of
 
 _TRANSPORTS: Final = ("httpx", "httpcore", "aiohttp", "anyio", "ssl")
+_GARBAGE: Final = (json.JSONDecodeError, UnicodeDecodeError)
+_IN_THE_STREAM: Final = "MidStreamFallbackError"  # what litellm calls whatever happens once an answer has begun
 _PASSING: Final = frozenset({408, 409, 425, 429})  # besides all server errors
 
 
@@ -96,6 +98,9 @@ def _without_response(provider: str, chain: tuple[BaseException, ...]) -> Provid
     if lost is not None:
         message = f"Connection error: {lost or type(lost).__name__}"
         return ProviderFailure(provider=provider, message=message, retryable=True)
+    if any(isinstance(link, _GARBAGE) or type(link).__name__ == _IN_THE_STREAM for link in chain):
+        message = f"The provider sent something that is no piece of an answer: {chain[-1]}"
+        return ProviderFailure(provider=provider, message=message, retryable=True)
     status = _status(chain)
     refused = status if status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR else None
     return ProviderFailure(
@@ -108,4 +113,4 @@ def _without_response(provider: str, chain: tuple[BaseException, ...]) -> Provid
 
 def _is_transport(link: BaseException) -> bool:
     library = type(link).__module__.partition(".")[0]
-    return library in _TRANSPORTS or isinstance(link, (OSError, EOFError, json.JSONDecodeError))
+    return library in _TRANSPORTS or isinstance(link, (OSError, EOFError))

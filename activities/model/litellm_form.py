@@ -1,5 +1,6 @@
 """Our requests in litellm's form, and its chunks as our events. It is OpenAI's form with a few fields more."""
 
+import json
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -39,6 +40,8 @@ _FINISHES: Final = {
     "content_filter": Finish.CONTENT_FILTER,
     "content-filter": Finish.CONTENT_FILTER,
 }
+LONGEST: Final = 16_000_000  # characters of an answer: no model says so much, but a broken one may go on for ever
+_MOST_TOKENS: Final = 10**12
 _TAKE_REASONING_BACK: Final = ("compatible", "deepseek", "moonshot")  # the others refuse it, or want their own form
 
 
@@ -67,35 +70,54 @@ class ChunkReader:
         self._finish: Finish | None = None
         self._tokens = Tokens()
         self._thought: list[str] = []
+        self._length = 0
 
-    def read(self, chunk: Any) -> Iterator[ModelEvent]:
-        """The events of a chunk of OpenAI's or litellm's making: both have the same attributes."""
+    def read(self, chunk: Any) -> list[ModelEvent]:
+        """The events of a chunk of OpenAI's or litellm's making: both have the same attributes.
+
+        Raises ModelError for a chunk that is none: the libraries pass on whatever they can parse.
+        """
+        try:
+            events = list(self._events(chunk))
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            said = f"The provider sent something that is no piece of an answer ({error}): {repr(chunk)[:200]}"
+            raise ModelError(ProviderFailure(provider=self._provider, message=said, retryable=True)) from error
+        self._length += sum(map(_length, events))
+        if self._length > LONGEST:
+            said = f"The provider sent more than {LONGEST:,} characters as one answer."
+            raise ModelError(ProviderFailure(provider=self._provider, message=said, retryable=False))
+        return events
+
+    def finished(self, *, cut: bool = False) -> Finished:
+        """The end of the answer; a stream that just stops was cut (`cut`: surely so) somewhere on its way."""
+        if self._finish is None or cut:
+            said = "The answer broke off: the stream ended without a finish reason."
+            if not self._length:
+                said = "The provider answered nothing: its stream ended before anything of an answer had come."
+            raise ModelError(ProviderFailure(provider=self._provider, message=said, retryable=True))
+        return Finished(self._finish, self._tokens)
+
+    def _events(self, chunk: Any) -> Iterator[ModelEvent]:
         usage = getattr(chunk, "usage", None)
         if usage is not None:
-            self._tokens = measure(_reported(usage))
+            self._tokens = _tokens(usage)
         for choice in chunk.choices[:1]:
             yield from self._delta(choice.delta)
             if choice.finish_reason:
                 self._finish = _FINISHES.get(choice.finish_reason, Finish.UNKNOWN)
 
-    def finished(self) -> Finished:
-        """The end of the answer; a stream that just stops was cut somewhere on its way."""
-        if self._finish is None:
-            cut = "The answer broke off: the stream ended without a finish reason."
-            raise ModelError(ProviderFailure(provider=self._provider, message=cut, retryable=True))
-        return Finished(self._finish, self._tokens)
-
     def _delta(self, delta: Any) -> Iterator[ModelEvent]:
-        thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
+        if delta is None:  # some say so where nothing is added
+            return
+        thought = _text(getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None))
         if thought:
             self._thought.append(thought)
             yield ReasoningDelta(thought)
         yield from self._details(getattr(delta, "thinking_blocks", None) or ())
-        if delta.content:
-            yield TextDelta(delta.content)
+        if content := _text(delta.content):
+            yield TextDelta(content)
         for call in delta.tool_calls or ():
-            function = call.function
-            yield ToolCallDelta(call.index or 0, call.id, function.name, function.arguments or "")
+            yield _piece_of_a_call(call)
 
     def _details(self, blocks: Any) -> Iterator[ModelEvent]:
         """Anthropic signs a block of thinking at its end: it has to be given back with all of its text."""
@@ -106,6 +128,42 @@ class ChunkReader:
                 yield ReasoningDelta("", whole)
             elif block.get("type") == "redacted_thinking":
                 yield ReasoningDelta("", dict(block))
+
+
+def _piece_of_a_call(call: Any) -> ToolCallDelta:
+    """A piece of a call; some endpoints send the arguments as an object."""
+    function = call.function
+    arguments = function.arguments or ""
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments)
+    return ToolCallDelta(call.index or 0, _text(call.id), _text(function.name), arguments)
+
+
+def _text(value: Any) -> str | None:
+    """Text, or None: nothing else is a part of an answer."""
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"{type(value).__name__} where text should be")
+
+
+def _length(event: ModelEvent) -> int:
+    match event:
+        case TextDelta(text) | ReasoningDelta(text):
+            return len(text)
+        case ToolCallDelta(arguments=arguments):
+            return len(arguments) + 1
+        case _:
+            return 0
+
+
+def _tokens(usage: Any) -> Tokens:
+    """What the answer has used; a count that cannot be true is none, and no reason to lose an answer."""
+    try:
+        reported = _reported(usage)
+    except (AttributeError, ValueError):
+        return Tokens()
+    counts = [count for count in dict(reported).values() if count is not None]
+    return measure(reported) if all(0 <= count < _MOST_TOKENS for count in counts) else Tokens()
 
 
 def _reported(usage: Any) -> ReportedUsage:
@@ -138,17 +196,22 @@ def _assistant(message: AssistantMessage, reasoning_back: bool) -> Form:
     if message.calls:
         form["tool_calls"] = [_call(call) for call in message.calls]
     if message.details:
-        form["thinking_blocks"] = list(message.details)
+        form["thinking_blocks"] = [_sendable_block(block) for block in message.details]
     if message.reasoning and reasoning_back:
         form["reasoning_content"] = _sendable(message.reasoning)
     return form
+
+
+def _sendable_block(block: dict[str, JsonValue]) -> Form:
+    sendable: Form = json.loads(_sendable(json.dumps(block, ensure_ascii=False)))
+    return sendable
 
 
 def _call(call: RequestedCall) -> Form:
     return {
         "id": call.id,
         "type": "function",
-        "function": {"name": call.name, "arguments": _sendable(call.arguments)},
+        "function": {"name": _sendable(call.name), "arguments": _sendable(call.arguments)},
     }
 
 
@@ -163,7 +226,7 @@ def _piece(piece: Piece) -> Form:
         case ImagePiece():
             return {"type": "image_url", "image_url": {"url": piece.url}}
         case FilePiece():
-            return {"type": "file", "file": {"filename": piece.name, "file_data": piece.url}}
+            return {"type": "file", "file": {"filename": _sendable(piece.name), "file_data": piece.url}}
 
 
 def _tool(tool: ToolOffer) -> dict[str, JsonValue]:

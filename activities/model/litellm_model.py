@@ -8,7 +8,7 @@ read before litellm copies them: with 400 messages that is 90 of the 110 ms whic
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, MutableMapping
 from contextlib import aclosing
 from decimal import Decimal
 from importlib import import_module
@@ -19,7 +19,8 @@ from activities.model.failures import ModelError, ProviderFailure
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import told
 from activities.model.litellm_form import ChunkReader, Form, body
-from activities.model.port import Endpoint, ModelEvent, ModelFacts, ModelRequest
+from activities.model.litellm_source import Source
+from activities.model.port import ModelEvent, ModelFacts, ModelRequest
 from workflows.domain.usage import Price, Rates
 
 FIRST_TOKEN: Final = 120.0  # seconds until an answer has to begin
@@ -66,7 +67,8 @@ class LiteLLM:
         try:
             opening = library.acompletion(**_arguments(request, self._first_token + self._idle))
             async with aclosing(await patience.wait(opening)) as wrapper:
-                chunks = _source(wrapper, request.endpoint)
+                source = Source(wrapper, request.endpoint)
+                chunks = await patience.wait(source.open())
                 while (chunk := await patience.wait(anext(chunks, None))) is not None:
                     for event in reader.read(chunk):
                         patience.heard()
@@ -75,7 +77,7 @@ class LiteLLM:
             raise
         except Exception as error:  # litellm raises whatever a library below it raises
             raise ModelError(told(provider, error)) from error
-        yield reader.finished()
+        yield reader.finished(cut=source.cut)
 
     async def facts(self, model: str) -> ModelFacts:
         """See `ModelPort.facts`."""
@@ -151,13 +153,6 @@ def _arguments(request: ModelRequest, timeout: float) -> Form:
         "max_retries": 0,
         "_skip_mcp_handler": True,  # it needs a package that we do not have, and looks for tools that we do not offer
     }
-
-
-def _source(wrapper: Any, endpoint: Endpoint) -> AsyncIterator[Any]:
-    """The chunks: those of the OpenAI client where they come unchanged, else litellm's."""
-    raw = wrapper.completion_stream
-    straight = endpoint.compatible and type(raw).__module__.partition(".")[0] == "openai"
-    return aiter(raw if straight else wrapper)
 
 
 def _facts(known: dict[str, Any]) -> ModelFacts:

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from worker.scripted.chunks import chunks, event
 from worker.scripted.ledger import End, Visit
-from worker.scripted.script import Drop, Fault, Garbage, Hold, Refuse, ScriptedAnswer, Stall, StreamError
+from worker.scripted.script import Drop, Fault, Garbage, Hold, Page, Refuse, ScriptedAnswer, Stall, StreamError
 
 _LOOK_AGAIN: Final = 0.01  # seconds between two looks for the file that ends a hold
 
@@ -71,7 +71,7 @@ class Performance:
     async def _befall(self, position: int | None, last: int = 0) -> None:
         """Let the fault happen if its place has come; one beyond the end happens before the last chunk."""
         fault = self._fault
-        if fault is None or isinstance(fault, Refuse):
+        if fault is None or isinstance(fault, Refuse | Page):
             return
         place = None if fault.after is None else min(fault.after, last)
         if place == position:

@@ -23,6 +23,14 @@ class Refuse(Value):
     body: JsonValue = {"error": {"message": "Rate limit reached", "type": "rate_limit_error"}}
 
 
+class Page(Value):
+    """Answer with a document, as whatever else may listen at an address does, instead of a stream."""
+
+    kind: Literal["page"] = "page"
+    content_type: str = "text/html"
+    body: str = "<!doctype html><title>Welcome</title>"
+
+
 class Drop(Value):
     """Cut the connection: after so many chunks, or before the answer has begun (`after` is None)."""
 
@@ -61,7 +69,7 @@ class Hold(Value):
     path: str
 
 
-Fault = Annotated[Refuse | Drop | Stall | Garbage | StreamError | Hold, Field(discriminator="kind")]
+Fault = Annotated[Refuse | Page | Drop | Stall | Garbage | StreamError | Hold, Field(discriminator="kind")]
 
 
 class ScriptedCall(Value):

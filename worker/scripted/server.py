@@ -18,7 +18,7 @@ from aiohttp import web
 from worker.scripted.conversation import flaw
 from worker.scripted.ledger import End, Ledger, Visit
 from worker.scripted.performance import Performance
-from worker.scripted.script import DEFAULT, Cue, Refuse, Script, ScriptedAnswer, cue, read_scripts
+from worker.scripted.script import DEFAULT, Cue, Page, Refuse, Script, ScriptedAnswer, cue, read_scripts
 
 _LARGEST_REQUEST: Final = 256 * 1024 * 1024
 
@@ -70,6 +70,9 @@ class ModelServer:
             if isinstance(fault, Refuse):
                 end = End.REFUSED
                 return web.json_response(fault.body, status=fault.status, headers=fault.headers)
+            if isinstance(fault, Page):
+                end = End.BROKEN
+                return web.Response(text=fault.body, content_type=fault.content_type)
             performance = Performance(request, body, visit, due, fault, self.stalled)
             end = await performance.play()
             return performance.response

@@ -11,7 +11,9 @@ import pytest
 from pydantic import SecretStr
 
 from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, posture
+from activities.model.litellm_form import LONGEST
 from activities.model.litellm_model import LiteLLM
+from activities.model.litellm_source import LARGEST
 from activities.model.port import (
     AssistantMessage,
     Endpoint,
@@ -31,6 +33,7 @@ from worker.scripted.script import (
     Drop,
     Fault,
     Garbage,
+    Page,
     Refuse,
     Script,
     ScriptedAnswer,
@@ -149,6 +152,17 @@ BREAKS: Mapping[str, Fault] = {
     "dropped in the middle": Drop(after=2),
     "garbage": Garbage(after=2),
     "error event": StreamError(after=2),
+    "no chunk": Garbage(after=2, data="42"),
+    "a chunk of something else": Garbage(
+        after=2, data='{"choices": [{"delta": {"content": 7}, "finish_reason": "x"}]}'
+    ),
+    "an end that is none": Garbage(after=2, data='{"choices": [{"index": 0, "delta": {}, "finish_reason": {"a": 1}}]}'),
+    "nothing": Page(content_type="text/event-stream", body=""),
+    "only an end": Page(content_type="text/event-stream", body="data: [DONE]\n\n"),
+    "a page in a stream": Page(content_type="text/event-stream"),
+    "a page": Page(),
+    "half an event": Page(content_type="text/event-stream", body='data: {"choices": [{"delta": {"content": "half'),
+    "a document": Page(content_type="application/json", body='{"status": "ok"}'),
 }
 
 
@@ -160,11 +174,56 @@ async def test_a_broken_stream_is_asked_for_again(adapter: LiteLLM, compatible: 
     assert isinstance(posture(error.failure), Retry)
 
 
-async def test_a_stream_that_just_stops_is_no_answer(adapter: LiteLLM) -> None:
-    error = await failing(adapter, Garbage(after=2, data="[DONE]"))
+@BOTH_WAYS
+async def test_a_stream_that_just_stops_is_no_answer(adapter: LiteLLM, compatible: bool) -> None:
+    error = await failing(adapter, Garbage(after=2, data="[DONE]"), compatible=compatible)
 
     assert "broke off" in error.failure.message
     assert isinstance(posture(error.failure), Retry)
+
+
+async def test_a_page_where_an_answer_should_be_is_shown_with_what_to_look_at(adapter: LiteLLM) -> None:
+    failure = (await failing(adapter, Page(body="<!doctype html>\n<title>Welcome</title>" + "x" * 9_000_000))).failure
+    assert "answered with a page (text/html) instead of a stream: is 'http://127.0.0.1:" in failure.message
+    assert "the address of its API? The page begins: '<!doctype html> <title>Welcome" in failure.message
+    assert len(failure.message) < 500
+
+
+async def test_an_error_that_comes_with_status_200_is_told_for_what_it_is(adapter: LiteLLM) -> None:
+    body = '{"error": {"message": "used up", "code": "insufficient_quota"}}'
+    error = await failing(adapter, Page(content_type="application/json", body=body))
+    assert posture(error.failure) == Stop(kind=StopKind.QUOTA, message="used up")
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (Garbage(after=2, data="x" * (LARGEST + 100_000)), "a line of more than 8 MB"),
+        (Page(content_type="text/event-stream", body=": a line\n" * 20 + "x" * (LARGEST + 100_000)), "a line of more"),
+    ],
+    ids=["event", "page"],
+)
+async def test_a_line_without_an_end_is_not_read_to_its_end(adapter: LiteLLM, fault: Fault, said: str) -> None:
+    error = await failing(adapter, fault)
+    assert said in error.failure.message
+    assert isinstance(posture(error.failure), Stop)  # asking again would cost the same again
+
+
+async def test_an_answer_without_an_end_is_not_kept(adapter: LiteLLM) -> None:
+    endless = ScriptedAnswer(text="x" * (LONGEST + 1), chunk=1_000_000)
+    async with serve(Script(answers=(endless,))) as server:
+        with pytest.raises(ModelError, match="more than 16,000,000 characters"):
+            await ask(adapter, server)
+
+
+@pytest.mark.parametrize("usage", ['"many"', '{"prompt_tokens": "many"}', '{"total_tokens": 1e99}'])
+async def test_counts_that_cannot_be_true_do_not_cost_the_answer(adapter: LiteLLM, usage: str) -> None:
+    chunk = '{"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}'
+    end = f'{{"object": "chat.completion.chunk", "choices": [{{"finish_reason": "stop"}}], "usage": {usage}}}'
+    stream = Page(content_type="text/event-stream", body=f"data: {chunk}\n\ndata: {end}\n\ndata: [DONE]\n\n")
+    async with serve(Script(answers=(ScriptedAnswer(faults={1: stream}),))) as server:
+        answer = await ask(adapter, server)
+    assert (answer.parts, answer.tokens) == ((TextPart("Hi"),), Tokens())
 
 
 async def test_nobody_listening_is_a_lost_connection(adapter: LiteLLM) -> None:

@@ -3,10 +3,12 @@
 import pytest
 
 from tests.workflows.conftest import Open
-from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
+from worker.scripted.ledger import End
+from worker.scripted.script import Drop, Fault, Garbage, Page, Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.events import ModelRetry, TurnEnded
-from workflows.domain.messages import CallState
+from workflows.domain.messages import AssistantMessage, CallState, TextPart, ToolPart, UserMessage
 
+ODD = "NUL \0, escape \x1b[2K, half a surrogate \ud83d, a bell \x07, \u202e and \x7f\x9b."
 DONE = ScriptedAnswer(text="Done.")
 
 
@@ -25,12 +27,60 @@ async def test_arguments_that_cannot_be_used_are_told_to_the_model(open_house: O
     assert len(house.model.ledger.entries) == 2
 
 
-async def test_an_odd_call_id_is_stored_and_answered(open_house: Open) -> None:
-    odd = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*"}, id="a\x00b"),))
+async def test_odd_call_ids_are_stored_and_answered(open_house: Open) -> None:
+    ids = ("a\x00b", "a\ufffdb", "\ud800", "x" * 2000, "x" * 2000 + "y")
+    looks = (ScriptedCall(name="glob", arguments={"pattern": f"*{n}"}, id=id) for n, id in enumerate(ids))
+    odd = ScriptedAnswer(tools=tuple(looks))
     async with open_house(odd, DONE) as house, house.working():
         session = await house.say("List.")
         ended = await house.ended(session)
     assert isinstance(ended, TurnEnded) and ended.reason == "done" and len(house.model.ledger.entries) == 2
+
+
+async def test_odd_characters_are_kept_wherever_they_come_from_and_the_model_can_be_asked_on(open_house: Open) -> None:
+    write = r"printf 'a\000b \001\033[2K\r\377\355\240\275 \302\233'"
+    odd = ScriptedAnswer(
+        reasoning=ODD,
+        text=ODD,
+        tools=(
+            ScriptedCall(name="bash", arguments={"command": write}),
+            ScriptedCall(name=f"no {ODD}", arguments={}),
+            ScriptedCall(name="todowrite", arguments={"todos": [{"content": ODD, "status": "pending"}]}),
+            ScriptedCall(name="grep", arguments={"pattern": ODD}),
+        ),
+    )
+    async with open_house(odd, DONE) as house, house.working():
+        session = await house.say(ODD)
+        ended = await house.ended(session)
+        said, answer, *_ = await house.client.transcript(session)
+        verified = await house.client.verify(session)
+        calls = await house.calls(session)
+    assert isinstance(ended, TurnEnded) and ended.reason == "done" and verified.problem is None
+    assert isinstance(said, UserMessage) and said.text == ODD
+    assert isinstance(answer, AssistantMessage) and [
+        part.text for part in answer.parts[:2] if not isinstance(part, ToolPart)
+    ] == [ODD, ODD]
+    assert all(call.outcome is not None for call in calls) and calls[0].state is CallState.DONE
+    assert [entry.end for entry in house.model.ledger.entries] == [End.COMPLETE] * 2
+
+
+@pytest.mark.parametrize(
+    "page",
+    [Page(body="<title>Welcome</title>"), Page(content_type="text/event-stream", body=""), Garbage(data="42"), Drop()],
+    ids=["page", "nothing", "garbage", "dropped"],
+)
+async def test_a_server_that_gives_no_answer_is_asked_again_and_says_what_it_gave(
+    open_house: Open, page: Fault
+) -> None:
+    async with open_house(DONE.model_copy(update={"faults": {1: page}})) as house, house.working():
+        session = await house.say("Hello?")
+        retry = await house.until(session, lambda event: event.type == "model.retry")
+        assert isinstance(retry, ModelRetry)
+        await house.ended(session)
+        (note,) = [seen.contents[retry.note] async for seen in house.client.log(session) if retry.note in seen.contents]
+        _, answer = await house.client.transcript(session)
+    assert isinstance(answer, AssistantMessage) and answer.parts == (TextPart(text="Done."),)
+    assert (retry.attempt, retry.kind) == (1, "network") and "rovider" in str(note) or "onnection" in str(note)
 
 
 async def test_a_refused_request_ends_the_turn_with_the_providers_words(open_house: Open) -> None:

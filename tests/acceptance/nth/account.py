@@ -13,18 +13,19 @@ from workflows.domain.events import CallClaimed, Event
 from workflows.domain.value import Value
 
 _MARKS: Final = ("model.retry", "write.refused")  # of trying again: what they lead to is compared, not they
-_PASSING: Final = frozenset({"at", "seal", "fence", "next_at"})  # times, salts, and who it was that wrote
+# Times, salts, who it was that wrote, and how long a subagent's log is with its marks.
+_PASSING: Final = frozenset({"at", "seal", "fence", "next_at", "seq", "events"})
 _NAME: Final = re.compile(r"\b(?:[a-z]{3}_[0-9a-zA-Z]{8,}|[0-9a-f]{64})\b")
 
 
-async def account(trial: Trial, session: SessionRecords) -> list[str]:
-    """Transcript, effects and log of a session; what is minted, salted or measured anew each time goes by number."""
+async def account(trial: Trial, sessions: Sequence[SessionRecords]) -> list[str]:
+    """Transcripts, effects and logs; what is minted, salted or measured anew each time goes by number."""
     file = trial.house.project / FILE
     said = [
-        *(f"message {plain(message)}" for message in session.transcript),
+        *(f"{n} message {plain(message)}" for n, session in enumerate(sessions) for message in session.transcript),
         *(f"effect {line.moment} {line.token}" for line in sorted(trial.effects.lines(), key=lambda each: each.at)),
         f"file {FILE} {file.read_text()!r}",
-        *log(session.events),
+        *(f"{n} log {line}" for n, session in enumerate(sessions) for line in log(session.events)),
     ]
     return list(numbered(text.replace(str(trial.house.project), "PROJECT") for text in said))
 
@@ -42,7 +43,7 @@ def log(events: Sequence[Event]) -> Iterator[str]:
         if event.type in _MARKS or (isinstance(event, CallClaimed) and event.recovered):
             continue
         thread = getattr(event, "call", "session")
-        threads[thread].append(f"log {thread} {plain(event)}")
+        threads[thread].append(f"{thread} {plain(event)}")
     for lines in threads.values():
         yield from lines
 

@@ -1,7 +1,8 @@
-"""The reference session: an edit that a rule allows, a command that a person is asked about, a prompt in between."""
+"""The reference session: an edit that a rule allows, a command that a person is asked about, a prompt in between, and
+a subagent that runs a command of its own."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -9,7 +10,7 @@ from activities.failpoints import at_work
 from tests.acceptance.effects import effect
 from tests.acceptance.trial import Trial
 from tests.house import PATIENCE
-from worker.scripted.script import Drop, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
+from worker.scripted.script import DEFAULT, Drop, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.errors import Unavailable
 from workflows.domain.events import Event
 from workflows.domain.ids import Prefix, SessionId
@@ -19,27 +20,34 @@ _LOOK_PERIOD: Final = 0.03
 _USAGE: Final = ScriptedUsage(input=1000, output=20)  # not estimated: that would count the length of our paths
 _EDIT: Final = ScriptedCall(name="edit", arguments={"filePath": FILE, "oldString": "a", "newString": "ab"}, id="edit")
 _RUN: Final = effect("asked").model_copy(update={"id": "run"})
-_ANSWERS: Final = (
-    ScriptedAnswer(text="I edit, and then I run.", tools=(_EDIT, _RUN), usage=_USAGE),
-    ScriptedAnswer(text="Both are done, and I mind what was said.", usage=_USAGE),
+_HAND_OVER: Final = ScriptedCall(
+    name="task",
+    arguments={"description": "run it", "prompt": "[[script:child]] Run it.", "subagent_type": "general"},
+    id="hand over",
+)
+_HANDED: Final = effect("handed").model_copy(update={"id": "run"})
+_CHILD: Final = "child"
+_ANSWERS: Final = (  # in the order in which they are asked for; by the script that they belong to
+    (DEFAULT, ScriptedAnswer(text="I edit, and then I run.", tools=(_EDIT, _RUN), usage=_USAGE)),
+    (DEFAULT, ScriptedAnswer(text="I mind that, and hand the rest over.", tools=(_HAND_OVER,), usage=_USAGE)),
+    (_CHILD, ScriptedAnswer(text="I run it.", tools=(_HANDED,), usage=_USAGE)),
+    (_CHILD, ScriptedAnswer(text="It has run.", usage=_USAGE)),
+    (DEFAULT, ScriptedAnswer(text="All is done.", usage=_USAGE)),
 )
 
 
-def script(lost: int | None = None, fault: Drop | None = None) -> Script:
+def scripts(lost: int | None = None, fault: Drop | None = None) -> Mapping[str, Script]:
     """What the model says; its n-th answer is lost as `fault` says when it is first asked for."""
-    faulty = {} if lost is None or fault is None else {lost - 1: fault}
-    return Script(
-        answers=tuple(
-            answer.model_copy(update={"faults": {1: faulty[step]} if step in faulty else {}})
-            for step, answer in enumerate(_ANSWERS)
-        )
-    )
+    said: dict[str, list[ScriptedAnswer]] = {DEFAULT: [], _CHILD: []}
+    for n, (name, answer) in enumerate(_ANSWERS, start=1):
+        said[name].append(answer.model_copy(update={"faults": {1: fault}}) if fault and n == lost else answer)
+    return {name: Script(answers=tuple(answers)) for name, answers in said.items()}
 
 
 def furnish(trial: Trial) -> None:
     """The project that the session works in."""
     trial.house.file(FILE, "a\n")
-    trial.house.configure(permission={"bash": "ask"})
+    trial.house.configure(permission={"bash": {"*": "allow", "effect asked": "ask"}})
 
 
 async def play(trial: Trial) -> SessionId:

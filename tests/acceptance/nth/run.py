@@ -4,9 +4,12 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from tests.acceptance.nth.faults import Fault, Form, Kind
 from tests.acceptance.nth.stand import Finding, Stand, Undisturbed
+
+_MISSED: Final = 0.02  # of the trials may not fire (reliability.md 9)
 
 
 def faults(
@@ -23,9 +26,11 @@ def faults(
     ]
 
 
-def sampled(all_faults: Sequence[Fault], count: int, seed: int) -> list[Fault]:
-    """So many of them, in no order but the seed's."""
-    return random.Random(seed).sample(all_faults, min(count, len(all_faults)))
+def sampled(every: Sequence[Fault], count: int, seed: int) -> list[Fault]:
+    """So many of them, evenly spread from where the seed says; a call more or less shifts them by little."""
+    stride = max(1.0, len(every) / count)
+    first = random.Random(seed).random() * stride
+    return [every[int(first + stride * place)] for place in range(min(count, len(every)))]
 
 
 async def tried(stand: Stand, undisturbed: Undisturbed, wanted: Iterable[Fault], lanes: int) -> list[Finding]:
@@ -64,7 +69,9 @@ def summary(undisturbed: Undisturbed, found: Sequence[Finding], seed: int) -> It
 
 
 def passing(found: Sequence[Finding]) -> bool:
-    return all(finding.fired and not finding.problems for finding in found)
+    """Whether nothing ended otherwise; how often a running command is looked at is the clock's, so a call may lack."""
+    missed = sum(not finding.fired for finding in found)
+    return not any(finding.problems for finding in found) and missed <= len(found) * _MISSED
 
 
 def _verdict(found: Sequence[Finding]) -> str:

@@ -14,6 +14,7 @@ from temporalio.client import Client
 from tests.acceptance import workers
 from tests.acceptance.matrix.lane import Lane
 from tests.acceptance.nursery import OURS
+from tests.acceptance.scenarios import Mutate
 from tests.acceptance.trial import Trial, trial
 from tests.acceptance.workers import Nursery
 from tests.conftest import remove, settings_of
@@ -23,7 +24,6 @@ from worker.stack.state import Endpoints
 
 Open = Callable[..., AbstractAsyncContextManager[Trial]]
 Failed = Callable[[], bool]
-Mutate = Callable[[str, str, str], Path]
 
 _ROOT: Final = Path(__file__).parents[2]
 _FAILED: Final = pytest.StashKey[bool]()
@@ -111,14 +111,15 @@ def open_trial(open_unjudged: Open) -> Open:
 
 @pytest.fixture
 def mutate(tmp_path: Path) -> Mutate:
-    """Copy our packages, with one line of one file changed."""
+    """Copy our packages, with one line of one file changed; called again, it changes another one."""
+    mutant = tmp_path / "mutant"
 
     def copy(file: str, line: str, instead: str) -> Path:
-        for name in OURS:
-            shutil.copytree(_ROOT / name, tmp_path / "mutant" / name, ignore=shutil.ignore_patterns("__pycache__"))
-        changed = tmp_path / "mutant" / file
+        for name in OURS if not mutant.exists() else ():
+            shutil.copytree(_ROOT / name, mutant / name, ignore=shutil.ignore_patterns("__pycache__"))
+        changed = mutant / file
         assert changed.read_text().count(line) == 1, f"{file} does not hold {line!r} once: choose another line"
         changed.write_text(changed.read_text().replace(line, instead))
-        return tmp_path / "mutant"
+        return mutant
 
     return copy

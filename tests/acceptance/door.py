@@ -58,11 +58,11 @@ class Door:
     mint: Mint = field(default_factory=Mint)
 
     async def start(
-        self, project: Path, text: str, programs: Path, *, session: SessionId | None = None, id: str | None = None
+        self, project: Path, text: str, programs: Path, *, session: SessionId | None = None, prompt: MessageId | None = None
     ) -> SessionId:
         """Start a session whose commands find `programs`; who says it again gives the same ids again."""
         session = session or SessionId(self.mint.new(Prefix.SESSION))
-        sent = self._prompt(text, id)
+        sent = self._prompt(text, prompt)
         search = {"PATH": f"{programs}:/usr/bin:/bin"}
         start = self.client.start(
             str(project),
@@ -76,9 +76,10 @@ class Door:
         return session
 
     async def prompt(
-        self, session: SessionId, text: str, mode: Mode = Mode.STEER, *, id: str | None = None
+        self, session: SessionId, text: str, mode: Mode = Mode.STEER, prompt: MessageId | None = None
     ) -> Accepted:
-        sent = self._prompt(text, id)
+        """Send a prompt; with the id of an earlier one it is that one again."""
+        sent = self._prompt(text, prompt)
         return await sent.send(self.client.prompt(session, text, mode=mode, prompt=MessageId(sent.id)))
 
     async def answer(self, ask: AskId, reply: Reply = Reply.ONCE, **more: Any) -> Settled:
@@ -100,7 +101,7 @@ class Door:
         sent.id = stopped.stop
         return stopped
 
-    def _prompt(self, text: str, id: str | None) -> Sent[Accepted]:
-        sent: Sent[Accepted] = Sent(id or self.mint.new(Prefix.MESSAGE), text)
+    def _prompt(self, text: str, prompt: MessageId | None = None) -> Sent[Accepted]:
+        sent: Sent[Accepted] = Sent(prompt or self.mint.new(Prefix.MESSAGE), text)
         self.ledger.prompts.append(sent)
         return sent

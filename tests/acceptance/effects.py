@@ -72,10 +72,10 @@ class EffectLedger:
             while len(self.lines()) < count:
                 await asyncio.sleep(0.01)
 
-    async def reached(self, token: str, moment: Moment = Moment.START) -> None:
-        """Wait until an effect has begun, or is complete."""
+    async def reached(self, token: str, moment: Moment = Moment.START, times: int = 1) -> None:
+        """Wait until an effect has begun, or is complete, so many times."""
         async with asyncio.timeout(PATIENCE):
-            while not self.count(token, moment):
+            while self.count(token, moment) < times:
                 await asyncio.sleep(0.01)
 
 

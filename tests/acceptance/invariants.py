@@ -5,15 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import combinations
-from typing import Final
+from typing import Any, Final
 
 from activities.session.answers import Settled
 from tests.acceptance import histories
 from tests.acceptance.effects import Moment, token_of
 from tests.acceptance.records import SessionRecords, TrialRecords
 from tests.house import failed_tasks
-from worker.scripted.ledger import End, Entry
+from worker.scripted.ledger import End
 from workflows.domain import events
+from workflows.domain.effects import Recovery
 from workflows.domain.errors import Conflict
 from workflows.domain.events import Event, Record
 from workflows.domain.ids import PartId
@@ -31,16 +32,14 @@ class Violation:
 
 def violations(trial: TrialRecords) -> list[Violation]:
     """Everything that does not hold."""
-    found = [Violation("I6", f"the model refused request {entry.n}") for entry in _malformed(trial)]
-    found += [Violation("I8", what) for what in spending(trial)]
-    found += [Violation("I10", what) for what in trial.left]
-    found += [Violation("I1", what) for what in lost_or_invented(trial)]
-    found += [Violation("I4", f"nobody asked for the effect {token}") for token in unasked(trial)]
-    for session in trial.sessions:
-        for name, check in _CHECKS.items():
-            found += [Violation(name, f"{session.session}: {what}") for what in check(session, trial)]
-    found += [Violation("I12", what) for what in two_drivers(trial)]
-    return found
+    of_trial = [Violation(name, what) for name, check in OF_TRIALS for what in check(trial)]
+    of_sessions = [
+        Violation(name, f"{session.session}: {what}")
+        for session in trial.sessions
+        for name, check in OF_SESSIONS
+        for what in check(session, trial)
+    ]
+    return of_trial + of_sessions
 
 
 def lost_or_invented(trial: TrialRecords) -> Iterator[str]:
@@ -61,11 +60,10 @@ def lost_or_invented(trial: TrialRecords) -> Iterator[str]:
     yield from (f"{what} is in the log {times} times" for what, times in logged.items() if times > 1)
 
 
-def unasked(trial: TrialRecords) -> set[str]:
-    """I4: effects that no call of the trial's sessions stands for."""
-    return {line.token for line in trial.effects} - {
-        token for session in trial.sessions for _, token in _with_effects(session)
-    }
+def unasked(trial: TrialRecords) -> Iterator[str]:
+    """I4: each effect has a call of the trial's sessions."""
+    asked = {token for session in trial.sessions for _, token in _with_effects(session)}
+    yield from (f"nobody asked for the effect {token}" for token in {line.token for line in trial.effects} - asked)
 
 
 def conversation(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
@@ -91,7 +89,7 @@ def repeated(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
 
 
 def untruthful(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
-    """I3: a success has one completed effect, a failure none or a part of one, and nothing here ends unknown."""
+    """I3: a success has one completed effect, a failure none or a part of one; unknown is only what cannot be known."""
     for call, token in _with_effects(session):
         seen = _times(trial, token, Moment.START), _times(trial, token, Moment.END)
         match call.state:
@@ -101,9 +99,10 @@ def untruthful(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
                 yield f"call {call.id} was refused, and its effect {token} has begun"
             case CallState.FAILED | CallState.CANCELLED if seen[1]:
                 yield f"call {call.id} is {call.state}, and its effect {token} is complete"
+    unknowable = set(_unknowable(session))
     for call in session.calls:
-        if call.state is CallState.UNKNOWN:
-            yield f"call {call.id} is unknown: what our tools do can be known on their own machine"
+        if call.state is CallState.UNKNOWN and call.id not in unknowable:
+            yield f"call {call.id} is unknown: what it has done can be known on its own machine"
         if session.resting and not call.state.settled:
             yield f"call {call.id} has no outcome"
 
@@ -147,10 +146,15 @@ def decided_twice(session: SessionRecords, trial: TrialRecords) -> Iterator[str]
     for event in session.events:
         if isinstance(event, events.AskRaised) and ended[event.ask] != 1 and (session.resting or ended[event.ask]):
             yield f"ask {event.ask} has ended {ended[event.ask]} times"
-    for ask, times in refused.items():
-        told = [each for each in trial.sent.answers if each.id == ask and isinstance(each.error, Conflict)]
-        if len(told) != times:
-            yield f"{times} answers to {ask} were refused in the log, {len(told)} persons were told so"
+    asked = {event.ask for event in session.events if isinstance(event, events.AskRaised)}
+    told = Counter(each.id for each in trial.sent.answers if isinstance(each.error, Conflict) and each.id in asked)
+    for ask in asked:
+        if told[ask] != refused[ask]:
+            yield f"{refused[ask]} answers to {ask} were refused in the log, {told[ask]} persons were told so"
+    decided = {event.ask: event.reply for event in session.events if isinstance(event, events.AskAnswered)}
+    for answer in trial.sent.answers:
+        if answer.got and answer.id in asked and decided.get(answer.got.ask.id) != answer.got.ask.reply:
+            yield f"a person was told that {answer.id} was answered {answer.got.ask.reply}"
 
 
 def torn(session: SessionRecords, _: TrialRecords) -> Iterator[str]:
@@ -170,6 +174,17 @@ def torn(session: SessionRecords, _: TrialRecords) -> Iterator[str]:
         if name is not None and name not in caused and not by_close:
             yield f"{name} is in the log, and no activity was scheduled for it"
     yield from (f"a workflow task failed: {why}" for run in session.runs for why in failed_tasks(run))
+
+
+def left_lying(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
+    """I9: a prompt that was accepted is taken up by the workers that serve."""
+    balance = Counter(event.type for event in session.events)
+    if not trial.served or session.resting or balance["turn.opened"] > balance["turn.ended"]:
+        return
+    settled = {e.prompt for e in session.events if isinstance(e, events.PromptTaken | events.PromptWithdrawn)}
+    for event in session.events:
+        if isinstance(event, events.PromptAccepted) and event.prompt not in settled:
+            yield f"prompt {event.prompt} was accepted, and nobody takes it up"
 
 
 def slow(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
@@ -205,8 +220,40 @@ def two_drivers(trial: TrialRecords) -> Iterator[str]:
             yield f"requests {one.n} and {other.n} are the same, and were answered at the same time"
 
 
-def _malformed(trial: TrialRecords) -> list[Entry]:
-    return [entry for entry in trial.requests if entry.end is End.MALFORMED]
+def malformed(trial: TrialRecords) -> Iterator[str]:
+    """I6: every conversation that a model was sent is a valid one."""
+    yield from (f"the model refused request {entry.n}" for entry in trial.requests if entry.end is End.MALFORMED)
+
+
+def unclean(trial: TrialRecords) -> Iterator[str]:
+    """I10: nothing is left that should be gone."""
+    yield from trial.left
+
+
+def disturbed(trial: TrialRecords) -> Iterator[str]:
+    """I11: what ran beside a fault ended as the same does alone."""
+    for beside, alone in trial.neighbours:
+        if _course(beside) != _course(alone):
+            yield f"{beside.session} came to {_course(beside)}, which alone comes to {_course(alone)}"
+
+
+def _course(session: SessionRecords) -> list[Any]:
+    """What a session has come to, without ids and times."""
+    said = [
+        message.text
+        if isinstance(message, UserMessage)
+        else [part.model_dump(exclude={"id", "provider_id"}) for part in message.parts]
+        for message in session.transcript
+    ]
+    return [*said, *(event.reason for event in session.events if isinstance(event, events.TurnEnded))]
+
+
+def _unknowable(session: SessionRecords) -> Iterator[PartId]:
+    """Calls whose tool leaves no trace of its own, and that a second attempt or a stop has found begun."""
+    once = {e.call for e in session.events if isinstance(e, events.CallPrepared) and e.recovery == Recovery.ONCE}
+    hit = {e.call for e in session.events if isinstance(e, events.CallClaimed) and e.recovered}
+    stopped = {e.turn for e in session.events if isinstance(e, events.StopAccepted)}
+    yield from (call for call in once if call in hit or _turn_of(session, call) in stopped)
 
 
 def _handed_on(trial: TrialRecords) -> dict[str, str]:
@@ -272,13 +319,23 @@ def _due(before: Sequence[Event], moment: datetime) -> datetime:
     return max(moment, datetime.fromisoformat(newest.next_at)) if isinstance(newest, events.ModelRetry) else moment
 
 
-_CHECKS: Final = {
-    "I1": conversation,
-    "I2": repeated,
-    "I3": untruthful,
-    "I4": undecided,
-    "I5": decided_twice,
-    "I7": torn,
-    "I9": slow,
-    "I12": answered_twice,
-}
+OF_TRIALS: Final = (
+    ("I1", lost_or_invented),
+    ("I4", unasked),
+    ("I6", malformed),
+    ("I8", spending),
+    ("I10", unclean),
+    ("I11", disturbed),
+    ("I12", two_drivers),
+)
+OF_SESSIONS: Final = (
+    ("I1", conversation),
+    ("I2", repeated),
+    ("I3", untruthful),
+    ("I4", undecided),
+    ("I5", decided_twice),
+    ("I7", torn),
+    ("I9", left_lying),
+    ("I9", slow),
+    ("I12", answered_twice),
+)

@@ -1,4 +1,4 @@
-"""A proxy between one worker and Temporal, so that the two can be parted."""
+"""A proxy between one process and Temporal, so that the two can be parted, or answers be lost."""
 
 import asyncio
 from asyncio import StreamReader, StreamWriter
@@ -9,11 +9,15 @@ _CHUNK = 65_536
 
 
 class Proxy:
-    """Passes everything on until the two are parted: then the server sees broken connections, the client silence."""
+    """Passes everything on until the two are parted: then the server sees broken connections, the client silence.
+
+    One that is deaf still carries requests to the server, and loses what it answers.
+    """
 
     def __init__(self, target: str) -> None:
         self._host, _, self._port = target.rpartition(":")
         self._parted = False
+        self._deaf = False
         self._writers: dict[StreamWriter, StreamWriter | None] = {}  # by client: to the server
         self.address = ""
 
@@ -22,6 +26,9 @@ class Proxy:
         for server in self._writers.values():
             if server is not None:
                 server.transport.abort()
+
+    def deafen(self) -> None:
+        self._deaf = True
 
     def close(self) -> None:
         self.part()
@@ -35,13 +42,13 @@ class Proxy:
         answers, server = await asyncio.open_connection(self._host, int(self._port))
         self._writers[client] = server
         with suppress(ConnectionError):
-            await asyncio.gather(_pass_on(reader, server), _pass_on(answers, client))
+            await asyncio.gather(self._pass_on(reader, server), self._pass_on(answers, client, answers=True))
 
-
-async def _pass_on(reader: StreamReader, writer: StreamWriter) -> None:
-    while data := await reader.read(_CHUNK):
-        writer.write(data)
-        await writer.drain()
+    async def _pass_on(self, reader: StreamReader, writer: StreamWriter, *, answers: bool = False) -> None:
+        while data := await reader.read(_CHUNK):
+            if not (answers and self._deaf):
+                writer.write(data)
+                await writer.drain()
 
 
 @asynccontextmanager

@@ -39,7 +39,9 @@ class SessionRecords:
 @dataclass(frozen=True)
 class TrialRecords:
     """The four records. `healed` are the moments at which a worker served again, `wasted` is how many model
-    requests the faults and stops of the trial may have cost, `left` is what is still there and should not be."""
+    requests the faults and stops of the trial may have cost, `left` is what is still there and should not be.
+    `neighbours` are sessions that ran beside the faults, each with one of its kind that ran alone; `served`: workers
+    served until the end."""
 
     sent: ClientLedger
     requests: Sequence[Entry]
@@ -49,3 +51,5 @@ class TrialRecords:
     healed: Sequence[datetime]
     heartbeat: timedelta
     wasted: int
+    neighbours: Sequence[tuple[SessionRecords, SessionRecords]] = ()
+    served: bool = True

@@ -1,7 +1,7 @@
 """Courses of events that a test and the mutant that it must catch have in common."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -11,20 +11,37 @@ from tests.acceptance.proxy import proxy
 from tests.acceptance.trial import Trial
 from tests.acceptance.workers import appears
 from tests.house import reached
-from worker.bells import workflow_id
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
-from workflows.domain.ids import AskId, SessionId
+from workflows.domain.ids import AskId, MessageId, SessionId, workflow_id
 from workflows.domain.wire import AnswerRef
 
+Mutate = Callable[[str, str, str], Path]
 DONE = ScriptedAnswer(text="Done.")
 EDIT = ScriptedAnswer(
     tools=(ScriptedCall(name="edit", arguments={"filePath": "a.txt", "oldString": "a", "newString": "ab"}),)
 )
 
 
+SLOW = 8.0  # seconds without a heartbeat: a worker of other code than the nursery's is late with its first request
+_SHELL = "activities/tools/bash.py"
+_KEPT = "CallDirectory.of(around.place, around.call)\n        await around.fence()"
+
+
 def runs(*tokens: str, hold: bool = False) -> ScriptedAnswer:
     """An answer that asks for commands, each with one countable effect."""
     return ScriptedAnswer(tools=tuple(effect(token, hold=hold) for token in tokens))
+
+
+def unguarded(mutate: Mutate) -> Path:
+    """Our code with a shell that starts a command for each attempt: only ledger and fence are left to prevent it."""
+    return mutate(_SHELL, _KEPT, _KEPT.replace("around.call", 'f"{around.call}-{around.attempt}"'))
+
+
+def once(mutate: Mutate) -> Path:
+    """Our code with a shell that cannot find out what it has done: a tool of the class *once*."""
+    unguarded(mutate)
+    mutate(_SHELL, "async def recover(", "async def recover_not(")
+    return mutate(_SHELL, "recovery = Recovery.REATTACHABLE", "recovery = Recovery.ONCE")
 
 
 async def forged_answer(trial: Trial) -> tuple[SessionId, AskId]:
@@ -38,13 +55,47 @@ async def forged_answer(trial: Trial) -> tuple[SessionId, AskId]:
     return session, ask
 
 
+async def unheard_prompt(trial: Trial) -> MessageId:
+    """A prompt is accepted by a door that does not reach the engine."""
+    await trial.worker()
+    session = await trial.say("Hello?")
+    await trial.house.ended(session)
+    async with trial.cut_off() as door:
+        accepted = await door.prompt(session, "Are you there?")
+    assert not accepted.rung
+    return accepted.prompt
+
+
+@asynccontextmanager
+async def frozen(trial: Trial, point: str, said: str = "Run it.") -> AsyncIterator[SessionId]:
+    """A worker is frozen at a point, and another one is there to take over; at the end of the block it wakes, as a
+    zombie that does not know it, and carries out another turn: by then it has done whatever it was frozen at."""
+    first = await trial.worker(faults=f"{point}=stop@1")
+    session = await trial.say(said)
+    await first.frozen()
+    await trial.worker()
+    yield session
+    await wake(trial, session)
+
+
+async def wake(trial: Trial, session: SessionId) -> None:
+    """Have the first worker go on, alone, with another turn."""
+    first, *others = trial.workers
+    turns = [event.type for event in await trial.house.events(session)].count("turn.ended")
+    first.wake()
+    for other in others:
+        await other.kill()
+    await trial.door.prompt(session, "And now?")
+    await trial.house.ended(session, turns + 1)
+
+
 @asynccontextmanager
 async def parted(trial: Trial, point: str, said: str) -> AsyncIterator[SessionId]:
     """A worker comes to a point and loses Temporal, while another one is there to take over; at the end of the block
     it goes on, as a zombie that does not know it."""
     gate = trial.directory / "zombie"
     async with proxy(trial.house.endpoints.temporal_address) as between:
-        await trial.worker(faults=f"{point}=block:{gate}@1", temporal=between.address)
+        await trial.worker(faults=f"{point}=block:{gate}@1", temporal_address=between.address)
         session = await trial.say(said)
         await reached(gate)
         between.part()

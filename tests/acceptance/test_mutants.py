@@ -2,8 +2,18 @@
 
 import pytest
 
-from tests.acceptance.conftest import Mutate, Open
-from tests.acceptance.scenarios import DONE, EDIT, edit_of_a_zombie, forged_answer, outcome_of_a_zombie, runs
+from tests.acceptance.conftest import Open
+from tests.acceptance.effects import Moment
+from tests.acceptance.scenarios import (
+    DONE,
+    Mutate,
+    forged_answer,
+    outcome_of_a_zombie,
+    parted,
+    runs,
+    unguarded,
+    unheard_prompt,
+)
 
 pytestmark = pytest.mark.acceptance
 
@@ -31,11 +41,43 @@ async def test_an_outcome_that_is_reported_and_not_stored_is_caught(open_unjudge
     assert any(each.invariant in ("I3", "I7") and call.id in each.what for each in found)
 
 
+async def test_an_outcome_that_is_written_before_its_effect_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
+    works = "state, outcome = await effect(job, held, self.workshop.machine)"
+    early = 'await self.settle(held.call, fence, CallState.DONE, Outcome(output=""))'
+    async with open_unjudged(runs("one"), DONE) as trial:
+        trial.code = mutate("activities/tools/run.py", works, f"{early}; {works}")
+        await trial.worker()
+        session = await trial.say("Run it.")
+        await trial.house.ended(session)
+        (call,) = await trial.house.calls(session)
+        found = await trial.verdict()
+    assert any(each.invariant == "I3" and call.id in each.what for each in found)
+
+
+async def test_a_claim_that_nobody_checks_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
+    checked = "return _again(opened, call, fence, standing, first=plan is not None)"
+    taken = "calls.reclaim(opened, call, fence, standing.snapshot); return Claimed(call, recovered=False)"
+    async with open_unjudged(runs("one"), DONE) as trial:
+        unguarded(mutate)
+        trial.code = mutate("activities/tools/claim.py", checked, taken)
+        first = await trial.worker(faults="tool.effect_done=kill9@1")
+        session = await trial.say("Run it.")
+        await first.killed()
+        await trial.worker()
+        await trial.house.ended(session)
+        found = await trial.verdict()
+    assert any(each.invariant == "I2" and "2 times" in each.what for each in found)
+
+
 async def test_a_fence_that_is_not_read_before_an_effect_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
-    async with open_unjudged(EDIT) as trial:
+    async with open_unjudged(runs("one"), DONE) as trial:
+        unguarded(mutate)
         trial.code = mutate("activities/tools/workshop.py", "if state.settled or newest != fence:", "if False:")
-        file = await edit_of_a_zombie(trial)
-    assert file.read_text() != "a\n"
+        async with parted(trial, "tool.claimed", "Run it.") as session:
+            await trial.house.ended(session)
+        await trial.effects.reached("one", Moment.END, times=2)
+        found = await trial.verdict()
+    assert any(each.invariant == "I2" and "2 times" in each.what for each in found)
 
 
 async def test_a_fence_that_is_not_read_with_an_outcome_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
@@ -44,3 +86,11 @@ async def test_a_fence_that_is_not_read_with_an_outcome_is_caught(open_unjudged:
         session = await outcome_of_a_zombie(trial)
         events = [event.type for event in await trial.house.events(session)]
     assert "write.refused" not in events
+
+
+async def test_a_sweeper_that_does_not_sweep_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
+    async with open_unjudged(DONE, DONE) as trial:
+        trial.code = mutate("worker/sweeper.py", "await self.sweep()", "await asyncio.sleep(0)")
+        prompt = await unheard_prompt(trial)
+        found = await trial.verdict()
+    assert [each.invariant for each in found if prompt in each.what] == ["I9"]

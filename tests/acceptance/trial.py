@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,19 +13,19 @@ from temporalio.client import Client, WorkflowFailureError
 
 from activities.model.litellm_model import LiteLLM
 from activities.store.sessions import Overview
-from tests.acceptance import histories, story, workers
+from tests.acceptance import histories, neighbour, story, workers
+from tests.acceptance.crossing import Crossing, crossing
 from tests.acceptance.door import ClientLedger, Door
 from tests.acceptance.effects import EffectLedger
-from tests.acceptance.invariants import Violation, violations
+from tests.acceptance.invariants import LIVENESS, Violation, violations
 from tests.acceptance.records import SessionRecords, TrialRecords
 from tests.acceptance.workers import Nursery, WorkerProcess
-from tests.house import ACTOR, PATIENCE, House, house
-from worker.bells import workflow_id
+from tests.house import ACTOR, PATIENCE, House, house, reached
 from worker.client import SessionClient
-from worker.scripted.script import Script
+from worker.scripted.script import DEFAULT, Script
 from worker.settings import Settings
 from worker.stack.state import Endpoints
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import SessionId, workflow_id
 
 _LOOK_PERIOD: Final = 0.2
 
@@ -43,6 +43,7 @@ class Trial:
     workers: list[WorkerProcess] = field(default_factory=list)
     healed: list[datetime] = field(default_factory=list)
     clients: AsyncExitStack = field(default_factory=AsyncExitStack)
+    neighbours: list[SessionId] = field(default_factory=list)
     wasted: int = 0
     code: Path | None = None
 
@@ -50,13 +51,13 @@ class Trial:
     def door(self) -> Door:
         return Door(self.house.client, self.ledger)
 
-    async def say(self, text: str) -> SessionId:
+    async def say(self, text: str, door: Door | None = None) -> SessionId:
         """Start a session."""
-        return await self.door.start(self.house.project, text, self.effects.programs)
+        return await (door or self.door).start(self.house.project, text, self.effects.programs)
 
-    async def worker(self, faults: str = "", temporal: str | None = None) -> WorkerProcess:
-        """Start a worker process, with these failpoints armed; perhaps with another way to Temporal."""
-        endpoints = self.house.endpoints.model_copy(update={"temporal_address": temporal} if temporal else {})
+    async def worker(self, faults: str = "", **ways: str) -> WorkerProcess:
+        """Start a worker process, with these failpoints armed; perhaps with other ways to the servers."""
+        endpoints = self.house.endpoints.model_copy(update=ways)
         own = workers.environment(self.house.settings, endpoints, self.directory, faults)
         log = self.directory / f"worker-{len(self.workers)}.log"
         started = await self.nursery.start(own, log, self.code)
@@ -66,11 +67,16 @@ class Trial:
         return started
 
     @asynccontextmanager
-    async def somebody(self, name: str) -> AsyncIterator[Door]:
-        """Another person's door."""
+    async def somebody(self, name: str, **ways: str) -> AsyncIterator[Door]:
+        """Another person's door, perhaps with other ways to the servers."""
         actor = ACTOR.model_copy(update={"subject": f"{name}@there"})
-        async with SessionClient(self.house.settings, self.house.endpoints, actor) as client:
+        endpoints = self.house.endpoints.model_copy(update=ways)
+        async with SessionClient(self.house.settings, endpoints, actor) as client:
             yield Door(client, self.ledger)
+
+    def cut_off(self) -> AbstractAsyncContextManager[Door]:
+        """A door that does not reach the engine: what it accepts is delivered by a sweeper."""
+        return self.somebody("lonely", temporal_address="127.0.0.1:1")
 
     @asynccontextmanager
     async def ledger_locked(self) -> AsyncIterator[None]:
@@ -78,6 +84,10 @@ class Trial:
         async with self.house.database.transaction() as connection:
             await connection.execute("LOCK TABLE call")
             yield
+
+    async def crossing(self) -> Crossing:
+        """A way to the database on which commits can be caught, until the end of the trial."""
+        return await self.clients.enter_async_context(crossing(self.house.endpoints.postgres_url))
 
     async def reconnect(self) -> None:
         """Go on with a new client, as the next command would: connections of before a restart are broken."""
@@ -104,31 +114,65 @@ class Trial:
 
     async def verdict(self) -> list[Violation]:
         """Wait until what has to end has ended, stop the workers, and judge."""
-        overviews = await self.house.client.sessions()
-        resting = [await self.asleep(overview) for overview in overviews]
+        beside = [(session, await self.alone(session)) for session in self.neighbours]
+        overviews = await self.taken_up()
+        resting = [each for each in overviews if not each.working]
+        awake = [f"open run of {each.id}" for each in resting if not await self.asleep(each)]
+        served = any(not worker.ended for worker in self.workers)
         await self.stop_workers()
-        left = [*await asyncio.to_thread(self.left), *await self.locks()]
-        sessions = [await self.records(each.id, rests) for each, rests in zip(overviews, resting, strict=True)]
+        left = [*await asyncio.to_thread(self.left), *await self.locks(), *awake]
+        sessions = {each.id: await self.records(each.id, each in resting) for each in overviews}
         return violations(
             TrialRecords(
                 sent=self.ledger,
                 requests=self.house.model.ledger.entries,
                 effects=self.effects.lines(),
-                sessions=sessions,
+                sessions=list(sessions.values()),
                 left=left,
                 healed=self.healed,
                 heartbeat=timedelta(seconds=self.house.settings.heartbeat_seconds),
                 wasted=self.wasted,
+                neighbours=[(sessions[one], sessions[other]) for one, other in beside],
+                served=served,
             )
         )
 
+    async def neighbour(self) -> None:
+        """Start a session whose course no fault may change, and wait until the model is in the middle of its answer.
+
+        The verdict compares it with the same that runs alone. It may cost a request: see `wasted`.
+        """
+        self.house.file(neighbour.FILE, neighbour.CONTENT)
+        self.neighbours.append(await self.say(neighbour.PROMPT))
+        await reached(self.directory / neighbour.NAME)
+
+    async def alone(self, beside: SessionId) -> SessionId:
+        """Let a neighbour come to its end, then have another one run when all faults are over."""
+        (self.directory / neighbour.NAME).touch()
+        await self.house.ended(beside)
+        session = await self.say(neighbour.PROMPT)
+        await self.house.ended(session)
+        return session
+
+    async def taken_up(self) -> list[Overview]:
+        """How all sessions stand, after prompts have had as long to be taken up as they may need."""
+        overviews = await self.house.client.sessions()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.house.settings.heartbeat_seconds + LIVENESS.total_seconds()):
+                while any(each.working and each.turn_state != "open" for each in overviews):
+                    await asyncio.sleep(_LOOK_PERIOD)
+                    overviews = await self.house.client.sessions()
+        return overviews
+
     async def asleep(self, session: Overview) -> bool:
-        """Wait for the end of a run that has nothing more to do; whether the session rests."""
-        if session.working:
-            return False
+        """Wait for the end of a run that has nothing more to do; whether it comes."""
+        run = self.house.temporal.get_workflow_handle(workflow_id(session.id))
         with suppress(WorkflowFailureError):  # terminated or cancelled by the test
-            async with asyncio.timeout(PATIENCE):
-                await self.house.temporal.get_workflow_handle(workflow_id(session.id)).result()
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await run.result()
+            except TimeoutError:
+                return False
         return True
 
     async def records(self, session: SessionId, resting: bool) -> SessionRecords:
@@ -182,7 +226,9 @@ async def trial(
     **changed: Any,
 ) -> AsyncIterator[Trial]:
     """A trial without a worker; whatever happens, none of its processes outlives it."""
-    async with house(settings, endpoints, temporal, LiteLLM({}), scripts, directory) as built:
+    named = {DEFAULT: scripts} if isinstance(scripts, Script) else scripts
+    played = {**named, neighbour.NAME: neighbour.script(directory / neighbour.NAME)}
+    async with house(settings, endpoints, temporal, LiteLLM({}), played, directory) as built:
         built.settings = built.settings.model_copy(update={"idle_seconds": 0.5, **changed})
         built.client.settings = built.settings
         going_on = Trial(built, directory, nursery, EffectLedger(directory))

@@ -74,6 +74,12 @@ class WorkerProcess:
         assert int(self.log.with_suffix(".exit").read_text()) == -signal.SIGKILL
         assert not self.process.is_running()
 
+    async def freeze(self) -> None:
+        """SIGSTOP, now."""
+        assert not self.ended, "only what serves can be frozen"
+        self.process.suspend()
+        await self.frozen()
+
     async def frozen(self) -> None:
         """Wait until a failpoint has stopped it where it stands."""
         await appears(lambda: self.process.status() == psutil.STATUS_STOPPED)

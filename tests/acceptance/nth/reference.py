@@ -13,7 +13,7 @@ from tests.house import PATIENCE
 from worker.scripted.script import DEFAULT, Drop, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.errors import Unavailable
 from workflows.domain.events import Event
-from workflows.domain.ids import Prefix, SessionId
+from workflows.domain.ids import MessageId, Prefix, SessionId
 
 FILE: Final = "a.txt"
 _LOOK_PERIOD: Final = 0.03
@@ -57,11 +57,11 @@ async def play(trial: Trial) -> SessionId:
     """
     door = trial.door
     session = SessionId(door.mint.new(Prefix.SESSION))
-    first, second = (door.mint.new(Prefix.MESSAGE) for _ in range(2))
+    first, second = (MessageId(door.mint.new(Prefix.MESSAGE)) for _ in range(2))
     project, programs = trial.house.project, trial.effects.programs
-    await insisting(trial, lambda: door.start(project, "Edit and run.", programs, session=session, id=first))
+    await insisting(trial, lambda: door.start(project, "Edit and run.", programs, session=session, prompt=first))
     await seen(trial, session, lambda events: _types(events, "ask.raised") == _types(events, "call.finished") == 1)
-    await insisting(trial, lambda: door.prompt(session, "Mind this, too.", id=second))
+    await insisting(trial, lambda: door.prompt(session, "Mind this, too.", prompt=second))
     (entry,) = await trial.house.client.asks(session=session)
     await insisting(trial, lambda: door.answer(entry.id))
     await seen(trial, session, lambda events: _types(events, "turn.ended") == 1)

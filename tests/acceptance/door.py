@@ -58,7 +58,13 @@ class Door:
     mint: Mint = field(default_factory=Mint)
 
     async def start(
-        self, project: Path, text: str, programs: Path, *, session: SessionId | None = None, prompt: MessageId | None = None
+        self,
+        project: Path,
+        text: str,
+        programs: Path,
+        *,
+        session: SessionId | None = None,
+        prompt: MessageId | None = None,
     ) -> SessionId:
         """Start a session whose commands find `programs`; who says it again gives the same ids again."""
         session = session or SessionId(self.mint.new(Prefix.SESSION))

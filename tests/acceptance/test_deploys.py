@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.acceptance.conftest import Mutate, Open
-from tests.acceptance.scenarios import DONE, runs
+from tests.acceptance.conftest import Open
+from tests.acceptance.scenarios import DONE, Mutate, runs
 from worker.scripted.script import Script
 
 pytestmark = pytest.mark.acceptance

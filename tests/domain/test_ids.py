@@ -2,7 +2,7 @@
 
 import random
 
-from workflows.domain.ids import Prefix, is_id, mint
+from workflows.domain.ids import MessageId, Prefix, is_id, mint, session_of
 
 SOURCE = random.Random(1)
 
@@ -25,3 +25,8 @@ def test_sessions_sort_newest_first() -> None:
 def test_another_prefix_or_length_is_no_id() -> None:
     minted = mint(Prefix.ASK, 1, 0, SOURCE)
     assert not is_id(Prefix.SESSION, minted) and not is_id(Prefix.ASK, minted + "x")
+
+
+def test_the_session_of_a_prompt_has_a_form_and_an_order_of_its_own() -> None:
+    older, newer = (MessageId(mint(Prefix.MESSAGE, moment, 0, SOURCE)) for moment in (1_000, 2_000))
+    assert is_id(Prefix.SESSION, session_of(older)) and session_of(newer) < session_of(older)

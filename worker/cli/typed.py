@@ -5,6 +5,7 @@ import sys
 import click
 
 from workflows.domain.errors import UsageError
+from workflows.domain.ids import MessageId, Prefix, is_id
 
 
 def prompt(words: tuple[str, ...], *, edit: bool) -> str:
@@ -18,3 +19,10 @@ def prompt(words: tuple[str, ...], *, edit: bool) -> str:
     if not words:
         raise UsageError('Say what is to be done: holdfast run "make the tests pass". `-` reads standard input.')
     return text
+
+
+def identity(typed: str | None) -> MessageId | None:
+    """The id that a prompt was given by whoever sends it. Raises UsageError."""
+    if typed is None or is_id(Prefix.MESSAGE, typed):
+        return None if typed is None else MessageId(typed)
+    raise UsageError(f"--id {typed!r} is no id of a prompt: write msg_, 12 hex digits and 14 letters or digits.")

@@ -53,6 +53,12 @@ def workflow_id(session: SessionId) -> str:
     return f"session/{session}"
 
 
+def session_of(prompt: MessageId) -> SessionId:
+    """The session that begins with this prompt, for whoever has to name both before either is there."""
+    moment, tail = int(prompt[4:16], 16), prompt[16:]
+    return SessionId(f"{Prefix.SESSION}_{~moment & _MASK:012x}{tail}")
+
+
 def is_id(prefix: Prefix, text: str) -> bool:
     """Whether `text` has the form of an id with this prefix."""
     return text.startswith(f"{prefix}_") and _FORM.fullmatch(text) is not None

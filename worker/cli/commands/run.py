@@ -13,6 +13,7 @@ from worker.cli.exits import Exit
 from worker.cli.look.text import exact
 from worker.client import Accepted, SessionClient
 from worker.settings import Settings
+from workflows.domain.ids import MessageId, session_of
 from workflows.domain.value import Value
 
 AGENT: Final = "build"
@@ -24,6 +25,7 @@ class Task(Value):
     text: str
     model: str | None
     session: str | None
+    prompt: MessageId | None
 
 
 class Begun(Value):
@@ -40,6 +42,7 @@ class Begun(Value):
 @click.option("--agent", default=AGENT, show_default=True, help="The agent.")
 @click.option("-s", "--session", metavar="SESSION", help="Go on in this session: an id, its beginning, or `last`.")
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
+@click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same task.")
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
@@ -51,6 +54,7 @@ async def run(
     agent: str,
     session: str | None,
     edit: bool,
+    identity: str | None,
     detach: bool,
     no_wait: bool,
     as_json: bool,
@@ -67,7 +71,8 @@ async def run(
       git diff | holdfast run "review this:" -
       holdfast run -s last "now do the same for the docs"
     """
-    task = Task(text=typed.prompt(words, edit=edit), model=model, session=session)
+    own = typed.identity(identity)
+    task = Task(text=typed.prompt(words, edit=edit), model=model, session=session, prompt=own)
     if agent != AGENT:
         door.say(f"Warning: there is no primary agent {agent!r}, {AGENT!r} is used instead.")
     if session is None:
@@ -96,15 +101,24 @@ async def _ready(settings: Settings, directory: Path, task: Task) -> None:
 async def _begin(client: SessionClient, task: Task) -> Begun:
     directory = str(Path.cwd())
     environment = recorded(client.settings.environment)
-    accepted = await client.start(directory, task.text, model=task.model, agent=AGENT, environment=environment)
+    accepted = await client.start(
+        directory,
+        task.text,
+        model=task.model,
+        agent=AGENT,
+        environment=environment,
+        session=session_of(task.prompt) if task.prompt else None,
+        prompt=task.prompt,
+    )
     return Begun(accepted=accepted, seq=0, directory=directory)
 
 
 async def _go_on(client: SessionClient, task: Task, typed: str) -> Begun:
     known = await client.session(await find.session(client, typed))
     await _ready(client.settings, Path(known.directory), task.model_copy(update={"model": task.model or known.model}))
-    accepted = await client.prompt(known.id, task.text, model=task.model)
-    return Begun(accepted=accepted, seq=known.seq, directory=known.directory)
+    accepted = await client.prompt(known.id, task.text, model=task.model, prompt=task.prompt)
+    # A prompt with an id may have been accepted long before: then its story has begun already.
+    return Begun(accepted=accepted, seq=0 if task.prompt else known.seq, directory=known.directory)
 
 
 def _introduce(begun: Begun) -> None:

@@ -16,6 +16,7 @@ from worker.settings import Settings
 @click.option("--queue", is_flag=True, help="In a turn of its own, after the running one.")
 @click.option("-m", "--model", metavar="PROVIDER/MODEL", help="The model, if a turn begins with this prompt.")
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
+@click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same prompt.")
 @click.option("--json", "as_json", is_flag=True, help="What was accepted, as JSON.")
 @door.command
 async def send(
@@ -25,6 +26,7 @@ async def send(
     queue: bool,
     model: str | None,
     edit: bool,
+    identity: str | None,
     as_json: bool,
 ) -> None:
     """Send a prompt to a session.
@@ -36,13 +38,13 @@ async def send(
       holdfast send ses_… "also update the docs"
       holdfast send last --queue "then write the changelog"
     """
-    text = typed.prompt(words, edit=edit)
+    text, own = typed.prompt(words, edit=edit), typed.identity(identity)
     async with door.client(settings, working=True) as client:
         known = await client.session(await find.session(client, session))
         snapshot = await project.survey(settings, Path(known.directory))
         await handover.hand_over(settings, handover.names(snapshot.config, model or known.model))
         mode = Mode.QUEUE if queue else Mode.STEER
-        accepted = await client.prompt(known.id, text, mode=mode, model=model)
+        accepted = await client.prompt(known.id, text, mode=mode, model=model, prompt=own)
     click.echo(accepted.model_dump_json() if as_json else f"Accepted by {known.id}.")
     if not accepted.rung:
         door.say("The engine cannot be reached just now; the prompt is recorded, and is taken when it is back.")

@@ -126,6 +126,7 @@ def _load(environment: MutableMapping[str, str]) -> ModuleType:
     # not imported above: 5 s and 160 MB, which only the process that asks models shall pay
     library = import_module("litellm")
     import_module("openai.resources.chat")  # litellm would import it in the first request, for another second
+    library.ModelResponse()  # builds its classes now: at the first request its filter of warnings may be gone
     for name, value in _SWITCHES.items():
         setattr(library, name, value)
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router"):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 LONGEST_PROMPT: Final = 1_000_000  # characters
 _TITLE: Final = 100  # characters (opencode.md 6.6)
+_PATIENCE: Final = 4.0  # seconds for a connection: longer than PostgreSQL takes to be started again
 
 
 class Accepted(Value):
@@ -64,7 +65,7 @@ class SessionClient:
         self.settings = settings
         self.endpoints = endpoints
         self.actor = actor
-        self.database = Database(endpoints.postgres_url, size=4)
+        self.database = Database(endpoints.postgres_url, size=4, patience=_PATIENCE)
         self._mint = Mint()
         self._bells: Bells | None = None
         self._stack = AsyncExitStack()

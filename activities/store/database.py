@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
@@ -20,7 +21,7 @@ from activities.store.statements import Rows, Statements
 from workflows.domain.errors import Unavailable, UsageError
 
 _OPTIONS: Final = "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
-_PATIENCE: Final = 10  # seconds for a connection; so long the pool's pauses between two tries grow, then begin anew
+PATIENCE: Final = 10  # seconds for a connection; so long the pool's pauses between two tries grow, then begin anew
 _UNREACHABLE: Final = (
     *(psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed),
     psycopg.errors.IdleInTransactionSessionTimeout,
@@ -35,19 +36,25 @@ def dumps(value: Any) -> str:
 class Database:
     """A pool of connections to Holdfast's schema."""
 
-    def __init__(self, url: str, *, size: int = 10) -> None:
+    def __init__(self, url: str, *, size: int = 10, patience: float = PATIENCE) -> None:
         self.url = url
+        self._patience = patience
         self.snapshots = Snapshots()
         self._check: asyncio.Task[None] | None = None
+        self._connecting: dict[str, Any] = {
+            "options": _OPTIONS,
+            "autocommit": True,
+            "connect_timeout": math.ceil(patience),
+        }
         self._pool = AsyncConnectionPool(
             url,
             min_size=0,
             max_size=size,
             open=False,
-            timeout=_PATIENCE,
-            reconnect_timeout=_PATIENCE,
+            timeout=patience,
+            reconnect_timeout=patience,
             configure=_configure,
-            kwargs={"options": _OPTIONS, "autocommit": True},
+            kwargs=self._connecting,
         )
 
     async def __aenter__(self) -> "Database":
@@ -108,14 +115,14 @@ class Database:
 
     async def _knock(self) -> None:
         """Raise what keeps the pool from connecting: it does not tell by itself."""
-        async with await AsyncConnection.connect(self.url, connect_timeout=_PATIENCE):
+        async with await AsyncConnection.connect(self.url, connect_timeout=math.ceil(self._patience)):
             pass
 
     @asynccontextmanager
     async def alone(self, key: int) -> AsyncIterator[bool]:
         """Whether we hold an advisory lock while the block runs; a connection that breaks gives it back."""
         with reaching():
-            async with await AsyncConnection.connect(self.url, autocommit=True, options=_OPTIONS) as connection:
+            async with await AsyncConnection.connect(self.url, **self._connecting) as connection:
                 row = await (await connection.execute("SELECT pg_try_advisory_lock(%s)", [key])).fetchone()
                 yield bool(row and row[0])
 
@@ -123,7 +130,7 @@ class Database:
     async def listening(self, channel: str) -> AsyncIterator[AsyncConnection[TupleRow]]:
         """A connection of its own outside the pool, listening on a channel."""
         with reaching():
-            connection = await AsyncConnection.connect(self.url, autocommit=True, options=_OPTIONS)
+            connection = await AsyncConnection.connect(self.url, **self._connecting)
             try:
                 await connection.execute(f"LISTEN {channel}")
                 yield connection
@@ -151,7 +158,8 @@ def reaching() -> Iterator[None]:
         raise Unavailable("Another process has held this session's lock for 10 s; try again.") from error
     except _UNREACHABLE as error:
         raise Unavailable(
-            f"PostgreSQL cannot be reached: {' '.join(str(error).split()) or type(error).__name__}"
+            f"PostgreSQL cannot be reached (`holdfast status` looks at it): "
+            f"{' '.join(str(error).split()) or type(error).__name__}"
         ) from error
 
 

@@ -10,6 +10,19 @@ from workflows.domain.ids import AskId, GrantId, Prefix, SessionId, is_id
 
 LAST: Final = "last"
 _NAMED: Final = 5  # candidates in a message
+_NOUNS: Final = {
+    Prefix.SESSION: "session",
+    Prefix.ASK: "ask",
+    Prefix.GRANT: "grant",
+    Prefix.TURN: "turn",
+    Prefix.MESSAGE: "message",
+    Prefix.PART: "call",
+}
+_WAYS: Final = {
+    Prefix.SESSION: "`holdfast sessions` lists the sessions there are.",
+    Prefix.ASK: "`holdfast asks` lists what waits for an answer.",
+    Prefix.GRANT: "`holdfast grants` lists what was allowed for good.",
+}
 
 
 async def session(client: SessionClient, typed: str) -> SessionId:
@@ -27,7 +40,7 @@ async def session(client: SessionClient, typed: str) -> SessionId:
     known = [each.id for each in await client.sessions()]
     found = _only(typed, Prefix.SESSION, known)
     if found is None:
-        raise NotFound(f"There is no session {typed!r}. `holdfast sessions` lists the sessions there are.")
+        raise missing(Prefix.SESSION, typed, known)
     return SessionId(found)
 
 
@@ -41,7 +54,7 @@ async def ask(client: SessionClient, typed: str) -> InboxEntry:
         found = _only(typed, Prefix.ASK, [entry.id for entry in entries])
     entry = next((entry for entry in entries if entry.id == found), None)
     if entry is None:
-        raise NotFound(f"There is no ask {typed!r}. `holdfast asks` lists what waits for an answer.")
+        raise missing(Prefix.ASK, typed, [each.id for each in entries])
     return entry
 
 
@@ -49,10 +62,28 @@ async def grant(client: SessionClient, typed: str) -> GrantId:
     """A grant by its id, or one that holds by the beginning of its id. Raises as `session` does."""
     if is_id(Prefix.GRANT, typed):
         return GrantId(typed)
-    found = _only(typed, Prefix.GRANT, [row.grant.id for row in await client.grants()])
+    known = [row.grant.id for row in await client.grants()]
+    found = _only(typed, Prefix.GRANT, known)
     if found is None:
-        raise NotFound(f"There is no grant {typed!r}. `holdfast grants` lists them.")
+        raise missing(Prefix.GRANT, typed, known)
     return GrantId(found)
+
+
+def missing(wanted: Prefix, typed: str, known: Iterable[str]) -> NotFound:
+    """What is said of an id that leads nowhere: whether it is another thing's, or only its letters are too large."""
+    said = f"There is no {_NOUNS[wanted]} {typed!r}."
+    other = next((noun for prefix, noun in _NOUNS.items() if typed.startswith(f"{prefix}_")), None)
+    small = typed.lower()
+    similar = [each for each in known if small and each.lower().startswith((small, f"{wanted}_{small}"))]
+    if other not in (None, _NOUNS[wanted]):
+        said = f"{typed!r} is the id of {_article(other)}, but {_article(_NOUNS[wanted])} is meant here."
+    elif similar:
+        said += f" Upper and lower case count: is {similar[0]} meant?"
+    return NotFound(f"{said} {_WAYS[wanted]}")
+
+
+def _article(noun: str | None) -> str:
+    return f"an {noun}" if noun == "ask" else f"a {noun}"
 
 
 def _only(typed: str, prefix: Prefix, known: Iterable[str]) -> str | None:

@@ -37,8 +37,8 @@ async def asks(settings: Settings, asks: tuple[str, ...], session: str | None, a
         if asks:
             entries = [await find.ask(client, typed) for typed in asks]
         else:
-            within = await find.session(client, session) if session else None
-            entries = await client.asks(session=within)
+            within = await client.session(await find.session(client, session)) if session else None
+            entries = await client.asks(session=within.id if within else None)
     if as_json:
         click.echo(json.dumps([listed(entry) for entry in entries], indent=2))
         return

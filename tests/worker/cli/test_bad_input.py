@@ -1,0 +1,173 @@
+"""Bad input at the doors: each is told what is wrong, where, and what to do, and nothing is changed by it."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.worker.cli.conftest import Ended, OpenHouse, Shell, shell
+from worker.cli.find import missing
+from worker.scripted.script import ScriptedAnswer
+from workflows.domain.ids import Prefix
+
+HELLO = ScriptedAnswer(text="Hello.")
+NOBODY = "0" * 26
+NO_PLACE = "127.0.0.1:1"
+ASK, GRANT, SESSION = (f"{prefix}_{NOBODY}" for prefix in (Prefix.ASK, Prefix.GRANT, Prefix.SESSION))
+TAKES_A_SESSION = (
+    ("watch", "{}"),
+    ("send", "{}", "hello"),
+    ("run", "-m", "scripted/model", "-s", "{}", "hello"),
+    ("retry", "{}"),
+    ("stop", "{}"),
+    ("end", "{}"),
+    ("log", "{}"),
+    ("export", "{}"),
+    ("asks", "-s", "{}"),
+    ("sessions", "show", "{}"),
+)
+
+
+async def told(person: Shell, words: Sequence[str], typed: str) -> Ended:
+    return await person.run(*(word.format(typed) for word in words))
+
+
+async def test_every_command_that_takes_a_session_refuses_an_unknown_one(open_house: OpenHouse) -> None:
+    async with open_house() as house:
+        person = shell(house)
+        ended = [await told(person, words, SESSION) for words in TAKES_A_SESSION]
+        assert await house.client.sessions() == []
+
+    assert [each.code for each in ended] == [2] * len(TAKES_A_SESSION)
+    wrong = [each.err for each in ended if f"There is no session '{SESSION}'. `holdfast sessions`" not in each.err]
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("wanted", "typed", "said"),
+    [
+        (Prefix.SESSION, ASK, f"'{ASK}' is the id of an ask, but a session is meant here. `holdfast sessions`"),
+        (Prefix.ASK, SESSION, f"'{SESSION}' is the id of a session, but an ask is meant here. `holdfast asks`"),
+        (Prefix.GRANT, ASK, f"'{ASK}' is the id of an ask, but a grant is meant here. `holdfast grants`"),
+        (Prefix.SESSION, "SES_AB", "Upper and lower case count: is ses_abC1 meant?"),
+        (Prefix.SESSION, "Abc1", "Upper and lower case count: is ses_abC1 meant?"),
+        (Prefix.SESSION, "", "There is no session ''."),
+        (Prefix.SESSION, "a\x1b[2Jb", r"There is no session 'a\x1b[2Jb'."),
+    ],
+)
+def test_an_id_that_leads_nowhere_is_named_with_what_it_may_be(wanted: Prefix, typed: str, said: str) -> None:
+    assert said in str(missing(wanted, typed, ["ses_xyz", "ses_abC1"]))
+
+
+async def test_ids_of_another_kind_or_of_nothing_change_nothing(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house, house.working():
+        session = await house.say("hello")
+        await house.ended(session)
+        person = shell(house)
+        lines = [("answer", session, "once"), ("stop", ASK), ("grants", "revoke", GRANT), ("stop", session.upper())]
+        before = await house.events(session)
+        ended = [await person.run(*words) for words in lines]
+        assert await house.events(session) == before
+
+    assert [each.code for each in ended] == [2] * len(lines)
+    assert f"is {session} meant?" in ended[-1].err and f"no grant {GRANT!r}" in ended[2].err
+
+
+@asynccontextmanager
+async def silent() -> AsyncIterator[str]:
+    """A server that takes connections and says nothing."""
+    open_ended: list[asyncio.StreamWriter] = []
+    server = await asyncio.start_server(lambda _, writer: open_ended.append(writer), "127.0.0.1", 0)
+    try:
+        host, port = server.sockets[0].getsockname()
+        yield f"{host}:{port}"
+    finally:
+        server.close()
+        for writer in open_ended:
+            writer.transport.abort()
+
+
+async def test_a_database_that_is_away_is_named_in_good_time(bare: Shell) -> None:
+    elsewhere = bare.with_(TEMPORAL_ADDRESS=NO_PLACE, HOLDFAST_WORKER="false")
+    async with silent() as mute:
+        people = [elsewhere.with_(HOLDFAST_POSTGRES_URL=f"postgresql://{at}/x") for at in (NO_PLACE, mute)]
+        lines = [("asks",), ("send", "last", "hello"), ("watch", "last")]
+        ended = await asyncio.gather(*(person.run(*words) for person in people for words in lines))
+
+    assert [each.code for each in ended] == [3] * 6
+    assert all("PostgreSQL cannot be reached (`holdfast status` looks at it)" in each.err for each in ended)
+    assert "Connection refused" in ended[0].err
+
+
+async def test_doors_recover_with_the_database(open_house: OpenHouse, tmp_path: Path) -> None:
+    async with open_house() as house:
+        sockets = tmp_path / "sockets"
+        url = house.endpoints.postgres_url
+        person = shell(house)
+        moved = person.with_(HOLDFAST_POSTGRES_URL=f"{url.partition('?')[0]}?host={sockets}")
+        away = await moved.run("asks")
+        sockets.symlink_to(person.environment["HOLDFAST_POSTGRES_URL"].rpartition("host=")[2].replace("%2F", "/"))
+        back = await moved.run("asks")
+
+    assert (away.code, back.code) == (3, 0)
+
+
+async def test_without_the_engine_doors_accept_and_say_that_it_waits(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house:
+        session = await house.say("hello")
+        person = shell(house).with_(TEMPORAL_ADDRESS=NO_PLACE)
+        sent, stopped, listed = [
+            await person.run(*words) for words in (("send", session, "more"), ("stop", session), ("asks",))
+        ]
+        types = [event.type for event in await house.events(session)]
+
+    assert [each.code for each in (sent, stopped, listed)] == [0, 0, 0]
+    assert "the prompt is recorded, and is taken when it is back" in sent.err
+    assert types.count("prompt.accepted") == 2 and types.count("prompt.withdrawn") == 2
+
+
+async def test_a_stack_that_cannot_be_started_accepts_nothing(bare: Shell) -> None:
+    nothing = bare.with_(HOLDFAST_POSTGRES_BIN=str(bare.directory), HOLDFAST_TEMPORAL_BIN=os.devnull)
+
+    ended = await nothing.run("send", "last", "hello")
+
+    assert ended.code in (2, 3) and str(bare.directory) in ended.err and "Accepted" not in ended.out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{\n  "permission": {\n    "bash": "perhaps"\n  }\n}', ("opencode.json:3", "permission.bash")),
+        ('{\n  "model": "a/b",\n  "permission"\n}', ("opencode.json:4",)),
+        ("[]", ("opencode.json",)),
+        ("{\n  \"instructions\": 'x'\n}", ("opencode.json:2",)),
+    ],
+    ids=["value", "syntax", "no-object", "quotes"],
+)
+async def test_a_broken_configuration_is_named_by_file_line_and_field(
+    bare: Shell, text: str, said: tuple[str, ...]
+) -> None:
+    (bare.directory / "opencode.json").write_text(text)
+
+    ended = await bare.run("run", "-m", "a/b", "mend it")
+
+    assert ended.code == 2 and all(each in ended.err for each in said), ended.err
+    assert "Traceback" not in ended.err
+
+
+async def test_a_damaged_file_of_keys_is_named_and_not_shown(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house, house.working():
+        config = house.settings.config / "opencode.json"
+        config.write_text(config.read_text().replace('"apiKey": "test-key"', '"timeout": 60000'))
+        house.settings.home.mkdir(parents=True, exist_ok=True)
+        keys = house.settings.auth
+        keys.write_text('{"scripted": "sk-very-secret')
+        keys.chmod(0o600)
+        listed = await shell(house).run("auth", "list")
+        ended = await shell(house).run("run", "-m", "scripted/model", "hello")
+
+    assert (listed.code, ended.code) == (2, 1) and f"{str(keys)!r} is damaged: remove it" in listed.err
+    assert "is damaged: remove it, and log in again" in ended.out and "sk-very-secret" not in ended.out + listed.err

@@ -91,7 +91,9 @@ NOT_BUILT: tuple[NotBuilt, ...] = (
         lambda case: bool(case.input.get("read_steps")) or "resolve" in case.input,
         "instructions that are attached when a file is read come later",
     ),
-    NotBuilt("loop_flow", lambda case: _plays(case, "task"), "subagents come later"),
+    NotBuilt(
+        "loop_flow", lambda case: '"subagent_type": "plan"' in json.dumps(case.input), "the agent plan comes later"
+    ),
     NotBuilt("loop_flow", lambda case: _plays(case, "question"), "questions of the model come later"),
     NotBuilt("loop_flow", lambda case: "compaction" in json.dumps(case.expected), "compaction comes later"),
 )

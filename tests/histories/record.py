@@ -14,7 +14,7 @@ from tests.histories.scenarios import Scenario, scenarios
 from tests.house import house
 from worker.bells import workflow_id
 from worker.connect import connect
-from worker.scripted.script import Script
+from worker.scripted.script import DEFAULT, Script
 from worker.settings import Settings, process_environment
 from worker.stack.state import Endpoints
 from worker.stack.up import up
@@ -46,8 +46,8 @@ async def play(name: str, scenario: Scenario, settings: Settings, endpoints: End
     client = await connect(own, endpoints)
     folder = scratch / name
     folder.mkdir()
-    script = Script(answers=scenario.answers)
-    async with house(own, endpoints, client, LiteLLM(process_environment()), script, folder) as built, built.working():
+    scripts = {DEFAULT: Script(answers=scenario.answers), "child": Script(answers=scenario.child)}
+    async with house(own, endpoints, client, LiteLLM(process_environment()), scripts, folder) as built, built.working():
         session = await scenario.play(built, scratch / "gate")
     runs = client.list_workflows(f"WorkflowId = '{workflow_id(session)}'")
     for old in FOLDER.glob(f"{name}*.json"):

@@ -11,6 +11,14 @@ from workflows.domain.ids import SessionId
 DONE = ScriptedAnswer(text="Done.")
 LOOK = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
 WRITE = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),))
+HANDED_OVER = ScriptedAnswer(
+    tools=(
+        ScriptedCall(
+            name="task",
+            arguments={"description": "look", "prompt": "[[script:child]] Looking.", "subagent_type": "general"},
+        ),
+    )
+)
 PARALLEL = ScriptedAnswer(
     tools=tuple(ScriptedCall(name="read", arguments={"filePath": name}) for name in ("a.txt", "b.txt", "c.txt"))
 )
@@ -23,6 +31,7 @@ class Scenario:
     answers: tuple[ScriptedAnswer, ...]
     play: Callable[[House, Path], Awaitable[SessionId]]
     events: int | None = None
+    child: tuple[ScriptedAnswer, ...] = ()
 
 
 async def whole_turn(house: House, _: Path) -> SessionId:
@@ -63,6 +72,29 @@ async def stopped(house: House, gate: Path) -> SessionId:
     return session
 
 
+async def child_waiting(house: House, _: Path) -> SessionId:
+    house.configure(permission={"edit": "ask"})
+    session = await house.say("Go.")
+    await house.until(session, lambda event: event.type == "task.started")
+    await house.asked((await house.client.tree(session))[1])
+    return session
+
+
+async def child_answered(house: House, gate: Path) -> SessionId:
+    session = await child_waiting(house, gate)
+    for entry in await house.client.asks(session=session):
+        await house.answer(entry.id)
+    await house.ended(session)
+    return session
+
+
+async def child_stopped(house: House, gate: Path) -> SessionId:
+    session = await child_waiting(house, gate)
+    await house.client.stop(session)
+    await house.ended(session)
+    return session
+
+
 def held(gate: Path) -> ScriptedAnswer:
     return LOOK.model_copy(update={"text": "Looking.", "faults": {1: Hold(after=1, path=str(gate))}})
 
@@ -77,4 +109,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "steered": Scenario((held(gate), DONE), steered),
         "stopped": Scenario((held(gate), DONE), stopped),
         "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
+        "child_waiting": Scenario((HANDED_OVER, DONE), child_waiting, child=(WRITE, DONE)),
+        "child_answered": Scenario((HANDED_OVER, DONE), child_answered, child=(WRITE, DONE), events=15),
+        "child_stopped": Scenario((HANDED_OVER, DONE), child_stopped, child=(WRITE, DONE)),
     }

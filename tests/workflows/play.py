@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -45,15 +46,7 @@ class Played:
                 assert_matches(found, value)
 
     async def messages(self) -> list[dict[str, Any]]:
-        """The stored messages in OpenCode's form; what ended a turn is the error of its last answer."""
-        log = await self.house.events(self.session)
-        transcript = await self.house.client.transcript(self.session)
-        opened = [event for event in log if isinstance(event, events.TurnOpened)]
-        ends = {event.turn: _ERRORS.get(event.reason) for event in log if isinstance(event, events.TurnEnded)}
-        shown: list[dict[str, Any]] = []
-        for turn in opened:
-            shown += _turn([each for each in transcript if each.turn == turn.turn], turn.agent, ends.get(turn.turn))
-        return shown
+        return await messages(self.house, self.session)
 
     async def calls(self) -> list[ToolPart]:
         return await self.house.calls(self.session)
@@ -80,8 +73,17 @@ class Played:
             "requests_seen_per_reply": self._seen,
             "tool_output": self._outputs,
             "history": self._history,
+            "children": self._children,
+            "child_messages": self._child_messages,
             "second_call_messages": self.pairs,
         }
+
+    async def _children(self) -> int:
+        return len(await self.house.client.tree(self.session)) - 1
+
+    async def _child_messages(self) -> list[dict[str, Any]]:
+        (child,) = (await self.house.client.tree(self.session))[1:]
+        return await messages(self.house, child)
 
     async def _count(self) -> int:
         return len(await self.raised())
@@ -100,6 +102,18 @@ class Played:
 
     async def pairs(self) -> list[list[str]]:
         return [[each["role"], each["content"] or ""] for each in self.sent()]
+
+
+async def messages(house: House, session: SessionId) -> list[dict[str, Any]]:
+    """The stored messages in OpenCode's form; what ended a turn is the error of its last answer."""
+    log = await house.events(session)
+    transcript = await house.client.transcript(session)
+    opened = [event for event in log if isinstance(event, events.TurnOpened)]
+    ends = {event.turn: _ERRORS.get(event.reason) for event in log if isinstance(event, events.TurnEnded)}
+    shown: list[dict[str, Any]] = []
+    for turn in opened:
+        shown += _turn([each for each in transcript if each.turn == turn.turn], turn.agent, ends.get(turn.turn))
+    return shown
 
 
 async def play(house: House, case: Case) -> Played:
@@ -133,8 +147,28 @@ async def _script(house: House, case: Case, session: SessionId | None) -> None:
     """Have the model say the case's script from here on: its steps count all answers of a conversation."""
     said = await house.client.transcript(session) if session else ()
     past = [ScriptedAnswer(text="past") for message in said if isinstance(message, AssistantMessage)]
-    answers = [*past, *map(_answer, case.input["llm_script"])]
-    house.model.scripts = {DEFAULT: Script(answers=tuple(answers))}
+    told = _told_apart(iter(deepcopy(case.input["llm_script"])))
+    scripts = {name: Script(answers=tuple(map(_answer, answers))) for name, answers in told.items()}
+    house.model.scripts = scripts | {DEFAULT: Script(answers=(*past, *scripts[DEFAULT].answers))}
+
+
+def _told_apart(
+    answers: Iterator[dict[str, Any]], name: str = DEFAULT, ancestors: int = 0
+) -> dict[str, list[dict[str, Any]]]:
+    """The answers of a script, which come in the order of the requests, by the session that asks for them: what is
+    handed to a subagent is marked with the name of its script, and it ends with its first answer without tools."""
+    told: dict[str, list[dict[str, Any]]] = {name: []}
+    for answer in answers:
+        told[name].append(answer)
+        calls = answer.get("tools", ())
+        handed = [call["args"] for call in calls if call["name"] == "task" and not ancestors]
+        for number, arguments in enumerate(handed):
+            child = f"child{len(told)}-{number}"
+            arguments["prompt"] = f"[[script:{child}]] {arguments['prompt']}"
+            told |= _told_apart(answers, child, ancestors + 1)
+        if not calls and ancestors:
+            return told
+    return told
 
 
 def _answer(said: dict[str, Any]) -> ScriptedAnswer:
@@ -235,7 +269,8 @@ def _turn(messages: list[Message], agent: str, error: str | None) -> Iterator[di
 
 def _message(message: Message, agent: str) -> dict[str, Any]:
     if not isinstance(message, AssistantMessage):
-        return {"role": "user", "agent": agent, "parts": [{"type": "text", "text": message.text}]}
+        said = re.sub(r"^\[\[script:[^]]*\]\] ", "", message.text)
+        return {"role": "user", "agent": agent, "parts": [{"type": "text", "text": said}]}
     parts = [shown_part(part) for part in message.parts if isinstance(part, TextPart | ToolPart)]
     return {"role": "assistant", "agent": message.body.agent, "finish": message.body.finish, "parts": parts}
 
@@ -255,6 +290,10 @@ def _error(text: str) -> str:
         return f"CorrectedError({text.removeprefix(feedback)})"
     if text == refusals.REJECTED:
         return "RejectedError"
+    if text.startswith("Subagent depth limit reached"):
+        return "subagent_depth_limit"
+    if text.startswith("Subagent failed (task_id: "):
+        return f"subagent_failed: {text.rpartition(': ')[2]}"
     return "DeniedError" if "specified a rule which prevents" in text else text
 
 

@@ -83,8 +83,8 @@ NOT_BUILT: tuple[NotBuilt, ...] = (
     NotBuilt("path_escape", lambda case: case.tool in ("apply_patch", "http-file"), "these tools come later"),
     NotBuilt(
         "always_patterns",
-        lambda case: case.input["approved"].startswith(("mcp:", "webfetch", "subagent:")),
-        "MCP, webfetch and subagents come later",
+        lambda case: case.input["approved"].startswith(("mcp:", "webfetch")),
+        "MCP and webfetch come later",
     ),
     NotBuilt(
         "instructions",

@@ -10,8 +10,8 @@ from tests.activities.shell.world import ALLOW, ASK, World
 
 @pytest.mark.parametrize("case", cases.load("always_patterns"))
 def test_what_was_saved_does_not_cover_something_else(world: World, case: cases.Case) -> None:
-    before = re.fullmatch(r"(?:session A: always )?(?!mcp:|webfetch |subagent: )(.*)", case.input["approved"], re.S)
-    after = re.fullmatch(r"(session B: )?(.*)", case.input["must_still_ask"], re.S)
+    before = re.fullmatch(r"(?:(?:session A|subagent): always )?(?!mcp:|webfetch )(.*)", case.input["approved"], re.S)
+    after = re.fullmatch(r"(session B: |parent: )?(.*)", case.input["must_still_ask"], re.S)
     assert before is not None
     assert after is not None
     grants = () if after[1] else world.saved(before[1])

@@ -26,7 +26,7 @@ def main() -> None:
         sys.exit(f"There is no such cell to run. Points: {', '.join(Point)}; faults: {', '.join(Fault)}.")
     folder = given.folder or Path(tempfile.mkdtemp(prefix="holdfast-trials-"))
     campaign = Campaign(folder, spread(cells, given.trials or len(cells), given.seed))
-    asyncio.run(campaign.play(given.lanes))
+    asyncio.run(campaign.play(given.lanes, given.minutes))
     figures = Figures(machine=machine(campaign.servers), cells={cell.key: campaign.figure(cell) for cell in cells})
     show(cells, figures)
     if given.write:
@@ -38,6 +38,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='make faults ARGS="..."', usage="%(prog)s", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="the first seed of each cell (default: 1)")
     parser.add_argument("--trials", type=int, help="how many in all, spread over the cells (default: one of each)")
+    parser.add_argument("--minutes", type=float, default=24 * 60, help="begin no trial after so long")
     parser.add_argument("--point", help=f"only this moment: {', '.join(Point)}, or a letter of it")
     parser.add_argument("--fault", type=Fault, choices=list(Fault), help="only this fault")
     parser.add_argument("--lanes", type=int, default=1, help="stacks side by side (default: 1)")

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import signal
 import sys
 import tempfile
 from collections import deque
@@ -32,8 +33,11 @@ class Campaign:
     results: list[tuple[Cell, Result]] = field(default_factory=list)
     servers: str = ""
 
-    async def play(self, lanes: int) -> None:
-        """Run everything, on so many stacks side by side."""
+    async def play(self, lanes: int, minutes: float) -> None:
+        """Run everything, on so many stacks side by side; after so many minutes, or SIGTERM, no trial begins."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self.todo.clear)
+        loop.call_later(60 * minutes, self.todo.clear)
         with workers.nursery() as nursery:
             async with asyncio.TaskGroup() as group:
                 for _ in range(lanes):

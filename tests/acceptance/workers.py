@@ -1,10 +1,11 @@
 """Worker processes that a trial starts, and kills for real."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,9 +45,10 @@ class Nursery:
 
 
 @contextmanager
-def nursery() -> Iterator[Nursery]:
-    """A nursery, which ends with the context."""
-    with subprocess.Popen([sys.executable, "-P", _PROGRAM], stdin=subprocess.PIPE) as process:
+def nursery(more: Mapping[str, str] | None = None) -> Iterator[Nursery]:
+    """A nursery, which ends with the context; with `more` environment than ours, perhaps."""
+    environment = {**os.environ, **(more or {})}
+    with subprocess.Popen([sys.executable, "-P", _PROGRAM], stdin=subprocess.PIPE, env=environment) as process:
         assert process.stdin is not None
         yield Nursery(process.stdin)
 

@@ -29,6 +29,17 @@ _PREFIX = "holdfast-tests-"
 _OWNER = "owner.json"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--scale", type=int, default=1, help="how many times as much the tests that count do (default: 1)")
+
+
+@pytest.fixture(scope="session")
+def scale(request: pytest.FixtureRequest) -> int:
+    """How many times as many sessions, rounds and cuts a test that counts them plays."""
+    factor: int = request.config.getoption("--scale")
+    return factor
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the home of the run's one stack; the processes of pytest-xdist are told it."""
     if (told := getattr(config, "workerinput", None)) is not None:

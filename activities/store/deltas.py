@@ -17,7 +17,7 @@ from workflows.domain.ids import SessionId
 from workflows.domain.value import Value
 
 LOOK_AGAIN: Final = 1.0  # seconds between two looks whether somebody watches
-_WATCHERS: Final = 1_346_851  # the class of our advisory locks for watched sessions, any number of our own
+WATCHERS: Final = 1_346_851  # the class of our advisory locks for watched sessions, any number of our own
 _QUERIES: Final = Queries("deltas")
 
 
@@ -53,14 +53,14 @@ class Watchers:
 
 async def watching(connection: AsyncConnection[TupleRow], session: SessionId) -> bool:
     """Make the session count as watched, as long as this connection is open; False: just now it cannot be done."""
-    cursor = await connection.execute(_QUERIES.watching, {"watchers": _WATCHERS, "session": session})
+    cursor = await connection.execute(_QUERIES.watching, {"watchers": WATCHERS, "session": session})
     row = await cursor.fetchone()
     return bool(row and row[0])
 
 
 async def watched(reads: Reads, session: SessionId) -> bool:
     """Whether somebody watches the session."""
-    (row,) = await reads.rows(_QUERIES.watched, watchers=_WATCHERS, session=session)
+    (row,) = await reads.rows(_QUERIES.watched, watchers=WATCHERS, session=session)
     return bool(row["watched"])
 
 

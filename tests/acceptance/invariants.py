@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any, Final
 
 from activities.session.answers import Settled
+from activities.store.journal import WORKER
 from tests.acceptance import histories
 from tests.acceptance.effects import Moment, token_of
 from tests.acceptance.records import SessionRecords, TrialRecords
@@ -81,7 +82,9 @@ def conversation(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
 
 
 def repeated(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
-    """I2: no effect begins twice."""
+    """I2: no effect begins twice, and no call has two subagents."""
+    started = Counter(event.call for event in session.events if isinstance(event, events.TaskStarted))
+    yield from (f"call {call} has begun {times} subagents" for call, times in started.items() if times > 1)
     for call, token in _with_effects(session):
         starts = _times(trial, token, Moment.START)
         if starts > 1:
@@ -268,8 +271,11 @@ def _handed_on(trial: TrialRecords) -> dict[str, str]:
 
 
 def _said(record: Record) -> Iterator[str]:
-    """What a person said, as the log has it; what followed from a grant is nobody's answer."""
+    """What a person said, as the log has it, or a call to its subagent; what followed from a grant, or a subagent's
+    stop from its parent's, is nobody's word."""
     match record.event:
+        case events.StopAccepted() if record.actor == WORKER:
+            return
         case events.PromptAccepted(prompt=prompt):
             yield f"prompt {prompt}"
         case events.StopAccepted(stop=stop):
@@ -307,10 +313,11 @@ def _turn_of(session: SessionRecords, call: PartId) -> str | None:
 
 
 def _works(before: Sequence[Event]) -> bool:
-    """Whether a turn is open after these events, and no ask."""
+    """Whether a turn is open after these events, and neither a person nor a subagent is waited for."""
     balance = Counter(event.type for event in before)
     asks = balance["ask.raised"] - balance["ask.answered"] - balance["ask.closed"]
-    return balance["turn.opened"] > balance["turn.ended"] and not asks
+    subagents = balance["task.started"] - balance["task.settled"]
+    return balance["turn.opened"] > balance["turn.ended"] and not asks and not subagents
 
 
 def _due(before: Sequence[Event], moment: datetime) -> datetime:

@@ -32,6 +32,12 @@ def runs(*tokens: str, hold: bool = False) -> ScriptedAnswer:
     return ScriptedAnswer(tools=tuple(effect(token, hold=hold) for token in tokens))
 
 
+def hands_over(script: str) -> ScriptedAnswer:
+    """An answer that hands its work to a subagent, which plays a script."""
+    task = {"description": "work", "prompt": f"[[script:{script}]] Do it.", "subagent_type": "general"}
+    return ScriptedAnswer(tools=(ScriptedCall(name="task", arguments=dict(task)),))
+
+
 def unguarded(mutate: Mutate) -> Path:
     """Our code with a shell that starts a command for each attempt: only ledger and fence are left to prevent it."""
     return mutate(_SHELL, _KEPT, _KEPT.replace("around.call", 'f"{around.call}-{around.attempt}"'))

@@ -5,22 +5,26 @@ import pytest
 from activities.store.prompts import Mode
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
-from worker.bells import workflow_id
-from workflows.domain.errors import Conflict
+from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events import PromptTaken, TurnEnded
+from workflows.domain.ids import AskId, workflow_id
 from workflows.domain.messages import CallState
 
 pytestmark = pytest.mark.acceptance
 
 
-async def test_row_04_an_answer_given_while_no_worker_runs_is_honoured(open_trial: Open) -> None:
+async def test_row_04_and_b05_an_answer_given_while_no_worker_runs_is_honoured(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
+        trial.wasted = 1
         trial.house.configure(permission={"bash": "ask"})
         first = await trial.worker()
         session = await trial.say("Run it.")
         (ask,) = await trial.house.asked(session)
+        await trial.neighbour()
         await first.kill()
         assert [entry.id for entry in await trial.house.client.asks()] == [ask]
+        with pytest.raises(NotFound, match="There is no ask"):
+            await trial.door.answer(AskId("per_unknown"))
         await trial.door.answer(ask)
         await trial.worker()
         await trial.house.ended(session)
@@ -105,3 +109,48 @@ async def test_row_57_a_stop_is_kept_when_an_operator_terminates_the_run(open_tr
         with pytest.raises(Conflict, match="closed before your answer"):
             await trial.door.answer(ask)
     assert isinstance(ended, TurnEnded) and ended.reason == "stopped" and trial.effects.count("one") == 0
+
+
+async def test_row_57_an_answer_and_a_prompt_are_kept_when_an_operator_terminates_the_run(open_trial: Open) -> None:
+    async with open_trial(runs("one"), DONE, DONE) as trial:
+        trial.house.configure(permission={"bash": "ask"})
+        first = await trial.worker()
+        session = await trial.say("Run it.")
+        (ask,) = await trial.house.asked(session)
+        await first.kill()
+        await trial.door.answer(ask)
+        accepted = await trial.door.prompt(session, "And then?", Mode.QUEUE)
+        await trial.house.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        await trial.worker()
+        await trial.house.ended(session, 2)
+        taken = [event.prompt for event in await trial.house.events(session) if isinstance(event, PromptTaken)]
+    assert taken[1:] == [accepted.prompt] and trial.effects.count("one") == 1
+
+
+async def test_row_57_a_command_goes_on_over_a_terminated_run_while_its_old_follower_lives(open_trial: Open) -> None:
+    async with open_trial(runs("one", hold=True), DONE) as trial:
+        await trial.worker()
+        session = await trial.say("Run it.")
+        await trial.effects.reached("one")
+        await trial.house.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        await trial.house.until(session, lambda event: event.type == "call.claimed", 2)
+        trial.effects.release("one")
+        await trial.house.ended(session)
+        (call,) = await trial.house.calls(session)
+    assert call.state is CallState.DONE and trial.effects.count("one") == 1
+
+
+async def test_row_60_a_session_that_ends_with_its_run_terminated_only_closes_its_turn(open_trial: Open) -> None:
+    async with open_trial(runs("one")) as trial:
+        trial.house.configure(permission={"bash": "ask"})
+        first = await trial.worker()
+        session = await trial.say("Run it.")
+        (ask,) = await trial.house.asked(session)
+        await first.kill()
+        await trial.house.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        await trial.door.end(session)
+        await trial.worker()
+        await trial.house.ended(session)
+        with pytest.raises(Conflict, match="closed before your answer"):
+            await trial.door.answer(ask)
+    assert len(trial.house.model.ledger.entries) == 1 and trial.effects.count("one") == 0

@@ -17,7 +17,7 @@ from worker.scripted.ledger import End
 from workflows.domain import events
 from workflows.domain.errors import Conflict
 from workflows.domain.events import Event
-from workflows.domain.ids import MessageId
+from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import CallState, TextPart
 from workflows.domain.permissions.replies import Reply
 
@@ -78,6 +78,7 @@ def with_neighbours(trial: TrialRecords) -> TrialRecords:
 
 
 START, END = Moment.START, Moment.END
+STARTED = events.TaskStarted(call=PartId("prt_2"), child=SessionId("ses_2"), prompt=MessageId("msg_9"), agent="general")
 CLAIM = next(event for event in LOG if isinstance(event, events.CallClaimed))
 WRONG: Final[dict[str, tuple[str, Change]]] = {
     "an accepted prompt is not in the log": ("I1", lost_prompt),
@@ -85,6 +86,7 @@ WRONG: Final[dict[str, tuple[str, Change]]] = {
     "a prompt is taken and not shown": ("I1", with_session(session(transcript=transcript()[1:]))),
     "a prompt is there twice": ("I1", with_log(*LOG, LOG[1])),
     "an effect begins twice": ("I2", with_state(CallState.FAILED, (START, 8.3), (START, 8.4))),
+    "a call has two subagents": ("I2", with_log(*LOG, *[STARTED] * 2)),
     "a call is done and its effect is not": ("I3", with_effects((START, 8.3))),
     "a call has failed and its effect is complete": ("I3", with_state(CallState.FAILED, (START, 8.3), (END, 8.6))),
     "a call that can be known is unknown": ("I3", with_state(CallState.UNKNOWN, (START, 8.3), (END, 8.6))),

@@ -1,49 +1,85 @@
-"""`kill -9` of the worker: wherever it was, the session goes on; nothing happens twice (reliability.md rows 2 to 9)."""
+"""`kill -9` of the worker around a call: the effect happens once, whatever was written (reliability.md rows 5 to 9)."""
 
-from datetime import datetime
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.scenarios import DONE, EDIT, runs
+from tests.acceptance.scenarios import DONE, EDIT, SLOW, Mutate, once, runs
+from tests.acceptance.trial import Trial
 from tests.acceptance.workers import appears
 from tests.house import reached
-from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
-from workflows.domain.events import CallClaimed, ModelRetry
-from workflows.domain.messages import AssistantMessage, CallState, TextPart
+from worker.scripted.script import ScriptedAnswer
+from workflows.domain.events import CallClaimed
+from workflows.domain.messages import CallState, ToolPart
 
 pytestmark = pytest.mark.acceptance
 
-POINTS = {
-    "row_05_H": "tool.before_claim",
-    "row_06_H2": "tool.claimed",
-    "row_08_J": "tool.effect_done",
-    "row_09_K": "tool.committed",
-}
+BOTH = pytest.mark.parametrize("answer", [runs("one"), EDIT], ids=["bash", "edit"])
 
 
-@pytest.mark.parametrize("point", POINTS)
-async def test_a_command_runs_once_when_its_worker_is_killed(open_trial: Open, point: str) -> None:
-    async with open_trial(runs("one"), DONE) as trial:
-        trial.house.configure(permission={"bash": "ask"})
-        first = await trial.worker(faults=f"{POINTS[point]}=kill9@1")
-        session = await trial.say("Run it.")
+async def killed_at(
+    open_trial: Open, point: str, answer: ScriptedAnswer, code: Path | None = None
+) -> tuple[Trial, ToolPart]:
+    """A call that a person has allowed meets the death of its worker at a point; the trial, and what became of it."""
+    async with open_trial(answer, DONE, heartbeat_seconds=SLOW if code else 3.0) as trial:
+        trial.code = code
+        trial.house.configure(permission={"bash": "ask", "edit": "ask"})
+        trial.house.file("a.txt", "a\n")
+        first = await trial.worker(faults=f"{point}=kill9@1")
+        session = await trial.say("Do it.")
         (ask,) = await trial.house.asked(session)
         await trial.door.answer(ask)
         await first.killed()
         await trial.worker()
         await trial.house.ended(session)
         (call,) = await trial.house.calls(session)
-    assert call.state is CallState.DONE and call.outcome is not None
-    assert "start one\nend one" in call.outcome.output and trial.effects.count("one") == 1
+    return trial, call
+
+
+def done_once(trial: Trial, call: ToolPart) -> bool:
+    """Whether the call has had its one effect, and says so."""
+    if call.tool == "edit":
+        made = (trial.house.project / "a.txt").read_text() == "ab\n"
+    else:
+        said = call.outcome.output if call.outcome else ""
+        made = "start one\nend one" in said and trial.effects.count("one") == 1
+    return made and call.state is CallState.DONE
+
+
+def told_unknown(trial: Trial, call: ToolPart) -> bool:
+    """Whether the call ends unknown, and the model was told so in the very words that a person reads."""
+    assert call.outcome is not None and trial.house.model.last is not None
+    said = call.outcome.output
+    seen = json.dumps(trial.house.model.last.body["messages"])
+    return call.state is CallState.UNKNOWN and "effect one" in said and json.dumps(said)[1:-1] in seen
+
+
+@BOTH
+async def test_row_05_a_call_that_was_not_claimed_runs_once(open_trial: Open, answer: ScriptedAnswer) -> None:
+    trial, call = await killed_at(open_trial, "tool.before_claim", answer)
+    assert done_once(trial, call)
+
+
+@BOTH
+async def test_row_06_a_call_that_was_claimed_and_not_begun_runs_once(open_trial: Open, answer: ScriptedAnswer) -> None:
+    trial, call = await killed_at(open_trial, "tool.claimed", answer)
+    assert done_once(trial, call)
+
+
+async def test_row_06_a_claimed_call_that_would_leave_no_trace_ends_unknown(open_trial: Open, mutate: Mutate) -> None:
+    trial, call = await killed_at(open_trial, "tool.claimed", runs("one"), once(mutate))
+    assert told_unknown(trial, call) and trial.effects.count("one") == 0
 
 
 async def test_row_07_a_running_command_outlives_its_worker_and_is_followed_to_its_end(open_trial: Open) -> None:
     async with open_trial(runs("one", hold=True), DONE) as trial:
+        trial.wasted = 1
         first = await trial.worker()
         session = await trial.say("Run it.")
         await trial.effects.reached("one")
+        await trial.neighbour()
         await first.kill()
         await trial.worker()
         trial.effects.release("one")
@@ -53,22 +89,6 @@ async def test_row_07_a_running_command_outlives_its_worker_and_is_followed_to_i
     assert [claim.recovered for claim in claims] == [False, True]
     assert call.state is CallState.DONE and call.outcome is not None
     assert "start one\nend one" in call.outcome.output and trial.effects.count("one") == 1
-
-
-@pytest.mark.parametrize("point", POINTS)
-async def test_an_edit_is_made_once_when_its_worker_is_killed(open_trial: Open, point: str) -> None:
-    async with open_trial(EDIT, DONE) as trial:
-        trial.house.configure(permission={"edit": "ask"})
-        file = trial.house.file("a.txt", "a\n")
-        first = await trial.worker(faults=f"{POINTS[point]}=kill9@1")
-        session = await trial.say("Edit it.")
-        (ask,) = await trial.house.asked(session)
-        await trial.door.answer(ask)
-        await first.killed()
-        await trial.worker()
-        await trial.house.ended(session)
-        (call,) = await trial.house.calls(session)
-    assert call.state is CallState.DONE and file.read_text() == "ab\n"
 
 
 async def test_row_07_an_edit_is_made_once_when_its_worker_is_killed_half_way(open_trial: Open, tmp_path: Path) -> None:
@@ -89,53 +109,39 @@ async def test_row_07_an_edit_is_made_once_when_its_worker_is_killed_half_way(op
     assert call.state is CallState.DONE and file.read_text() == "ab\n"
 
 
-@pytest.mark.parametrize(
-    ("point", "requests"),
-    [("model.before_request=kill9@1", 1), ("model.after_chunk=kill9@2", 2), ("model.committed=kill9@1", 1)],
-    ids=("row_02_C", "row_02_D", "row_03_E"),
-)
-async def test_an_answer_is_paid_again_only_when_it_was_lost_on_its_way(
-    open_trial: Open, point: str, requests: int
+async def test_row_07_and_b09_a_running_call_that_leaves_no_trace_ends_unknown_and_is_not_repeated(
+    open_trial: Open, mutate: Mutate
 ) -> None:
-    text = "An answer that takes a good number of chunks until it is complete, each of them of sixteen characters."
-    async with open_trial(ScriptedAnswer(text=text)) as trial:
-        trial.wasted = requests - 1
-        first = await trial.worker(faults=point)
-        session = await trial.say("Say something.")
-        await first.killed()
-        await trial.worker()
-        await trial.house.ended(session)
-        _, answer = await trial.house.client.transcript(session)
-    assert isinstance(answer, AssistantMessage) and answer.parts == (TextPart(text=text),)
-    assert len(trial.house.model.ledger.entries) == requests
-
-
-async def test_row_36_the_pause_that_a_provider_asks_for_outlives_the_worker(open_trial: Open) -> None:
-    limited = DONE.model_copy(update={"faults": {1: Refuse(headers={"Retry-After": "8"})}})
-    async with open_trial(limited) as trial:
-        trial.wasted = 1
+    async with open_trial(runs("one", hold=True), DONE, heartbeat_seconds=SLOW) as trial:
+        trial.code = once(mutate)
         first = await trial.worker()
-        session = await trial.say("Hello?")
-        retry = await trial.house.until(session, lambda event: event.type == "model.retry")
-        await trial.retrying(session)
+        session = await trial.say("Run it.")
+        await trial.effects.reached("one")
         await first.kill()
         await trial.worker()
         await trial.house.ended(session)
-    refused, answered = trial.house.model.ledger.entries
-    assert isinstance(retry, ModelRetry) and retry.attempt == 1
-    assert refused.ended < datetime.fromisoformat(retry.next_at) <= answered.began
+        (call,) = await trial.house.calls(session)
+        trial.effects.release("one")  # nobody follows it any more, and nobody has ended it
+        await appears(lambda: not trial.commands())
+    assert told_unknown(trial, call) and trial.effects.count("one") == 1
 
 
-async def test_row_38_the_loop_guard_counts_over_steps_and_restarts(open_trial: Open) -> None:
-    read = ScriptedAnswer(tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),))
-    async with open_trial(read, read, read, DONE) as trial:
-        trial.house.file("a.txt", "hello\n")
-        first = await trial.worker(faults="tool.committed=kill9@2")
-        session = await trial.say("Read it, and again, and again.")
-        await first.killed()
-        await trial.worker()
-        (ask,) = await trial.house.asked(session)
-        (entry,) = await trial.house.client.asks()
-        await trial.door.answer(ask)
-        await trial.house.ended(session)
-    assert entry.request.permission == "doom_loop"
+@BOTH
+async def test_row_08_and_b07_a_call_whose_outcome_was_not_written_is_found_to_be_done(
+    open_trial: Open, answer: ScriptedAnswer
+) -> None:
+    trial, call = await killed_at(open_trial, "tool.effect_done", answer)
+    assert done_once(trial, call)
+
+
+async def test_row_08_a_call_that_has_left_no_trace_ends_unknown_and_is_not_repeated(
+    open_trial: Open, mutate: Mutate
+) -> None:
+    trial, call = await killed_at(open_trial, "tool.effect_done", runs("one"), once(mutate))
+    assert told_unknown(trial, call) and trial.effects.count("one") == 1
+
+
+@BOTH
+async def test_row_09_a_stored_outcome_is_used_as_it_is(open_trial: Open, answer: ScriptedAnswer) -> None:
+    trial, call = await killed_at(open_trial, "tool.committed", answer)
+    assert done_once(trial, call)

@@ -2,12 +2,13 @@
 
 import os
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from activities.store.migrate import migrate
 from activities.store.prompts import Mode
 from tests.acceptance import story
 from tests.acceptance.conftest import Failed, Open
@@ -15,7 +16,7 @@ from tests.acceptance.effects import Moment
 from tests.acceptance.parts import everything, kept_away, kill
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial, trial
-from tests.acceptance.workers import Nursery, appears
+from tests.acceptance.workers import Nursery, WorkerProcess, appears
 from tests.conftest import remove, settings_of
 from tests.house import reached
 from worker.connect import connect
@@ -51,8 +52,10 @@ def open_stack(own: Settings, tmp_path: Path, nursery: Nursery, trials: list[Tri
     """Open a trial on that stack."""
 
     @asynccontextmanager
-    async def opened(*answers: ScriptedAnswer, judged: bool = True) -> AsyncIterator[Trial]:
-        endpoints = await up(own, print)
+    async def opened(*answers: ScriptedAnswer, judged: bool = True, worker: bool = True) -> AsyncIterator[Trial]:
+        endpoints = await up(own, print, worker=worker)
+        if not worker:
+            await migrate(endpoints.postgres_url)  # the stack's worker does it, where there is one
         temporal = await connect(own, endpoints)
         async with trial(own, endpoints, temporal, Script(answers=answers), tmp_path, nursery) as built:
             trials.append(built)
@@ -135,3 +138,42 @@ async def reboot(settings: Settings) -> None:
     noted = (await cluster.locate(settings)).pid_file
     _, *rest = noted.read_text().splitlines(keepends=True)
     noted.write_text("".join([f"{os.getpid()}\n", *rest]))
+
+
+async def test_row_23_nothing_begins_while_postgres_cannot_record_it_and_nothing_known_is_lost(
+    open_stack: Open, own: Settings, tmp_path: Path
+) -> None:
+    answer, claim, done = (tmp_path / name for name in ("answer", "claim", "done"))
+    held = runs("one").model_copy(update={"faults": {1: Hold(after=1, path=str(answer))}})
+    async with open_stack(held, DONE, worker=False) as trial:
+        trial.house.configure(permission={"bash": "ask"})
+        worker = await trial.worker(faults=f"tool.before_claim=block:{claim}@1;tool.effect_done=block:{done}@1")
+        session = await trial.say("Run it.")
+        await reached(answer)  # D: the answer streams
+        await without_postgres(own, worker, answer, "waiting for the database")
+        await trial.reconnect()
+        (ask,) = await trial.house.asked(session)
+        async with kept_away(own, PartName.POSTGRES):  # F: a person is waited for
+            pass
+        await trial.reconnect()
+        await trial.door.answer(ask)
+        await reached(claim)  # H: nothing is claimed
+        await without_postgres(own, worker, claim, "holdfast.tools.run failed", lambda: trial.effects.count("one") == 0)
+        await reached(done)  # J: the outcome is known, and not written
+        await without_postgres(own, worker, done, "waiting for the database")
+        await trial.reconnect()
+        await trial.house.ended(session)
+        (call,) = await trial.house.calls(session)
+    assert call.state is CallState.DONE and trial.effects.count("one") == 1
+
+
+async def without_postgres(
+    own: Settings, worker: WorkerProcess, gate: Path, said: str, held: Callable[[], bool] = lambda: True
+) -> None:
+    """Kill PostgreSQL with all its processes, let a worker go on, and wait until it has said that it cannot; what has
+    to hold until PostgreSQL is back."""
+    async with kept_away(own, PartName.POSTGRES):
+        known = worker.log.read_text().count(said)
+        gate.touch()
+        await appears(lambda: worker.log.read_text().count(said) > known)
+        assert held()

@@ -1,16 +1,28 @@
-"""Zombies: a worker that was overtaken without knowing it touches nothing more (reliability.md rows 14, 21, 54, 59)."""
+"""Zombies: a worker that was overtaken without knowing it touches nothing more (rows 14, 21, 54, 57, 59)."""
 
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.scenarios import DONE, EDIT, edit_of_a_zombie, outcome_of_a_zombie, runs
-from tests.acceptance.trial import Trial
+from tests.acceptance.scenarios import (
+    DONE,
+    EDIT,
+    SLOW,
+    Mutate,
+    edit_of_a_zombie,
+    frozen,
+    once,
+    outcome_of_a_zombie,
+    runs,
+    wake,
+)
+from worker.bells import workflow_id
 from worker.scripted.script import ScriptedAnswer
 from workflows.domain.events import MessageCompleted, TurnEnded
-from workflows.domain.ids import SessionId
-from workflows.domain.messages import CallState
+from workflows.domain.messages import AssistantMessage, CallState, TextPart
 
 pytestmark = pytest.mark.acceptance
+
+TEXT = "An answer in more than one chunk."
 
 
 async def test_row_21_the_outcome_of_a_zombie_is_refused_and_the_log_says_so(open_trial: Open) -> None:
@@ -27,40 +39,103 @@ async def test_row_21_a_zombie_does_not_make_the_edit_of_a_stopped_turn(open_tri
     assert file.read_text() == "a\n"
 
 
-@pytest.mark.parametrize("point", ["tool.before_claim", "tool.claimed"], ids=("row_54_H", "row_14_H2"))
-async def test_a_command_runs_once_when_its_frozen_worker_wakes(open_trial: Open, point: str) -> None:
+@pytest.mark.parametrize(("point", "refused"), [("tool.claimed", 0), ("tool.effect_done", 1)], ids=["H2", "J"])
+async def test_row_14_a_command_runs_once_when_its_frozen_worker_wakes(
+    open_trial: Open, point: str, refused: int
+) -> None:
     async with open_trial(runs("one"), DONE, DONE) as trial:
-        first = await trial.worker(faults=f"{point}=stop@1")
+        async with frozen(trial, point) as session:
+            await trial.house.ended(session)
+            before = await trial.house.calls(session)
+        assert await trial.house.calls(session) == before
+        events = [event.type for event in await trial.house.events(session)]
+    assert events.count("write.refused") >= refused and events.count("call.finished") == 1
+    assert [call.state for call in before] == [CallState.DONE] and trial.effects.count("one") == 1
+
+
+@pytest.mark.parametrize(("point", "begun"), [("tool.claimed", 0), ("tool.effect_done", 1)], ids=["H2", "J"])
+async def test_row_14_what_is_unknown_stays_so_when_the_frozen_worker_wakes(
+    open_trial: Open, mutate: Mutate, point: str, begun: int
+) -> None:
+    async with open_trial(runs("one"), DONE, DONE, heartbeat_seconds=SLOW) as trial:
+        trial.code = once(mutate)
+        async with frozen(trial, point) as session:
+            await trial.house.ended(session)
+            before = await trial.house.calls(session)
+        assert await trial.house.calls(session) == before
+    assert [call.state for call in before] == [CallState.UNKNOWN] and trial.effects.count("one") == begun
+
+
+async def test_row_14_an_edit_is_made_once_when_its_frozen_worker_wakes(open_trial: Open) -> None:
+    async with open_trial(EDIT, DONE, DONE) as trial:
+        file = trial.house.file("a.txt", "a\n")
+        async with frozen(trial, "tool.effect_done", "Edit it.") as session:
+            await trial.house.ended(session)
+            file.write_text("written since\n")
+        (call,) = await trial.house.calls(session)
+    assert call.state is CallState.DONE and file.read_text() == "written since\n"
+
+
+async def test_row_14_a_running_command_has_one_follower_when_its_frozen_worker_wakes(open_trial: Open) -> None:
+    async with open_trial(runs("one", hold=True), DONE, DONE) as trial:
+        first = await trial.worker()
         session = await trial.say("Run it.")
-        await first.frozen()
+        await trial.effects.reached("one")
+        await first.freeze()
         await trial.worker()
+        trial.effects.release("one")
         await trial.house.ended(session)
         before = await trial.house.calls(session)
-        first.wake()
-        await next_turn_by_the_first_worker(trial, session)
+        await wake(trial, session)
         assert await trial.house.calls(session) == before
     assert [call.state for call in before] == [CallState.DONE] and trial.effects.count("one") == 1
 
 
+@pytest.mark.parametrize(("point", "requests"), [("model.after_chunk", 2), ("model.committed", 1)], ids=["D", "E"])
+async def test_row_14_a_step_has_one_answer_when_the_frozen_worker_wakes(
+    open_trial: Open, point: str, requests: int
+) -> None:
+    async with open_trial(ScriptedAnswer(text=TEXT), DONE) as trial:
+        trial.wasted = requests - 1
+        async with frozen(trial, point) as session:
+            await trial.house.ended(session)
+            before = await trial.house.client.transcript(session)
+        after = await trial.house.client.transcript(session)
+    assert after[: len(before)] == before and len(after) == 4
+    assert isinstance(before[1], AssistantMessage) and before[1].parts == (TextPart(text=TEXT),)
+    assert len(trial.house.model.ledger.entries) == requests + 1
+
+
+async def test_row_54_an_attempt_that_was_frozen_before_its_claim_touches_nothing(open_trial: Open) -> None:
+    async with open_trial(runs("one"), DONE, DONE) as trial:
+        async with frozen(trial, "tool.before_claim") as session:
+            await trial.house.ended(session)
+            before = await trial.house.calls(session)
+        assert await trial.house.calls(session) == before
+    assert [call.state for call in before] == [CallState.DONE] and trial.effects.count("one") == 1
+
+
+async def test_row_57_a_zombie_of_a_terminated_chain_touches_nothing(open_trial: Open) -> None:
+    async with open_trial(EDIT, DONE, DONE) as trial:
+        file = trial.house.file("a.txt", "a\n")
+        async with frozen(trial, "tool.claimed", "Edit it.") as session:
+            await trial.house.temporal.get_workflow_handle(workflow_id(session)).terminate()
+            await trial.house.ended(session)
+            file.write_text("written since\n")
+            before = await trial.house.calls(session)
+        assert await trial.house.calls(session) == before
+    assert [call.state for call in before] == [CallState.DONE] and file.read_text() == "written since\n"
+
+
 async def test_row_59_an_answer_that_comes_after_its_turn_was_stopped_is_not_kept(open_trial: Open) -> None:
-    async with open_trial(ScriptedAnswer(text="An answer in more than one chunk.")) as trial:
+    async with open_trial(ScriptedAnswer(text=TEXT), DONE) as trial:
         trial.wasted = 1
-        first = await trial.worker(faults="model.after_chunk=stop@1")
-        session = await trial.say("Say something.")
-        await first.frozen()
-        await trial.worker()
-        stopped = await trial.door.stop(session)
-        await trial.house.ended(session)
-        first.wake()
-        await next_turn_by_the_first_worker(trial, session)
+        async with frozen(trial, "model.after_chunk") as session:
+            stopped = await trial.door.stop(session)
+            steered = await trial.door.prompt(session, "This instead.")
+            await trial.house.ended(session, 2)
         events = await trial.house.events(session)
     kept = [event.turn for event in events if isinstance(event, MessageCompleted)]
     ends = [event.reason for event in events if isinstance(event, TurnEnded)]
-    assert ends == ["stopped", "done"] and len(kept) == 1 and kept[0] != stopped.turn
-
-
-async def next_turn_by_the_first_worker(trial: Trial, session: SessionId) -> None:
-    """Have the zombie, alone now, carry out another turn: by then it has done whatever it was frozen at."""
-    await trial.workers[1].kill()
-    await trial.door.prompt(session, "And now?")
-    await trial.house.ended(session, 2)
+    (own,) = [event.turn for event in events if event.type == "prompt.taken" and event.prompt == steered.prompt]
+    assert ends == ["stopped", "done", "done"] and kept[0] == own and stopped.turn not in kept

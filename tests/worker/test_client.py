@@ -7,14 +7,18 @@ from contextlib import aclosing
 import pytest
 
 from activities.session.answers import Decided
-from activities.store.prompts import Mode
-from tests.house import House
+from activities.store import prompts
+from activities.store.journal import journal
+from activities.store.prompts import Mode, NewPrompt
+from tests.house import ACTOR, House
 from tests.worker.conftest import cut_off
 from worker.client import LONGEST_PROMPT, Delta, Seen, SessionClient, checked, title
 from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.ids import AskId, GrantId, MessageId, SessionId, StopId
 
 UNKNOWN = SessionId("ses_x")
+EVENTS = 1000
+RECONNECTIONS = 100
 Ask = Callable[[SessionClient, SessionId], Awaitable[object]]
 
 
@@ -175,3 +179,33 @@ async def cut_listeners(house: House) -> int:
     )
     async with house.database.transaction() as connection:
         return (await connection.execute(query)).rowcount
+
+
+async def test_b20_a_watcher_that_reconnects_a_hundred_times_in_a_thousand_events_misses_none(
+    house: House, alone: SessionClient
+) -> None:
+    session = await started(alone)
+    writing = asyncio.create_task(write(house, session, EVENTS - 2))
+    numbers: list[int] = []
+    while len(numbers) < EVENTS:
+        numbers += await some(alone, session, after=len(numbers), count=EVENTS // RECONNECTIONS)
+    await writing
+    assert numbers == list(range(1, EVENTS + 1))
+
+
+async def write(house: House, session: SessionId, count: int) -> None:
+    """Accept so many prompts, without bells: each is an event."""
+    for number in range(count):
+        async with journal(house.database, session, ACTOR) as opened:
+            await prompts.accept(opened, NewPrompt(id=MessageId(f"msg_{number}"), text="And?"))
+
+
+async def some(client: SessionClient, session: SessionId, after: int, count: int) -> list[int]:
+    """The numbers of the next events that a new connection gets, which is closed then."""
+    numbers: list[int] = []
+    async with asyncio.timeout(60), aclosing(client.watch(session, after)) as watched:
+        async for each in watched:
+            numbers += [each.record.seq] if isinstance(each, Seen) else []
+            if len(numbers) == count:
+                break
+    return numbers

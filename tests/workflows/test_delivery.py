@@ -14,12 +14,11 @@ from tests.house import ACTOR, House, reached
 from tests.workflows.amplify import forgetful, whole
 from tests.workflows.conftest import Open
 from tests.workflows.runs import chain
-from worker.bells import workflow_id
 from worker.client import SessionClient
 from worker.connect import connect
 from worker.scripted.script import Hold, Script, ScriptedAnswer
 from workflows.domain.events import BellWithoutAnswer, PromptAccepted, StopAccepted, TurnEnded
-from workflows.domain.ids import AskId, MessageId, SessionId, StopId, TurnId
+from workflows.domain.ids import AskId, MessageId, SessionId, StopId, TurnId, workflow_id
 from workflows.domain.messages import CallState
 from workflows.domain.wire import AnswerRef, PromptRef, StopRef
 
@@ -81,15 +80,15 @@ async def test_b03_a_late_or_doubled_bell_does_nothing(open_house: Open, asleep:
     assert len(house.model.ledger.entries) == 1
 
 
-async def test_b04_a_prompt_at_the_moment_a_run_falls_asleep_is_answered(open_house: Open) -> None:
-    rounds = 8
+async def test_b04_a_prompt_at_the_moment_a_run_falls_asleep_is_answered(open_house: Open, scale: int) -> None:
+    rounds = 8 * scale
     answers = [ScriptedAnswer(text=f"Answer {number}.") for number in range(rounds + 1)]
     async with open_house(*answers) as house, house.working():
         house.hurry(idle_seconds=0.2)
         session = await house.say("Hello?")
         for number in range(rounds):
             await house.ended(session, number + 1)
-            await asyncio.sleep(0.17 + number * 0.008)  # around the 0.2 s after which the run completes
+            await asyncio.sleep(0.17 + number % 8 * 0.008)  # around the 0.2 s after which the run completes
             await house.client.prompt(session, f"And {number}?")
         await house.ended(session, rounds + 1)
         ends = await turns(house, session)
@@ -230,7 +229,7 @@ async def test_an_answer_that_races_with_a_stop_is_said_not_to_have_run_or_has_r
     assert ran or (call.state is CallState.CANCELLED and ("answer.not_run" in log) == ("ask.answered" in log))
 
 
-async def test_a_stop_that_comes_while_a_new_chain_looks_at_the_rows_is_applied(open_house: Open) -> None:
+async def test_row_58_a_stop_that_comes_while_a_new_chain_looks_at_the_rows_is_applied(open_house: Open) -> None:
     async with open_house(WRITE, DONE) as house, house.working():
         house.configure(permission={"edit": "ask"})
         session = await house.say("Write a.txt.")

@@ -11,7 +11,7 @@ from tests.acceptance.matrix.figures import Figure, Figures, bound
 
 TEMPLATE: Final = Path(__file__).with_name("page.md")
 PAGE: Final = Path(__file__).parents[3] / "docs" / "faults.md"
-_TESTS: Final = Path(__file__).parents[1]
+_TESTS: Final = Path(__file__).parents[2]
 _NAMED: Final = re.compile(r"[_\"](row_\d\d|b\d\d)_")
 NOT_RUN: Final = (
     "- A real reboot, a power cut, a second machine that takes over: every process of one machine is killed instead.",
@@ -34,9 +34,9 @@ def page() -> str:
 def named() -> dict[str, list[str]]:
     """Rows and bugs that tests bear in their names, with the files of these tests."""
     found: dict[str, list[str]] = {}
-    for path in sorted(_TESTS.glob("test_*.py")):
+    for path in sorted(_TESTS.rglob("test_*.py")):
         for name in sorted(set(_NAMED.findall(path.read_text("utf-8")))):
-            found.setdefault(name, []).append(f"tests/acceptance/{path.name}")
+            found.setdefault(name, []).append(f"tests/{path.relative_to(_TESTS)}")
     return dict(sorted(found.items()))
 
 

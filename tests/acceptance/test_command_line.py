@@ -1,0 +1,122 @@
+"""The command line as a client that is killed: typed again, it finds what it had done (reliability.md row 28, B22)."""
+
+import json
+from asyncio.subprocess import Process
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.conftest import Open
+from tests.acceptance.crossing import Catch, Crossing
+from tests.acceptance.door import Sent
+from tests.acceptance.scenarios import DONE, runs
+from tests.acceptance.trial import Trial
+from tests.house import reached
+from tests.worker.cli.conftest import Shell, shell
+from worker.cli.exits import Exit
+from worker.client import Accepted
+from worker.scripted.script import Hold
+from workflows.domain.ids import MessageId, Prefix, session_of
+from workflows.domain.permissions.replies import Reply
+
+pytestmark = pytest.mark.acceptance
+
+RUN = ("run", "-m", "scripted/model", "--id")
+
+
+def typed(trial: Trial, text: str) -> MessageId:
+    """Note a prompt that is about to be typed."""
+    prompt = MessageId(trial.door.mint.new(Prefix.MESSAGE))
+    trial.ledger.prompts.append(Sent(prompt, text))
+    return prompt
+
+
+async def killed(process: Process) -> None:
+    process.kill()
+    assert await process.wait() == -9
+
+
+@pytest.mark.parametrize("catch", [Crossing.hold_request, Crossing.hold], ids=["before_the_row", "after_the_row"])
+async def test_row_28_a_task_whose_command_was_killed_is_typed_again_and_is_one_task(
+    open_trial: Open, catch: Callable[[Crossing, str], Catch]
+) -> None:
+    async with open_trial(DONE) as trial:
+        between = await trial.crossing()
+        await trial.worker()
+        person, prompt = shell(trial.house).with_(HOLDFAST_IDLE_SECONDS="0.5"), typed(trial, "Hello?")
+        accepting = catch(between, "prompt.accepted")
+        over_the_crossing = person.with_(HOLDFAST_POSTGRES_URL=between.url)
+        async with over_the_crossing.process(*RUN, prompt, "Hello?") as process:
+            await accepting.caught()
+            await killed(process)
+        between.close()  # as its own connections are, when a process dies
+        known = await trial.house.client.session(session_of(prompt))
+        ended = await person.run(*RUN, prompt, "Hello?")
+        trial.ledger.prompts[0].got = Accepted(session=known.id, prompt=prompt, rung=True)
+        events: list[str] = [event.type for event in await trial.house.events(known.id)]
+    assert (known.waiting > 0 or known.turn is not None) == (catch is Crossing.hold)
+    assert ended.code == Exit.DONE and "Done." in ended.out
+    assert [events.count(kind) for kind in ("session.created", "prompt.accepted", "turn.ended")] == [1, 1, 1]
+
+
+async def test_row_28_who_watches_or_answers_and_is_killed_types_it_again_and_misses_nothing(
+    open_trial: Open, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    held = DONE.model_copy(update={"faults": {1: Hold(after=1, path=str(gate))}})
+    async with open_trial(runs("one"), held) as trial:
+        between = await trial.crossing()
+        trial.house.configure(permission={"bash": "ask"})
+        await trial.worker()
+        session = await trial.say("Run it.")
+        (ask,) = await trial.house.asked(session)
+        person = shell(trial.house)
+        seen = await until_killed(person, session, "ask")
+        trial.ledger.answers.append(Sent(ask, Reply.ONCE))
+        answering = between.hold("ask.answered")
+        over_the_crossing = person.with_(HOLDFAST_POSTGRES_URL=between.url)
+        async with over_the_crossing.process("answer", ask, "once") as process:
+            await answering.caught()
+            await killed(process)
+        again = await person.run("answer", ask, "once")
+        await reached(gate)
+        more = await until_killed(person, session, "tool_use")
+        gate.touch()
+        whole = await person.run("watch", session, "--json", "--until-idle")
+    lines = [json.loads(line) for line in whole.out.splitlines()]
+    assert again.code == Exit.DONE and "as it was before" in again.out and trial.effects.count("one") == 1
+    assert whole.code == Exit.DONE and lines[: len(more)] == more and [line["type"] for line in seen][-1] == "ask"
+    assert [line["type"] for line in lines].count("tool_use") == 1 and lines[-1]["type"] == "turn_end"
+
+
+async def until_killed(person: Shell, session: str, kind: str) -> list[dict[str, Any]]:
+    """What somebody has seen who watches until such a line comes, and is killed then."""
+    lines: list[dict[str, Any]] = []
+    async with person.process("watch", session, "--json") as process:
+        assert process.stdout is not None
+        while not lines or lines[-1]["type"] != kind:
+            lines.append(json.loads(await process.stdout.readline()))
+        await killed(process)
+    return lines
+
+
+async def test_b22_an_answer_is_not_called_accepted_before_it_is_durable(open_trial: Open) -> None:
+    async with open_trial(runs("one"), DONE) as trial:
+        between = await trial.crossing()
+        trial.house.configure(permission={"bash": "ask"})
+        await trial.worker()
+        session = await trial.say("Run it.")
+        (ask,) = await trial.house.asked(session)
+        answering = between.hold_request("ask.answered")
+        over_the_crossing = shell(trial.house).with_(HOLDFAST_POSTGRES_URL=between.url)
+        async with over_the_crossing.process("answer", ask, "once") as process:
+            await answering.caught()
+            between.close()
+            out, err = await process.communicate()
+        assert process.returncode == Exit.UNREACHABLE and out == b"" and b"cannot be reached" in err
+        assert [entry.id for entry in await trial.house.client.asks()] == [ask]
+        await trial.door.answer(ask)
+        await trial.house.ended(session)
+    assert trial.effects.count("one") == 1

@@ -1,0 +1,121 @@
+"""`kill -9` of the worker around prompts and answers: one turn, and no answer paid twice (rows 1 to 3, 36, 38)."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from temporalio.api.enums.v1 import EventType
+
+from tests.acceptance.conftest import Open
+from tests.acceptance.listener import listening
+from tests.acceptance.scenarios import DONE
+from tests.house import reached
+from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall
+from workflows.domain.events import ModelRetry
+from workflows.domain.messages import AssistantMessage, TextPart
+
+pytestmark = pytest.mark.acceptance
+
+TEXT = "An answer that takes a good number of chunks until it is complete, each of them of sixteen characters."
+
+
+@pytest.mark.parametrize("rung", [False, True], ids=["A", "B"])
+async def test_row_01_a_prompt_that_no_workflow_task_has_seen_runs_once_on_the_next_worker(
+    open_trial: Open, rung: bool
+) -> None:
+    async with open_trial(DONE) as trial, trial.cut_off() as lonely:
+        first = await trial.worker()
+        await first.freeze()
+        session = await trial.say("Hello?", trial.door if rung else lonely)
+        known = await trial.house.history(session) if rung else None
+        await first.kill()
+        await trial.worker()
+        await trial.house.ended(session)
+        events = [event.type for event in await trial.house.events(session)]
+    had = {event.event_type for event in known.events} if known else set()
+    assert (EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED in had) == rung
+    assert EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED not in had
+    assert [events.count(kind) for kind in ("prompt.taken", "turn.opened", "turn.ended")] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("point", "requests"),
+    [("model.before_request=kill9@1", 1), ("model.after_chunk=kill9@2", 2)],
+    ids=["C", "D"],
+)
+async def test_row_02_an_answer_that_was_lost_on_its_way_is_asked_for_again(
+    open_trial: Open, point: str, requests: int
+) -> None:
+    async with open_trial(ScriptedAnswer(text=TEXT)) as trial:
+        trial.wasted = requests - 1
+        first = await trial.worker(faults=point)
+        session = await trial.say("Say something.")
+        await first.killed()
+        await trial.worker()
+        await trial.house.ended(session)
+        _, answer = await trial.house.client.transcript(session)
+    assert isinstance(answer, AssistantMessage) and answer.parts == (TextPart(text=TEXT),)
+    assert len(trial.house.model.ledger.entries) == requests
+
+
+async def test_row_02_and_b14_who_watches_a_repeated_answer_gets_its_text_once(
+    open_trial: Open, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    held = ScriptedAnswer(text=TEXT, chunk=4, faults={1: Hold(after=12, path=str(gate))})
+    async with open_trial(held) as trial:
+        trial.wasted = 1
+        first = await trial.worker()
+        session = await trial.say("Say something.")
+        async with listening(trial.house.client, session) as listener:
+            await reached(gate)
+            await listener.until(lambda heard: any(heard.texts.values()))
+            await first.kill()
+            await trial.worker()
+            await listener.heard(lambda event: event.type == "turn.ended")
+    bodies = [body for seen in listener.seen for body in seen.contents.values()]
+    assert listener.in_order and sum(body == {"type": "text", "text": TEXT} for body in bodies) == 1
+    assert listener.texts and all(TEXT.startswith(text) for text in listener.texts.values())
+
+
+async def test_row_03_an_answer_that_is_stored_is_not_paid_again(open_trial: Open) -> None:
+    async with open_trial(ScriptedAnswer(text=TEXT)) as trial:
+        first = await trial.worker(faults="model.committed=kill9@1")
+        session = await trial.say("Say something.")
+        await first.killed()
+        before = await trial.house.client.transcript(session)
+        await trial.worker()
+        await trial.house.ended(session)
+        assert await trial.house.client.transcript(session) == before
+    assert len(before) == 2 and len(trial.house.model.ledger.entries) == 1
+
+
+async def test_row_36_the_pause_that_a_provider_asks_for_outlives_the_worker(open_trial: Open) -> None:
+    limited = DONE.model_copy(update={"faults": {1: Refuse(headers={"Retry-After": "8"})}})
+    async with open_trial(limited) as trial:
+        trial.wasted = 1
+        first = await trial.worker()
+        session = await trial.say("Hello?")
+        retry = await trial.house.until(session, lambda event: event.type == "model.retry")
+        await trial.retrying(session)
+        await first.kill()
+        await trial.worker()
+        await trial.house.ended(session)
+    refused, answered = trial.house.model.ledger.entries
+    assert isinstance(retry, ModelRetry) and retry.attempt == 1
+    assert refused.ended < datetime.fromisoformat(retry.next_at) <= answered.began
+
+
+async def test_row_38_the_loop_guard_counts_over_steps_and_restarts(open_trial: Open) -> None:
+    read = ScriptedAnswer(tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),))
+    async with open_trial(read, read, read, DONE) as trial:
+        trial.house.file("a.txt", "hello\n")
+        first = await trial.worker(faults="tool.committed=kill9@2")
+        session = await trial.say("Read it, and again, and again.")
+        await first.killed()
+        await trial.worker()
+        (ask,) = await trial.house.asked(session)
+        (entry,) = await trial.house.client.asks()
+        await trial.door.answer(ask)
+        await trial.house.ended(session)
+    assert entry.request.permission == "doom_loop"

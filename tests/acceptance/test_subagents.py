@@ -1,0 +1,88 @@
+"""Subagents under faults: one for each call, its question answerable, its end its parent's (row 10, 34; B8, B15)."""
+
+import pytest
+
+from tests.acceptance.conftest import Open
+from tests.acceptance.scenarios import DONE, hands_over, runs
+from tests.acceptance.trial import Trial
+from tests.house import House
+from worker.scripted.script import DEFAULT, Script
+from workflows.domain.events import TaskStarted, TurnEnded
+from workflows.domain.ids import SessionId
+from workflows.domain.messages import CallState
+
+pytestmark = pytest.mark.acceptance
+
+WORKS = {DEFAULT: Script(answers=(hands_over("child"), DONE)), "child": Script(answers=(runs("one", hold=True), DONE))}
+
+
+async def child_of(house: House, session: SessionId) -> SessionId:
+    """The session of the one subagent that the session has, once there is one."""
+    started = await house.until(session, lambda event: isinstance(event, TaskStarted))
+    assert isinstance(started, TaskStarted)
+    return started.child
+
+
+async def answered_without_a_worker(trial: Trial, session: SessionId) -> None:
+    """Answer what the subagent of a session asks, which stands in the one inbox, while nobody works."""
+    (ask,) = await trial.house.asked(await child_of(trial.house, session))
+    await trial.workers[0].kill()
+    (entry,) = await trial.house.client.asks()
+    assert (entry.id, entry.path, entry.tool) == (ask, ("build", "general"), "bash")
+    await trial.door.answer(ask)
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["running", "asking"])
+async def test_row_10_and_b08_a_subagent_goes_on_by_itself_and_its_parent_gets_the_result(
+    open_trial: Open, asks: bool
+) -> None:
+    async with open_trial(scripts=WORKS) as trial:
+        trial.house.configure(permission={"bash": "ask" if asks else "allow"})
+        first = await trial.worker()
+        session = await trial.say("Have it done.")
+        if asks:
+            await answered_without_a_worker(trial, session)
+        else:
+            await trial.effects.reached("one")
+            await first.kill()
+        await trial.worker()
+        trial.effects.release("one")
+        await trial.house.ended(session)
+        (call,) = await trial.house.calls(session)
+    assert call.state is CallState.DONE and call.outcome is not None and "Done." in call.outcome.output
+    assert trial.effects.count("one") == 1 and len(trial.house.model.ledger.entries) == 4
+
+
+@pytest.mark.parametrize("at", [1, 2], ids=["being_started", "just_finished"])
+async def test_row_10_a_call_has_one_subagent_wherever_its_worker_dies(open_trial: Open, at: int) -> None:
+    point = {1: "task.started=kill9@1", 2: "tool.committed=kill9@2"}[at]
+    async with open_trial(scripts=WORKS) as trial:
+        trial.effects.release("one")
+        first = await trial.worker(faults=point)
+        session = await trial.say("Have it done.")
+        await first.killed()
+        await trial.worker()
+        await trial.house.ended(session)
+        (call,) = await trial.house.calls(session)
+        events = [event.type for event in await trial.house.events(session)]
+    assert call.state is CallState.DONE and events.count("task.started") == 1
+    assert trial.effects.count("one") == 1 and len(trial.house.model.ledger.entries) == 4
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["running", "asking"])
+async def test_row_34_and_b15_a_stop_of_the_parent_ends_its_subagent_and_all_that_runs(
+    open_trial: Open, asks: bool
+) -> None:
+    async with open_trial(scripts=WORKS) as trial:
+        trial.house.configure(permission={"bash": "ask" if asks else "allow"})
+        await trial.worker()
+        session = await trial.say("Have it done.")
+        child = await child_of(trial.house, session)
+        await (trial.house.asked(child) if asks else trial.effects.reached("one"))
+        await trial.door.stop(session)
+        await trial.house.ended(session)
+        left = trial.commands()
+        ended = await trial.house.ended(child)
+        assert await trial.house.client.asks() == []
+    assert left == [] and isinstance(ended, TurnEnded) and ended.reason == "stopped"
+    assert len(trial.house.model.ledger.entries) == 2 and trial.effects.count("one") == int(not asks)

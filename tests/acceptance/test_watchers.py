@@ -11,7 +11,8 @@ from tests.acceptance.trial import Trial
 pytestmark = pytest.mark.acceptance
 
 LISTENERS = """
-SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s
+SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database d ON d.oid = database
+WHERE locktype = 'advisory' AND classid = %s AND d.datname = current_database()
 """  # who watches holds a lock that says so, on the connection that listens
 
 

@@ -7,7 +7,7 @@ from pydantic import JsonValue, SecretStr
 
 from activities.model.keys import Keys, find_key
 from activities.model.port import Endpoint, ModelFacts, ModelPort
-from activities.model.providers import PACKAGES, KnownProvider, provider_named
+from activities.model.providers import PACKAGES, KnownProvider, parted, provider_named, unknown
 from activities.project.references import resolve
 from workflows.domain.config.config import Config, Prices, Provider, ProviderModel
 from workflows.domain.errors import UsageError
@@ -38,11 +38,9 @@ class Endpoints:
     async def reach(self, model: str, config: Config) -> Reached:
         """Where `model` ("provider/model") is reached.
 
-        Raises UsageError for a name without provider, an unknown package, and a missing key.
+        Raises UsageError for a name without provider, an unknown provider or package, and a missing key.
         """
-        id, _, name = model.partition("/")
-        if not name:
-            raise UsageError(f"{model!r} names no provider: write provider/model, for example 'anthropic/{model}'.")
+        id, name = parted(model)
         configured = config.provider.get(id) or Provider()
         entry = configured.models.get(name) or ProviderModel()
         endpoint = await self._endpoint(id, entry.id or name, configured, entry)
@@ -67,6 +65,8 @@ class Endpoints:
         if found is None and written is not None:
             name = f"provider.{provider.id}.options.apiKey"
             raise UsageError(f"{name} is {written!r}, which is empty here: set it, or run {_login(provider)}.")
+        if found is None and not provider.listed and base_url is None and configured.npm is None:
+            raise unknown(provider)
         if found is None and provider.needs_key and base_url is None:
             variable = provider.variables[0]
             raise UsageError(f"There is no key for {provider.id!r}: set {variable}, or run {_login(provider)}.")

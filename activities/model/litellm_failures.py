@@ -13,6 +13,7 @@ from activities.model.failures import ProviderFailure, from_response, from_strea
 
 _TRANSPORTS: Final = ("httpx", "httpcore", "aiohttp", "anyio", "ssl")
 _GARBAGE: Final = (json.JSONDecodeError, UnicodeDecodeError)
+_NO_PROVIDER: Final = "LLM Provider NOT provided"
 _IN_THE_STREAM: Final = "MidStreamFallbackError"  # what litellm calls whatever happens once an answer has begun
 _PASSING: Final = frozenset({408, 409, 425, 429})  # besides all server errors
 
@@ -105,7 +106,7 @@ def _without_response(provider: str, chain: tuple[BaseException, ...]) -> Provid
     refused = status if status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR else None
     return ProviderFailure(
         provider=provider,
-        message=str(chain[0]) or type(chain[0]).__name__,
+        message=_words(provider, str(chain[0]) or type(chain[0]).__name__),
         status=refused or HTTPStatus.BAD_REQUEST,
         retryable=refused in _PASSING,
     )
@@ -114,3 +115,10 @@ def _without_response(provider: str, chain: tuple[BaseException, ...]) -> Provid
 def _is_transport(link: BaseException) -> bool:
     library = type(link).__module__.partition(".")[0]
     return library in _TRANSPORTS or isinstance(link, (OSError, EOFError))
+
+
+def _words(provider: str, said: str) -> str:
+    """litellm's own words, but where they advise the programmer who calls it."""
+    if _NO_PROVIDER not in said:
+        return said
+    return f"litellm knows no provider {provider!r}: mend its name, or give its address in opencode.json, as baseURL."

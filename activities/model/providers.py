@@ -1,8 +1,10 @@
 """The model providers that we know by name, and how any other one is reached."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Final
 
+from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
 
@@ -79,3 +81,25 @@ def provider_named(id: str) -> KnownProvider:
     """The provider of this name; one that the table lacks goes to litellm as it is, its key in `<ID>_API_KEY`."""
     variable = f"{id.upper().replace('-', '_')}_API_KEY"
     return PROVIDERS.get(id) or KnownProvider(id=id, litellm=id, variables=(variable,), listed=False)
+
+
+def parted(model: str) -> tuple[str, str]:
+    """Provider and name of a "provider/model". Raises UsageError for what is none."""
+    id, _, name = model.partition("/")
+    if not name:
+        example = f"anthropic/{id}" if id else "anthropic/claude-sonnet-4-5"
+        raise UsageError(f"{model!r} names no provider: write provider/model, for example {example!r}.")
+    if not id:
+        raise UsageError(f"{model!r} names no provider before the '/': write provider/model.")
+    return id, name
+
+
+def unknown(provider: KnownProvider) -> UsageError:
+    """For a provider that nobody has heard of, and that may be another one, misspelt."""
+    close = get_close_matches(provider.id, PROVIDERS, n=1)
+    meant = f" Did you mean {close[0]!r}?" if close else ""
+    return UsageError(
+        f"There is no provider {provider.id!r}.{meant} One of your own needs its address, as "
+        f"provider.{provider.id}.options.baseURL in opencode.json; one that litellm knows by this name only its key, "
+        f"in {provider.variables[0]}."
+    )

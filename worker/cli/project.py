@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from activities.model.providers import parted
 from activities.project import load, worktree
 from worker.cli.look.text import line, prose
 from worker.settings import Settings
@@ -30,12 +31,11 @@ def remarks(snapshot: ProjectSnapshot) -> Iterator[str]:
 
 
 def chosen_model(snapshot: ProjectSnapshot, named: str | None) -> str:
-    """The model that a turn of this directory uses. Raises UsageError when nothing names one."""
+    """The model that a turn of this directory uses. Raises UsageError when nothing names one, or not in full."""
     model = named or snapshot.agent.model or snapshot.config.model
     if model is None:
         raise UsageError(
             "No model is chosen: name one with `-m provider/model`, or for good as `model` in your opencode.json."
         )
-    if "/" not in model:
-        raise UsageError(f"{model!r} names no provider: write provider/model, for example 'anthropic/{model}'.")
+    parted(model)
     return model

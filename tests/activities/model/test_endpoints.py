@@ -112,7 +112,10 @@ async def test_a_known_provider_keeps_its_protocol_at_another_address(keys: Keys
     [
         ("claude", {}, "names no provider"),
         ("anthropic/claude", {}, r"ANTHROPIC_API_KEY.*holdfast auth login anthropic"),
-        ("new-one/x", {}, r"NEW_ONE_API_KEY"),
+        ("/claude", {}, "names no provider before the '/'"),
+        ("anthropic/", {}, "names no provider"),
+        ("antropic/claude", {}, "no provider 'antropic'. Did you mean 'anthropic'"),
+        ("new-one/x", {}, r"provider.new-one.options.baseURL in opencode.json.*NEW_ONE_API_KEY"),
         ("local/x", {"local": {"options": {**LOCAL["options"], "apiKey": "{env:MY_KEY}"}}}, r"\{env:MY_KEY\}"),
         ("local/x", {"local": {"npm": "left-pad", **LOCAL}}, "left-pad"),
     ],

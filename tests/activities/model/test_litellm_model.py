@@ -226,6 +226,13 @@ async def test_counts_that_cannot_be_true_do_not_cost_the_answer(adapter: LiteLL
     assert (answer.parts, answer.tokens) == ((TextPart("Hi"),), Tokens())
 
 
+async def test_a_provider_that_litellm_does_not_know_is_named(adapter: LiteLLM) -> None:
+    nowhere = ModelRequest(endpoint=Endpoint(model="antropic/claude"), messages=(UserMessage(content="Hello?"),))
+    with pytest.raises(ModelError, match="litellm knows no provider 'antropic': mend its name") as caught:
+        await assembled(adapter, nowhere)
+    assert isinstance(posture(caught.value.failure), Stop)
+
+
 async def test_nobody_listening_is_a_lost_connection(adapter: LiteLLM) -> None:
     async with serve(Script(answers=())) as server:
         gone = server.url

@@ -124,7 +124,8 @@ class SessionClient:
         return Accepted(session=session, prompt=new.id, rung=rung)
 
     async def answer(self, ask: AskId, decided: Decided) -> Settled:
-        """Answer an ask, once. Raises NotFound, Conflict."""
+        """Answer an ask, once. Raises UsageError, NotFound, Conflict."""
+        _short_enough("The message", decided.feedback or "")
         settled = await answers.answer(self.database, ask, decided, self.actor)
         for each in settled.asks:
             await self.ring(Bell(kind=BellKind.ANSWER, id=each, session=settled.ask.session))
@@ -259,12 +260,16 @@ def checked(text: str) -> str:
     """A prompt that can be worked on. Raises UsageError."""
     if not text.strip():
         raise UsageError("The prompt is empty: say what is to be done.")
+    _short_enough("The prompt", text)
+    return text
+
+
+def _short_enough(what: str, text: str) -> None:
     if len(text) > LONGEST_PROMPT:
         raise UsageError(
-            f"The prompt has {len(text):,} characters, {LONGEST_PROMPT:,} are the most: "
+            f"{what} has {len(text):,} characters, {LONGEST_PROMPT:,} are the most: "
             "write it into a file of the project and name that file."
         )
-    return text
 
 
 def title(text: str) -> str:

@@ -99,7 +99,7 @@ class Shell:
     async def run(self, *arguments: str, typed: str = "", out: int = PIPE) -> Ended:
         """Run `holdfast` to its end; `typed` is its standard input, and its output may go elsewhere."""
         async with self.process(*arguments, stdin=PIPE, out=out) as process, asyncio.timeout(PATIENCE):
-            said, err = await process.communicate(typed.encode())
+            said, err = await process.communicate(typed.encode("utf-8", "surrogateescape"))
         return Ended(process.returncode or 0, (said or b"").decode(), err.decode())
 
     @asynccontextmanager

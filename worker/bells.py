@@ -66,7 +66,7 @@ class Bells:
 
 def signal(kind: BellKind) -> str:
     """The workflow's name for a bell."""
-    return "look" if kind is BellKind.RETRY else kind
+    return "look" if kind in (BellKind.RETRY, BellKind.RESUME) else kind
 
 
 def reference(bell: Bell) -> Value:
@@ -80,7 +80,7 @@ def reference(bell: Bell) -> Value:
             return StopRef(stop=StopId(bell.id), turn=bell.turn)
         case BellKind.SETTLED:
             return SettledRef(call=PartId(bell.id))
-        case BellKind.RETRY:
+        case BellKind.RETRY | BellKind.RESUME:
             return LookRef(row=bell.id)
 
 

@@ -9,7 +9,7 @@ from activities.mint import Mint
 from activities.session import answers
 from activities.session.answers import Decided as Decided
 from activities.session.answers import Settled as Settled
-from activities.store import asks, bells, events, grants, prompts, retries, sessions, stops, transcript
+from activities.store import asks, bells, events, grants, parks, prompts, retries, sessions, stops, transcript
 from activities.store.asks import InboxEntry as InboxEntry
 from activities.store.bells import Bell, BellKind
 from activities.store.database import Database
@@ -17,6 +17,8 @@ from activities.store.deltas import Delta as Delta
 from activities.store.events import Verified as Verified
 from activities.store.grants import GrantRow as GrantRow
 from activities.store.journal import journal
+from activities.store.parks import Parked as Parked
+from activities.store.parks import Resumed as Resumed
 from activities.store.prompts import Mode as Mode
 from activities.store.prompts import NewPrompt
 from activities.store.retries import Retried
@@ -28,9 +30,9 @@ from worker.settings import Settings
 from worker.stack.state import Endpoints
 from worker.watching import TICK, Watching, read
 from worker.watching import Seen as Seen
-from workflows.domain.errors import Unavailable, UsageError
+from workflows.domain.errors import Conflict, Unavailable, UsageError
 from workflows.domain.events import Actor
-from workflows.domain.ids import AskId, GrantId, MessageId, Prefix, RetryId, SessionId, StopId
+from workflows.domain.ids import AskId, GrantId, MessageId, ParkId, Prefix, RetryId, SessionId, StopId
 from workflows.domain.messages import Transcript
 from workflows.domain.permissions.grants import Scope
 from workflows.domain.value import Value
@@ -145,6 +147,16 @@ class SessionClient:
         rung = await self.ring(Bell(kind=BellKind.RETRY, id=retried.retry, session=session))
         return Retrying(**retried.model_dump(), session=session, rung=rung)
 
+    async def resume(self, session: SessionId, *, park: ParkId | None = None) -> Resumed:
+        """Let a parked session go on, as things are now, and its subagents with it. Raises NotFound, Conflict."""
+        async with journal(self.database, session, self.actor) as opened:
+            resumed = await parks.resume(opened, park)
+        await self.ring(Bell(kind=BellKind.RESUME, id=resumed.park, session=session))
+        for child in (await sessions.tree(self.database, session))[1:]:
+            with suppress(Conflict):  # it is not parked
+                await self.resume(child)
+        return resumed
+
     async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> Stopped:
         """Stop the open turn and withdraw what no turn has taken."""
         async with journal(self.database, session, self.actor) as opened:
@@ -185,6 +197,10 @@ class SessionClient:
     async def asks(self, *, session: SessionId | None = None, ask: AskId | None = None) -> list[InboxEntry]:
         """What waits for an answer, of all sessions or one; with `ask`, that one in any state."""
         return await asks.inbox(self.database, session=session, ask=ask)
+
+    async def parked(self, session: SessionId | None = None) -> list[Parked]:
+        """The sessions that go on only when a person says so."""
+        return await parks.parked(self.database, session)
 
     async def grants(self, *, revoked_too: bool = False) -> list[GrantRow]:
         return await grants.listed(self.database, revoked_too=revoked_too)

@@ -29,6 +29,14 @@ class Detail(StrEnum):
     FULL = "full"
 
 
+class Resume(StrEnum):
+    """What becomes of sessions that were at work when their stack ended, once it is started again."""
+
+    AUTO = "auto"
+    ASK = "ask"
+    NEVER = "never"
+
+
 class Settings(Value):
     """Everything that the environment decides; a field is read from `HOLDFAST_` and its name in capitals.
 
@@ -66,6 +74,7 @@ class Settings(Value):
     retry_seconds: float = Field(default=2, gt=0)  # the first pause after a failure; the next ones grow
     first_token_seconds: float = Field(default=120, gt=0)  # an answer that has not begun by then has failed
     silence_seconds: float = Field(default=90, gt=0)  # an answer that pauses for so long has failed
+    resume: Resume = Resume.AUTO  # whether what was at work goes on by itself when the stack is started again
     summaries: Detail | None = None  # what Temporal's UI says of calls: `names` or `full` (redacted)
     database_connections: int = Field(default=10, gt=0)  # of one worker
 

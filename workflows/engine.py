@@ -97,6 +97,11 @@ class Engine:
         closed: Closed = await self.act(Turns.close, request, policies.close(self.state.limits, self.summary("close")))
         self.state.closed(untaken=closed.untaken, ended=closed.ended)
 
+    async def resumed(self, looks: int) -> None:
+        """Wait until a person lets the parked session go on; `looks` is the count when its rows were asked last."""
+        workflow.set_current_details("Parked: it goes on when a person says so")
+        await workflow.wait_condition(lambda: self.state.looks > looks)
+
     def may_leave(self) -> bool:
         """Whether history is long and no activity is in flight: only people (or nobody) are waited for."""
         info = workflow.info()

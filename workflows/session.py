@@ -58,6 +58,7 @@ class SessionWorkflow:
     @workflow.signal(name="look")
     def look(self, bell: LookRef) -> None:
         self.state.rung = True
+        self.state.looks += 1
 
     async def awake(self) -> bool:
         """Wait for work (an open turn is work); False: the run may end. No await after the last look."""

@@ -13,7 +13,7 @@ from workflows import policies
 from workflows.domain import ids
 from workflows.domain.moves import Generate, Move, Settle, next_move
 from workflows.domain.state import CallState, Phase, TurnState
-from workflows.domain.wire import CloseReason, GenerateRequest, Ran, RefuseRequest, RunRequest, Step
+from workflows.domain.wire import PARKED, CloseReason, GenerateRequest, Ran, RanState, RefuseRequest, RunRequest, Step
 from workflows.engine import Engine
 from workflows.gate import Gate
 
@@ -50,7 +50,7 @@ class Turn:
                     await self.settle()
 
     async def generate(self, move: Generate) -> None:
-        """Get the answer of the next step; what cannot be retried ends the turn with its message."""
+        """Get the answer of the next step, or wait until it may be asked for; what cannot be retried ends the turn."""
         request = GenerateRequest(
             **self.engine.fence(),
             turn=self.turn.id,
@@ -59,13 +59,17 @@ class Turn:
             text_only=move.text_only,
         )
         summary = self.engine.summary(f"turn {self.turn.number} step {move.step}")
+        looks = self.session.looks
         try:
             step: Step = await self.engine.act(Model.generate, request, policies.model(self.session.limits, summary))
         except ActivityError as error:
             self.turn.error = failure(error)
             return
-        self.turn.step = move.step
-        self.turn.answered(step)
+        if step.finish == PARKED:
+            await self.engine.resumed(looks)
+        else:
+            self.turn.step = move.step
+            self.turn.answered(step)
 
     async def settle(self) -> None:
         """Bring each open call to its outcome; give way to a new run while only people are waited for."""
@@ -100,7 +104,10 @@ class Turn:
 
     async def run_or_delegate(self, call: CallState) -> None:
         """Run a call; one that a subagent works for is only begun by that, and waits for the subagent's bell."""
+        looks = self.session.looks
         ran = await self.run_call(call)
+        if ran.state is RanState.PARKED:
+            await self.engine.resumed(looks)
         if ran.child is not None:
             await self.engine.start_child(ran.child, ran.agent)
         call.ran(ran)

@@ -33,7 +33,7 @@ from activities.store import calls, deltas, generations, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.deltas import Watchers
-from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Paused, Stored
+from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Parked, Paused, Stored
 from activities.store.journal import WORKER, Journal, journal
 from activities.store.persistence import persistently
 from activities.tools.run import refused_write
@@ -44,7 +44,7 @@ from workflows.domain.errors import StaleFence, UsageError
 from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import AnswerBody, StoredPart
 from workflows.domain.usage import cost, decimal_text
-from workflows.domain.wire import STOPPED, Fence, GenerateRequest, Step
+from workflows.domain.wire import PARKED, STOPPED, Fence, GenerateRequest, Step
 
 _SAID: Final = 1000  # characters of a provider's message that leave the activity
 
@@ -138,6 +138,8 @@ class Model:
             )
             if isinstance(begun, Over):
                 return Step(finish=STOPPED)
+            if isinstance(begun, Parked):
+                return Step(finish=PARKED)
             if isinstance(begun, Stored):
                 return await self.stored(opened, request, begun.body.finish)
             if isinstance(begun, Paused):

@@ -1,13 +1,17 @@
 """The git work tree that a directory belongs to: its root, its branch, and what its project is called."""
 
 import hashlib
+import stat
 from pathlib import Path
 from typing import Final
 
 from activities.files.place import Place
 from activities.git import git
+from workflows.domain.parking import Whereabouts
 
 _BRANCH: Final = "ref: refs/heads/"
+_DETACHED: Final = "(no branch)"
+_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
 def place(directory: Path, *, data: Path, home: Path, temporary: Path) -> Place:
@@ -30,6 +34,19 @@ def branch(worktree: Path) -> str | None:
     except (OSError, UnicodeDecodeError):
         return None
     return head.removeprefix(_BRANCH).strip() if head.startswith(_BRANCH) else None
+
+
+def whereabouts(directory: Path) -> Whereabouts | None:
+    """A directory as it is now; None where there is none."""
+    try:
+        found = directory.stat()
+    except OSError:
+        return None
+    if not stat.S_ISDIR(found.st_mode):
+        return None
+    worktree = root(directory)
+    named = (branch(worktree) or _DETACHED) if worktree else None
+    return Whereabouts(boot=_BOOT.read_text().strip(), device=found.st_dev, inode=found.st_ino, branch=named)
 
 
 async def project_id(worktree: Path | None, directory: Path) -> str:

@@ -10,12 +10,13 @@ from temporalio import activity
 
 from activities.files.place import Place
 from activities.heartbeat import beating
+from activities.mint import Mint
 from activities.project import load, worktree
 from activities.project.load import PRIMARY, Role
 from activities.project.references import resolve
 from activities.session.describing import Describe, nothing
 from activities.session.judging import judge, resumed
-from activities.store import calls, generations, prompts, retries, sessions, turns
+from activities.store import calls, generations, parks, prompts, retries, sessions, turns
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, journal
 from activities.store.sessions import Origin
@@ -24,6 +25,8 @@ from workflows.domain.agents import BUILD
 from workflows.domain.config.config import Config
 from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import UsageError
+from workflows.domain.ids import ParkId, Prefix
+from workflows.domain.parking import doubt
 from workflows.domain.wire import Loaded, LoadRequest, OpenTurn, Step
 
 
@@ -54,8 +57,6 @@ class Surveyor:
     async def survey(self, directory: str, role: Role = PRIMARY) -> Survey:
         """The configuration to freeze, or the built-in one and why no turn can run here."""
         place = self.place(directory)
-        if not place.directory.is_dir():
-            return Survey(bare(place), problem=f"The directory {directory!r} does not exist any more.")
         try:
             snapshot = await load.load(place, self.config, self.environ, role)
             named = snapshot.agent.model or snapshot.config.model
@@ -77,6 +78,7 @@ class Project:
         self.database = database
         self.surveyor = surveyor
         self.describe = describe
+        self.mint = Mint()
 
     @activity.defn(name="holdfast.project.load")
     async def load(self, request: LoadRequest) -> Loaded:
@@ -90,9 +92,15 @@ class Project:
         if found is not None:
             return found
         origin = await sessions.origin(self.database, request.session)
+        here = await asyncio.to_thread(worktree.whereabouts, Path(origin.directory))
+        why = doubt(origin.directory, origin.place, here)
         survey = await self.surveyor.survey(origin.directory, Role(origin.agent, origin.rules, origin.ancestors))
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
-            return await standing(opened, self.describe) or await begin(opened, request, origin, survey)
+            found = await standing(opened, self.describe)
+            if found is None and why is not None:
+                parks.park(opened, ParkId(self.mint.new(Prefix.PARK)), why)
+                return Loaded()
+            return found or await begin(opened, request, origin, survey)
 
 
 def bare(place: Place) -> ProjectSnapshot:
@@ -104,11 +112,11 @@ def bare(place: Place) -> ProjectSnapshot:
 
 
 async def standing(opened: Journal, describe: Describe) -> Loaded | None:
-    """What is there already: an open turn, an ended session, or nothing to take; None: a prompt waits."""
+    """What is there already: an open turn, or nothing that may be taken; None: a prompt or a retry waits."""
     turn = await turns.open_turn(opened)
     if turn is not None:
         return Loaded(turn=await resume(opened, turn, describe), ended=opened.ended)
-    if opened.ended or await prompts.oldest(opened) is None:
+    if opened.ended or opened.parked is not None or await prompts.oldest(opened) is None:
         return Loaded(ended=opened.ended)
     return None
 

@@ -2,12 +2,14 @@
 
 import asyncio
 from contextlib import suppress
+from pathlib import Path
 
 from temporalio import activity
 
 from activities.failpoints import failpoint
 from activities.heartbeat import beating
-from activities.store import asks, bells, calls, prompts, retries, sessions, turns
+from activities.project import worktree
+from activities.store import asks, bells, calls, parks, prompts, retries, sessions, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, journal
@@ -33,19 +35,24 @@ class Turns:
             return await self.end_turn(request, request.fence(activity.info().attempt))
 
     async def end_turn(self, request: CloseRequest, fence: Fence) -> Closed:
-        turn = request.turn
+        turn, place = request.turn, None
         if turn is not None:
             claimed = await self.take_over(request, turn, fence)
             await asyncio.gather(*(self.settle(request, fence, call) for call in claimed))
+            origin = await sessions.origin(self.database, request.session)
+            place = await asyncio.to_thread(worktree.whereabouts, Path(origin.directory))
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             if request.end:
                 await sessions.end(opened, "cancelled by an operator")
                 await prompts.withdraw(opened, "session ended")
                 await retries.withdraw(opened, "session ended")
+                parks.settle(opened)
             if turn is not None:
                 await self.finish(opened, request, turn)
+                sessions.left(opened, place)
             untaken = await prompts.oldest(opened) is not None
-            closed = Closed(untaken=untaken and not opened.ended, ended=opened.ended or request.end)
+            waits = untaken and not opened.ended and opened.parked is None
+            closed = Closed(untaken=waits, ended=opened.ended or request.end)
         await failpoint("task.settled")
         await self.tell_parents(request.session)
         return closed

@@ -21,6 +21,7 @@ class BellKind(StrEnum):
     STOP = "stop"
     SETTLED = "settled"
     RETRY = "retry"
+    RESUME = "resume"
 
 
 class Bell(Value):
@@ -50,6 +51,7 @@ async def rang(database: Database, bell: Bell) -> None:
         BellKind.STOP: _QUERIES.rang_stop,
         BellKind.SETTLED: _QUERIES.rang_task,
         BellKind.RETRY: _QUERIES.rang_retry,
+        BellKind.RESUME: _QUERIES.rang_park,
     }[bell.kind]
     await database.rows(query, id=bell.id)
 

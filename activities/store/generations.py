@@ -60,6 +60,10 @@ class Over(Value):
     """The turn has ended or is being stopped: nothing may be asked."""
 
 
+class Parked(Value):
+    """The session is parked: nothing is asked before a person lets it go on."""
+
+
 class Paused(Value):
     """The pause after a provider's failure is not over, for so many seconds: nobody asks before its end."""
 
@@ -84,7 +88,7 @@ class NewAnswer(Value):
     calls: tuple[NewCall, ...] = ()
 
 
-async def begin(opened: Journal, turn: TurnId, step: int, fence: Fence) -> Stored | Over | Paused | Begun:
+async def begin(opened: Journal, turn: TurnId, step: int, fence: Fence) -> Stored | Over | Parked | Paused | Begun:
     """Register an attempt at a step, and take the steered prompts: one transaction, before the model is asked.
 
     An attempt that comes early, for its predecessor died before the engine knew of the pause, changes nothing.
@@ -100,6 +104,8 @@ async def begin(opened: Journal, turn: TurnId, step: int, fence: Fence) -> Store
     if found.standing.over or opened.ended:
         return Over()
     found.refuse_older(fence)
+    if opened.parked is not None:
+        return Parked()
     if found.pause is not None and found.pause > 0:
         return Paused(seconds=found.pause, failures=found.failures)
     opened.write(_QUERIES.register, turn=turn, step=step, fence=list(fence))

@@ -14,7 +14,7 @@ from activities.store.statements import Rows, Statements
 from workflows.domain import chain
 from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events import Actor, Event, Record
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import ParkId, SessionId
 
 CHANNEL: Final = "holdfast"
 WORKER: Final = Actor(subject="worker", method="activity")
@@ -45,6 +45,7 @@ class Place:
     directory: str
     seq: int
     head: bytes
+    parked: ParkId | None
 
 
 class Journal:
@@ -82,6 +83,11 @@ class Journal:
     def ended(self) -> bool:
         return self.place.status == "ended"
 
+    @property
+    def parked(self) -> ParkId | None:
+        """The session's open park, when this transaction began."""
+        return self.place.parked
+
     async def locked(self) -> None:
         """Wait for the lock. Raises NotFound, StaleFence."""
         found = await self._said.answer(self._locking)
@@ -92,7 +98,7 @@ class Journal:
         row = found[0]
         if self._chain is not None:
             self._own(row["chain"], self._chain)
-        self._place = Place(row["status"], row["directory"], row["seq"], bytes(row["head"]))
+        self._place = Place(row["status"], row["directory"], row["seq"], bytes(row["head"]), row["parked"])
 
     def record(self, event: Event, actor: Actor | None = None) -> int:
         """Append an event; returns its seq. It becomes visible with the transaction, or not at all."""

@@ -15,7 +15,8 @@ from activities.store.statements import Reads
 from workflows.domain import chain
 from workflows.domain.errors import NotFound
 from workflows.domain.events import Actor, SessionCreated, SessionEnded
-from workflows.domain.ids import SessionId, TurnId
+from workflows.domain.ids import ParkId, SessionId, TurnId
+from workflows.domain.parking import ParkReason, Whereabouts
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
@@ -49,6 +50,7 @@ class Origin(Value):
     model: str | None
     rules: Ruleset = ()
     ancestors: int = 0
+    place: Whereabouts | None = None
 
 
 class Pause(Value):
@@ -58,6 +60,15 @@ class Pause(Value):
     kind: str
     said: str | None
     until: datetime
+
+
+class Park(Value):
+    """Why a session is parked."""
+
+    id: ParkId
+    reason: ParkReason
+    was: str | None
+    now: str | None
 
 
 class Overview(Value):
@@ -86,6 +97,7 @@ class Overview(Value):
     waiting: int
     retried: bool
     pause: Pause | None
+    parked: Park | None
 
     @property
     def working(self) -> bool:
@@ -150,6 +162,11 @@ async def origin(reads: Reads, session: SessionId) -> Origin:
     if not found:
         raise NotFound(f"There is no session {session!r}.")
     return Origin(**found[0])
+
+
+def left(opened: Journal, place: Whereabouts | None) -> None:
+    """Note how a turn has left the session's directory."""
+    opened.write(_QUERIES.left, session=opened.session, place=Json(place.model_dump()) if place else None)
 
 
 async def tree(reads: Reads, session: SessionId) -> list[SessionId]:

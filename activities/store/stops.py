@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from activities.store import prompts, retries
+from activities.store import parks, prompts, retries
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from workflows.domain.events import StopAccepted
@@ -22,7 +22,8 @@ class Stopped(Value):
 
 
 async def accept(opened: Journal, stop: StopId, *, keep_queued: bool = False) -> Stopped:
-    """Accept a stop of the open turn, and withdraw what no turn has taken (kept with `keep_queued`).
+    """Accept a stop of the open turn, and withdraw what no turn has taken (kept with `keep_queued`): nothing is left
+    then for which a session would have to stay parked.
 
     The same stop again changes nothing: it stays with the turn that it named first.
     """
@@ -34,5 +35,7 @@ async def accept(opened: Journal, stop: StopId, *, keep_queued: bool = False) ->
     opened.write(_QUERIES.accept, id=stop, session=opened.session, turn=named, author=opened.actor.subject)
     opened.record(StopAccepted(stop=stop, turn=named))
     await retries.withdraw(opened, "stopped")
+    if not keep_queued:
+        parks.settle(opened)
     withdrawn = [] if keep_queued else await prompts.withdraw(opened, "stopped")
     return Stopped(stop=stop, turn=named, withdrawn=tuple(withdrawn))

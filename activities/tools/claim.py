@@ -104,7 +104,12 @@ class Docket:
         return found if len(found) == len(made) else None
 
 
-Claim: TypeAlias = Claimed | Stored | Undecided | Over
+@dataclass(frozen=True)
+class Parked:
+    """The session is parked: nothing begins, and nothing is taken over, before a person lets it go on."""
+
+
+Claim: TypeAlias = Claimed | Stored | Undecided | Over | Parked
 
 
 async def claim(
@@ -122,6 +127,8 @@ async def claim(
     )
     if call.settled:
         return Stored(rejected=call.state is CallState.REFUSED and await calls.any_rejected(opened, call.turn))
+    if opened.parked is not None and not (standing.over or opened.ended):
+        return Parked()
     if call.state is CallState.CLAIMED and call.fence is not None:
         return _again(opened, call, fence, standing, first=plan is not None)
     if standing.over or opened.ended or plan is None:

@@ -16,7 +16,7 @@ from activities.store.calls import CallRow
 from activities.store.database import Database, dumps
 from activities.store.journal import WORKER, journal
 from activities.store.persistence import persistently
-from activities.tools.claim import Claim, Claimed, Stored, Undecided, claim
+from activities.tools.claim import Claim, Claimed, Parked, Stored, Undecided, claim
 from activities.tools.output import shortened
 from activities.tools.tool import ABORTED, GoesOn, Stopped, Unknown
 from activities.tools.workshop import Job, Workshop
@@ -88,6 +88,8 @@ class Tools:
                 return Ran(state=RanState.REJECTED if rejected else RanState.SETTLED)
             case Undecided():
                 return undecided(held)
+            case Parked():
+                return Ran(state=RanState.PARKED)
             case _:
                 return Ran(state=RanState.SETTLED)
 

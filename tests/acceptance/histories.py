@@ -17,7 +17,7 @@ from workflows.domain.events import (
     TurnEnded,
     TurnOpened,
 )
-from workflows.domain.wire import STOPPED
+from workflows.domain.wire import PARKED, STOPPED
 
 _SCHEDULED: Final = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
 _COMPLETED: Final = EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
@@ -66,7 +66,7 @@ def promised(ran: Ran) -> str | None:
         case "holdfast.project.load":
             return f"turn.opened {result['turn']['id']}" if result.get("turn") else None
         case "holdfast.model.generate":
-            return f"message {request['turn']} {request['step']}" if result["finish"] != STOPPED else None
+            return f"message {request['turn']} {request['step']}" if result["finish"] not in (PARKED, STOPPED) else None
         case "holdfast.tools.run" | "holdfast.tools.refuse":
             return f"call.finished {request['call']}" if result["state"] in ("settled", "rejected") else None
         case "holdfast.asks.open":

@@ -316,8 +316,9 @@ def _works(before: Sequence[Event]) -> bool:
     """Whether a turn is open after these events, and neither a person nor a subagent is waited for."""
     balance = Counter(event.type for event in before)
     asks = balance["ask.raised"] - balance["ask.answered"] - balance["ask.closed"]
+    parks = balance["session.parked"] - balance["session.unparked"]
     subagents = balance["task.started"] - balance["task.settled"]
-    return balance["turn.opened"] > balance["turn.ended"] and not asks and not subagents
+    return balance["turn.opened"] > balance["turn.ended"] and not (asks or parks or subagents)
 
 
 def _due(before: Sequence[Event], moment: datetime) -> datetime:

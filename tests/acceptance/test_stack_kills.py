@@ -21,13 +21,14 @@ from tests.conftest import remove, settings_of
 from tests.house import reached
 from worker.connect import connect
 from worker.scripted.script import Hold, Script, ScriptedAnswer
-from worker.settings import Settings
+from worker.settings import Resume, Settings
 from worker.stack import cluster
 from worker.stack.down import down
 from worker.stack.layout import Layout
 from worker.stack.state import PartName
 from worker.stack.up import up
 from workflows.domain.messages import CallState
+from workflows.domain.parking import ParkReason
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
 
@@ -87,6 +88,26 @@ async def test_row_53_a_call_waits_and_its_siblings_stay_done_while_everything_d
     assert [call.state for call in calls] == [CallState.DONE] * 5
     assert [trial.effects.count(token) for token in ("one", "two", "three", "four", "five")] == [1] * 5
     assert roles == ["user", "assistant", "user", "assistant"]
+
+
+async def test_b16_never_asks_no_model_and_starts_no_effect_after_a_restart_until_a_person_says_so(
+    open_stack: Open, own: Settings
+) -> None:
+    async with open_stack(runs("one", hold=True), runs("two"), DONE) as trial:
+        session = await trial.say("Run them.")
+        await trial.effects.reached("one")
+        await kill(*everything(own))
+        trial.effects.release("one")
+        await up(own.model_copy(update={"resume": Resume.NEVER}), print)
+        await trial.reconnect()
+        await trial.quiet(session)
+        assert len(trial.house.model.ledger.entries) == 1 and trial.effects.count("two") == 0
+        assert (await trial.house.client.parked())[0].reason is ParkReason.KEPT
+        await trial.house.client.resume(session)
+        await trial.house.ended(session)
+        calls = await trial.house.calls(session)
+    assert [call.state for call in calls] == [CallState.DONE] * 2
+    assert [trial.effects.count(token) for token in ("one", "two")] == [1, 1]
 
 
 async def test_row_20_and_row_55_servers_that_are_away_lose_no_outcome_and_no_prompt(

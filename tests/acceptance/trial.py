@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import psutil
+from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
 from temporalio.client import Client, WorkflowFailureError
 
 from activities.model.litellm_model import LiteLLM
@@ -105,6 +106,13 @@ class Trial:
         run = self.house.temporal.get_workflow_handle(workflow_id(session))
         async with asyncio.timeout(PATIENCE):
             while not any(each.attempt > 1 for each in (await run.describe()).raw_description.pending_activities):
+                await asyncio.sleep(_LOOK_PERIOD)
+
+    async def quiet(self, session: SessionId) -> None:
+        """Wait until nothing of the session is under way in the engine, although its run is open."""
+        run = self.house.temporal.get_workflow_handle(workflow_id(session))
+        async with asyncio.timeout(PATIENCE):
+            while not _rests((await run.describe()).raw_description):
                 await asyncio.sleep(_LOOK_PERIOD)
 
     async def passes(self) -> None:
@@ -239,6 +247,10 @@ async def trial(
             await going_on.stop_workers()
             for process in going_on.commands():
                 process.kill()
+
+
+def _rests(run: DescribeWorkflowExecutionResponse) -> bool:
+    return not run.pending_activities and not run.HasField("pending_workflow_task")
 
 
 def _works_in(process: psutil.Process, *places: str) -> bool:

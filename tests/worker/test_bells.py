@@ -39,6 +39,7 @@ async def signals(house: House, session: SessionId) -> list[str]:
         (BellKind.ANSWER, AnswerRef.model_validate({"ask": "id_1"})),
         (BellKind.STOP, StopRef.model_validate({"stop": "id_1", "turn": "trn_1"})),
         (BellKind.RETRY, LookRef.model_validate({"row": "id_1"})),
+        (BellKind.RESUME, LookRef.model_validate({"row": "id_1"})),
     ],
 )
 def test_a_bell_carries_ids_only(kind: BellKind, carried: Value) -> None:
@@ -62,7 +63,7 @@ async def test_more_bells_reach_the_same_run(house: House) -> None:
     session = await house.say("Hello.")
     for kind in BellKind:
         await house.client.ring(bell(kind, session))
-    assert await signals(house, session) == ["prompt", "prompt", "answer", "stop", "settled", "look"]
+    assert await signals(house, session) == ["prompt", "prompt", "answer", "stop", "settled", "look", "look"]
 
 
 async def test_a_completed_run_is_revived(house: House) -> None:

@@ -116,6 +116,8 @@ class Conversation:
                 return Exit.STOPPED
             case events.TurnEnded() if event.turn == self._turn:
                 return exits.of_turn(event.reason)
+            case events.SessionParked() if self._no_wait:
+                return Exit.WAITING
             case events.AskRaised():
                 return await self._asked(event.ask)
             case events.AskAnswered() | events.AskClosed() if self._interview is not None:

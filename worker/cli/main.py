@@ -33,6 +33,7 @@ TABLE: Final = {
         "watch": Entry(module="watch", line="Watch a session: what has happened, and what happens."),
         "send": Entry(module="send", line="Send a prompt to a session."),
         "retry": Entry(module="retry", line="Take a turn up again that failed, and follow it to its end."),
+        "resume": Entry(module="resume", line="Let a parked session go on, as things are now."),
         "stop": Entry(module="sessions", line="Stop a session's turn."),
         "end": Entry(module="sessions", line="End a session for good."),
     },

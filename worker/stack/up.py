@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from worker.settings import Settings
+from worker.settings import Resume, Settings
 from worker.stack import cluster, locks, processes, state
 from worker.stack.binaries import temporal as binaries
 from worker.stack.layout import Layout
@@ -49,10 +49,22 @@ async def up(settings: Settings, say: Say, *, worker: bool = True, migrate: Migr
         if not complete(serving):
             await _trusted(settings)
             await migrate(serving.endpoints.postgres_url)
+            await _park(settings, serving, say)
             await _register(settings, serving.endpoints)
             serving.supervisor.kill(START_WORKER)
             serving = await _until(layout, serving.supervisor, _with_worker, settings.start_seconds)
     return _agreed(settings, serving)
+
+
+async def _park(settings: Settings, serving: StackState, say: Say) -> None:
+    """Before the worker of a new boot starts, have what was at work wait for a person, if that is wanted.
+
+    Only where the database is this stack's own: other workers may be at work in another one.
+    """
+    if settings.resume is not Resume.AUTO and serving.part(PartName.POSTGRES) is not None:
+        from worker.parking import park_all  # as above
+
+        await park_all(settings, serving.endpoints.postgres_url, say)
 
 
 def _agreed(settings: Settings, seen: StackState) -> Endpoints:

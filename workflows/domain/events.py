@@ -13,6 +13,7 @@ from workflows.domain.ids import (
     GrantId,
     MessageId,
     NoteId,
+    ParkId,
     PartId,
     RetryId,
     SessionId,
@@ -20,6 +21,7 @@ from workflows.domain.ids import (
     StopId,
     TurnId,
 )
+from workflows.domain.parking import ParkReason
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
@@ -44,6 +46,24 @@ class SessionCreated(Value):
 class SessionEnded(Value):
     type: Literal["session.ended"] = "session.ended"
     reason: str
+
+
+class SessionParked(Value):
+    """The session goes on only when a person says so: what was, and what is now."""
+
+    type: Literal["session.parked"] = "session.parked"
+    park: ParkId
+    reason: ParkReason
+    was: str | None = None
+    now: str | None = None
+
+
+class SessionUnparked(Value):
+    """A person has let the session go on (`resumed`), or has stopped or ended it."""
+
+    type: Literal["session.unparked"] = "session.unparked"
+    park: ParkId
+    resumed: bool
 
 
 class PromptAccepted(Value):
@@ -287,6 +307,8 @@ class StopAccepted(Value):
 Event: TypeAlias = Annotated[
     SessionCreated
     | SessionEnded
+    | SessionParked
+    | SessionUnparked
     | PromptAccepted
     | PromptTaken
     | PromptWithdrawn

@@ -13,6 +13,7 @@ AskId = NewType("AskId", str)
 GrantId = NewType("GrantId", str)
 StopId = NewType("StopId", str)
 RetryId = NewType("RetryId", str)
+ParkId = NewType("ParkId", str)
 SnapshotId = NewType("SnapshotId", str)
 NoteId = NewType("NoteId", str)  # made of what it is about: a turn and "error", or turn, step and count of a failure
 
@@ -32,6 +33,7 @@ class Prefix(StrEnum):
     GRANT = "gra"
     STOP = "stp"
     RETRY = "rty"
+    PARK = "prk"
     SNAPSHOT = "cfg"
 
 

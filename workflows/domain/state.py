@@ -194,7 +194,8 @@ class SessionState(BaseModel):
 
     `chain` is the start of the chain's first run in microseconds, `schedule` counts the activities of the chain:
     together with an activity's attempt they are its fence. `rung` says that a prompt's bell came since the rows
-    were last looked at; `answers`, `settled` and `stops` hold bells until their turn closes.
+    were last looked at, `looks` counts the calls to look again; `answers`, `settled` and `stops` hold bells until
+    their turn closes.
     """
 
     session: SessionId
@@ -204,6 +205,7 @@ class SessionState(BaseModel):
     minted: int = 0
     loaded: bool = False
     rung: bool = False
+    looks: int = 0
     ended: bool = False
     turn: TurnState | None = None
     answers: list[AskId] = []

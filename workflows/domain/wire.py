@@ -63,7 +63,7 @@ class SettledRef(Value):
 
 
 class LookRef(Value):
-    """Bell: look at your rows again; `row` is the one that was written, a retry's for instance."""
+    """Bell: look at your rows again; `row` is the one that was written, a retry's or a park's."""
 
     row: str
 
@@ -129,6 +129,7 @@ class GenerateRequest(Request):
     text_only: bool = False
 
 
+PARKED: Final = "parked"  # finish of a step that is not asked for before a person lets the session go on
 STOPPED: Final = "stopped"  # finish of a step that was not asked for any more: its turn is being stopped
 
 
@@ -176,14 +177,15 @@ class RefuseRequest(Request):
 
 
 class RanState(StrEnum):
-    """How a call stands: settled, worked for by a subagent, waiting for an answer after all, or in need of a new
-    decision."""
+    """How a call stands: settled, worked for by a subagent, waiting for an answer after all, in need of a new
+    decision, or not begun because the session is parked."""
 
     SETTLED = "settled"
     REJECTED = "rejected"
     STARTED = "started"
     WAITING = "waiting"
     DRIFTED = "drifted"
+    PARKED = "parked"
 
 
 class Ran(Value):

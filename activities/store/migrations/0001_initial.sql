@@ -15,6 +15,8 @@ CREATE TABLE session (
     seq         bigint      NOT NULL DEFAULT 0,     -- of its last event
     head        bytea       NOT NULL,               -- hash of its last event
     stuck       text,                               -- why its workflow task keeps failing, if it does
+    parked      text,                               -- its open park: it goes on only when a person says so
+    place       json,                               -- its directory as its last turn has left it
     created_at  timestamptz NOT NULL DEFAULT now(),
     updated_at  timestamptz NOT NULL DEFAULT now()
 );
@@ -88,6 +90,21 @@ CREATE TABLE retry (                                -- a failed turn is to be ta
 CREATE UNIQUE INDEX retry_one_untaken ON retry (session) WHERE state = 'accepted';
 CREATE UNIQUE INDEX retry_turn ON retry (turn);
 CREATE INDEX retry_undelivered ON retry (accepted_at) WHERE delivered_at IS NULL AND state = 'accepted';
+
+CREATE TABLE park (                                 -- a question to a person: whether a session may go on
+    id           text PRIMARY KEY,
+    session      text        NOT NULL REFERENCES session,
+    reason       text        NOT NULL,
+    was          text,
+    now_is       text,
+    state        text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'answered', 'closed')),
+    author       text,
+    parked_at    timestamptz NOT NULL DEFAULT now(),
+    settled_at   timestamptz,
+    delivered_at timestamptz
+);
+CREATE UNIQUE INDEX park_one_open ON park (session) WHERE state = 'open';
+CREATE INDEX park_undelivered ON park (settled_at) WHERE state = 'answered' AND delivered_at IS NULL;
 
 CREATE TABLE stop (
     id           text PRIMARY KEY,

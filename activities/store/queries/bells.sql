@@ -18,6 +18,9 @@ ORDER BY k.settled_at, k.call
 -- name: rang_retry
 UPDATE retry SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
 
+-- name: rang_park
+UPDATE park SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
+
 -- name: undelivered
 SELECT 'prompt' AS kind, p.id, p.session, NULL AS turn FROM prompt p JOIN session s ON s.id = p.session
 WHERE p.delivered_at IS NULL AND p.state = 'accepted' AND s.status = 'active' AND p.accepted_at < %(before)s
@@ -33,6 +36,9 @@ WHERE k.delivered_at IS NULL AND k.settled_at < %(before)s AND c.state = 'claime
 UNION ALL
 SELECT 'retry', r.id, r.session, NULL FROM retry r
 WHERE r.delivered_at IS NULL AND r.state = 'accepted' AND r.accepted_at < %(before)s
+UNION ALL
+SELECT 'resume', k.id, k.session, NULL FROM park k
+WHERE k.delivered_at IS NULL AND k.state = 'answered' AND k.settled_at < %(before)s
 
 -- name: waiting
 SELECT s.id AS session, (SELECT id FROM prompt p WHERE p.session = s.id AND p.state = 'accepted'
@@ -42,7 +48,8 @@ SELECT s.id AS session, (SELECT id FROM prompt p WHERE p.session = s.id AND p.st
        OR EXISTS (SELECT 1 FROM prompt p WHERE p.session = s.id AND p.state = 'accepted')
        OR EXISTS (SELECT 1 FROM retry r WHERE r.session = s.id AND r.state = 'accepted') AS working
 FROM session s
-WHERE s.id IN (SELECT session FROM turn WHERE state = 'open')
-   OR (s.status = 'active' AND s.id IN (SELECT session FROM prompt WHERE state = 'accepted'
-                                        UNION ALL SELECT session FROM retry WHERE state = 'accepted'))
+WHERE (s.parked IS NULL AND s.id IN (SELECT session FROM turn WHERE state = 'open'))
+   OR (s.parked IS NULL AND s.status = 'active'
+       AND s.id IN (SELECT session FROM prompt WHERE state = 'accepted'
+                    UNION ALL SELECT session FROM retry WHERE state = 'accepted'))
    OR s.stuck IS NOT NULL

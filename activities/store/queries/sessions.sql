@@ -22,7 +22,9 @@ SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.directory, s.title, s.
        (SELECT count(*) FROM prompt p WHERE p.session = s.id AND p.state = 'accepted') AS waiting,
        EXISTS (SELECT 1 FROM retry r WHERE r.session = s.id AND r.state = 'accepted') AS retried,
        CASE WHEN g.next_at > now() THEN json_build_object('attempt', g.failures, 'kind', g.kind, 'until', g.next_at,
-            'said', (SELECT body FROM note n WHERE n.id = t.id || '/' || g.step || '/' || g.failures)) END AS pause
+            'said', (SELECT body FROM note n WHERE n.id = t.id || '/' || g.step || '/' || g.failures)) END AS pause,
+       (SELECT json_build_object('id', k.id, 'reason', k.reason, 'was', k.was, 'now', k.now_is)
+        FROM park k WHERE k.id = s.parked) AS parked
 FROM tree JOIN session s ON s.id = tree.id
 LEFT JOIN LATERAL (SELECT * FROM turn WHERE turn.session = s.id ORDER BY number DESC LIMIT 1) t ON true
 LEFT JOIN generation g ON g.turn = t.id AND g.step = t.step AND t.state = 'open'
@@ -38,8 +40,11 @@ WITH RECURSIVE line AS (
     UNION ALL
     SELECT s.parent FROM session s JOIN line ON s.id = line.parent WHERE s.parent IS NOT NULL
 )
-SELECT directory, environment, agent, model, rules, (SELECT count(*) FROM line) AS ancestors
+SELECT directory, environment, agent, model, rules, place, (SELECT count(*) FROM line) AS ancestors
 FROM session WHERE id = %(session)s
+
+-- name: left
+UPDATE session SET place = %(place)s WHERE id = %(session)s
 
 -- name: mark_stuck
 UPDATE session SET stuck = %(stuck)s WHERE id = %(session)s AND stuck IS DISTINCT FROM %(stuck)s

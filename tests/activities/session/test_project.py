@@ -6,12 +6,13 @@ import shutil
 import pytest
 
 from activities.session.project import NO_MODEL
-from activities.store import turns
+from activities.store import parks, turns
 from activities.store.prompts import Mode
 from tests.activities.scene import CHAIN, Scene
 from workflows.domain.errors import StaleFence
-from workflows.domain.events import PromptTaken, TurnOpened
+from workflows.domain.events import PromptTaken, SessionParked, TurnOpened
 from workflows.domain.messages import CallState
+from workflows.domain.parking import ParkReason
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.state import GUARD
 from workflows.domain.wire import Loaded, OpenTurn
@@ -143,14 +144,7 @@ async def wrong_field(scene: Scene) -> None:
     scene.file("opencode.json", '{"permission": {"edit": "perhaps"}}')
 
 
-async def no_directory(scene: Scene) -> None:
-    shutil.rmtree(scene.project)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [(broken_file, "opencode.json"), (wrong_field, "permission"), (no_directory, "does not exist any more")],
-)
+@pytest.mark.parametrize(("spoil", "said"), [(broken_file, "opencode.json"), (wrong_field, "permission")])
 async def test_a_directory_that_cannot_be_read_fails_the_turn_and_not_the_session(
     scene: Scene, spoil: object, said: str
 ) -> None:
@@ -159,6 +153,61 @@ async def test_a_directory_that_cannot_be_read_fails_the_turn_and_not_the_sessio
     await scene.prompt(model="scripted/model")
     turn = await loaded(scene)
     assert turn.error is not None and said in turn.error
+
+
+async def delete(scene: Scene) -> None:
+    shutil.rmtree(scene.project)
+
+
+async def replace(scene: Scene) -> None:
+    scene.project.rename(scene.project.with_name("moved"))
+    scene.project.mkdir()
+
+
+async def switch(scene: Scene) -> None:
+    scene.file(".git/HEAD", "ref: refs/heads/other\n")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [(delete, ParkReason.GONE), (replace, ParkReason.REPLACED), (switch, ParkReason.BRANCH)],
+)
+async def test_a_directory_that_is_not_as_the_last_turn_has_left_it_parks_the_session(
+    scene: Scene, spoil: object, reason: ParkReason
+) -> None:
+    scene.file(".git/HEAD", "ref: refs/heads/main\n")
+    await scene.open_turn()
+    await scene.close()
+    assert callable(spoil)
+    await spoil(scene)
+    await scene.prompt(model="scripted/model")
+    loaded = [await scene.load() for _ in range(2)]
+    (parked,) = [event for event in await scene.events() if isinstance(event, SessionParked)]
+    assert loaded == [Loaded(), Loaded()] and parked.reason is reason
+
+
+async def test_a_person_lets_it_go_on_with_the_directory_as_it_is_now(scene: Scene) -> None:
+    scene.file(".git/HEAD", "ref: refs/heads/main\n")
+    await scene.open_turn()
+    await scene.close()
+    await switch(scene)
+    await scene.prompt(model="scripted/model")
+    await scene.load()
+    async with scene.journal() as opened:
+        await parks.resume(opened)
+    scene.turn = (await loaded(scene)).id
+    await scene.close()
+    await scene.prompt(model="scripted/model")
+    assert (await loaded(scene)).number == 3
+
+
+async def test_a_directory_that_is_still_not_there_parks_again(scene: Scene) -> None:
+    await delete(scene)
+    await scene.prompt(model="scripted/model")
+    for _ in range(2):
+        assert await scene.load() == Loaded()
+        async with scene.journal() as opened:
+            await parks.resume(opened)
 
 
 async def test_without_a_model_the_turn_says_how_to_choose_one(scene: Scene) -> None:

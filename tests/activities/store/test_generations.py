@@ -3,7 +3,7 @@
 import pytest
 
 from activities.store import events, generations
-from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Paused, Stored
+from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Parked, Paused, Stored
 from tests.activities.scene import BODY, Scene
 from workflows.domain.errors import StaleFence, Unavailable
 from workflows.domain.events import ModelRetry
@@ -23,7 +23,7 @@ ANSWER = NewAnswer(
 )
 
 
-async def begin(scene: Scene, fence: Fence, step: int = 1) -> Stored | Over | Paused | Begun:
+async def begin(scene: Scene, fence: Fence, step: int = 1) -> Stored | Over | Parked | Paused | Begun:
     async with scene.journal() as opened:
         return await generations.begin(opened, scene.turn, step, fence)
 

@@ -6,11 +6,13 @@ from datetime import UTC, datetime
 import click
 
 from worker.cli import door, find
+from worker.cli.look import parking
 from worker.cli.look.effect import listed, picture, saved
 from worker.cli.look.text import age, counted, exact, line
-from worker.client import Decided, InboxEntry, Settled
+from worker.client import Decided, InboxEntry, Parked, Settled
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
+from workflows.domain.parking import ParkReason
 from workflows.domain.permissions.grants import Scope
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.wire import AskState
@@ -26,25 +28,31 @@ _SHORT = 12  # digits of a digest that people are shown
 async def asks(settings: Settings, asks: tuple[str, ...], session: str | None, as_json: bool) -> None:
     """List what waits for an answer, with the exact effect.
 
-    With an ASK, all of that one is shown, however long it is.
+    With an ASK, all of that one is shown, however long it is. Parked sessions that want to know whether they may go on
+    are listed behind the asks.
 
     \b
     Examples:
       holdfast asks
       holdfast asks per_…
     """
+    parked: list[Parked] = []
     async with door.client(settings) as client:
         if asks:
             entries = [await find.ask(client, typed) for typed in asks]
         else:
             within = await client.session(await find.session(client, session)) if session else None
             entries = await client.asks(session=within.id if within else None)
+            parked = await client.parked(within.id if within else None)
     if as_json:
         click.echo(json.dumps([listed(entry) for entry in entries], indent=2))
         return
     for entry in entries:
         _show(entry, whole=bool(asks))
-    if not entries:
+    asking = [each for each in parked if each.reason is not ParkReason.KEPT]
+    for each in asking:
+        _show_parked(each)
+    if not entries and not asking:
         door.say("Nothing waits for an answer.")
 
 
@@ -108,6 +116,14 @@ def _show(entry: InboxEntry, *, whole: bool) -> None:
     if rule := saved(entry):
         click.echo(f"  always would allow {rule}")
     click.echo(f"  digest {entry.digest[:_SHORT]}\n")
+
+
+def _show_parked(parked: Parked) -> None:
+    click.echo(f"{click.style(parked.session, bold=True)}  parked  {line(parked.title, 60)}")
+    click.echo(f"  {parking.why(parked.reason, parked.was, parked.now)}")
+    for each in parking.ways(parked.session):
+        click.echo(each)
+    click.echo()
 
 
 def _tell(entry: InboxEntry, settled: Settled) -> None:

@@ -10,6 +10,7 @@ from worker import handover
 from worker.cli import door, find, project, typed
 from worker.cli.conversation import followed
 from worker.cli.exits import Exit
+from worker.cli.look import parking
 from worker.cli.look.text import exact
 from worker.client import Accepted, SessionClient
 from worker.settings import Settings
@@ -117,6 +118,7 @@ async def _go_on(client: SessionClient, task: Task, typed: str) -> Begun:
     known = await client.session(await find.session(client, typed))
     await _ready(client.settings, Path(known.directory), task.model_copy(update={"model": task.model or known.model}))
     accepted = await client.prompt(known.id, task.text, model=task.model, prompt=task.prompt)
+    parking.say(known)
     # A prompt with an id may have been accepted long before: then its story has begun already.
     return Begun(accepted=accepted, seq=0 if task.prompt else known.seq, directory=known.directory)
 

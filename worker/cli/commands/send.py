@@ -6,6 +6,7 @@ import click
 
 from worker import handover
 from worker.cli import door, find, project, typed
+from worker.cli.look import parking
 from worker.client import Mode
 from worker.settings import Settings
 
@@ -46,5 +47,6 @@ async def send(
         mode = Mode.QUEUE if queue else Mode.STEER
         accepted = await client.prompt(known.id, text, mode=mode, model=model, prompt=own)
     click.echo(accepted.model_dump_json() if as_json else f"Accepted by {known.id}.")
+    parking.say(known)
     if not accepted.rung:
         door.say("The engine cannot be reached just now; the prompt is recorded, and is taken when it is back.")

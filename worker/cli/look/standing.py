@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from worker.cli.look import parking
 from worker.cli.look.text import age, clock, counted, exact, line, prose
 from worker.client import Overview
 from workflows.domain.wire import CloseReason
@@ -12,6 +13,8 @@ def state(seen: Overview, now: datetime) -> str:
     """What a session does, in a word or two."""
     if seen.stuck is not None:
         return "stuck"
+    if seen.parked is not None:
+        return "parked"
     if seen.asks:
         return f"asks ({seen.asks})"
     if seen.pause is not None:
@@ -33,6 +36,9 @@ def sentences(seen: Overview, now: datetime) -> Iterator[str]:
 def _reasons(seen: Overview, now: datetime) -> Iterator[str]:
     if seen.stuck is not None:
         yield f"It cannot go on: {prose(seen.stuck)}."
+    if seen.parked is not None:
+        yield parking.why(seen.parked.reason, seen.parked.was, seen.parked.now)
+        yield from parking.ways(seen.id)
     if seen.pause is not None:
         why = f"{exact(seen.pause.kind)}, attempt {seen.pause.attempt}"
         yield f"The provider has failed ({why}), and is asked again then."

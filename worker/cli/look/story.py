@@ -8,6 +8,7 @@ from typing import Final, Protocol
 import click
 from pydantic import JsonValue
 
+from worker.cli.look import parking
 from worker.cli.look.contents import CallContent, ask_of, call_of, note_of, part_of, prompt_of
 from worker.cli.look.effect import coloured, hunks, picture
 from worker.cli.look.page import Page
@@ -103,12 +104,21 @@ class Story:
                 self._say(f"The failed turn is taken up again, by {exact(seen.record.actor.subject)}.")
             case events.RetryWithdrawn():
                 self._say(f"The retry was withdrawn: {line(event.reason)}.")
+            case events.SessionParked():
+                self._parked(seen, event)
+            case events.SessionUnparked(resumed=True):
+                self._say(f"It goes on, says {exact(seen.record.actor.subject)}.")
             case events.SessionEnded():
                 self._say(f"The session has ended: {line(event.reason)}.")
             case events.StopAccepted():
                 self._say(f"A stop was accepted, from {exact(seen.record.actor.subject)}.")
             case _:
                 self._call(seen, event)
+
+    def _parked(self, seen: Seen, event: events.SessionParked) -> None:
+        self._say(f"Parked: {parking.why(event.reason, event.was, event.now)}", fg="yellow")
+        for each in parking.ways(seen.record.session):
+            self._say(each)
 
     def _call(self, seen: Seen, event: events.Event) -> None:
         match event:

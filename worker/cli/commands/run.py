@@ -7,7 +7,7 @@ import click
 
 from activities.shell.environment import recorded
 from worker import handover
-from worker.cli import door, find, project, typed
+from worker.cli import door, find, neighbours, project, typed
 from worker.cli.conversation import followed
 from worker.cli.exits import Exit
 from worker.cli.look import parking
@@ -80,7 +80,7 @@ async def run(
         await _ready(settings, Path.cwd(), task)
     async with door.client(settings, working=True) as client:
         begun = await (_begin(client, task) if session is None else _go_on(client, task, session))
-        _introduce(begun)
+        await _introduce(client, begun)
         if detach:
             _leave(begun.accepted, as_json)
             return Exit.DONE
@@ -123,8 +123,9 @@ async def _go_on(client: SessionClient, task: Task, typed: str) -> Begun:
     return Begun(accepted=accepted, seq=0 if task.prompt else known.seq, directory=known.directory)
 
 
-def _introduce(begun: Begun) -> None:
+async def _introduce(client: SessionClient, begun: Begun) -> None:
     door.say(f"Session {begun.accepted.session} in {exact(begun.directory)}")
+    await neighbours.tell(client, begun.accepted.session, begun.directory)
     if not begun.accepted.rung:
         door.say("The engine cannot be reached just now; the task is recorded, and begins when it is back.")
 

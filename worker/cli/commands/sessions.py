@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from worker.cli import door, find
+from worker.cli import door, find, neighbours
 from worker.cli.look.standing import sentences, state
 from worker.cli.look.table import table
 from worker.cli.look.text import age, counted, exact, line
@@ -63,6 +63,9 @@ async def _listed(settings: Settings, here: bool, limit: int, as_json: bool) -> 
         door.say("There is no session yet: `holdfast run` starts one.")
     for row in [] if as_json else table(_row(each) for each in found):
         click.echo(row)
+    for group in neighbours.crowded(found):
+        named = ", ".join(each.id for each in group)
+        door.say(f"At work in one directory, {exact(group[0].directory)}: {named}. Each sees what the others change.")
 
 
 @click.command()

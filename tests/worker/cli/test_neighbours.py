@@ -1,0 +1,46 @@
+"""Sessions that work in one directory know of each other."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.worker.cli.conftest import OpenHouse, shell
+from worker.cli.neighbours import together
+from worker.scripted.script import ScriptedAnswer
+
+HELLO = ScriptedAnswer(text="Hello.")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        ("p", "p", True),
+        ("p", "p/sub", True),
+        ("p/sub", "p/other", True),
+        ("q/sub", "q/other", False),
+        ("p", "q", False),
+    ],
+)
+def test_directories_are_shared_where_one_holds_the_other_or_a_work_tree_both(
+    tmp_path: Path, one: str, other: str, shared: bool
+) -> None:
+    (tmp_path / "p" / ".git").mkdir(parents=True)
+    assert together(str(tmp_path / one), str(tmp_path / other)) is shared
+
+
+async def test_whoever_begins_watches_or_lists_is_told_who_else_is_at_work_there(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house:
+        first = await house.say("one")
+        person = shell(house)
+        begun = await person.run("run", "-m", "scripted/model", "--detach", "two")
+        second = begun.out.strip()
+        listed = await person.run("sessions")
+        async with house.working():
+            await house.ended(first)
+            watched = await person.run("watch", second, "--until-idle")
+            alone = await person.run("sessions")
+
+    assert begun.code == 0 and f"Session {first} is at work in {house.project}, too" in begun.err
+    assert f"At work in one directory, {house.project}: " in listed.err and first in listed.err
+    assert second in listed.err and watched.code == 0
+    assert "At work in one directory" not in alone.err

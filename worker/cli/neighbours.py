@@ -1,0 +1,52 @@
+"""Sessions that work in one directory: nobody is locked out, but everybody is told."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from activities.project import worktree
+from worker.cli import door
+from worker.cli.look.text import exact
+from worker.client import Overview, SessionClient
+from workflows.domain.ids import SessionId
+
+_LOOKED_AT = 200  # of the sessions that changed last
+
+
+async def tell(client: SessionClient, session: SessionId, directory: str) -> None:
+    """Say who else is at work where this session is."""
+    for other in beside(await client.sessions(limit=_LOOKED_AT), session, directory):
+        door.say(
+            f"Session {other.id} is at work in {exact(other.directory)}, too: each sees what the other changes, as it "
+            "happens."
+        )
+
+
+def beside(known: Iterable[Overview], session: SessionId, directory: str) -> Iterator[Overview]:
+    """Those of the known sessions that are at work in the directory of this one; subagents belong to theirs."""
+    for other in known:
+        if other.id != session and other.parent is None and _at_work(other) and together(directory, other.directory):
+            yield other
+
+
+def crowded(known: Iterable[Overview]) -> Iterator[list[Overview]]:
+    """The sessions that are at work in one directory, where there are several."""
+    left = [each for each in known if each.parent is None and _at_work(each)]
+    while left:
+        first, *others = left
+        same = [other for other in others if together(first.directory, other.directory)]
+        left = [other for other in others if other not in same]
+        if same:
+            yield [first, *same]
+
+
+def together(one: str, other: str) -> bool:
+    """Whether two directories share files: one holds the other, or both belong to one work tree."""
+    here, there = Path(one), Path(other)
+    if here.is_relative_to(there) or there.is_relative_to(here):
+        return True
+    root = worktree.root(here)
+    return root is not None and root == worktree.root(there)
+
+
+def _at_work(seen: Overview) -> bool:
+    return seen.working and seen.status != "ended"

@@ -46,7 +46,7 @@ def whereabouts(directory: Path) -> Whereabouts | None:
         return None
     worktree = root(directory)
     named = (branch(worktree) or _DETACHED) if worktree else None
-    return Whereabouts(boot=_BOOT.read_text().strip(), device=found.st_dev, inode=found.st_ino, branch=named)
+    return Whereabouts(boot=_boot(), device=found.st_dev, inode=found.st_ino, branch=named)
 
 
 async def project_id(worktree: Path | None, directory: Path) -> str:
@@ -65,3 +65,11 @@ def _git_directory(worktree: Path) -> Path:
     if pointer.is_dir():
         return pointer
     return worktree / pointer.read_text("utf-8").removeprefix("gitdir:").strip()
+
+
+def _boot() -> str:
+    """The boot of this machine; empty where the system does not tell."""
+    try:
+        return _BOOT.read_text().strip()
+    except OSError:
+        return ""

@@ -13,12 +13,13 @@ from tests import databases
 from tests.acceptance import trial as trials
 from tests.acceptance.matrix.ends import End
 from tests.acceptance.trial import Trial
-from tests.acceptance.workers import Nursery
+from tests.acceptance.workers import Nursery, appears
 from worker.connect import connect
 from worker.scripted.script import Script
 from worker.settings import Settings
 from worker.stack.cluster import SUPERUSER, Cluster
 from worker.stack.state import Endpoints
+from worker.stack.status import status
 from worker.stack.temporal import Data
 from worker.stack.up import up
 
@@ -44,12 +45,17 @@ class Lane:
             postgres = connection.info.server_version // 10_000
         return f"PostgreSQL {postgres}, Temporal {Data(home=self.settings.home).version()}"
 
+    async def serves(self) -> None:
+        """Have all parts serve: a trial that has failed may have left them half-way."""
+        await up(self.settings, lambda _: None, worker=False)
+        await appears(lambda: all(part.serving for part in status(self.settings).parts))
+
     @asynccontextmanager
     async def trial(
         self, scripts: Script | Mapping[str, Script], directory: Path, limits: Mapping[str, Any]
     ) -> AsyncIterator[Trial]:
         """A trial on this stack; where the block fails, it tells its story before its database is gone."""
-        await up(self.settings, lambda _: None, worker=False)
+        await self.serves()
         own = self.settings.model_copy(update={"task_queue": f"faults-{uuid.uuid4().hex}"})
         with databases.fresh(self.cluster) as url:
             endpoints = self.endpoints.model_copy(update={"postgres_url": url})

@@ -13,11 +13,6 @@ TEMPLATE: Final = Path(__file__).with_name("page.md")
 PAGE: Final = Path(__file__).parents[3] / "docs" / "faults.md"
 _TESTS: Final = Path(__file__).parents[2]
 _NAMED: Final = re.compile(r"[_\"](row_\d\d|b\d\d)_")
-NOT_RUN: Final = (
-    "- A real reboot, a power cut, a second machine that takes over: every process of one machine is killed instead.",
-    "- Long times in full (an hour without Temporal, a day of a provider's failures): they are settings, and the tests "
-    "scale them down.",
-)
 _COLUMNS: Final = 5  # trials, not fired, failed, median, p95
 
 
@@ -26,9 +21,7 @@ def page() -> str:
     figures = Figures.read()
     values = {cell.key: _counted(cell, figures.of(cell)) for cell in CELLS}
     template = Template(TEMPLATE.read_text("utf-8"))
-    return template.substitute(
-        values, summary=_summary(figures), not_run="\n".join(_not_run(figures)), named="\n".join(_places())
-    )
+    return template.substitute(values, summary=_summary(figures), not_run=_not_run(figures), named="\n".join(_places()))
 
 
 def named() -> dict[str, list[str]]:
@@ -65,11 +58,8 @@ def _summary(figures: Figures) -> str:
     return f"In all: {summary(figures)}. {figures.machine}" if figures.cells else "Nothing was counted yet."
 
 
-def _not_run(figures: Figures) -> Iterator[str]:
-    missing = [str(cell) for cell in CELLS if not figures.of(cell).trials]
-    if missing:
-        yield f"- Cells that no run has counted yet: {', '.join(missing)}."
-    yield from NOT_RUN
+def _not_run(figures: Figures) -> str:
+    return ", ".join(str(cell) for cell in CELLS if not figures.of(cell).trials) or "none"
 
 
 def _places() -> Iterator[str]:

@@ -3,14 +3,16 @@
 One seed of each cell; `make faults` runs as many as are wanted.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.matrix.cells import CELLS, Cell
+from tests.acceptance.matrix.cells import CELLS, Cell, Fault, Point
 from tests.acceptance.matrix.lane import Lane
 from tests.acceptance.matrix.plan import Plan
 from tests.acceptance.matrix.run import run
+from tests.acceptance.scenarios import Mutate
 
 pytestmark = pytest.mark.acceptance
 
@@ -22,3 +24,13 @@ async def test_a_session_comes_to_the_same_end(lane: Lane, cell: Cell, tmp_path:
     result = await run(lane, Plan.draw(cell, SEED), tmp_path)
     assert result.fired, "the moment was never there"
     assert result.problems == []
+
+
+async def test_a_cell_is_red_when_a_command_is_lost_with_its_worker(lane: Lane, mutate: Mutate, tmp_path: Path) -> None:
+    line = "        if directory.lease() is None:"
+    code = mutate("activities/tools/bash.py", line, f'        raise Unknown("forgotten")\n{line}')
+    directory = tmp_path / "trial"
+    directory.mkdir()
+    result = await run(replace(lane, code=code), Plan(point=Point.RUNNING, fault=Fault.WORKER), directory)
+    assert result.fired
+    assert {problem.partition(":")[0] for problem in result.problems} == {"I3", "transcript differ"}

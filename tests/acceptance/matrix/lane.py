@@ -26,12 +26,13 @@ from worker.stack.up import up
 
 @dataclass
 class Lane:
-    """`ends` remembers what undisturbed runs have come to."""
+    """`ends` remembers what undisturbed runs have come to; `code` is a copy of ours that its workers run instead."""
 
     settings: Settings
     endpoints: Endpoints
     cluster: Cluster
     nursery: Nursery
+    code: Path | None = None
     ends: dict[tuple[str, int], End] = field(default_factory=dict)
 
     @classmethod
@@ -61,6 +62,7 @@ class Lane:
             endpoints = self.endpoints.model_copy(update={"postgres_url": url})
             temporal = await connect(own, endpoints)
             async with trials.trial(own, endpoints, temporal, scripts, directory, self.nursery, **limits) as opened:
+                opened.code = self.code
                 try:
                     yield opened
                 except BaseException:

@@ -13,7 +13,7 @@ from tests.acceptance.trial import Trial
 from tests.acceptance.workers import appears
 from worker.settings import Settings
 from worker.stack.state import PartName
-from worker.stack.status import PartStatus, status
+from worker.stack.status import status
 from worker.stack.up import up
 
 SERVERS: Final = (PartName.POSTGRES, PartName.TEMPORAL)
@@ -60,7 +60,7 @@ async def all_away(settings: Settings, trial: Trial, plan: Plan) -> AsyncIterato
     plan.dice.shuffle(victims)
     supervisor.suspend()
     try:
-        await parts.kill(*[supervisor] * plan.supervisor, *victims)
+        await parts.kill(*([supervisor] if plan.supervisor else []), *victims)
         for worker in trial.workers:
             await worker.killed()
         yield
@@ -87,8 +87,8 @@ def pid(settings: Settings, name: PartName) -> int:
 
 async def back(settings: Settings, name: PartName, former: int) -> None:
     """Wait until another process serves in the place of the former one."""
-    await appears(lambda: any(each.name == name and each.serving and each.pid != former for each in _parts(settings)))
 
+    def replaced() -> bool:
+        return any(each.name == name and each.serving and each.pid != former for each in status(settings).parts)
 
-def _parts(settings: Settings) -> tuple[PartStatus, ...]:
-    return status(settings).parts
+    await appears(replaced)

@@ -116,6 +116,7 @@ async def strike(lane: Lane, trial: Trial, session: SessionId, scene: Scene, pla
         async with struck(lane.settings, trial, plan):
             if plan.early:
                 group.create_task(scene.leave(trial, session))
+                await asyncio.sleep(0)  # it has begun before anything comes back
         if plan.fault is not None:
             await trial.reconnect()
         trial.healed.append(datetime.now(UTC))

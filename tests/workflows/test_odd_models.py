@@ -64,6 +64,29 @@ async def test_odd_characters_are_kept_wherever_they_come_from_and_the_model_can
     assert [entry.end for entry in house.model.ledger.entries] == [End.COMPLETE] * 2
 
 
+@pytest.mark.filterwarnings("ignore:Sending a large body directly:ResourceWarning")  # aiohttp's, of the next request
+async def test_answers_of_megabytes_are_stored_whole_and_never_pass_through_the_engine(open_house: Open) -> None:
+    sizes = (1_900_000, 2_100_000, 8_000_000)
+    lines = ["fifteen letters\n" * (size // 16) for size in sizes]
+    answers = [
+        ScriptedAnswer(
+            text=text if size < 2_000_000 else "",
+            tools=(ScriptedCall(name="write", arguments={"filePath": f"{size}.txt", "content": text}),),
+            chunk=100_000,
+        )
+        for size, text in zip(sizes, lines, strict=True)
+    ]
+    async with open_house(*answers, DONE) as house, house.working():
+        session = await house.say("Write a lot.")
+        ended = await house.ended(session)
+        _, first, *_ = await house.client.transcript(session)
+        history = await house.history(session)
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
+    assert isinstance(first, AssistantMessage) and first.parts[0] == TextPart(text=lines[0])
+    assert [(house.project / f"{size}.txt").stat().st_size for size in sizes] == [len(text) for text in lines]
+    assert len(history.to_json()) < 100_000
+
+
 @pytest.mark.parametrize(
     "page",
     [Page(body="<title>Welcome</title>"), Page(content_type="text/event-stream", body=""), Garbage(data="42"), Drop()],

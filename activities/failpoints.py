@@ -1,7 +1,7 @@
 """Failpoints: named moments at which a test has a process die, hang, or lose a connection (reliability.md 8).
 
 `HOLDFAST_FAILPOINTS="tool.claimed=kill9@1;tool.committed:prt_x=ambiguous"` arms them: `name[:call]=action[@n]`.
-At the external points, which every call of a kind passes, `call` is the activity that it belongs to; `*` is any.
+At the external points, which all calls of a kind pass, `call` is the activity that they are made in; `*` is any.
 `HOLDFAST_TEST_PROCESS` must name the directory of the test: arrivals are written down there, and counted, so that
 `@n` is the n-th arrival in all processes of the test, and does not come again after each restart.
 Never in workflow code.
@@ -52,6 +52,7 @@ NAMES: Final = {
     "supervisor.exit_written": "S: the exit status is written, nobody has been told",
     "external.sql": "any: a statement is sent to PostgreSQL",
     "external.activity": "any: an activity is carried out",
+    "external.bell": "any: a session's workflow is signalled",
 }
 
 _FORM: Final = re.compile(r"([a-z_0-9.]+)(?::([^=:]+))?=([a-z0-9]+)(?::([^@]+))?(?:@([1-9][0-9]*))?")

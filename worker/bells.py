@@ -6,8 +6,9 @@ from typing import Final
 
 from temporalio.client import Client
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
+from activities.failpoints import io_failpoint
 from activities.store import bells, sessions
 from activities.store.bells import Bell, BellKind
 from activities.store.database import Database
@@ -37,7 +38,7 @@ class Bells:
         """Ring, and note that the engine has acknowledged. Raises Unavailable: the sweeper will ring again."""
         origin = await sessions.origin(self.database, bell.session)
         try:
-            async with asyncio.timeout(_PATIENCE.total_seconds()):
+            async with asyncio.timeout(_PATIENCE.total_seconds()), io_failpoint("external.bell", _lost):
                 await self.client.start_workflow(
                     WORKFLOW,
                     self.state(bell.session),
@@ -62,6 +63,10 @@ class Bells:
             effect=Limits().effect,
         )
         return SessionState(session=session, limits=limits)
+
+
+async def _lost() -> None:
+    raise RPCError("the engine was lost", RPCStatusCode.UNAVAILABLE, b"")
 
 
 def signal(kind: BellKind) -> str:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import gc
+import logging
 import shutil
 import sys
 import tempfile
@@ -47,6 +48,7 @@ async def main(given: argparse.Namespace, directory: Path) -> bool:
 
 if __name__ == "__main__":
     scratch = Path(tempfile.mkdtemp(prefix="holdfast-nth-"))
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # that a connection is lost is no news here
     good = asyncio.run(main(arguments(), scratch))
     gc.collect()  # a client of Temporal that is still there when the interpreter ends may abort it
     if good:

@@ -21,24 +21,33 @@ class Form(StrEnum):
 
 
 class Kind(StrEnum):
-    """Whose calls are counted: to PostgreSQL, by activities or by a person's door; to the model; of activities."""
+    """Whose calls are counted: to PostgreSQL, to the model and of activities; statements of a person's door; signals
+    to workflows, from a door (`bell`) and from activities (`report`: a subagent's)."""
 
     SQL = "sql"
-    DOOR = "door"
     MODEL = "model"
     ACTIVITY = "activity"
+    REPORT = "report"
+    DOOR = "door"
+    BELL = "bell"
+
+    @property
+    def at_the_door(self) -> bool:
+        return self in (Kind.DOOR, Kind.BELL)
 
     @property
     def forms(self) -> Sequence[Form]:
         """A door that dies with its person is another test's."""
-        return (Form.DROP, Form.AMBIGUOUS) if self is Kind.DOOR else tuple(Form)
+        return (Form.DROP, Form.AMBIGUOUS) if self.at_the_door else tuple(Form)
 
 
 _POINTS: Final = {
     Kind.SQL: "external.sql:*",
-    Kind.DOOR: "external.sql:{trial}",
     Kind.MODEL: "model.before_request",
     Kind.ACTIVITY: "external.activity:*",
+    Kind.REPORT: "external.bell:*",
+    Kind.DOOR: "external.sql:{trial}",
+    Kind.BELL: "external.bell:{trial}",
 }
 
 

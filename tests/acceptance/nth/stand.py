@@ -60,8 +60,8 @@ class Stand:
         """Play the session without a fault, and count its calls."""
         async with self.trial(reference.scripts(), "undisturbed") as built:
             directory = built.directory
-            await built.worker(faults=counting(directory, Kind.SQL, Kind.MODEL, Kind.ACTIVITY))
-            async with self.armed(built, counting(directory, Kind.DOOR)):
+            await built.worker(faults=counting(directory, *(kind for kind in Kind if not kind.at_the_door)))
+            async with self.armed(built, counting(directory, *(kind for kind in Kind if kind.at_the_door))):
                 await reference.play(built)
             await built.passes()
             return Undisturbed(await told(built), {kind: passed(directory, kind) for kind in Kind})
@@ -81,7 +81,7 @@ class Stand:
 
     async def played(self, trial: Trial, fault: Fault, expected: Undisturbed) -> list[str]:
         """What is not as it should be when a trial has come to its end."""
-        at_the_door, faults = fault.kind is Kind.DOOR, fault.armed(trial.directory)
+        at_the_door, faults = fault.kind.at_the_door, fault.armed(trial.directory)
         first = await trial.worker(faults="" if at_the_door else faults)
         async with self.armed(trial, faults) if at_the_door else nullcontext():
             await with_another_worker(trial, first, fault)

@@ -58,6 +58,8 @@ async def withdraw(opened: Journal, reason: str) -> None:
 
 def _going_on(turn: dict[str, Any]) -> str | None:
     """Why the newest turn is not to be retried; None if it failed, and nothing follows it yet."""
+    if turn["parent"] is not None:
+        return f"it is a subagent's, and goes on with {turn['parent']!r}, which was told that it failed."
     if turn["state"] == "open":
         return f"turn {turn['number']} is still open. `holdfast watch` shows it, `holdfast stop` ends it."
     if turn["waiting"]:

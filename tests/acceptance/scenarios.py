@@ -27,6 +27,16 @@ _SHELL = "activities/tools/bash.py"
 _KEPT = "CallDirectory.of(around.place, around.call)\n        await around.fence()"
 
 
+HANDS_OVER = ScriptedAnswer(
+    tools=(
+        ScriptedCall(
+            name="task",
+            arguments={"description": "run it", "prompt": "[[script:child]] Run it.", "subagent_type": "general"},
+        ),
+    )
+)
+
+
 def runs(*tokens: str, hold: bool = False) -> ScriptedAnswer:
     """An answer that asks for commands, each with one countable effect."""
     return ScriptedAnswer(tools=tuple(effect(token, hold=hold) for token in tokens))

@@ -10,13 +10,24 @@ import pytest
 
 from tests.acceptance.conftest import Open
 from tests.acceptance.proxy import proxy
-from tests.acceptance.scenarios import DONE, runs
+from tests.acceptance.scenarios import DONE, HANDS_OVER, runs
 from tests.acceptance.trial import Trial
 from tests.house import House, reached
 from worker.bells import workflow_id
 from worker.scripted.ledger import End
-from worker.scripted.script import Drop, Fault, Garbage, Hold, Refuse, ScriptedAnswer, Stall, StreamError
-from workflows.domain.events import ModelRetry, TurnEnded
+from worker.scripted.script import (
+    DEFAULT,
+    Drop,
+    Fault,
+    Garbage,
+    Hold,
+    Refuse,
+    Script,
+    ScriptedAnswer,
+    Stall,
+    StreamError,
+)
+from workflows.domain.events import ModelRetry, TaskStarted, TurnEnded
 from workflows.domain.ids import SessionId
 
 pytestmark = pytest.mark.acceptance
@@ -113,6 +124,24 @@ async def test_row_36_a_stop_ends_the_pause_at_once_and_asks_nobody(open_trial: 
     at = {record.event.type: datetime.fromisoformat(record.at) for record in log}
     assert at["turn.ended"] - at["stop.accepted"] < IMMEDIATE
     assert len(trial.house.model.ledger.entries) == 1
+
+
+async def test_row_36_a_stop_of_the_parent_ends_the_pause_of_a_subagent(open_trial: Open) -> None:
+    limited = failing(Refuse(headers={"Retry-After": "3600"}))
+    scripts = {DEFAULT: Script(answers=(HANDS_OVER, DONE)), "child": Script(answers=(limited,))}
+    async with open_trial(scripts=scripts) as trial:
+        trial.wasted = 1
+        await trial.worker()
+        session = await trial.say("Have it run.")
+        started = await trial.house.until(session, lambda event: event.type == "task.started")
+        assert isinstance(started, TaskStarted)
+        await trial.house.until(started.child, lambda event: event.type == "model.retry")
+        await trial.retrying(started.child)
+        pause = (await trial.house.client.session(started.child)).pause
+        await trial.door.stop(session)
+        ends = [await trial.house.ended(each) for each in (session, started.child)]
+    assert pause is not None and pause.attempt == 1 and len(trial.house.model.ledger.entries) == 2
+    assert [end.reason for end in ends if isinstance(end, TurnEnded)] == ["stopped", "stopped"]
 
 
 def elsewhere(trial: Trial, url: str) -> None:

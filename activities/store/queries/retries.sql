@@ -2,7 +2,7 @@
 SELECT id, session, failed, model FROM retry WHERE id = %(id)s
 
 -- name: newest_turn
-SELECT t.id, t.number, t.state, t.reason,
+SELECT t.id, t.number, t.state, t.reason, (SELECT parent FROM session s WHERE s.id = t.session) AS parent,
        CASE WHEN r.id IS NULL THEN (SELECT p.model FROM prompt p WHERE p.turn = t.id ORDER BY p.taken LIMIT 1)
             ELSE r.model END AS model,
        EXISTS (SELECT 1 FROM prompt p WHERE p.session = t.session AND p.state = 'accepted')

@@ -9,7 +9,7 @@ import psutil
 
 from tests.acceptance.effects import effect
 from tests.acceptance.matrix.cells import Point
-from tests.acceptance.scenarios import DONE, runs
+from tests.acceptance.scenarios import DONE, HANDS_OVER, runs
 from tests.acceptance.trial import Trial
 from tests.house import PATIENCE, reached
 from worker.bells import workflow_id
@@ -22,14 +22,6 @@ _LOOK_PERIOD: Final = 0.005
 _AGAIN: Final = 0.2  # seconds until a person tries again what the door has refused
 _WRITE: Final = ScriptedAnswer(
     tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "written once\n"}),)
-)
-_HANDS_OVER: Final = ScriptedAnswer(
-    tools=(
-        ScriptedCall(
-            name="task",
-            arguments={"description": "run it", "prompt": "[[script:child]] Run it.", "subagent_type": "general"},
-        ),
-    )
 )
 _LONG: Final = ScriptedAnswer(
     text="An answer that takes a good number of chunks until it is complete, each of them of sixteen characters, "
@@ -186,7 +178,7 @@ class Renewing(Waiting):
 class ChildWorks(Scene):
     """A subagent works: it was just begun, its answer streams, its command runs, or its turn has just ended."""
 
-    answers = (_HANDS_OVER, DONE)
+    answers = (HANDS_OVER, DONE)
     wasted = 1
 
     def __init__(self, variant: int, directory: Path) -> None:
@@ -212,7 +204,7 @@ class ChildWorks(Scene):
 class ChildAsks(Waiting):
     """A subagent's ask waits for a person."""
 
-    answers = (_HANDS_OVER, DONE)
+    answers = (HANDS_OVER, DONE)
     child = (runs("one"), DONE)
 
     async def reach(self, trial: Trial, session: SessionId) -> None:

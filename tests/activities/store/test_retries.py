@@ -73,6 +73,13 @@ async def test_an_open_turn_no_turn_and_an_ended_session_are_not_retried(scene: 
         await retry(scene)
 
 
+async def test_a_subagents_turn_is_its_parents_to_take_up(scene: Scene) -> None:
+    await failed(scene)
+    await scene.database.rows(b"UPDATE session SET parent = id")
+    with pytest.raises(Conflict, match="it is a subagent's, and goes on with"):
+        await retry(scene)
+
+
 async def test_what_waits_already_goes_first(scene: Scene) -> None:
     await failed(scene)
     await scene.prompt()

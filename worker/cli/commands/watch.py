@@ -38,7 +38,8 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
     """
     async with door.client(settings, working=True) as client:
         found = await client.session(await find.session(client, session))
-        await neighbours.tell(client, found.id, found.directory)
+        if found.parent is None:
+            await neighbours.tell(client, found.id, found.directory)
         page = Page(live=sys.stdout.isatty() and settings.environment.get("TERM") != "dumb")
         teller: Teller = lines() if as_json else story(page)
         end = await Watch(client, found.id, teller, until_idle=until_idle).follow(after)

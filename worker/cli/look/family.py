@@ -67,4 +67,4 @@ class Family:
 
 def story(page: Page) -> Family:
     """A session's story for people, with its subagents' in the margin."""
-    return Family(Story(page), lambda names: Story(Margin(page, " › ".join(map(exact, names)))))
+    return Family(Story(page), lambda names: Story(Margin(page, " › ".join(map(exact, names))), below=True))

@@ -50,5 +50,5 @@ def _reasons(seen: Overview, now: datetime) -> Iterator[str]:
         yield f"{counted(seen.waiting, 'prompt')} not taken yet."
     if seen.error is not None:
         yield f"It failed: {prose(seen.error)}"
-    if seen.reason == CloseReason.FAILED and seen.status != "ended" and not seen.working:
+    if seen.reason == CloseReason.FAILED and seen.status != "ended" and not seen.working and seen.parent is None:
         yield f"To take it up again: holdfast retry {seen.id} [-m provider/model]"

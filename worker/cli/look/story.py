@@ -44,10 +44,16 @@ class Teller(Protocol):
 
 
 class Story:
-    """Tells a session to a person. Text of models and tools is escaped here, before it reaches the page."""
+    """Tells a session to a person. Text of models and tools is escaped here, before it reaches the page.
 
-    def __init__(self, page: Page, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    `below` says that it is a subagent's, which goes on with its parent's or not at all.
+    """
+
+    def __init__(
+        self, page: Page, now: Callable[[], datetime] = lambda: datetime.now(UTC), *, below: bool = False
+    ) -> None:
         self.page = page
+        self._below = below
         self._now = now
         self._attempts: dict[str, tuple[int, ...]] = {}
         self._final: set[str] = set()
@@ -218,7 +224,8 @@ class Story:
         self._working = False
         if event.note is not None:
             self._say(f"The task failed: {prose(note_of(seen, event.note))}", fg="red")
-            self._say(f"  To take it up again: holdfast retry {seen.record.session} [-m provider/model]")
+            if not self._below:
+                self._say(f"  To take it up again: holdfast retry {seen.record.session} [-m provider/model]")
         elif event.reason != "done":
             self._say(f"The turn has ended: {event.reason}.")
 

@@ -45,8 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if (told := getattr(config, "workerinput", None)) is not None:
         config.stash[_HOME] = Path(told["holdfast_home"])
         return
-    home = config.stash[_HOME] = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    (home / _OWNER).write_text(processes.me().model_dump_json())
+    config.stash[_HOME] = new_home()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -70,6 +69,13 @@ def settings_of(home: Path, **variables: str) -> Settings:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TEMPORAL_")}
     dynamic = 'history.workflowIdReuseMinimalInterval="1ms"'
     return Settings.read(kept | {"HOLDFAST_HOME": str(home), "HOLDFAST_TEMPORAL_DYNAMIC": dynamic} | variables)
+
+
+def new_home() -> Path:
+    """A home for a stack of this process, which a later run removes if this one is killed."""
+    home = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    (home / _OWNER).write_text(processes.me().model_dump_json())
+    return home
 
 
 async def remove(settings: Settings) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from tests.acceptance.nursery import OURS
 from tests.acceptance.scenarios import Mutate
 from tests.acceptance.trial import Trial, trial
 from tests.acceptance.workers import Nursery
-from tests.conftest import remove, settings_of
+from tests.conftest import new_home, remove, settings_of
 from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import Settings
 from worker.stack.state import Endpoints
@@ -62,7 +61,7 @@ def nursery() -> Iterator[Nursery]:
 @pytest.fixture(scope="session")
 def lane(settings: Settings, nursery: Nursery) -> Iterator[Lane]:
     """A stack for all tests of this process that kill servers, which the run's own stack must not meet."""
-    own = settings_of(Path(tempfile.mkdtemp(prefix="holdfast-matrix-")), HOLDFAST_CACHE=str(settings.cache))
+    own = settings_of(new_home(), HOLDFAST_CACHE=str(settings.cache))
     try:
         yield asyncio.run(Lane.start(own, nursery))
     finally:

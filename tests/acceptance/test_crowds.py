@@ -23,7 +23,7 @@ CROWD: Final = 20
 PATIENCE: Final = 200.0  # seconds for all of them
 TOKENS: Final = [(f"{number}-first", f"{number}-second") for number in range(CROWD)]
 SCRIPTS: Final = {one: Script(answers=(runs(one), runs(two), DONE)) for one, two in TOKENS}
-KILLS: Final = (8, 28, 48)  # how many lines of the effect ledger are there when a part is killed; all in all 80
+LINES: Final = 4 * CROWD  # of the effect ledger, when all is done
 
 
 @pytest.fixture
@@ -42,6 +42,12 @@ def open_crowd(lane: Lane, tmp_path: Path) -> Open:
     return opened
 
 
+@pytest.fixture
+def kills(scale: int) -> range:
+    """How many lines there are in the effect ledger when a part is killed: three times, or as often as is wanted."""
+    return range(8, LINES - 12, max(1, CROWD // scale))
+
+
 async def begin(trial: Trial) -> list[SessionId]:
     await trial.worker()
     return await asyncio.gather(*(trial.say(f"[[script:{name}]] Run them.") for name in SCRIPTS))
@@ -54,11 +60,11 @@ async def finish(trial: Trial, sessions: list[SessionId]) -> None:
     assert [trial.effects.count(token) for pair in TOKENS for token in pair] == [1] * 2 * CROWD
 
 
-async def test_twenty_sessions_finish_while_their_worker_is_killed_three_times(open_crowd: Open) -> None:
+async def test_twenty_sessions_finish_while_their_worker_is_killed_three_times(open_crowd: Open, kills: range) -> None:
     async with open_crowd() as trial:
-        trial.wasted = len(KILLS) * CROWD
+        trial.wasted = len(kills) * CROWD
         sessions = await begin(trial)
-        for lines in KILLS:
+        for lines in kills:
             await trial.effects.written(lines)
             await trial.workers[-1].kill()
             await trial.worker()
@@ -67,12 +73,12 @@ async def test_twenty_sessions_finish_while_their_worker_is_killed_three_times(o
 
 @pytest.mark.parametrize("name", [PartName.POSTGRES, PartName.TEMPORAL])
 async def test_twenty_sessions_finish_while_a_server_is_killed_three_times(
-    open_crowd: Open, lane: Lane, name: PartName
+    open_crowd: Open, lane: Lane, kills: range, name: PartName
 ) -> None:
     async with open_crowd() as trial:
-        trial.wasted = len(KILLS) * CROWD
+        trial.wasted = len(kills) * CROWD
         sessions = await begin(trial)
-        for lines in KILLS:
+        for lines in kills:
             await trial.effects.written(lines)
             async with server_away(lane.settings, name):
                 pass

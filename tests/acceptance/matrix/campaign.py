@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import signal
 import sys
-import tempfile
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from tests.acceptance.matrix.lane import Lane
 from tests.acceptance.matrix.plan import Plan
 from tests.acceptance.matrix.run import Result, run
 from tests.acceptance.workers import Nursery
-from tests.conftest import remove, settings_of
+from tests.conftest import new_home, remove, settings_of
 
 _LONGEST: Final = 300.0  # seconds: a net below a trial that hangs
 _ALLOWED: Final = 0.02  # of a cell's trials may miss their moment
@@ -44,7 +43,7 @@ class Campaign:
                     group.create_task(self._lane(nursery))
 
     async def _lane(self, nursery: Nursery) -> None:
-        settings = settings_of(Path(tempfile.mkdtemp(prefix="holdfast-faults-")))
+        settings = settings_of(new_home())
         try:
             lane = await Lane.start(settings, nursery)
             self.servers = lane.servers()

@@ -1,16 +1,23 @@
 """What the recorded histories play: each a script, and what a person does meanwhile."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from temporalio.api.enums.v1 import EventType
+
 from tests.house import House, reached
-from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
+from worker.parking import park_all
+from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall
+from worker.settings import Resume
 from workflows.domain.ids import SessionId
 
+_LOOK_PERIOD = 0.05
 DONE = ScriptedAnswer(text="Done.")
 LOOK = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
 WRITE = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),))
+REFUSED = DONE.model_copy(update={"faults": {1: Refuse(status=401, body={"error": {"message": "no such key"}})}})
 HANDED_OVER = ScriptedAnswer(
     tools=(
         ScriptedCall(
@@ -95,6 +102,34 @@ async def child_stopped(house: House, gate: Path) -> SessionId:
     return session
 
 
+async def parked(house: House, _: Path) -> SessionId:
+    """An answered call is refused while its session is parked, and runs when the session goes on."""
+    session = await ask_waiting(house, _)
+    ask = house.settings.model_copy(update={"resume": Resume.ASK})
+    await park_all(ask, house.endpoints.postgres_url, print)
+    before = await completed(house, session)
+    for entry in await house.client.asks(session=session):
+        await house.answer(entry.id)
+    while await completed(house, session) == before:
+        await asyncio.sleep(_LOOK_PERIOD)
+    await house.client.resume(session)
+    await house.ended(session)
+    return session
+
+
+async def completed(house: House, session: SessionId) -> int:
+    """How many activities of the session have completed."""
+    history = await house.history(session)
+    return sum(event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED for event in history.events)
+
+
+async def retried(house: House, _: Path) -> SessionId:
+    session = await whole_turn(house, _)
+    await house.client.retry(session)
+    await house.ended(session, 2)
+    return session
+
+
 def held(gate: Path) -> ScriptedAnswer:
     return LOOK.model_copy(update={"text": "Looking.", "faults": {1: Hold(after=1, path=str(gate))}})
 
@@ -109,6 +144,8 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "steered": Scenario((held(gate), DONE), steered),
         "stopped": Scenario((held(gate), DONE), stopped),
         "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
+        "parked": Scenario((WRITE, DONE), parked),
+        "retried": Scenario((REFUSED,), retried),
         "child_waiting": Scenario((HANDED_OVER, DONE), child_waiting, child=(WRITE, DONE)),
         "child_answered": Scenario((HANDED_OVER, DONE), child_answered, child=(WRITE, DONE), events=15),
         "child_stopped": Scenario((HANDED_OVER, DONE), child_stopped, child=(WRITE, DONE)),

@@ -24,7 +24,6 @@ EDIT = ScriptedAnswer(
 
 SLOW = 8.0  # seconds without a heartbeat: a worker of other code than the nursery's is late with its first request
 _SHELL = "activities/tools/bash.py"
-_KEPT = "CallDirectory.of(around.place, around.call)\n        await around.fence()"
 
 
 HANDS_OVER = ScriptedAnswer(
@@ -50,7 +49,8 @@ def hands_over(script: str) -> ScriptedAnswer:
 
 def unguarded(mutate: Mutate) -> Path:
     """Our code with a shell that starts a command for each attempt: only ledger and fence are left to prevent it."""
-    return mutate(_SHELL, _KEPT, _KEPT.replace("around.call", 'f"{around.call}-{around.attempt}"'))
+    named = "call=call.id,"  # what a command's lease, among others, is named by
+    return mutate("activities/tools/workshop.py", named, 'call=f"{call.id}-{attempt}",')
 
 
 def once(mutate: Mutate) -> Path:

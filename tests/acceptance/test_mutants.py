@@ -42,7 +42,7 @@ async def test_an_outcome_that_is_reported_and_not_stored_is_caught(open_unjudge
 
 
 async def test_an_outcome_that_is_written_before_its_effect_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
-    works = "state, outcome = await effect(job, held, self.workshop.machine)"
+    works = "done = await effect(job, held, self.workshop.machine)"
     early = 'await self.settle(held.call, fence, CallState.DONE, Outcome(output=""))'
     async with open_unjudged(runs("one"), DONE) as trial:
         trial.code = mutate("activities/tools/run.py", works, f"{early}; {works}")

@@ -135,6 +135,19 @@ def test_a_reference_in_the_model_of_an_agent_is_held_back() -> None:
     assert (config.agent["explore"].model, config.agent["explore"].steps) == (None, 2)
 
 
+def test_what_is_said_for_all_agents_frees_none_behind_the_rules_of_another() -> None:
+    own: dict[str, JsonValue] = {
+        "permission": {"bash": "ask"},
+        "agent": {"build": {"permission": {"bash": "ask"}}, "reader": {"permission": {"webfetch": "ask"}}},
+    }
+
+    config, held = judge(own=own, project={"permission": {"bash": "allow", "edit": "ask"}})
+
+    assert held == ["permission.bash.*"]
+    assert [decide(config, "bash", "make", agent) for agent in ("build", "general", "reader")] == [Action.ASK] * 3
+    assert decide(config, "edit", "a.py", "general") is Action.ASK
+
+
 def test_more_rules_than_can_be_judged_are_held_back_together() -> None:
     many: JsonValue = {f"command{number} *": "deny" for number in range(201)}
 

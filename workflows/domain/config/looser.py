@@ -8,14 +8,16 @@ from workflows.domain.permissions.rules import Action, Rule, Ruleset
 _OFFERS: Final = frozenset({"question", "plan_enter", "plan_exit"})  # never asked: they say which tools are offered
 
 
-def loosens(own: Ruleset, other: Ruleset) -> bool:
-    """Whether some request is easier under `other` than under `own`.
+def loosens(own: Ruleset, other: Ruleset, *, silently: bool = False) -> bool:
+    """Whether some request is easier under `other` than under `own`; `silently`: whether one passes unasked by that.
 
     Says so rather once too often than too rarely: a region that two later rules only cover together counts as
     uncovered.
     """
     return any(
-        _eases(rule, guard) and not any(_settles(later, rule, guard) for later in (*other[i:], *own[j:]))
+        not (silently and rule.action is Action.ASK)
+        and _eases(rule, guard)
+        and not any(_settles(later, rule, guard) for later in (*other[i:], *own[j:]))
         for i, rule in enumerate(other, start=1)
         for j, guard in enumerate(own, start=1)
     )

@@ -46,6 +46,7 @@ _FREE: Final = paths(
 _ENDPOINT: Final = "endpoints, keys and prices count from your own configuration only"
 _REFERENCE: Final = "a reference in what a provider gets to see counts from your own configuration only"
 _LOOSE: Final = "it would make something easier than your own rules and the built-in ones do"
+_ANY: Final = "any"  # an agent without settings of its own
 _MANY: Final = f"it has more than {_MOST_RULES} rules, too many to judge"
 _JUDGED: Final = paths("permission", "agent.*.permission", "tools", "agent.*.tools")  # or part of those already
 
@@ -72,12 +73,17 @@ def judged(layers: Sequence[Layer], rules_of: RulesOf) -> tuple[Config, tuple[He
     tree = merged(part for part, _ in harmless)
     names = sorted({agent.name for agent in BUILT_IN}.union(*(_object(layer.tree.get("agent")) for layer in layers)))
     places = [("permission",), *(("agent", name, "permission") for name in names)]
-    judge = _Judge(own, rules_of)
+    judge = _Judge(own, rules_of, _known(own))
     loose = _permitted(judge, [layer for layer in layers if not layer.trusted], places)
     for place in places:
         if (permitted := _object(at(judge.tree, place))) or at(tree, place):
             tree = put(tree, place, permitted)
     return Config.model_validate(tree), (*held, *loose)
+
+
+def _known(own: JsonObject) -> list[str]:
+    """The agents that a user's own rules are about: built-in, configured, and any that a project may bring along."""
+    return sorted({agent.name for agent in BUILT_IN}.union(_object(own.get("agent")), {_ANY}))
 
 
 def _harmless(layer: Layer) -> tuple[JsonObject, list[HeldBack]]:
@@ -110,13 +116,15 @@ def _permitted(judge: "_Judge", projects: Sequence[Layer], places: Sequence[Path
 class _Judge:
     """Adds one permission after the other to the user's own settings, and refuses what would loosen them.
 
-    What is said for all agents is judged by the rules of `build`: no other one may do more than it by that.
+    What is said for all agents is judged by the rules of `build`, and lets no other agent do anything unasked that the
+    user's own rules for that one ask about or deny.
     """
 
-    def __init__(self, own: JsonObject, rules_of: RulesOf) -> None:
+    def __init__(self, own: JsonObject, rules_of: RulesOf, agents: Sequence[str]) -> None:
         self.tree = own
         self._own = own
         self._rules_of = rules_of
+        self._agents = agents
 
     def admit(self, place: Path, name: str, value: JsonValue) -> list[Path]:
         """Count `value` as far as it loosens nothing; returns the paths of what was refused."""
@@ -139,9 +147,16 @@ class _Judge:
         return self._count(place, after) or (self._tightens(place, before) and self._count(place, before))
 
     def _count(self, place: Path, tree: JsonObject) -> bool:
-        fits = not loosens(self._rules(place, self._own), self._rules(place, tree))
+        fits = not loosens(self._rules(place, self._own), self._rules(place, tree)) and not self._frees(place, tree)
         self.tree = tree if fits else self.tree
         return fits
+
+    def _frees(self, place: Path, tree: JsonObject) -> bool:
+        """Whether what is said for all agents lets one of the others do something unasked."""
+        own, config = Config.model_validate(self._own), Config.model_validate(tree)
+        return place[0] != "agent" and any(
+            loosens(self._rules_of(own, agent), self._rules_of(config, agent), silently=True) for agent in self._agents
+        )
 
     def _tightens(self, place: Path, tree: JsonObject) -> bool:
         return loosens(self._rules(place, tree), self._rules(place, self.tree))

@@ -12,7 +12,7 @@ from activities.project.instructions import read_instructions
 from workflows.domain.agents import BUILD, Delegation, agents
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.fields import not_honoured, unknown
-from workflows.domain.config.merge import Layer
+from workflows.domain.config.merge import Layer, merged
 from workflows.domain.config.snapshot import NotHonoured, ProjectSnapshot
 from workflows.domain.config.trust import judged
 from workflows.domain.errors import UnknownAgent
@@ -43,7 +43,7 @@ async def load(place: Place, config: Path, environ: Mapping[str, str], role: Rol
 def _load(place: Place, config: Path, environ: Mapping[str, str], role: Role) -> ProjectSnapshot:
     layers = read_layers(place, config, environ)
     settings, held_back = judged(layers, lambda config, agent: rules_of(agent, config, place))
-    known = agents(settings)
+    known = agents(settings, Config.model_validate(merged(layer.tree for layer in layers if layer.trusted)))
     if role.agent not in known:
         raise UnknownAgent(role.agent, known)
     instructions, outside = read_instructions(place, config, layers, environ)

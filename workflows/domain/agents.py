@@ -9,8 +9,8 @@ from workflows.domain.value import Value
 
 
 class Agent(Value):
-    """Who works in a turn. `permissions` are the names that its own settings speak of, `words` says that it has a
-    prompt of its own among ours."""
+    """Who works in a turn. `permissions` are the names that its settings in the user's own files speak of, `words` says
+    that it has a prompt of its own among ours."""
 
     name: str
     mode: Mode = Mode.ALL
@@ -20,10 +20,10 @@ class Agent(Value):
     permissions: tuple[str, ...] = ()
     words: bool = False
 
-    def configured(self, settings: AgentSettings) -> "Agent":
-        """This agent with what the configuration says about it."""
+    def configured(self, settings: AgentSettings, own: AgentSettings) -> "Agent":
+        """This agent with what the configuration says about it, `own` of it in the user's own files."""
         said = settings.model_dump(include={"mode", "description", "model", "steps"}, exclude_none=True)
-        named = (*self.permissions, *settings.permission)
+        named = (*self.permissions, *own.permission)
         return self.model_copy(update={**said, "permissions": tuple(dict.fromkeys(named))})
 
 
@@ -69,11 +69,17 @@ class Delegation(Value):
         return [agent for agent in willing if evaluate("task", agent.name, rules).action is not Action.DENY]
 
 
-def agents(config: Config) -> Mapping[str, Agent]:
-    """All agents that there are under a configuration, by name, in the order of their names."""
-    known = {agent.name: agent for agent in BUILT_IN}
+def agents(config: Config, own: Config | None = None) -> Mapping[str, Agent]:
+    """All agents that there are under a configuration, by name, in the order of their names.
+
+    `own` is what the user's own files say of it (None: all): no project says what frees a subagent of a bound.
+    """
+    known, plain = {agent.name: agent for agent in BUILT_IN}, AgentSettings()
+    trusted = config if own is None else own
     found = {
-        name: known.get(name, Agent(name=name)).configured(config.agent.get(name, AgentSettings()))
+        name: known.get(name, Agent(name=name)).configured(
+            config.agent.get(name, plain), trusted.agent.get(name, plain)
+        )
         for name in sorted({*known, *config.agent})
     }
     return {name: agent for name, agent in found.items() if not _disabled(config, name)}

@@ -48,6 +48,16 @@ async def test_what_a_hostile_project_wants_is_named_and_has_no_effect(world: Wo
     assert snapshot.config.provider["x"].options.base_url is None
 
 
+async def test_a_project_does_not_free_its_subagents_of_their_bounds(world: World) -> None:
+    world.write("opencode.json", '{"agent": {"mine": {"permission": {"task": "allow"}}}}', under=world.config)
+    world.write("opencode.json", '{"agent": {"general": {"permission": {"task": "allow", "edit": "ask"}}}}')
+
+    snapshot = await load(world.place(), world.config, {})
+    permissions = {agent.name: agent.permissions for agent in snapshot.delegation.agents}
+
+    assert (permissions["mine"], permissions["general"]) == (("task",), ("todowrite",))
+
+
 async def test_fields_that_come_later_and_fields_that_nobody_knows_are_named(world: World) -> None:
     file = world.write("opencode.json", '{"mcp": {}, "modle": "a/b"}')
 

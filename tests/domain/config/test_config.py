@@ -35,3 +35,9 @@ def test_an_action_has_one_of_three_names(value: object) -> None:
 def test_a_permission_without_subjects_takes_no_patterns() -> None:
     with pytest.raises(ValidationError, match="'webfetch' takes no patterns"):
         Config.model_validate({"permission": {"webfetch": {"*": "ask"}}})
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "a\x1b[2J", "a\x00", "\ud800", "x" * 101])
+def test_the_name_of_an_agent_can_be_shown_on_one_line(name: str) -> None:
+    with pytest.raises(ValidationError, match="printable"):
+        Config.model_validate({"agent": {name: {}}})

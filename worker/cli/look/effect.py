@@ -63,7 +63,7 @@ def difference(entry: InboxEntry) -> str | None:
 
 def _path(entry: InboxEntry) -> str:
     """Of a subagent's ask: who has handed it down to whom."""
-    return "".join(f"{exact(name)} › " for name in entry.path) if len(entry.path) > 1 else ""
+    return "".join(f"{line(name)} › " for name in entry.path) if len(entry.path) > 1 else ""
 
 
 def _headline(entry: InboxEntry) -> str:

@@ -7,7 +7,7 @@ import click
 
 from worker.cli.look.page import Page
 from worker.cli.look.story import Story, Teller
-from worker.cli.look.text import exact
+from worker.cli.look.text import line
 from worker.client import Delta, InboxEntry, Seen
 from workflows.domain.events import TaskStarted
 from workflows.domain.ids import SessionId
@@ -67,4 +67,4 @@ class Family:
 
 def story(page: Page) -> Family:
     """A session's story for people, with its subagents' in the margin."""
-    return Family(Story(page), lambda names: Story(Margin(page, " › ".join(map(exact, names))), below=True))
+    return Family(Story(page), lambda names: Story(Margin(page, " › ".join(map(line, names))), below=True))

@@ -28,7 +28,7 @@ def sentences(seen: Overview, now: datetime) -> Iterator[str]:
     """What a person may want to know of a session, and what they can do."""
     yield f"{line(seen.title)}"
     yield f"  {seen.id} in {exact(seen.directory)}, changed {age(seen.updated_at, now)} ago"
-    yield f"  {exact(seen.agent)}, {exact(seen.model or 'no model yet')}"
+    yield f"  {line(seen.agent)}, {exact(seen.model or 'no model yet')}"
     yield f"  {state(seen, now)}{f' of turn {seen.number}' if seen.number else ''}"
     yield from (f"  {each}" for each in _reasons(seen, now))
 

@@ -86,7 +86,7 @@ class Story:
         match event:
             case events.TurnOpened():
                 self._working = True
-                self._say(f"Turn {event.number} · {event.agent} · {exact(event.model)}", dim=True)
+                self._say(f"Turn {event.number} · {line(event.agent)} · {exact(event.model)}", dim=True)
             case events.TurnEnded():
                 self._turn_ended(seen, event)
             case events.ModelRetry():
@@ -135,7 +135,7 @@ class Story:
             case events.CallFinished():
                 self._finished(seen, event)
             case events.TaskStarted():
-                self._say(f"  @{exact(event.agent)} works on it ({event.child})", dim=True)
+                self._say(f"  @{line(event.agent)} works on it ({event.child})", dim=True)
             case events.CallDrifted():
                 self._say(f"What {self._label(seen, event.call)} would do has changed since it was decided.")
             case _:

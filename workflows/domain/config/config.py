@@ -19,6 +19,8 @@ from workflows.domain.permissions.rules import Action
 
 _PLAIN: Final = frozenset({"todowrite", "question", "webfetch", "websearch", "doom_loop"})  # take no patterns
 
+_LONGEST_NAME: Final = 100  # of an agent: it stands in columns, margins and search attributes
+
 PermissionValue = Action | dict[str, Action]
 
 
@@ -30,6 +32,15 @@ def _without_patterns_where_plain(permission: dict[str, PermissionValue]) -> dic
 
 
 Permission = Annotated[dict[str, PermissionValue], AfterValidator(_without_patterns_where_plain)]
+
+
+def _speakable(name: str) -> str:
+    if not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
+        raise ValueError(f"an agent's name has 1 to {_LONGEST_NAME} printable characters")
+    return name
+
+
+AgentName = Annotated[str, AfterValidator(_speakable)]
 
 
 class Section(BaseModel):
@@ -149,7 +160,7 @@ class Config(Section):
     permission: Permission = {}
     tools: dict[str, bool] = {}
     provider: dict[str, Provider] = {}
-    agent: dict[str, AgentSettings] = {}
+    agent: dict[AgentName, AgentSettings] = {}
     subagent_depth: NonNegativeInt = 1
     tool_output: ToolOutput = ToolOutput()
     compaction: Compaction = Compaction()

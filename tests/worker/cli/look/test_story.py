@@ -184,3 +184,9 @@ def test_a_rejection_is_told_with_its_reason(story: Story, capsys: Capture) -> N
     story.tell(seen(event, per_1={"request": request, "feedback": "use uv", "author": "ada@here"}))
 
     assert told(capsys) == "  → rejected by ada@here: use uv\n"
+
+
+def test_the_name_of_an_agent_stays_on_its_line_and_moves_no_cursor(story: Story, capsys: Capture) -> None:
+    opened = {"turn": TURN, "number": 1, "snapshot": SnapshotId("cfg_1"), "model": "a/b"}
+    story.tell(seen(events.TurnOpened(agent="x\n\x1b[2J? bash needs an answer", **opened)))
+    assert told(capsys) == "Turn 1 · x \\x1b[2J? bash needs an answer · a/b\n"

@@ -122,8 +122,14 @@ async def standing(opened: Journal, describe: Describe) -> Loaded | None:
 
 
 async def begin(opened: Journal, request: LoadRequest, origin: Origin, survey: Survey) -> Loaded:
-    """Open a turn for what waits longest: a prompt, which is seen at its first step, or a retry."""
+    """Open a turn for what waits longest: a prompt, which is seen at its first step, or a retry.
+
+    A subagent begins nothing for a call that is over: whoever ended it may not have known of the prompt.
+    """
     due = await prompts.oldest(opened)
+    while due is not None and due["forsaken"]:
+        prompts.drop(opened, due["id"], "its call is over")
+        due = await prompts.oldest(opened)
     if due is None:
         return Loaded(ended=opened.ended)
     model = due["model"] or origin.model or survey.model

@@ -65,7 +65,10 @@ async def accept(opened: Journal, new: NewPrompt, call: PartId | None = None) ->
 
 
 async def oldest(opened: Journal) -> dict[str, Any] | None:
-    """The id and model of what waits longest for a turn: an untaken prompt, or a `retry`."""
+    """The id and model of what waits longest for a turn: an untaken prompt, or a `retry`.
+
+    `forsaken`: the call that it works for has its outcome already.
+    """
     return await opened.row(_QUERIES.oldest, session=opened.session)
 
 
@@ -88,7 +91,12 @@ async def withdraw(opened: Journal, reason: str) -> list[MessageId]:
     """Withdraw all prompts that no turn has taken; returns them."""
     withdrawn = await untaken(opened)
     for prompt in withdrawn:
-        opened.write(_QUERIES.withdraw, id=prompt)
-        tasks.withdrawn(opened, prompt)
-        opened.record(PromptWithdrawn(prompt=prompt, reason=reason))
+        drop(opened, prompt, reason)
     return withdrawn
+
+
+def drop(opened: Journal, prompt: MessageId, reason: str) -> None:
+    """Withdraw one prompt that no turn has taken."""
+    opened.write(_QUERIES.withdraw, id=prompt)
+    tasks.withdrawn(opened, prompt)
+    opened.record(PromptWithdrawn(prompt=prompt, reason=reason))

@@ -6,9 +6,12 @@ VALUES (%(id)s, %(session)s, %(accepted)s, %(mode)s, %(body)s, %(salt)s, %(model
 SELECT id, session, state FROM prompt WHERE id = %(id)s
 
 -- name: oldest
-SELECT id, model, accepted, false AS retry FROM prompt WHERE session = %(session)s AND state = 'accepted'
+SELECT id, model, accepted, false AS retry,
+       EXISTS (SELECT 1 FROM task k JOIN call c ON c.id = k.call WHERE k.prompt = prompt.id AND c.state <> 'claimed')
+       AS forsaken
+FROM prompt WHERE session = %(session)s AND state = 'accepted'
 UNION ALL
-SELECT id, model, accepted, true FROM retry WHERE session = %(session)s AND state = 'accepted'
+SELECT id, model, accepted, true, false FROM retry WHERE session = %(session)s AND state = 'accepted'
 ORDER BY accepted LIMIT 1
 
 -- name: steered

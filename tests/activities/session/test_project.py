@@ -2,12 +2,14 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from activities.session.project import NO_MODEL
-from activities.store import parks, turns
+from activities.store import calls, parks, turns
 from activities.store.prompts import Mode
+from activities.tools.run import aborted
 from tests.activities.scene import CHAIN, Scene
 from workflows.domain.errors import StaleFence
 from workflows.domain.events import PromptTaken, SessionParked, TurnOpened
@@ -229,3 +231,16 @@ async def test_an_earlier_chain_loads_nothing(scene: Scene) -> None:
     scene.chain = CHAIN
     with pytest.raises(StaleFence, match="later chain"):
         await scene.load()
+
+
+async def test_a_subagent_begins_nothing_for_a_call_that_is_over(scene: Scene) -> None:
+    await scene.open_turn()
+    hands_over = {"description": "look", "prompt": "Where is it?", "subagent_type": "explore"}
+    call = await scene.called("task", **hands_over)
+    child = (await scene.run(call)).child
+    assert child is not None
+    async with scene.journal() as opened:
+        calls.settle(opened, await calls.lock(opened, call), CallState.CANCELLED, aborted())
+    begun = replace(scene, session=child)
+    assert await begun.load() == Loaded()
+    assert (await begun.types())[-1] == "prompt.withdrawn"

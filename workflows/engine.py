@@ -62,6 +62,7 @@ class Engine:
                 id=ids.workflow_id(child),
                 task_timeout=workflow.info().task_timeout,
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+                cancellation_type=workflow.ChildWorkflowCancellationType.ABANDON,  # a stop is told to it by its rows
                 search_attributes=_of_child(workflow.info().typed_search_attributes, child, agent),
             )
             handle.add_done_callback(_unheard)
@@ -69,6 +70,8 @@ class Engine:
             pass  # by an attempt before, or by the sweeper
         finally:
             self.in_flight -= 1
+        if self.leaving:  # starting swallows the cancellation that came for it, as an activity does
+            raise asyncio.CancelledError
 
     def mint(self, prefix: ids.Prefix) -> str:
         """A new id; the same one when replayed."""

@@ -1,20 +1,26 @@
 """Subagents: a call of `task` is worked for by a session of its own, which nobody has to wait for in a process."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from temporalio.client import WorkflowExecutionStatus
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import WorkflowExecutionStatus, WorkflowHistory
+from temporalio.worker import Replayer
 
 from tests.house import House, reached
 from tests.workflows.conftest import Open
 from tests.workflows.runs import chain
+from worker.assemble import runner
 from worker.bells import workflow_id
+from worker.connect import DATA_CONVERTER
 from worker.scripted.script import DEFAULT, Hold, Refuse, Script, ScriptedAnswer, ScriptedCall
 from workflows.domain import events
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState, TextPart, ToolPart
 from workflows.domain.permissions.replies import Reply
+from workflows.session import SessionWorkflow
 
 DONE = ScriptedAnswer(text="All is done.")
 FOUND = ScriptedAnswer(text="It is in a.txt, line 1.")
@@ -48,6 +54,28 @@ async def children(house: House, session: SessionId, count: int = 1) -> list[Ses
     await house.until(session, lambda event: event.type == "task.started", count)
     log = await house.events(session)
     return [event.child for event in log if isinstance(event, events.TaskStarted)]
+
+
+def exchanged(history: WorkflowHistory, one: int, other: int) -> WorkflowHistory:
+    """The history as it is when two things come the other way round: nothing but a workflow task follows either."""
+    first, second = HistoryEvent(), HistoryEvent()
+    first.CopyFrom(history.events[other])
+    second.CopyFrom(history.events[one])
+    first.event_id, second.event_id = second.event_id, first.event_id
+    events = list(history.events)
+    events[one], events[other] = first, second
+    return WorkflowHistory(history.workflow_id, events)
+
+
+async def replay_failure(history: WorkflowHistory) -> Exception | None:
+    """Why the workflow does something else than the history says, if it does."""
+
+    async def one() -> AsyncIterator[WorkflowHistory]:
+        yield history
+
+    replayer = Replayer(workflows=[SessionWorkflow], data_converter=DATA_CONVERTER, workflow_runner=runner())
+    async with replayer.workflow_replay_iterator(one()) as results:
+        return [result.replay_failure async for result in results][0]
 
 
 async def tasks(house: House, session: SessionId) -> list[ToolPart]:
@@ -171,6 +199,22 @@ async def test_a_stop_of_the_parent_ends_its_subagents_first(open_house: Open, t
         overview = await house.client.session(child)
     assert (overview.turn_state, overview.reason) == ("ended", "stopped")
     assert call.state is CallState.CANCELLED and call.outcome is not None and child in call.outcome.output
+
+
+async def test_a_stop_while_a_subagent_is_being_started_ends_the_turn_and_not_the_subagents_session(
+    open_house: Open, tmp_path: Path
+) -> None:
+    held = ScriptedAnswer(text="Never said.", faults={1: Hold(path=str(tmp_path / "gate"))})
+    async with open_house(scripts=played(hands_over("child"), DONE, child=(held,))) as house, house.working():
+        session = await house.say("Find it.")
+        await reached(tmp_path / "gate")
+        await house.client.stop(session)
+        await house.ended(session)
+        history = await house.history(session)
+    attributes = [event.WhichOneof("attributes") for event in history.events]
+    started = attributes.index("child_workflow_execution_started_event_attributes")
+    stopped = attributes.index("workflow_execution_signaled_event_attributes", started)
+    assert await replay_failure(exchanged(history, started, stopped)) is None
 
 
 async def test_a_stop_of_the_parent_closes_what_a_subagent_asks(open_house: Open) -> None:

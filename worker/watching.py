@@ -39,13 +39,15 @@ class Watching:
         self._told: dict[SessionId, int] = {session: after}
         self._children: dict[SessionId, dict[PartId, SessionId]] = defaultdict(dict)
         self._delta = 0
+        self._begun = after == 0 or not below
 
     async def pieces(self) -> AsyncGenerator[Seen | Delta, None]:
         """What happens, as long as one connection holds. Raises Unavailable: go on with a new one."""
         newest = await deltas.newest(self._database, self._session)
         self._delta = min(self._delta, newest)  # numbers begin anew after a crash of the server
-        if self._below and self._told[self._session]:
-            await self._find_children()
+        if not self._begun:
+            await self._find_children(self._session)
+            self._begun = True
         async with aclosing(events.woken(self._database, self._session, self._told, at_least_every=TICK)) as ticks:
             async for _ in ticks:
                 for piece in await deltas.since(self._database, self._session, self._delta):
@@ -55,10 +57,16 @@ class Watching:
                     async for seen in news:
                         yield seen
 
-    async def _find_children(self) -> None:
-        """Follow those that work already from here on."""
-        for child in await tasks.unsettled(self._database, self._session):
-            self._follow(self._session, child.call, child.child, child.seq)
+    async def _find_children(self, session: SessionId) -> None:
+        """Follow those that work already from here on, and whoever works for them. Of one whose start is still to be
+        told, everything is."""
+        working = await tasks.unsettled(self._database, session)
+        ahead = events.after(self._database, session, self._told[session])
+        told_of_later = {each.event.call async for each in ahead if isinstance(each.event, TaskStarted)}
+        for child in working:
+            if child.call not in told_of_later:
+                self._follow(session, child.call, child.child, child.seq)
+                await self._find_children(child.child)
 
     def _follow(self, session: SessionId, call: PartId, child: SessionId, after: int = 0) -> None:
         if self._below:
@@ -70,12 +78,13 @@ class Watching:
         async for seen in read(self._database, session, self._told[session]):
             event = seen.record.event
             if isinstance(event, CallFinished) and event.call in self._children[session]:
-                async for earlier in self._news(self._children[session].pop(event.call)):
+                async for earlier in self._news(self._children[session][event.call]):
                     yield earlier
-            self._told[session] = seen.record.seq
-            yield seen
+                del self._children[session][event.call]  # now: a connection that breaks meanwhile brings us here again
             if isinstance(event, TaskStarted):
                 self._follow(session, event.call, event.child)
+            self._told[session] = seen.record.seq
+            yield seen
         for child in list(self._children[session].values()):
             async for seen in self._news(child):
                 yield seen

@@ -11,6 +11,7 @@ from tests.workflows.conftest import port as port
 from tests.workflows.conftest import warm as warm
 from tests.workflows.test_subagents import DONE, FOUND, LOOK, hands_over, played
 from worker.client import Seen
+from worker.watching import Watching
 from workflows.domain.events import CallFinished, TaskStarted
 from workflows.domain.ids import SessionId
 
@@ -77,6 +78,36 @@ async def test_a_connection_that_breaks_after_each_event_loses_and_doubles_nothi
         found = await told(house, session, cut=True)
         sizes = {each.id: each.seq for each in await house.client.sessions()}
     assert Counter(seen.record.session for seen in found) == sizes
+    assert all(in_order(found, each) for each in sizes)
+
+
+async def test_who_comes_back_is_told_all_of_a_subagent_that_began_meanwhile(open_house: Open) -> None:
+    async with open_house(scripts=played(hands_over("one"), DONE, one=(LOOK, FOUND))) as house, house.working():
+        house.configure(permission={"bash": "ask"})
+        session = await house.say("Find it.")
+        await house.until(session, lambda event: event.type == "task.started")
+        (child,) = (await house.client.tree(session))[1:]
+        (ask,) = await house.asked(child)
+        watching = asyncio.create_task(told(house, session, 1))
+        await house.answer(ask)
+        found = await watching
+    assert in_order(found, session, 1)
+    assert next(seen.record.seq for seen in found if seen.record.session == child) == 1
+    assert in_order(found, child)
+
+
+async def test_a_watcher_that_breaks_off_at_any_event_is_told_the_rest_when_it_comes_back(open_house: Open) -> None:
+    async with open_house(scripts=BOTH) as house, house.working():
+        session = await house.say("Find both.")
+        await house.ended(session)
+        sizes = {each.id: each.seq for each in await house.client.sessions()}
+        watching, found = Watching(house.database, session, below=True), list[Seen]()
+        while Counter(seen.record.session for seen in found) != sizes:
+            async with asyncio.timeout(PATIENCE), aclosing(watching.pieces()) as pieces:
+                async for seen in pieces:
+                    assert isinstance(seen, Seen)
+                    found.append(seen)
+                    break
     assert all(in_order(found, each) for each in sizes)
 
 

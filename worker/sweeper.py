@@ -50,7 +50,8 @@ class Sweeper:
     async def sweep(self) -> None:
         """One look at everything that waits.
 
-        Sessions that wait for people may be thousands: while the engine lists their runs, they cost nothing more.
+        Sessions that wait for people, and those above them, may be thousands: while the engine lists their runs, they
+        cost nothing more.
         """
         async with bells.sweeping(self.database) as mine:
             if not mine:
@@ -61,7 +62,7 @@ class Sweeper:
                     await self.bells.ring(bell)
             running = {run.id async for run in self.client.list_workflows(_RUNNING)}
             for session in await bells.waiting(self.database):
-                if not session.asking or workflow_id(session.session) not in running:
+                if not session.resting or workflow_id(session.session) not in running:
                     await self.look_at(session)
             for grant in await grants.unspread(self.database, before):
                 await self.spread(grant)

@@ -35,11 +35,11 @@ class Bell(Value):
 
 class Waiting(Value):
     """A session that the sweeper looks at: it has work (an open turn, a retry, or an untaken prompt, its oldest), or is
-    marked as stuck. `asking`: it waits for a person."""
+    marked as stuck. `resting`: it waits for a person, or for a subagent, which may do so."""
 
     session: SessionId
     prompt: MessageId | None
-    asking: bool
+    resting: bool
     working: bool
 
 

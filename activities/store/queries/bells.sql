@@ -43,7 +43,8 @@ WHERE k.delivered_at IS NULL AND k.state = 'answered' AND k.settled_at < %(befor
 -- name: waiting
 SELECT s.id AS session, (SELECT id FROM prompt p WHERE p.session = s.id AND p.state = 'accepted'
                          ORDER BY accepted LIMIT 1) AS prompt,
-       EXISTS (SELECT 1 FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asking,
+       EXISTS (SELECT 1 FROM ask a WHERE a.session = s.id AND a.state = 'open')
+       OR EXISTS (SELECT 1 FROM task k WHERE k.session = s.id AND k.settled_at IS NULL) AS resting,
        s.id IN (SELECT session FROM turn WHERE state = 'open')
        OR EXISTS (SELECT 1 FROM prompt p WHERE p.session = s.id AND p.state = 'accepted')
        OR EXISTS (SELECT 1 FROM retry r WHERE r.session = s.id AND r.state = 'accepted') AS working

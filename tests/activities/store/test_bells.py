@@ -76,14 +76,14 @@ async def test_a_session_waits_with_an_untaken_prompt_or_an_open_turn(scene: Sce
     oldest = await scene.prompt(model="scripted/model")
     await scene.prompt("Later.", mode=Mode.QUEUE)
     (found,) = await waiting(scene)
-    assert (found.session, found.prompt, found.asking) == (scene.session, oldest, False)
+    assert (found.session, found.prompt, found.resting) == (scene.session, oldest, False)
 
 
 async def test_a_session_that_asks_is_told_apart(scene: Scene) -> None:
     await scene.open_turn(permission={"edit": "ask"})
     await scene.asked(await scene.called("write", **WRITE))
     (found,) = await waiting(scene)
-    assert (found.prompt, found.asking) == (None, True)
+    assert (found.prompt, found.resting) == (None, True)
 
 
 async def test_an_ended_session_waits_only_while_its_turn_is_open(scene: Scene) -> None:
@@ -100,3 +100,11 @@ async def test_one_sweeper_sweeps_at_a_time(scene: Scene) -> None:
         assert (first, second) == (True, False)
     async with bells.sweeping(scene.database) as again:
         assert again
+
+
+async def test_a_session_rests_while_a_subagent_works_for_it(scene: Scene) -> None:
+    await scene.open_turn()
+    call = await scene.called("task", description="look", prompt="Where is it?", subagent_type="explore")
+    child = (await scene.run(call)).child
+    found = {each.session: each.resting for each in await waiting(scene)}
+    assert found == {scene.session: True, child: False}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, TypeAlias
@@ -64,7 +65,9 @@ class Children:
             task = await tasks.of_call(said, self.call.id)
             if task is None:
                 return None
-            spoken = await transcript.read(said, task.child) if task.settled else ()
+            if not task.settled:
+                return _child(task)
+            spoken = await transcript.read(said, task.child)
             answers = [each for each in spoken if isinstance(each, AssistantMessage) and each.turn == task.turn]
             cost = await sessions.totals(said, task.child)
         return _child(task, answers, cost.cost)
@@ -75,11 +78,10 @@ class Children:
         Its workflow may have to be woken for that, which the sweeper does.
         """
         child = await self.look()
+        if child is not None and not child.settled:
+            await self._interrupt(child.session)
+            child = await self.look()
         while child is not None and not child.settled:
-            async with journal(self.database, child.session, WORKER) as opened:
-                stopped = await stops.accept(opened, self._stop)
-            if stopped.turn is not None:
-                await self._rung(Bell(kind=BellKind.STOP, id=stopped.stop, session=child.session, turn=stopped.turn))
             await asyncio.sleep(_LOOK_PERIOD)
             child = await self.look()
         return child
@@ -124,11 +126,13 @@ class Children:
         """One stop for each call, however often it is tried."""
         return StopId(f"{Prefix.STOP}{self.call.id.removeprefix(Prefix.PART)}")
 
-    async def _rung(self, bell: Bell) -> None:
-        try:
-            await self.ring(bell)
-        except Unavailable:
-            return  # the sweeper rings
+    async def _interrupt(self, child: SessionId) -> None:
+        """Accept the stop and ring, once: a bell at a workflow that has not come to it yet costs it history."""
+        async with journal(self.database, child, WORKER) as opened:
+            stopped = await stops.accept(opened, self._stop)
+        if stopped.turn is not None:
+            with suppress(Unavailable):  # the sweeper rings
+                await self.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=child, turn=stopped.turn))
 
 
 def _child(task: Task, answers: list[AssistantMessage] | None = None, cost: Decimal = Decimal(0)) -> Child:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowExecutionStatus, WorkflowHistory
 from temporalio.worker import Replayer
@@ -54,6 +55,11 @@ async def children(house: House, session: SessionId, count: int = 1) -> list[Ses
     await house.until(session, lambda event: event.type == "task.started", count)
     log = await house.events(session)
     return [event.child for event in log if isinstance(event, events.TaskStarted)]
+
+
+async def signals(house: House, session: SessionId) -> int:
+    history = await house.history(session)
+    return sum(each.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED for each in history.events)
 
 
 def exchanged(history: WorkflowHistory, one: int, other: int) -> WorkflowHistory:
@@ -215,6 +221,18 @@ async def test_a_stop_while_a_subagent_is_being_started_ends_the_turn_and_not_th
     started = attributes.index("child_workflow_execution_started_event_attributes")
     stopped = attributes.index("workflow_execution_signaled_event_attributes", started)
     assert await replay_failure(exchanged(history, started, stopped)) is None
+
+
+async def test_a_stop_of_the_parent_is_rung_once_at_its_subagent(open_house: Open) -> None:
+    async with open_house(scripts=played(hands_over("child"), DONE, child=(LOOK, FOUND))) as house, house.working():
+        house.configure(permission={"bash": "ask"})
+        session = await house.say("Find it.")
+        (child,) = await children(house, session)
+        await house.asked(child)
+        before = await signals(house, child)
+        await house.client.stop(session)
+        await house.ended(session)
+        assert await signals(house, child) == before + 1
 
 
 async def test_a_stop_of_the_parent_closes_what_a_subagent_asks(open_house: Open) -> None:

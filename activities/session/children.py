@@ -92,6 +92,7 @@ class Children:
         if errand.session is not None:
             await self._own(opened, errand.session)
             async with opened.beside(errand.session) as child:
+                await self._gone_on_with(child, errand, standing)
                 await prompts.accept(child, prompt, self.call.id)
         else:
             new = await self._session(opened, SessionId(mint.new(Prefix.SESSION)), errand, standing)
@@ -120,6 +121,21 @@ class Children:
         """Raise ToolError for a session that none of this one's subagents works in."""
         if session not in (await sessions.tree(opened, opened.session))[1:]:
             raise ToolError(f"There is no subagent with the task_id {session!r} in this session: start a new one.")
+
+    async def _gone_on_with(self, child: Journal, errand: Errand, standing: TurnStanding) -> None:
+        """Bind a subagent by what its parent is denied by now, too. Raises ToolError for one that has ended, or is
+        another than was decided on."""
+        if child.ended:
+            raise ToolError(f"The subagent of the task_id {child.session!r} has ended for good: start a new one.")
+        origin, frozen = await asyncio.gather(
+            sessions.origin(child, child.session), turns.snapshot(child, standing.snapshot)
+        )
+        if origin.agent != errand.agent.name:
+            raise ToolError(
+                f"The subagent of the task_id {child.session!r} works as {origin.agent!r}, not as "
+                f"{errand.agent.name!r}: name that one, or start a new one."
+            )
+        sessions.bind(child, origin.rules, bounds(errand.agent, frozen.rules))
 
     @property
     def _stop(self) -> StopId:

@@ -132,8 +132,15 @@ async def below(opened: Journal, new: NewSession) -> AsyncIterator[Journal]:
 
 
 def _row(new: NewSession) -> dict[str, Any]:
-    rules = dumps([rule.model_dump(mode="json") for rule in new.rules])
-    return new.model_dump() | {"environment": Json(new.environment), "rules": rules, "head": chain.GENESIS}
+    return new.model_dump() | {
+        "environment": Json(new.environment),
+        "rules": _dumped(new.rules),
+        "head": chain.GENESIS,
+    }
+
+
+def _dumped(rules: Ruleset) -> str:
+    return dumps([rule.model_dump(mode="json") for rule in rules])
 
 
 def _created(new: NewSession) -> SessionCreated:
@@ -180,6 +187,13 @@ async def totals(reads: Reads, session: SessionId) -> Totals:
     bodies = [row["body"] for row in await reads.rows(_QUERIES.totals, sessions=sessions)]
     tokens = sum((Tokens.model_validate(body["tokens"]) for body in bodies), Tokens())
     return Totals(steps=len(bodies), tokens=tokens, cost=sum((Decimal(body["cost"]) for body in bodies), Decimal(0)))
+
+
+def bind(opened: Journal, known: Ruleset, more: Ruleset) -> None:
+    """Put more rules behind the ones that the session is known to have of its own."""
+    new = tuple(rule for rule in more if rule not in known)
+    if new:
+        opened.write(_QUERIES.bind, session=opened.session, rules=_dumped((*known, *new)))
 
 
 async def end(opened: Journal, reason: str) -> None:

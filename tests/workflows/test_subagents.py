@@ -376,6 +376,50 @@ async def test_a_task_of_somebody_else_is_not_gone_on_with(open_house: Open) -> 
     assert "There is no subagent with the task_id" in call.outcome.output
 
 
+async def test_a_subagent_that_was_ended_is_not_gone_on_with_and_the_parent_is_told(open_house: Open) -> None:
+    async with open_house(scripts=played(hands_over("child"), DONE, child=(FOUND,))) as house, house.working():
+        session = await house.say("Find it.")
+        await house.ended(session)
+        (child,) = await children(house, session)
+        await house.client.end(child)
+        house.model.scripts = played(hands_over("child"), DONE, hands_over("child", task_id=child), DONE)
+        await house.client.prompt(session, "Ask it again.")
+        await house.ended(session, 2)
+        _, call = await tasks(house, session)
+    assert call.state is CallState.FAILED and call.outcome is not None
+    assert f"The subagent of the task_id {child!r} has ended for good" in call.outcome.output
+
+
+async def test_a_task_id_does_not_lead_to_another_agent_than_the_one_that_was_decided_on(open_house: Open) -> None:
+    async with open_house(scripts=played(hands_over("child"), DONE, child=(FOUND,))) as house, house.working():
+        session = await house.say("Find it.")
+        await house.ended(session)
+        (child,) = await children(house, session)
+        other = hands_over("child", agent="general", task_id=child)
+        house.model.scripts = played(hands_over("child"), DONE, other, DONE, child=(FOUND, FOUND))
+        await house.client.prompt(session, "Let the other one go on.")
+        await house.ended(session, 2)
+        _, call = await tasks(house, session)
+    assert call.state is CallState.FAILED and call.outcome is not None
+    assert "works as 'explore', not as 'general'" in call.outcome.output
+
+
+async def test_what_the_parent_is_denied_later_binds_a_subagent_that_is_gone_on_with(open_house: Open) -> None:
+    write = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "b.txt", "content": "x"}),))
+    first = hands_over("child", agent="general")
+    async with open_house(scripts=played(first, DONE, child=(FOUND,))) as house, house.working():
+        session = await house.say("Look.")
+        await house.ended(session)
+        (child,) = await children(house, session)
+        house.configure(agent={"build": {"permission": {"edit": {"*": "ask", "b.txt": "deny"}}}})
+        again = hands_over("child", agent="general", task_id=child)
+        house.model.scripts = played(first, DONE, again, DONE, child=(write, FOUND))
+        await house.client.prompt(session, "Write it.")
+        await house.ended(session, 2)
+        (call,) = await house.calls(child)
+    assert call.state is CallState.REFUSED
+
+
 async def test_the_end_of_a_session_ends_its_subagents_for_good(open_house: Open) -> None:
     async with open_house(scripts=played(hands_over("child"), DONE, child=(LOOK, FOUND))) as house, house.working():
         house.configure(permission={"bash": "ask"})

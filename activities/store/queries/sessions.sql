@@ -46,6 +46,9 @@ FROM session WHERE id = %(session)s
 -- name: left
 UPDATE session SET place = %(place)s WHERE id = %(session)s
 
+-- name: bind
+UPDATE session SET rules = %(rules)s WHERE id = %(session)s
+
 -- name: mark_stuck
 UPDATE session SET stuck = %(stuck)s WHERE id = %(session)s AND stuck IS DISTINCT FROM %(stuck)s
 

@@ -1,8 +1,8 @@
 """Project.load: what the rows and the directory say there is to do."""
 
+import dataclasses
 import json
 import shutil
-from dataclasses import replace
 
 import pytest
 
@@ -241,6 +241,6 @@ async def test_a_subagent_begins_nothing_for_a_call_that_is_over(scene: Scene) -
     assert child is not None
     async with scene.journal() as opened:
         calls.settle(opened, await calls.lock(opened, call), CallState.CANCELLED, aborted())
-    begun = replace(scene, session=child)
+    begun = dataclasses.replace(scene, session=child)
     assert await begun.load() == Loaded()
     assert (await begun.types())[-1] == "prompt.withdrawn"

@@ -1,5 +1,8 @@
 """task: hands work to a subagent, in a session of its own (opencode.md 8)."""
 
+import re
+from typing import Final
+
 from pydantic import Field, JsonValue
 
 import prompts
@@ -12,6 +15,8 @@ from workflows.domain.ids import SessionId
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.wire import CloseReason
+
+_OWN_TAGS: Final = re.compile(r"<(?=\s*/?\s*task(_result)?\b)", re.IGNORECASE)  # inside, they would end the result
 
 
 class TaskParams(Params):
@@ -66,10 +71,12 @@ class Task(Tool[TaskParams]):
         return _result(params, child, around)
 
     async def stop(self, params: TaskParams, claimed: Plan, around: Surroundings) -> Output | None:
-        """End the subagent's turn, and with it whatever it has running."""
+        """End the subagent's turn, and with it whatever it has running. One that was quicker has its result."""
         child = await around.delegate.stop()
         if child is None:
             return None
+        if child.reason is CloseReason.DONE and child.failed is None:
+            return _result(params, child, around)
         said = prompts.load("tools/task_stopped", id=child.session)
         return Output(title=params.description, output=said, metadata=_metadata(child, around))
 
@@ -92,7 +99,8 @@ def _result(params: TaskParams, child: Child, around: Surroundings) -> Output:
         raise Stopped(prompts.load("tools/task_stopped", id=child.session))
     if child.failed is not None:
         raise ToolError(f"Subagent failed (task_id: {child.session}): {child.failed}")
-    output = prompts.load("tools/task_result", id=child.session, cost=f"{child.cost:f}", text=child.said)
+    said = _OWN_TAGS.sub("&lt;", child.said)
+    output = prompts.load("tools/task_result", id=child.session, cost=f"{child.cost:f}", text=said)
     return Output(title=params.description, output=output, metadata=_metadata(child, around))
 
 

@@ -111,7 +111,7 @@ class Children:
             directory=origin.directory,
             title=errand.title,
             agent=errand.agent.name,
-            model=errand.agent.model or standing.model,
+            model=None if errand.agent.model else standing.model,  # its own is looked up when its turn opens
             environment=origin.environment,
             parent=opened.session,
             rules=bounds(errand.agent, frozen.rules),

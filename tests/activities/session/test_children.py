@@ -1,6 +1,7 @@
 """Children: the rows of a subagent are written once, by whoever holds the claim, and it ends with its call."""
 
 import asyncio
+import json
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from activities.tools.tool import ABORTED, Child, Errand, Stopped
 from tests.activities.scene import Scene
 from workflows.domain.agents import BUILT_IN, Agent
 from workflows.domain.errors import StaleFence, ToolError
-from workflows.domain.events import PromptAccepted, SessionCreated, TaskSettled, TaskStarted, TurnEnded
+from workflows.domain.events import PromptAccepted, SessionCreated, TaskSettled, TaskStarted, TurnEnded, TurnOpened
 from workflows.domain.ids import PartId, SessionId, SnapshotId, TurnId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.rules import Action, evaluate
@@ -195,3 +196,17 @@ async def test_unsettled_tasks_are_those_that_children_work_for_now(scene: Scene
     assert (found.call, found.child, found.seq) == (call, child.session, 2)
     await child.stop()
     assert await tasks.unsettled(scene.database, scene.session) == []
+
+
+async def test_its_model_may_be_a_reference_of_the_users_own_files(scene: Scene) -> None:
+    scene.surveyor = replace(scene.surveyor, environ={"SMALL": "scripted/small"})
+    scene.surveyor.config.mkdir(parents=True, exist_ok=True)
+    own = {"agent": {"explore": {"model": "{env:SMALL}"}}}
+    (scene.surveyor.config / "opencode.json").write_text(json.dumps(own))
+    await scene.open_turn()
+    child = (await scene.run(await scene.called("task", **GIVEN))).child
+    assert child is not None
+    below = replace(scene, session=child)
+    await below.load()
+    (opened,) = [event for event in await below.events() if isinstance(event, TurnOpened)]
+    assert opened.model == "scripted/small"

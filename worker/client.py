@@ -290,6 +290,5 @@ def _short_enough(what: str, text: str) -> None:
 
 def title(text: str) -> str:
     """A session's title: the first line of its first prompt."""
-    first = text.strip().splitlines()[0]
-    printable = "".join(character if character.isprintable() else " " for character in first)
-    return printable if len(printable) <= _TITLE else printable[: _TITLE - 3] + "..."
+    first = sessions.printable(text.strip().splitlines()[0])
+    return first if len(first) <= _TITLE else first[: _TITLE - 3] + "..."

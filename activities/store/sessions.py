@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from psycopg.types.json import Json
+from pydantic import AfterValidator
 
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal
@@ -24,6 +25,11 @@ from workflows.domain.value import Value
 _QUERIES: Final = Queries("sessions")
 
 
+def printable(title: str) -> str:
+    """A title whose other characters are blanks; there are some that no column takes."""
+    return "".join(character if character.isprintable() else " " for character in title)
+
+
 class NewSession(Value):
     """What a door knows of a session that it starts. `environment`: of the shell, names of the allow-list only.
 
@@ -32,7 +38,7 @@ class NewSession(Value):
 
     id: SessionId
     directory: str
-    title: str
+    title: Annotated[str, AfterValidator(printable)]
     agent: str = "build"
     model: str | None = None
     environment: dict[str, str] = {}

@@ -17,6 +17,7 @@ from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.wire import CloseReason
 
 _OWN_TAGS: Final = re.compile(r"<(?=\s*/?\s*task(_result)?\b)", re.IGNORECASE)  # inside, they would end the result
+_TITLE: Final = 200  # characters of a description that was to have five words
 
 
 class TaskParams(Params):
@@ -56,7 +57,7 @@ class Task(Tool[TaskParams]):
 
     async def run(self, params: TaskParams, plan: Plan, around: Surroundings) -> Output | GoesOn:
         agent = _agent(params, around.place.delegation)
-        title = f"{params.description} (@{agent.name} subagent)"
+        title = f"{params.description[:_TITLE]} (@{agent.name} subagent)"
         session = SessionId(params.task_id) if params.task_id else None
         child = await around.delegate.start(Errand(agent=agent, title=title, prompt=params.prompt, session=session))
         return GoesOn(child=child.session, agent=child.agent)

@@ -420,6 +420,16 @@ async def test_what_the_parent_is_denied_later_binds_a_subagent_that_is_gone_on_
     assert call.state is CallState.REFUSED
 
 
+async def test_a_description_with_characters_that_no_column_takes_is_a_title_without_them(open_house: Open) -> None:
+    odd = hands_over("child", description="find\x00 \ud800it\n\x1b[2J")
+    async with open_house(scripts=played(odd, DONE, child=(FOUND,))) as house, house.working():
+        session = await house.say("Find it.")
+        (child,) = await children(house, session)
+        await house.ended(session)
+        overview = await house.client.session(child)
+    assert overview.title == "find   it  [2J (@explore subagent)"
+
+
 async def test_the_end_of_a_session_ends_its_subagents_for_good(open_house: Open) -> None:
     async with open_house(scripts=played(hands_over("child"), DONE, child=(LOOK, FOUND))) as house, house.working():
         house.configure(permission={"bash": "ask"})

@@ -33,10 +33,12 @@ async def followed(
 ) -> Exit:
     """Follow what was accepted to its end, as a story or as lines of JSON. Raises Unavailable."""
     if as_json:
-        return await Conversation(client, session, accepted, lines(), seq=seq, no_wait=no_wait).follow()
+        return await Conversation(client, session, accepted, lines(session), seq=seq, no_wait=no_wait).follow()
     page = Page(live=sys.stdout.isatty() and client.settings.environment.get("TERM") != "dumb")
     asked = page if at_a_terminal() else None
-    end = await Conversation(client, session, accepted, story(page), seq=seq, page=asked, no_wait=no_wait).follow()
+    end = await Conversation(
+        client, session, accepted, story(page, session), seq=seq, page=asked, no_wait=no_wait
+    ).follow()
     page.settle("")
     if end is Exit.DONE:
         click.echo(click.style(f"Done · {await totals(client, session)}", dim=True))

@@ -41,7 +41,7 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
         if found.parent is None:
             await neighbours.tell(client, found.id, found.directory)
         page = Page(live=sys.stdout.isatty() and settings.environment.get("TERM") != "dumb")
-        teller: Teller = lines() if as_json else story(page)
+        teller: Teller = lines(found.id) if as_json else story(page, found.id)
         end = await Watch(client, found.id, teller, until_idle=until_idle).follow(after)
         page.settle("")
         return end

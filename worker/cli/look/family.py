@@ -44,15 +44,18 @@ class Member:
 
 
 class Family:
-    """Tells of a session, and of each subagent by a teller of its own; `below` makes one for a subagent's names."""
+    """Tells of a session, and of each subagent by a teller of its own; `below` makes one for a subagent's names.
 
-    def __init__(self, teller: Teller, below: Callable[[tuple[str, ...]], Teller]) -> None:
+    One whose start was not told, for it was before what is told of, has its session's id for a name.
+    """
+
+    def __init__(self, session: SessionId, teller: Teller, below: Callable[[tuple[str, ...]], Teller]) -> None:
         self._first = Member(teller)
         self._below = below
-        self._members: dict[SessionId, Member] = {}
+        self._members: dict[SessionId, Member] = {session: self._first}
 
     def tell(self, seen: Seen) -> None:
-        member = self._members.get(seen.record.session, self._first)
+        member = self._member(seen.record.session)
         member.teller.tell(seen)
         if isinstance(event := seen.record.event, TaskStarted) and event.child not in self._members:
             names = (*member.names, event.agent)
@@ -62,9 +65,14 @@ class Family:
         self._first.teller.show(delta)
 
     def ask(self, entry: InboxEntry) -> None:
-        self._members.get(entry.session, self._first).teller.ask(entry)
+        self._member(entry.session).teller.ask(entry)
+
+    def _member(self, session: SessionId) -> Member:
+        if session not in self._members:
+            self._members[session] = Member(self._below((session,)), (session,))
+        return self._members[session]
 
 
-def story(page: Page) -> Family:
+def story(page: Page, session: SessionId) -> Family:
     """A session's story for people, with its subagents' in the margin."""
-    return Family(Story(page), lambda names: Story(Margin(page, " › ".join(map(line, names))), below=True))
+    return Family(session, Story(page), lambda names: Story(Margin(page, " › ".join(map(line, names))), below=True))

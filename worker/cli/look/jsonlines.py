@@ -158,9 +158,9 @@ class JsonStory:
         Line(type=kind, timestamp=at, session_id=part.session_id, part=part).write()
 
 
-def lines() -> Family:
+def lines(session: SessionId) -> Family:
     """A session and its subagents as lines, which name the session that they are of."""
-    return Family(JsonStory(), lambda _: JsonStory())
+    return Family(session, JsonStory(), lambda _: JsonStory())
 
 
 def _marker(message: MessageId, last: str) -> PartId:

@@ -28,7 +28,7 @@ def opened(agent: str) -> events.TurnOpened:
 
 
 def test_what_a_subagent_does_stands_behind_its_names(capsys: Capture) -> None:
-    family = story(Page(live=False))
+    family = story(Page(live=False), SessionId("ses_1"))
     family.tell(of("ses_1", started("prt_1", "ses_2", "general")))
     family.tell(of("ses_2", started("prt_2", "ses_3", "explore")))
     family.tell(of("ses_3", opened("explore")))
@@ -43,15 +43,21 @@ def test_what_a_subagent_does_stands_behind_its_names(capsys: Capture) -> None:
 
 
 def test_the_name_of_an_agent_can_do_nothing_to_the_terminal(capsys: Capture) -> None:
-    family = story(Page(live=False))
+    family = story(Page(live=False), SessionId("ses_1"))
     family.tell(of("ses_1", started("prt_1", "ses_2", "\x1b[2Jx")))
     family.tell(of("ses_2", opened("\x1b[2Jx")))
     assert "\x1b[2J" not in capsys.readouterr().out
 
 
 def test_unfinished_pieces_are_those_of_the_session_itself(capsys: Capture) -> None:
-    family = story(Page(live=True))
+    family = story(Page(live=True), SessionId("ses_1"))
     family.tell(of("ses_1", started("prt_1", "ses_2", "explore")))
     capsys.readouterr()
     family.show(Delta(id=1, source="msg_1", attempt="1-1-1", body={"kind": "text", "part": 0, "text": "So far"}))
     assert "So far" in capsys.readouterr().out
+
+
+def test_a_subagent_that_began_before_what_is_told_is_not_taken_for_the_session(capsys: Capture) -> None:
+    family = story(Page(live=False), SessionId("ses_1"))
+    family.tell(of("ses_2", opened("explore")))
+    assert click.unstyle(capsys.readouterr().out) == "ses_2 │ Turn 1 · explore · a/b\n"

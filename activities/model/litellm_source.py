@@ -28,6 +28,7 @@ class Source:
         response = self._raw.response
         if _kind(response) in _PAGES:
             raise ModelError(await self._page(response))
+        # below the client, which joins all pieces of a line before it looks at them
         response.aiter_bytes = lambda pieces=response.aiter_bytes: _bounded(pieces(), self._endpoint.provider)
         return aiter(self._raw)
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.nth.account import difference, log
-from tests.acceptance.nth.faults import Kind
+from tests.acceptance.nth.faults import Fault, Form, Kind
 from tests.acceptance.nth.run import faults, sampled, told, tried
-from tests.acceptance.nth.stand import Stand
+from tests.acceptance.nth.stand import Stand, Undisturbed
+from tests.acceptance.scenarios import Mutate
 from tests.acceptance.workers import Nursery
 from worker.settings import Settings
 from worker.stack.cluster import Cluster
@@ -41,6 +42,17 @@ async def test_row_49_a_session_that_loses_a_call_ends_as_one_that_does_not(
     found = await tried(stand, undisturbed, chain.from_iterable(drawn), LANES)
     assert len(found) == sum(SAMPLES[sample].values())
     assert not [line for finding in found for line in told(finding)]
+
+
+async def test_a_program_that_does_not_look_for_its_stored_answer_is_found_out(
+    settings: Settings, stack: Endpoints, template: Cluster, nursery: Nursery, tmp_path: Path, mutate: Mutate
+) -> None:
+    looks = "        return found.stored\n    if found.standing.over or opened.ended:"
+    forgets = looks.replace("return found.stored", "pass")
+    code = mutate("activities/store/generations.py", looks, forgets)
+    stand = Stand(settings, stack, template, nursery, tmp_path / "trials", code)
+    found = await stand.disturbed(Fault(Kind.ACTIVITY, Form.AMBIGUOUS, 2), Undisturbed([], {}))
+    assert found.fired and [problem for problem in found.problems if problem.startswith("I8: 7 requests for 5 answers")]
 
 
 def test_an_account_tells_what_else_has_happened_and_leaves_out_that_it_was_tried_again() -> None:

@@ -1,5 +1,5 @@
 """The reference session: an edit that a rule allows, a command that a person is asked about, a prompt in between, and
-a subagent that runs a command of its own."""
+a subagent that runs a command of its own, and is refused by its provider once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from activities.failpoints import at_work
 from tests.acceptance.effects import effect
 from tests.acceptance.trial import Trial
 from tests.house import PATIENCE
-from worker.scripted.script import DEFAULT, Drop, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
+from worker.scripted.script import DEFAULT, Drop, Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.errors import Unavailable
 from workflows.domain.events import Event
 from workflows.domain.ids import MessageId, Prefix, SessionId
@@ -27,20 +27,31 @@ _HAND_OVER: Final = ScriptedCall(
 )
 _HANDED: Final = effect("handed").model_copy(update={"id": "run"})
 _CHILD: Final = "child"
-_ANSWERS: Final = (  # in the order in which they are asked for; by the script that they belong to
-    (DEFAULT, ScriptedAnswer(text="I edit, and then I run.", tools=(_EDIT, _RUN), usage=_USAGE)),
-    (DEFAULT, ScriptedAnswer(text="I mind that, and hand the rest over.", tools=(_HAND_OVER,), usage=_USAGE)),
-    (_CHILD, ScriptedAnswer(text="I run it.", tools=(_HANDED,), usage=_USAGE)),
-    (_CHILD, ScriptedAnswer(text="It has run.", usage=_USAGE)),
-    (DEFAULT, ScriptedAnswer(text="All is done.", usage=_USAGE)),
+_BUSY: Final = Refuse(headers={"retry-after-ms": "100"})
+_SAID: Final = {
+    DEFAULT: (
+        ScriptedAnswer(text="I edit, and then I run.", tools=(_EDIT, _RUN), usage=_USAGE),
+        ScriptedAnswer(text="I mind that, and hand the rest over.", tools=(_HAND_OVER,), usage=_USAGE),
+        ScriptedAnswer(text="All is done.", usage=_USAGE),
+    ),
+    _CHILD: (
+        ScriptedAnswer(text="I run it.", tools=(_HANDED,), usage=_USAGE),
+        ScriptedAnswer(text="It has run.", usage=_USAGE, faults={1: _BUSY}),
+    ),
+}
+REFUSED: Final = 1  # requests that are refused anyhow
+_REQUESTS: Final = (  # in their order: script, place of the answer in it, and how often it was asked for
+    *((DEFAULT, 0, 1), (DEFAULT, 1, 1), (_CHILD, 0, 1), (_CHILD, 1, 1), (_CHILD, 1, 2), (DEFAULT, 2, 1)),
 )
 
 
 def scripts(lost: int | None = None, fault: Drop | None = None) -> Mapping[str, Script]:
-    """What the model says; its n-th answer is lost as `fault` says when it is first asked for."""
-    said: dict[str, list[ScriptedAnswer]] = {DEFAULT: [], _CHILD: []}
-    for n, (name, answer) in enumerate(_ANSWERS, start=1):
-        said[name].append(answer.model_copy(update={"faults": {1: fault}}) if fault and n == lost else answer)
+    """What the model says; the answer to the n-th request is lost as `fault` says."""
+    said = {name: list(answers) for name, answers in _SAID.items()}
+    if lost is not None and fault is not None:
+        name, place, asked = _REQUESTS[lost - 1]
+        answer = said[name][place]
+        said[name][place] = answer.model_copy(update={"faults": {**answer.faults, asked: fault}})
     return {name: Script(answers=tuple(answers)) for name, answers in said.items()}
 
 

@@ -46,20 +46,21 @@ class Finding:
 
 @dataclass
 class Stand:
-    """The servers that all trials share."""
+    """The servers that all trials share; `code` is a copy of ours that their workers run instead."""
 
     settings: Settings
     endpoints: Endpoints
     template: Cluster
     nursery: Nursery
     directory: Path
+    code: Path | None = None
     door: asyncio.Lock = field(default_factory=asyncio.Lock)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     async def undisturbed(self) -> Undisturbed:
         """Play the session without a fault, and count its calls."""
         async with self.trial(reference.scripts(), "undisturbed") as built:
-            directory = built.directory
+            directory, built.wasted = built.directory, reference.REFUSED
             await built.worker(faults=counting(directory, *(kind for kind in Kind if not kind.at_the_door)))
             async with self.armed(built, counting(directory, *(kind for kind in Kind if kind.at_the_door))):
                 await reference.play(built)
@@ -70,7 +71,7 @@ class Stand:
         """Play it with a fault, and compare; whatever goes wrong is a finding."""
         scripts = reference.scripts(fault.n, fault.of_the_server)
         async with self.trial(scripts, str(fault).replace(" ", "-")) as built:
-            built.wasted = fault.wasted
+            built.wasted = reference.REFUSED + fault.wasted
             try:
                 problems = await self.played(built, fault, expected)
             except Exception as error:  # a trial that does not come to its end is what we look for
@@ -108,6 +109,7 @@ class Stand:
         with databases.fresh(self.template) as url:
             endpoints = self.endpoints.model_copy(update={"postgres_url": url})
             async with trial(own, endpoints, temporal, scripts, directory, self.nursery) as built:
+                built.code = self.code
                 reference.furnish(built)
                 yield built
 

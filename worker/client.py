@@ -167,9 +167,11 @@ class SessionClient:
     async def end(self, session: SessionId) -> Stopped:
         """End the session and its subagents' for good: open turns are stopped, untaken prompts are withdrawn, nothing
         revives it."""
-        stopped = await self._end(session)
-        for child in (await sessions.tree(self.database, session))[1:]:
-            await self._end(child)
+        stopped, ended = await self._end(session), {session}
+        while left := [each for each in await sessions.tree(self.database, session) if each not in ended]:
+            for child in left:  # which may have begun another one meanwhile
+                await self._end(child)
+            ended.update(left)
         return stopped
 
     async def _end(self, session: SessionId) -> Stopped:

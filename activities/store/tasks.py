@@ -55,3 +55,8 @@ def turn_ended(opened: Journal, turn: TurnId) -> None:
 def withdrawn(opened: Journal, prompt: MessageId) -> None:
     """Mark the task of a prompt that nobody will take as settled."""
     opened.write(_QUERIES.settle_prompt, prompt=prompt)
+
+
+def heard(opened: Journal, turn: TurnId) -> None:
+    """Note that nobody has to be told any more of what subagents did for this turn: it is over."""
+    opened.write(_QUERIES.heard, turn=turn)

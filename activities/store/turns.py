@@ -103,3 +103,4 @@ async def close(opened: Journal, turn: TurnId, reason: str, error: str | None) -
         words = notes.keep(opened, note, error) if note and error else None
         opened.record(TurnEnded(turn=turn, reason=reason, note=note, seal=words))
         tasks.turn_ended(opened, turn)
+        tasks.heard(opened, turn)

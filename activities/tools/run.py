@@ -153,9 +153,10 @@ async def effect(job: Job, held: Claimed, machine: str) -> tuple[CallState, Outc
         work = job.tool.recover if again else job.tool.run
         output = await work(job.params, plan, job.around)
     except ToolError as error:
-        return CallState.FAILED, Outcome(output=str(error), error=True)
+        return CallState.FAILED, Outcome(output=str(error), error=True, metadata=error.metadata)
     except Stopped as halt:
-        return CallState.CANCELLED, Outcome(output=str(halt), error=True, metadata={"interrupted": True})
+        metadata = {**halt.metadata, "interrupted": True}
+        return CallState.CANCELLED, Outcome(output=str(halt), error=True, metadata=metadata)
     except Unknown as unknown:
         return CallState.UNKNOWN, unknown_outcome(held.call, str(unknown))
     except HoldfastError:

@@ -97,9 +97,9 @@ def _agent(params: TaskParams, delegation: Delegation) -> Agent:
 def _result(params: TaskParams, child: Child, around: Surroundings) -> Output:
     """What the caller reads of a subagent that has ended. Raises ToolError when it failed, Stopped when it was."""
     if child.reason in (None, CloseReason.STOPPED, CloseReason.ENDED):
-        raise Stopped(prompts.load("tools/task_stopped", id=child.session))
+        raise Stopped(prompts.load("tools/task_stopped", id=child.session), _metadata(child, around))
     if child.failed is not None:
-        raise ToolError(f"Subagent failed (task_id: {child.session}): {child.failed}")
+        raise ToolError(f"Subagent failed (task_id: {child.session}): {child.failed}", _metadata(child, around))
     said = _OWN_TAGS.sub("&lt;", child.said)
     output = prompts.load("tools/task_result", id=child.session, cost=f"{child.cost:f}", text=said)
     return Output(title=params.description, output=output, metadata=_metadata(child, around))

@@ -124,6 +124,10 @@ class Unknown(Exception):
 class Stopped(Exception):
     """Raised by a tool when somebody has stopped what worked for its call; the message says what is known."""
 
+    def __init__(self, message: str, metadata: dict[str, JsonValue] | None = None) -> None:
+        super().__init__(message)
+        self.metadata = metadata or {}
+
 
 class Tool(ABC, Generic[P]):
     """A tool: `plan` looks, `run` acts, `recover` finds out what an interrupted run did.

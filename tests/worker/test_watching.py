@@ -9,7 +9,7 @@ from tests.workflows.conftest import Open
 from tests.workflows.conftest import open_house as open_house
 from tests.workflows.conftest import port as port
 from tests.workflows.conftest import warm as warm
-from tests.workflows.test_subagents import DONE, FOUND, LOOK, hands_over, played
+from tests.workflows.handing import DONE, FOUND, LOOK, hands_over, played
 from worker.client import Seen
 from worker.watching import Watching
 from workflows.domain.events import CallFinished, TaskStarted

@@ -11,7 +11,8 @@ HoldfastError
 └── Unavailable           the database, the engine or the stack cannot be reached just now
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 class HoldfastError(Exception):
@@ -42,7 +43,11 @@ class Conflict(HoldfastError):
 
 
 class ToolError(HoldfastError):
-    """A tool call failed in a way the model should read; nothing is retried."""
+    """A tool call failed in a way the model should read; nothing is retried. `metadata` is for people and clients."""
+
+    def __init__(self, message: str, metadata: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.metadata = dict(metadata or {})
 
 
 class StaleFence(HoldfastError):

@@ -11,6 +11,10 @@ WHERE k.call = %(call)s
 SELECT k.call, k.child, k.prompt, s.agent, s.seq FROM task k JOIN session s ON s.id = k.child
 WHERE k.session = %(session)s AND k.settled_at IS NULL ORDER BY k.call
 
+-- name: heard
+UPDATE task SET delivered_at = now() FROM call c
+WHERE c.id = task.call AND c.turn = %(turn)s AND task.settled_at IS NOT NULL AND task.delivered_at IS NULL
+
 -- name: settle_turn
 UPDATE task SET settled_at = now() FROM prompt p
 WHERE p.id = task.prompt AND p.turn = %(turn)s AND task.settled_at IS NULL

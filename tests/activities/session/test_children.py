@@ -159,6 +159,20 @@ async def test_a_turn_that_is_closed_stops_its_children_first(scene: Scene) -> N
     assert "prompt.withdrawn" in await child.types()
 
 
+async def test_the_log_of_a_call_that_failed_names_the_head_of_its_subagents_too(scene: Scene) -> None:
+    await scene.open_turn()
+    call = await scene.called("task", **GIVEN)
+    begun = await scene.run(call)
+    assert begun.child is not None
+    child = replace(scene, session=begun.child, turn=TurnId(""), step=0, rung=[])
+    await works(child)
+    await child.close(CloseReason.FAILED, error="No key.")
+    await scene.run(call)
+    (settled,) = [event for event in await scene.events() if isinstance(event, TaskSettled)]
+    assert await scene.state(call) is CallState.FAILED
+    assert (settled.child, settled.seq) == (child.session, len(await child.events()))
+
+
 async def test_running_the_call_again_tells_how_far_its_child_is(scene: Scene) -> None:
     await scene.open_turn()
     call = await scene.called("task", **GIVEN)

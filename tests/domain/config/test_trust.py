@@ -163,3 +163,18 @@ def test_the_users_own_files_are_held_to_nothing() -> None:
 
     assert held == []
     assert decide(config, "read", ".env") is Action.ALLOW
+
+
+def test_how_deep_subagents_may_go_is_the_users_to_say() -> None:
+    config, held = judge(own={"subagent_depth": 2}, project={"subagent_depth": 9})
+
+    assert (config.subagent_depth, held) == (2, ["subagent_depth"])
+
+
+def test_rules_are_counted_over_all_agents_of_a_file() -> None:
+    few: JsonValue = {f"command{number} *": "deny" for number in range(70)}
+    agents: JsonValue = {name: {"permission": {"bash": few}} for name in ("build", "explore", "mine")}
+
+    _, held = judge(own={}, project={"agent": agents})
+
+    assert held == [f"agent.{name}.permission" for name in ("build", "explore", "mine")]

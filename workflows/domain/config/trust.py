@@ -39,16 +39,18 @@ _FREE: Final = paths(
     "provider.*.models.*.temperature",
     "provider.*.models.*.tool_call",
     "provider.*.name",
-    "subagent_depth",
     "tool_output",
     "username",
 )
 _ENDPOINT: Final = "endpoints, keys and prices count from your own configuration only"
 _REFERENCE: Final = "a reference in what a provider gets to see counts from your own configuration only"
+_DEPTH: Final = "how deep subagents may go counts from your own configuration only"
 _LOOSE: Final = "it would make something easier than your own rules and the built-in ones do"
 _ANY: Final = "any"  # an agent without settings of its own
 _MANY: Final = f"it has more than {_MOST_RULES} rules, too many to judge"
 _JUDGED: Final = paths("permission", "agent.*.permission", "tools", "agent.*.tools")  # or part of those already
+
+_HOW_DEEP: Final = ("subagent_depth",)
 
 RulesOf = Callable[[Config, str], Ruleset]  # of the agent with this name
 
@@ -96,19 +98,23 @@ def _harmless(layer: Layer) -> tuple[JsonObject, list[HeldBack]]:
     kept, rest = split(plain, _FREE)
     silent = not_honoured(layer.tree)
     held = [path for path in rest if path[0] in KNOWN and path not in silent and not within(path, _JUDGED)]
-    return kept, [*(_held(layer, path, _REFERENCE) for path in sent), *(_held(layer, path, _ENDPOINT) for path in held)]
+    return kept, [
+        *(_held(layer, path, _REFERENCE) for path in sent),
+        *(_held(layer, path, _DEPTH if path == _HOW_DEEP else _ENDPOINT) for path in held),
+    ]
 
 
 def _permitted(judge: "_Judge", projects: Sequence[Layer], places: Sequence[Path]) -> list[HeldBack]:
     """Have those of the projects' permissions count that loosen nothing; the others."""
     held = []
     for layer in projects:
-        for place in places:
-            wanted = _object(at(layer.tree, place))
-            if sum(len(_patterns(value)) for value in wanted.values()) > _MOST_RULES:
+        wanted = {place: _object(at(layer.tree, place)) for place in places}
+        many = sum(len(_patterns(value)) for each in wanted.values() for value in each.values()) > _MOST_RULES
+        for place, permissions in wanted.items():
+            if many and permissions:
                 held.append(_held(layer, place, _MANY))
                 continue
-            refused = [path for name, value in wanted.items() for path in judge.admit(place, name, value)]
+            refused = [path for name, value in permissions.items() for path in judge.admit(place, name, value)]
             held += [_held(layer, path, _LOOSE) for path in refused]
     return held
 

@@ -3,7 +3,7 @@
 import json
 
 from tests.worker.cli.conftest import OpenHouse, shell
-from tests.workflows.test_subagents import DONE, FOUND, LOOK, hands_over, played
+from tests.workflows.handing import DONE, FOUND, LOOK, hands_over, played
 
 FOUND_BY_ONE = played(hands_over("one"), DONE, one=(LOOK, FOUND))
 

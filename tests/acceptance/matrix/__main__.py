@@ -63,9 +63,10 @@ def keep(figures: Figures) -> None:
 
 
 def machine(servers: str) -> str:
-    """Where and with which versions the figures were counted."""
+    """Where, beside how much other work, and with which versions the figures were counted."""
     memory = round(psutil.virtual_memory().total / 2**30)
-    here = f"{psutil.cpu_count()} cores and {memory} GB, {platform.system()} on {platform.machine()}"
+    load = psutil.getloadavg()[2]
+    here = f"{psutil.cpu_count()} cores, {memory} GB and a load of {load:.0f}, {platform.system()} {platform.machine()}"
     return f"Counted on {datetime.now(UTC):%Y-%m-%d} with {here}, Python {platform.python_version()}, {servers}."
 
 

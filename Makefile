@@ -10,8 +10,9 @@ help:
 	@echo "make test              the whole test suite, from nothing"
 	@echo "make lint              style and types"
 	@echo "make bench             cost per step beside the floor of the same run"
-	@echo "make faults            kill every part at every moment, as often as wanted, and count"
-	@echo "make faults-nth        lose each statement, request and activity of a session in turn (ARGS=--help)"
+	@echo "make faults            hours: kill every part at every moment ten times, and lose each call of a session"
+	@echo "                       (ARGS=\"--trials 36 --point D\": only those kills; ARGS=--help)"
+	@echo "make faults-nth        only lose each statement, request and activity of a session in turn (ARGS=--help)"
 	@echo "make faults-page       write docs/faults.md anew, after a row, a test or the figures have changed"
 	@echo "make install           put 'holdfast' on the PATH, with the versions and hashes of uv.lock"
 	@echo "make record-histories  record tests/histories anew"
@@ -34,7 +35,8 @@ bench: .venv/.synced
 
 faults: .venv/.synced
 	.venv/bin/python -P -m worker.stack.binaries
-	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix $(ARGS)
+	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix $(or $(ARGS),--trials 360)
+	$(if $(ARGS),,PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.nth)
 
 faults-nth: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.nth $(ARGS)

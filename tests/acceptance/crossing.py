@@ -46,6 +46,15 @@ class Crossing:
         self._requests: list[Catch] = []
         self._catches: list[Catch] = []
         self._writers: list[StreamWriter] = []
+        self._parted = False
+
+    def part(self) -> None:
+        """Break all connections, and let none be made until `join`."""
+        self._parted = True
+        self._break()
+
+    def join(self) -> None:
+        self._parted = False
 
     def cut(self, word: str) -> Catch:
         """Carry the commit out, and break the connection before its answer: whoever asked cannot know."""
@@ -60,6 +69,9 @@ class Crossing:
         return self._catch(self._requests, Catch(word.encode()))
 
     async def accept(self, reader: StreamReader, client: StreamWriter) -> None:
+        if self._parted:
+            client.transport.abort()
+            return
         answers, server = await asyncio.open_unix_connection(self._server)
         self._writers += [client, server]
         passage = _Passage(client, server)
@@ -68,10 +80,13 @@ class Crossing:
 
     def close(self) -> None:
         """Break all connections; what was never let go has not crossed."""
-        for writer in self._writers:
-            writer.transport.abort()
+        self._break()
         for catch in self._catches:
             catch.let_go()
+
+    def _break(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
 
     def _catch(self, among: list[Catch], catch: Catch) -> Catch:
         among.append(catch)

@@ -30,10 +30,10 @@ async def test_row_12_open_asks_and_prompts_survive_new_runs_and_a_kill(open_tri
         await trial.worker()
         await trial.house.ended(session, 2)
         now = (await trial.house.temporal.get_workflow_handle(workflow_id(session)).describe()).run_id
-        calls = await trial.house.calls(session)
+        states = [call.state for call in await trial.house.calls(session)]  # asks are raised in any order
         prompts = [message for message in await trial.house.client.transcript(session) if message.role == "user"]
     assert begun != now and len(prompts) == 5
-    assert [call.state for call in calls] == [CallState.DONE, CallState.DONE, CallState.REFUSED, CallState.REFUSED]
+    assert sorted(states) == [CallState.DONE, CallState.DONE, CallState.REFUSED, CallState.REFUSED]
 
 
 @pytest.mark.timeout(1000)

@@ -68,8 +68,10 @@ async def test_who_comes_back_to_a_session_is_told_of_its_subagents_from_then_on
         watching = asyncio.create_task(told(house, session, seen_before[0]))
         await house.answer(ask)
         found = await watching
+        size = (await house.client.session(child)).seq
+    below = [seen.record.seq for seen in found if seen.record.session == child]
     assert in_order(found, session, seen_before[0])
-    assert "ask.answered" in {seen.record.event.type for seen in found if seen.record.session == child}
+    assert below and below == list(range(below[0], size + 1)) and below[0] > seen_before[1]
 
 
 async def test_a_connection_that_breaks_after_each_event_loses_and_doubles_nothing(open_house: Open) -> None:

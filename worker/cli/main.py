@@ -29,7 +29,7 @@ class Entry(Value):
 TABLE: Final = {
     "Work": {
         "run": Entry(module="run", line="Give a task to the agent, and follow it to its end."),
-        "sessions": Entry(module="sessions", line="List the sessions, the last changed first, or show one."),
+        "sessions": Entry(module="sessions", line="List the sessions, or show one."),
         "watch": Entry(module="watch", line="Watch a session: what has happened, and what happens."),
         "send": Entry(module="send", line="Send a prompt to a session."),
         "retry": Entry(module="retry", line="Take a turn up again that failed, and follow it to its end."),

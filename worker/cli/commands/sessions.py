@@ -22,7 +22,9 @@ _SESSION = click.argument("session")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @click.pass_context
 def sessions(context: click.Context, here: bool, limit: int, as_json: bool) -> None:
-    """List the sessions, the last changed first and each above its subagents', or show one.
+    """List the sessions, or show one.
+
+    The last changed stands first, and each above its subagents'.
 
     \b
     Examples:

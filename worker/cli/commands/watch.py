@@ -26,7 +26,7 @@ from workflows.domain.wire import AskState
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @door.command
 async def watch(settings: Settings, session: str, after: int, until_idle: bool, as_json: bool) -> Exit:
-    """Watch a session and its subagents: what has happened, and what happens.
+    """Watch a session: what has happened, and what happens.
 
     SESSION is an id, its beginning, or `last` (of this directory). A stack that dies meanwhile is brought up again,
     and nothing is missed. Ctrl-C only leaves; the task goes on.

@@ -51,6 +51,8 @@ async def contents(database: Database, records: Sequence[Record]) -> dict[str, J
 def names(record: Record) -> Iterator[str]:
     """The ids of what an event is about."""
     fields = dict(record.event)
+    if isinstance(record.event, events.PromptAccepted):
+        del fields["call"]  # it is the parent's, and stands in its log
     yield from (fields[name] for name in ("prompt", "call", "ask", "note") if fields.get(name))
     if isinstance(record.event, events.MessageCompleted):
         yield from (part.part for part in record.event.parts)

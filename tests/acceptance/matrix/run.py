@@ -83,7 +83,7 @@ async def judged(lane: Lane, trial: Trial, scene: Scene, plan: Plan, expected: E
         healed = await strike(lane, trial, session, scene, plan)
         await scene.finish(trial, session)
         await trial.house.ended(session)
-        found = await watcher.complaint()
+        found = await watcher.complaint((await trial.house.client.session(session)).seq)
     found += [f"{each.invariant}: {each.what}" for each in await trial.verdict()]
     found += differences(expected, await end_of(trial, session))
     moments = [datetime.fromisoformat(record.at) for record in await logged(trial)]

@@ -29,9 +29,8 @@ class Watcher:
                 if isinstance(piece, Seen):
                     self.seen[piece.record.session].append(piece.record.seq)
 
-    async def complaint(self) -> list[str]:
-        """What is wrong with what was seen, now that the session is at its end: every event, once, in order."""
-        last = [seen.record.seq async for seen in self.client.log(self.session)][-1]
+    async def complaint(self, last: int) -> list[str]:
+        """What is wrong with what was seen of a log that has ended with event `last`: every event, once, in order."""
         own = self.seen[self.session]
         try:
             async with asyncio.timeout(PATIENCE):

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from contextlib import aclosing
 
 import click
 
@@ -17,7 +16,7 @@ from worker.cli.look.story import Teller
 from worker.cli.look.text import counted, line, prose
 from worker.client import Delta, Seen, SessionClient, Stopped
 from workflows.domain import events
-from workflows.domain.errors import HoldfastError
+from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.ids import AskId, MessageId, RetryId, SessionId, TurnId
 from workflows.domain.wire import AskState
 
@@ -46,8 +45,11 @@ async def followed(
 
 
 async def totals(client: SessionClient, session: SessionId) -> str:
-    """What a session has used so far, in words."""
-    used = await client.totals(session)
+    """What a session has used so far, in words; how a task has ended does not depend on them."""
+    try:
+        used = await client.totals(session)
+    except Unavailable:
+        return "what it has used cannot be read just now"
     tokens = used.tokens.prompt + used.tokens.output + used.tokens.reasoning
     return f"{counted(used.steps, 'step')} · {counted(tokens, 'token')} · ${line(f'{used.cost:.4f}')}"
 
@@ -82,11 +84,11 @@ class Conversation:
 
     async def follow(self) -> Exit:
         """Follow it to its end. Raises Unavailable when the stack is taken down."""
-        async with aclosing(self._follower.happenings()) as happenings:
-            for entry in await self._client.asks(session=self._session):
+        async with self._follower:
+            for entry in await self._follower.reached(lambda: self._client.asks(session=self._session)):
                 if (end := await self._asked(entry.id)) is not None:
                     return end
-            async for happening in happenings:
+            async for happening in self._follower.happenings():
                 if (end := await self._hear(happening)) is not None:
                     return end
                 if self._interview is not None:
@@ -128,7 +130,7 @@ class Conversation:
 
     async def _asked(self, ask: AskId) -> Exit | None:
         """Put an ask that waits to the person, or say how it is answered."""
-        entry = next(iter(await self._client.asks(ask=ask)), None)
+        entry = next(iter(await self._follower.reached(lambda: self._client.asks(ask=ask))), None)
         if entry is None or entry.state is not AskState.OPEN or ask in self._known:
             return None
         self._known.add(ask)

@@ -5,9 +5,9 @@ import os
 import signal
 import sys
 import termios
-from collections.abc import AsyncGenerator, Awaitable, Iterator
-from contextlib import aclosing, contextmanager
-from typing import Final, TypeAlias
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
+from typing import Final, Self, TypeAlias, TypeVar
 
 from worker.cli import door
 from worker.client import Delta, Seen, SessionClient
@@ -16,6 +16,8 @@ from worker.stack.status import status
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId
 from workflows.domain.value import Value
+
+T = TypeVar("T")
 
 _LOOK: Final = 1.0  # seconds between two looks at the stack: nobody tells us of the end of another's process
 _AHEAD: Final = 1000  # happenings that wait for a slow terminal
@@ -35,30 +37,47 @@ Happening: TypeAlias = Seen | Delta | Typed | Interrupted
 
 
 class Follower:
-    """What happens to a session after `seq`, in order and without end."""
+    """What happens to a session after `seq`, in order and without end, from the beginning of the `async with` on."""
 
     def __init__(self, client: SessionClient, session: SessionId, seq: int = 0) -> None:
         self._client = client
         self._session = session
         self._seq = seq
         self._queue: asyncio.Queue[Happening | Exception] = asyncio.Queue(_AHEAD)
+        self._failed: Exception | None = None
         self._listening = False
+        self._stack = AsyncExitStack()
 
-    async def happenings(self) -> AsyncGenerator[Happening, None]:
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._queue.put_nowait, Interrupted())
+        self._stack.callback(loop.remove_signal_handler, signal.SIGINT)
+        for work in (self._watch(), keep_up(self._client.settings)):
+            self._stack.push_async_callback(_ended, asyncio.create_task(self._feed(work)))
+        self._stack.callback(self.rest)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def happenings(self) -> AsyncIterator[Happening]:
         """Raises Unavailable when somebody takes the stack down, or when it cannot be brought up again."""
-        tasks = [asyncio.create_task(self._feed(work)) for work in (self._watch(), keep_up(self._client.settings))]
-        try:
-            with self._interrupts():
-                while True:
-                    happening = await self._queue.get()
-                    if isinstance(happening, Exception):
-                        raise happening
-                    yield happening
-        finally:
-            self.rest()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        while True:
+            happening = await self._queue.get()
+            if isinstance(happening, Exception):
+                raise happening
+            yield happening
+
+    async def reached(self, reading: Callable[[], Awaitable[T]]) -> T:
+        """What `reading` gives, as soon as the database answers: like a happening, it waits for a stack that is
+        brought up again. Raises Unavailable as `happenings` does."""
+        while True:
+            try:
+                return await reading()
+            except Unavailable:
+                if self._failed is not None:
+                    raise self._failed from None
+                await asyncio.sleep(_LOOK)
 
     def listen(self) -> None:
         """Take lines from the terminal from now on; what was typed before could not be meant, and is dropped."""
@@ -92,16 +111,13 @@ class Follower:
         try:
             await work
         except Exception as error:  # whatever it is, it is raised again where the happenings are taken
+            self._failed = error
             await self._queue.put(error)
 
-    @contextmanager
-    def _interrupts(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._queue.put_nowait, Interrupted())
-        try:
-            yield
-        finally:
-            loop.remove_signal_handler(signal.SIGINT)
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
 
 
 async def keep_up(settings: Settings) -> None:

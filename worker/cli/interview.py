@@ -1,5 +1,6 @@
 """Interview: open asks are put to the person at the terminal, one after the other."""
 
+import functools
 from collections import deque
 
 from worker.cli import door
@@ -60,7 +61,8 @@ class Interview:
 
     async def _next(self) -> None:
         while self._question is None and self._waiting:
-            found = await self._client.asks(ask=self._waiting.popleft())
+            ask = self._waiting.popleft()
+            found = await self._follower.reached(functools.partial(self._client.asks, ask=ask))
             if found and found[0].state is AskState.OPEN:
                 self._put(Question(found[0]))
         if self._question is None:

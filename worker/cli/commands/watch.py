@@ -1,7 +1,6 @@
 """`holdfast watch`: look at a session, as long as one likes."""
 
 import sys
-from contextlib import aclosing
 
 import click
 
@@ -42,7 +41,7 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
             await neighbours.tell(client, found.id, found.directory)
         page = Page(live=sys.stdout.isatty() and settings.environment.get("TERM") != "dumb")
         teller: Teller = lines(found.id) if as_json else story(page, found.id)
-        end = await Watch(client, found.id, teller, until_idle=until_idle).follow(after)
+        end = await Watch(client, found.id, teller, after=after, until_idle=until_idle).follow()
         page.settle("")
         return end
 
@@ -50,18 +49,25 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
 class Watch:
     """Tells a session's story, and says of each ask that waits how it is answered."""
 
-    def __init__(self, client: SessionClient, session: SessionId, teller: Teller, *, until_idle: bool) -> None:
+    def __init__(
+        self, client: SessionClient, session: SessionId, teller: Teller, *, after: int, until_idle: bool
+    ) -> None:
         self._client = client
         self._session = session
         self._teller = teller
+        self._after = after
         self._until_idle = until_idle
+        self._follower = Follower(client, session, after)
 
-    async def follow(self, after: int) -> Exit:
-        """Follow it until Ctrl-C, the session's end, or (with `until_idle`) until nothing is left to do."""
-        if (end := await self._over(after)) is not None:
-            return end
-        async with aclosing(Follower(self._client, self._session, after).happenings()) as happenings:
-            async for happening in happenings:
+    async def follow(self) -> Exit:
+        """Follow it until Ctrl-C, the session's end, or (with `until_idle`) until nothing is left to do.
+
+        Raises Unavailable when the stack is taken down.
+        """
+        async with self._follower:
+            if (end := await self._over(self._after)) is not None:
+                return end
+            async for happening in self._follower.happenings():
                 match happening:
                     case Interrupted():
                         return Exit.INTERRUPTED
@@ -86,13 +92,13 @@ class Watch:
         return seen.record.session == self._session
 
     async def _asked(self, ask: AskId) -> None:
-        for entry in await self._client.asks(ask=ask):
+        for entry in await self._follower.reached(lambda: self._client.asks(ask=ask)):
             if entry.state is AskState.OPEN:
                 self._teller.ask(entry)
 
     async def _over(self, seq: int) -> Exit | None:
         """How it has ended, once this event was the last and nothing more can come, or is waited for."""
-        now = await self._client.session(self._session)
+        now = await self._follower.reached(lambda: self._client.session(self._session))
         over = now.status == "ended" or self._until_idle
         if seq < now.seq or now.working or not over:
             return None

@@ -1,9 +1,21 @@
-"""`holdfast watch` as a process."""
+"""`holdfast watch` as a process, and what it does when a statement is lost."""
 
+import asyncio
 import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
 
+import pytest
+
+from activities import failpoints
+from tests.house import House
 from tests.worker.cli.conftest import CTRL_C, OpenHouse, shell
+from worker.cli.commands.watch import Watch
+from worker.client import Delta, InboxEntry, Seen, SessionClient
 from worker.scripted.script import ScriptedAnswer, ScriptedCall, Stall
+from worker.settings import Settings
+from workflows.domain.ids import AskId, SessionId
 
 HELLO = ScriptedAnswer(text="Hello to you.")
 TOUCH = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "touch ran"}),))
@@ -75,3 +87,55 @@ async def test_a_watcher_that_is_killed_misses_nothing_the_next_time(open_house:
 
     types = [json.loads(line)["type"] for line in told.out.splitlines()]
     assert types == ["step_start", "tool_use", "step_finish", "step_start", "text", "step_finish", "turn_end"]
+
+
+@dataclass
+class Heard:
+    """A teller that remembers the numbers of what it is told, and which asks are waiting."""
+
+    told: list[int] = field(default_factory=list)
+    asked: list[AskId] = field(default_factory=list)
+
+    def tell(self, seen: Seen) -> None:
+        self.told.append(seen.record.seq)
+
+    def show(self, delta: Delta) -> None:
+        raise AssertionError(f"nothing is unfinished: {delta}")
+
+    def ask(self, entry: InboxEntry) -> None:
+        self.asked.append(entry.id)
+
+
+async def test_no_statement_that_is_lost_ends_the_watching(
+    open_house: OpenHouse, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    request.addfinalizer(lambda: failpoints.configure({}))
+    watchers = [f"watcher-{n}" for n in range(1, 13)]  # more than one that loses nothing has statements
+    faults = ";".join(f"external.sql:{name}=drop@{n}" for n, name in enumerate(watchers, start=1))
+    async with open_house(TOUCH, HELLO) as house:
+        async with house.working():
+            house.configure(permission={"bash": "ask"})
+            session = await house.say("go")
+            asked = await house.asked(session)
+        settings = Settings.read(shell(house).environment)
+        failpoints.configure({failpoints.VARIABLE: faults, failpoints.TEST_VARIABLE: str(tmp_path)})
+        heard = await asyncio.gather(*(watched(house, settings, session, name) for name in watchers))
+
+    lost = Counter(line.split()[1] for line in (tmp_path / failpoints.ARRIVALS).read_text().splitlines())
+    assert sum(lost[name] >= n for n, name in enumerate(watchers, start=1)) >= 5
+    assert all(each == Heard(heard[-1].told, asked) for each in heard)
+
+
+async def watched(house: House, settings: Settings, session: SessionId, name: str) -> Heard:
+    """What a watcher of a waiting session is told, until it has heard of the ask."""
+    heard = Heard()
+    with failpoints.at_work(name):
+        async with SessionClient(settings, house.endpoints, house.client.actor) as own:
+            watching = asyncio.create_task(Watch(own, session, heard, after=0, until_idle=True).follow())
+            async with asyncio.timeout(60):
+                while not heard.asked:
+                    assert not watching.done(), watching.exception()
+                    await asyncio.sleep(0.01)
+            watching.cancel()
+            await asyncio.wait([watching])
+    return heard

@@ -16,7 +16,7 @@ async def prepare(settings: Settings) -> int:
     """Bring the external servers to what this version needs; the number of the newest migration.
 
     Doing it again changes nothing. Raises UsageError when no external servers are named, or the database may lose
-    what it has acknowledged; DatabaseNewer, Unavailable.
+    what it has acknowledged; DatabaseNewer, DatabaseForeign, Unavailable.
     """
     places = external(settings)
     if places is None:

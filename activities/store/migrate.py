@@ -1,5 +1,7 @@
-"""Numbered migrations: applied once, in order, under a lock; a database newer than the code is refused."""
+"""Numbered migrations: applied once, in order, under a lock; a database that other ones have made is refused."""
 
+from collections.abc import Sequence
+from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 
@@ -22,30 +24,49 @@ class DatabaseNewer(HoldfastError):
         )
 
 
+class DatabaseForeign(HoldfastError):
+    """A migration of the database is not the one that this Holdfast knows by its number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"The database was made by another Holdfast than this one: its migration {number} is a different one, as "
+            "happens between releases. It is left as it is. Go on with the Holdfast that made it, or name another "
+            "directory in HOLDFAST_HOME (a server of your own: another database in HOLDFAST_POSTGRES_URL)."
+        )
+
+
 async def migrate(postgres_url: str) -> int:
     """Bring the database up to this code's schema; returns its number.
 
-    Raises DatabaseNewer when the database is ahead, Unavailable when it cannot be reached.
+    Raises DatabaseNewer when the database is ahead, DatabaseForeign when its past is another one, Unavailable when it
+    cannot be reached.
     """
     migrations = known()
     with reaching():
         async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-            current = await _current(connection)
+            await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+            await connection.execute(
+                f"CREATE TABLE IF NOT EXISTS {SCHEMA}.migration "
+                "(number integer PRIMARY KEY, digest text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"
+            )
+            current = await _current(connection, migrations)
             if current > len(migrations):
                 raise DatabaseNewer(current, len(migrations))
             await connection.execute(f"SET LOCAL search_path = {SCHEMA}")
             for number, script in enumerate(migrations[current:], start=current + 1):
                 await connection.execute(script)
-                await connection.execute("INSERT INTO migration (number) VALUES (%s)", [number])
+                await connection.execute(
+                    "INSERT INTO migration (number, digest) VALUES (%s, %s)", [number, _digest(script)]
+                )
     return len(migrations)
 
 
 async def current_version(postgres_url: str) -> int:
-    """The number of the database's newest migration, 0 for an empty one."""
+    """The number of the database's newest migration, 0 for an empty one. Raises DatabaseForeign, Unavailable."""
     with reaching():
         async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
-            return await _current(connection, create=False)
+            return await _current(connection, known())
 
 
 def known() -> list[bytes]:
@@ -54,15 +75,19 @@ def known() -> list[bytes]:
     return [script.read_bytes() for script in sorted(folder.iterdir(), key=lambda file: file.name)]
 
 
-async def _current(connection: psycopg.AsyncConnection, *, create: bool = True) -> int:
-    if create:
-        await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-        await connection.execute(
-            f"CREATE TABLE IF NOT EXISTS {SCHEMA}.migration "
-            "(number integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
-        )
+async def _current(connection: psycopg.AsyncConnection, migrations: Sequence[bytes]) -> int:
+    """The newest number, once all that both sides know are the same."""
     exists = await (await connection.execute("SELECT to_regclass(%s)", [f"{SCHEMA}.migration"])).fetchone()
     if exists is None or exists[0] is None:
         return 0
-    row = await (await connection.execute(f"SELECT coalesce(max(number), 0) FROM {SCHEMA}.migration")).fetchone()
-    return int(row[0]) if row else 0
+    # By way of JSON, since a database from before the first release may have no digests.
+    query = f"SELECT number, to_jsonb(migration) ->> 'digest' FROM {SCHEMA}.migration ORDER BY number"
+    applied: dict[int, str | None] = dict(await (await connection.execute(query)).fetchall())
+    for number, script in enumerate(migrations, start=1):
+        if number in applied and applied[number] != _digest(script):
+            raise DatabaseForeign(number)
+    return max(applied, default=0)
+
+
+def _digest(script: bytes) -> str:
+    return sha256(script).hexdigest()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from activities.store.migrate import DatabaseNewer, current_version, known, migrate
+from activities.store.migrate import DatabaseForeign, DatabaseNewer, current_version, known, migrate
 from worker.stack.cluster import ROLE, SUPERUSER, Cluster
 from workflows.domain.errors import Unavailable
 
@@ -35,9 +35,25 @@ async def test_several_at_once_migrate_once(empty_url: str) -> None:
 async def test_a_newer_database_is_refused_and_left_alone(empty_url: str) -> None:
     await migrate(empty_url)
     async with await psycopg.AsyncConnection.connect(empty_url) as connection:
-        await connection.execute("INSERT INTO holdfast.migration (number) VALUES (99)")
+        await connection.execute("INSERT INTO holdfast.migration VALUES (99, 'of tomorrow')")
     with pytest.raises(DatabaseNewer, match="at migration 99"):
         await migrate(empty_url)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE holdfast.migration SET digest = 'another' WHERE number = 1",
+        "ALTER TABLE holdfast.migration DROP COLUMN digest",
+    ],
+)
+async def test_a_database_that_another_migration_of_the_number_has_made_is_refused(empty_url: str, edit: str) -> None:
+    await migrate(empty_url)
+    async with await psycopg.AsyncConnection.connect(empty_url) as connection:
+        await connection.execute(edit.encode())
+    for door in (migrate, current_version):
+        with pytest.raises(DatabaseForeign, match="its migration 1 is a different one"):
+            await door(empty_url)
 
 
 async def test_a_database_that_is_not_there_is_unavailable() -> None:

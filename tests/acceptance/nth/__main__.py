@@ -11,18 +11,24 @@ from pathlib import Path
 
 from tests import databases
 from tests.acceptance import workers
-from tests.acceptance.nth.faults import Form, Kind
+from tests.acceptance.nth.faults import NEVER, Form, Kind
 from tests.acceptance.nth.run import faults, passing, sampled, summary, tried
 from tests.acceptance.nth.stand import Stand
 from tests.conftest import remove, settings_of
 from worker.stack.up import up
 
 
+def places(text: str) -> range:
+    """One place, or those from one to another."""
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make faults-nth ARGS=…", description=__doc__)
     parser.add_argument("--kind", type=Kind, action="append", choices=list(Kind), help="whose calls (default: all)")
     parser.add_argument("--form", type=Form, action="append", choices=list(Form), help="how they are lost (all)")
-    parser.add_argument("--n", type=int, help="only this call (default: every one)")
+    parser.add_argument("--n", type=places, default=range(1, NEVER), help="only this call, or those of 94-180 (all)")
     parser.add_argument("--trials", type=int, default=sys.maxsize, help="so many, drawn by the seed (all)")
     parser.add_argument("--seed", type=int, default=1, help="decides which are drawn, and their order (1)")
     parser.add_argument("--lanes", type=int, default=2, help="trials side by side (2)")

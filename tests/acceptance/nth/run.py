@@ -3,26 +3,29 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Final
 
-from tests.acceptance.nth.faults import Fault, Form, Kind
+from tests.acceptance.nth.faults import NEVER, Fault, Form, Kind
 from tests.acceptance.nth.stand import Finding, Stand, Undisturbed
 
 _MISSED: Final = 0.02  # of the trials may not fire (reliability.md 9)
 
 
 def faults(
-    undisturbed: Undisturbed, kinds: Iterable[Kind] = Kind, forms: Iterable[Form] = Form, n: int | None = None
+    undisturbed: Undisturbed,
+    kinds: Iterable[Kind] = Kind,
+    forms: Iterable[Form] = Form,
+    places: Container[int] = range(1, NEVER),
 ) -> list[Fault]:
-    """Every fault of these kinds and forms; of one place, if `n` names it."""
+    """Every fault of these kinds and forms at these places, which count from 1."""
     wanted = set(forms)
     return [
         Fault(kind, form, place)
         for kind in kinds
         for place in range(1, len(undisturbed.calls[kind]) + 1)
         for form in kind.forms
-        if form in wanted and n in (None, place)
+        if form in wanted and place in places
     ]
 
 

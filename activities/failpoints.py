@@ -50,6 +50,8 @@ NAMES: Final = {
     "stop.cancelling": "O: the stop is accepted, tools still run",
     "supervisor.leased": "S: the supervisor has the lease, the command has not begun",
     "supervisor.exit_written": "S: the exit status is written, nobody has been told",
+    "archive.written": "an old session's rows are in a file, and still in the database",
+    "archive.removed": "an old session's rows are removed, and its calls' files are not",
     "external.sql": "any: a statement is sent to PostgreSQL",
     "external.activity": "any: an activity is carried out",
     "external.bell": "any: a session's workflow is signalled",

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, aclosing, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from activities.mint import Mint
@@ -38,6 +39,7 @@ from workflows.domain.permissions.grants import Scope
 from workflows.domain.value import Value
 
 if TYPE_CHECKING:
+    from activities.archive.archiving import Archivist
     from worker.bells import Bells
 
 LONGEST_PROMPT: Final = 1_000_000  # characters
@@ -188,9 +190,16 @@ class SessionClient:
         """One session. Raises NotFound."""
         return await sessions.get(self.database, session)
 
+    async def here(self, session: SessionId) -> Overview:
+        """A session whose rows are here. Raises NotFound, and Conflict for one that is archived."""
+        found = await self.session(session)
+        if found.archive is not None:
+            raise Conflict(f"Session {session!r} {found.archive}.")
+        return found
+
     async def tree(self, session: SessionId) -> list[SessionId]:
         """The session and its subagents', each behind the one that started it. Raises NotFound."""
-        await self.session(session)
+        await self.here(session)
         return await sessions.tree(self.database, session)
 
     async def totals(self, session: SessionId) -> Totals:
@@ -213,18 +222,26 @@ class SessionClient:
 
     async def log(self, session: SessionId, after: int = 0) -> AsyncIterator[Seen]:
         """The session's events so far. Raises NotFound."""
-        await self.session(session)
+        await self.here(session)
         async for seen in read(self.database, session, after):
             yield seen
 
     async def verify(self, session: SessionId) -> Verified:
         """Recompute the session's hash chain. Raises NotFound."""
-        await self.session(session)
+        await self.here(session)
         return await events.verify(self.database, session)
+
+    async def archive(self, session: SessionId) -> Path:
+        """Move a session that rests into a file, with its subagents'. Raises NotFound, Conflict."""
+        return await self._archivist().one((await self.here(session)).id)
+
+    async def restore(self, archive: Path) -> SessionId:
+        """Bring the sessions of an archive back; the first of them. Raises UsageError, Conflict."""
+        return (await self._archivist().restore(archive)).session
 
     async def transcript(self, session: SessionId) -> Transcript:
         """The messages of a session. Raises NotFound."""
-        await self.session(session)
+        await self.here(session)
         async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as said:
             return await transcript.read(said, session)
 
@@ -239,7 +256,7 @@ class SessionClient:
         watching, known = Watching(self.database, session, after, below=below), False
         while True:
             try:
-                known = known or bool(await self.session(session))
+                known = known or bool(await self.here(session))
                 async with aclosing(watching.pieces()) as pieces:
                     async for piece in pieces:
                         yield piece
@@ -255,6 +272,11 @@ class SessionClient:
         except Unavailable:
             return False
         return True
+
+    def _archivist(self) -> "Archivist":
+        from activities.archive.archiving import Archivist  # commands that archive nothing need not load it
+
+        return Archivist(self.database, self.settings.home)
 
     async def _connect(self) -> "Bells":
         # Commands that only read never pay for importing the engine's client (0.3 s, 25 MB).

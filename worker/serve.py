@@ -43,7 +43,7 @@ async def serve(settings: Settings) -> None:
         model = LiteLLM(process_environment(), **limits)
         beside = [
             asyncio.create_task(Sweeper(database, client, Bells(database, client, settings)).run()),
-            asyncio.create_task(Upkeep(database, settings.home).run()),
+            asyncio.create_task(Upkeep(database, settings.home, settings.archive_after).run()),
             asyncio.create_task(model.warm()),  # seconds of importing, while nothing waits for it yet
         ]
         async with worker(settings, client, database, model):

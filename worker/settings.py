@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, MutableMapping
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, Self
@@ -76,6 +77,7 @@ class Settings(Value):
     silence_seconds: float = Field(default=90, gt=0)  # an answer that pauses for so long has failed
     resume: Resume = Resume.AUTO  # whether what was at work goes on by itself when the stack is started again
     summaries: Detail | None = None  # what Temporal's UI says of calls: `names` or `full` (redacted)
+    archive_after_days: float | None = Field(default=None, gt=0)  # sessions that rest for so long go into files
     database_connections: int = Field(default=10, gt=0)  # of one worker
 
     @classmethod
@@ -105,6 +107,11 @@ class Settings(Value):
     def secrets(self) -> list[str]:
         """Values of the environment that look like secrets by their names, to be kept out of what others see."""
         return [value for name, value in self.environment.items() if _SECRET.search(name)]
+
+    @property
+    def archive_after(self) -> timedelta | None:
+        """How long a session rests before it is archived; None: it stays."""
+        return None if self.archive_after_days is None else timedelta(days=self.archive_after_days)
 
     @property
     def identity(self) -> str:

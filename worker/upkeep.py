@@ -1,4 +1,4 @@
-"""Upkeep: what a worker clears away on its own machine, and what nobody watches any more."""
+"""Upkeep: what a worker clears away on its own machine, what nobody watches any more, and what is old."""
 
 import asyncio
 import logging
@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from activities.archive.archiving import Archivist
 from activities.shell import forget
 from activities.store import calls, deltas
 from activities.store.database import Database
@@ -17,11 +18,13 @@ _LOG: Final = logging.getLogger("holdfast.upkeep")
 
 
 class Upkeep:
-    """Clears away once an hour; `data` is Holdfast's data directory."""
+    """Clears away once an hour; `data` is Holdfast's data directory. Sessions that rest for longer than `archive_after`
+    are archived."""
 
-    def __init__(self, database: Database, data: Path) -> None:
+    def __init__(self, database: Database, data: Path, archive_after: timedelta | None = None) -> None:
         self.database = database
         self.data = data
+        self.archive_after = archive_after
 
     async def run(self) -> None:
         """Clear away until cancelled."""
@@ -35,10 +38,12 @@ class Upkeep:
             await asyncio.sleep(EVERY)
 
     async def clear(self, now: datetime) -> None:
-        """Remove outputs and calls that are old, and pieces of answers that never finished."""
+        """Remove outputs and calls that are old, and pieces of answers that never finished; archive old sessions."""
         outputs = await asyncio.to_thread(output.forget_old, self.data / "tool-output", now.timestamp())
         unsettled = await calls.claimed(self.database)
         forgotten = await asyncio.to_thread(forget.forget_old, self.data / "calls", now.timestamp(), unsettled)
         await deltas.drop_old(self.database, now - timedelta(seconds=EVERY))
         if outputs or forgotten:
             _LOG.info("removed %d old outputs and %d old calls", len(outputs), len(forgotten))
+        if self.archive_after is not None:
+            await Archivist(self.database, self.data).all_since(now - self.archive_after)

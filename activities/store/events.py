@@ -35,7 +35,7 @@ async def after(database: Database, session: SessionId, seq: int = 0) -> AsyncIt
         rows = await _page(database, _QUERIES.after, session, seq)
         for row in rows:
             seq = row["seq"]
-            yield _record(bytes(row["canonical"]))
+            yield record(bytes(row["canonical"]))
         if len(rows) < _PAGE:
             return
 
@@ -86,14 +86,18 @@ async def verify(database: Database, session: SessionId) -> Verified:
     head, seq = chain.GENESIS, 0
     while rows := await _page(database, _QUERIES.whole, session, seq):
         for row in rows:
-            problem = _problem(row, seq + 1, head, contents) or await _child_problem(database, row)
-            if problem is not None:
-                return Verified(session=session, events=seq, head=head.hex(), problem=problem)
+            found = problem(row, seq + 1, head, contents) or await _child_problem(database, row)
+            if found is not None:
+                return Verified(session=session, events=seq, head=head.hex(), problem=found)
             head, seq = bytes(row["hash"]), row["seq"]
     return Verified(session=session, events=seq, head=head.hex(), problem=await _tail(database, session, seq, head))
 
 
-def _problem(row: dict[str, Any], seq: int, head: bytes, contents: dict[str, str]) -> str | None:
+def problem(row: dict[str, Any], seq: int, head: bytes, contents: dict[str, str]) -> str | None:
+    """What is wrong with a row of the log that should be event `seq`, behind one with the hash `head`.
+
+    `contents` are the seals of what is there.
+    """
     found, canonical = row["seq"], bytes(row["canonical"])
     if found != seq:
         return f"event {seq} is missing (the next one there is {found})"
@@ -101,10 +105,10 @@ def _problem(row: dict[str, Any], seq: int, head: bytes, contents: dict[str, str
         return f"event {seq} ({row['type']}) does not follow from the event before it"
     if chain.link(head, canonical) != bytes(row["hash"]):
         return f"event {seq} ({row['type']}) is not what was hashed"
-    record = _record(canonical)
-    if (record.seq, record.event.type) != (seq, row["type"]):
+    told = record(canonical)
+    if (told.seq, told.event.type) != (seq, row["type"]):
         return f"event {seq} ({row['type']}) holds another event's bytes"
-    for name, seal in _seals(record):
+    for name, seal in _seals(told):
         if contents.get(name, seal) != seal:
             return f"event {seq} ({row['type']}): the content of {name} was changed afterwards"
     return None
@@ -114,7 +118,7 @@ async def _child_problem(database: Database, row: dict[str, Any]) -> str | None:
     """Whether a subagent's log is not the one that its parent's log names."""
     if row["type"] != "task.settled":
         return None
-    event = _record(bytes(row["canonical"])).event
+    event = record(bytes(row["canonical"])).event
     if not isinstance(event, events.TaskSettled):
         return f"event {row['seq']} (task.settled) holds another event's bytes"
     found = await database.rows(_QUERIES.hash, session=event.child, seq=event.seq)
@@ -160,5 +164,6 @@ async def _page(database: Database, query: bytes, session: SessionId, seq: int) 
     return await database.rows(query, session=session, after=seq, limit=_PAGE)
 
 
-def _record(canonical: bytes) -> Record:
+def record(canonical: bytes) -> Record:
+    """An event of its canonical bytes."""
     return RECORDS.validate_python(json.loads(canonical.decode("utf-8", "surrogatepass")))

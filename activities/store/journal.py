@@ -12,7 +12,7 @@ from activities.store.queries import Queries
 from activities.store.snapshots import Snapshots
 from activities.store.statements import Rows, Statements
 from workflows.domain import chain
-from workflows.domain.errors import NotFound, StaleFence
+from workflows.domain.errors import Conflict, HoldfastError, NotFound, StaleFence
 from workflows.domain.events import Actor, Event, Record
 from workflows.domain.ids import ParkId, SessionId
 
@@ -89,13 +89,15 @@ class Journal:
         return self.place.parked
 
     async def locked(self) -> None:
-        """Wait for the lock. Raises NotFound, StaleFence."""
+        """Wait for the lock. Raises NotFound, Conflict for what is archived, StaleFence."""
         found = await self._said.answer(self._locking)
         if self._place is not None:
             return
         if not found:
             raise NotFound(f"There is no session {self.session!r}. `holdfast sessions` lists the sessions there are.")
         row = found[0]
+        if row["archive"] is not None:
+            raise self._away(row["archive"]["file"])
         if self._chain is not None:
             self._own(row["chain"], self._chain)
         self._place = Place(row["status"], row["directory"], row["seq"], bytes(row["head"]), row["parked"])
@@ -152,6 +154,11 @@ class Journal:
             channel=CHANNEL,
             payload=f"{self.session} {seq}",
         )
+
+    def _away(self, file: str) -> HoldfastError:
+        """The session lies in an archive: a person is told how it comes back, an activity has nothing to do."""
+        said = f"Session {self.session!r} is archived: `holdfast restore {file}` brings it back."
+        return Conflict(said) if self._chain is None else StaleFence(said)
 
     def _own(self, newest: int, mine: int) -> None:
         if mine < newest:

@@ -77,6 +77,17 @@ class Park(Value):
     now: str | None
 
 
+class Archived(Value):
+    """Where the rows of a session were moved to: a file, and the SHA-256 of it."""
+
+    file: str
+    sha256: str
+    at: datetime
+
+    def __str__(self) -> str:
+        return f"lies in {self.file!r} since {self.at:%Y-%m-%d}: `holdfast restore {self.file}` brings it back"
+
+
 class Overview(Value):
     """A session as listings show it, with its newest turn and what waits in it; `depth` is how far it stands below the
     session that it is listed under."""
@@ -104,6 +115,7 @@ class Overview(Value):
     retried: bool
     pause: Pause | None
     parked: Park | None
+    archive: Archived | None = None
 
     @property
     def working(self) -> bool:

@@ -46,6 +46,10 @@ TABLE: Final = {
         "log": Entry(module="record", line="Show a session's log, or verify it."),
         "export": Entry(module="record", line="Write a session as JSON, in OpenCode's form."),
     },
+    "Keeping": {
+        "archive": Entry(module="record", line="Move a session into a file, and out of the database."),
+        "restore": Entry(module="keeping", line="Bring the session of an archive back, with its subagents."),
+    },
     "Stack": {
         "up": Entry(module="stack", line="Start the stack in the background."),
         "down": Entry(module="stack", line="Stop the stack; sessions go on at its next start."),

@@ -10,13 +10,14 @@ CREATE TABLE session (
     environment json        NOT NULL,               -- of the shell that started it, names of the allow-list only
     parent      text REFERENCES session,            -- whose agent has started it; none: a person has
     rules       json        NOT NULL DEFAULT '[]',  -- a subagent's, besides those of its agent
-    status      text        NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'ended')),
+    status      text        NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'ended', 'archived')),
     chain       bigint      NOT NULL DEFAULT 0,     -- the newest chain seen: start of its first run, microseconds
     seq         bigint      NOT NULL DEFAULT 0,     -- of its last event
     head        bytea       NOT NULL,               -- hash of its last event
     stuck       text,                               -- why its workflow task keeps failing, if it does
     parked      text,                               -- its open park: it goes on only when a person says so
     place       json,                               -- its directory as its last turn has left it
+    archive     json,                               -- the file that its rows were moved to; this row stays
     created_at  timestamptz NOT NULL DEFAULT now(),
     updated_at  timestamptz NOT NULL DEFAULT now()
 );
@@ -72,6 +73,7 @@ CREATE TABLE prompt (
     delivered_at timestamptz,
     UNIQUE (session, accepted)
 );
+CREATE INDEX prompt_turn ON prompt (turn) WHERE turn IS NOT NULL;
 CREATE INDEX prompt_untaken ON prompt (session, accepted) WHERE state = 'accepted';
 CREATE INDEX prompt_undelivered ON prompt (accepted_at) WHERE delivered_at IS NULL AND state = 'accepted';
 
@@ -89,6 +91,7 @@ CREATE TABLE retry (                                -- a failed turn is to be ta
 );
 CREATE UNIQUE INDEX retry_one_untaken ON retry (session) WHERE state = 'accepted';
 CREATE UNIQUE INDEX retry_turn ON retry (turn);
+CREATE INDEX retry_failed ON retry (failed);
 CREATE INDEX retry_undelivered ON retry (accepted_at) WHERE delivered_at IS NULL AND state = 'accepted';
 
 CREATE TABLE park (                                 -- a question to a person: whether a session may go on
@@ -154,7 +157,7 @@ CREATE TABLE call (                                 -- the ledger
     turn         text        NOT NULL REFERENCES turn,
     step         integer     NOT NULL,
     position     integer     NOT NULL,              -- among the parts of its message
-    message      text        NOT NULL REFERENCES message,
+    message      text        NOT NULL,              -- that of its turn and step
     provider_id  text        NOT NULL,
     tool         text        NOT NULL,
     arguments    json        NOT NULL,
@@ -173,7 +176,8 @@ CREATE TABLE call (                                 -- the ledger
     outcome_salt bytea,
     claimed_at   timestamptz,
     settled_at   timestamptz,
-    UNIQUE (turn, step, position)
+    UNIQUE (turn, step, position),
+    FOREIGN KEY (turn, step) REFERENCES message (turn, step)
 );
 
 CREATE INDEX call_session ON call (session);
@@ -233,6 +237,7 @@ CREATE UNIQUE INDEX ask_one_open ON ask (call) WHERE state = 'open';
 CREATE INDEX ask_open ON ask (asked_at) WHERE state = 'open';
 CREATE INDEX ask_open_session ON ask (session) WHERE state = 'open';
 CREATE INDEX ask_turn ON ask (turn);
+CREATE INDEX ask_by_grant ON ask (by_grant) WHERE by_grant IS NOT NULL;
 CREATE INDEX ask_undelivered ON ask (settled_at) WHERE state = 'answered' AND delivered_at IS NULL;
 
 CREATE TABLE note (                                 -- words that events name by their seal: a provider's, an error's
@@ -261,6 +266,11 @@ CREATE INDEX delta_session ON delta (session, id);
 
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+    IF TG_OP = 'DELETE' THEN                        -- what lies in an archive, whose last hash the session's row keeps
+        IF EXISTS (SELECT FROM holdfast.session WHERE id = OLD.session AND status = 'archived') THEN
+            RETURN OLD;
+        END IF;
+    END IF;
     RAISE EXCEPTION 'the event log is append-only';
 END $$;
 CREATE TRIGGER event_append_only BEFORE UPDATE OR DELETE ON event

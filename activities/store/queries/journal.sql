@@ -1,5 +1,5 @@
 -- name: lock
-SELECT status, directory, chain, seq, head, parked FROM session WHERE id = %(session)s FOR UPDATE
+SELECT status, directory, chain, seq, head, parked, archive FROM session WHERE id = %(session)s FOR UPDATE
 
 -- name: own
 UPDATE session SET chain = %(chain)s WHERE id = %(session)s

@@ -24,7 +24,7 @@ SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.directory, s.title, s.
        CASE WHEN g.next_at > now() THEN json_build_object('attempt', g.failures, 'kind', g.kind, 'until', g.next_at,
             'said', (SELECT body FROM note n WHERE n.id = t.id || '/' || g.step || '/' || g.failures)) END AS pause,
        (SELECT json_build_object('id', k.id, 'reason', k.reason, 'was', k.was, 'now', k.now_is)
-        FROM park k WHERE k.id = s.parked) AS parked
+        FROM park k WHERE k.id = s.parked) AS parked, s.archive
 FROM tree JOIN session s ON s.id = tree.id
 LEFT JOIN LATERAL (SELECT * FROM turn WHERE turn.session = s.id ORDER BY number DESC LIMIT 1) t ON true
 LEFT JOIN generation g ON g.turn = t.id AND g.step = t.step AND t.state = 'open'

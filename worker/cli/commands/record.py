@@ -1,4 +1,4 @@
-"""`holdfast log` and `export`: what was recorded of a session."""
+"""`holdfast log`, `export` and `archive`: what was recorded of a session."""
 
 import json
 from collections.abc import Iterator
@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 from pydantic import JsonValue
 
+from activities.archive import verifying
+from activities.archive.file import SUFFIX
 from activities.project import worktree
 from worker.cli import door, find
 from worker.cli.exits import Exit
@@ -33,11 +35,15 @@ async def log(settings: Settings, session: str, verify: bool, after: int, as_jso
     Each event has its number, time, author and type. --verify recomputes the chain over all of them and the seals of
     their contents, and ends with code 1 where something was changed, removed or added.
 
+    An archive's file may stand for the session: it is read and verified by itself, with no stack.
+
     \b
     Examples:
       holdfast log last
       holdfast log ses_… --verify
     """
+    if session.endswith(SUFFIX):
+        return _of_file(Path(session), verify, after, as_json)
     async with door.client(settings) as client:
         found = await find.session(client, session)
         if verify:
@@ -74,9 +80,40 @@ async def export(settings: Settings, session: str) -> None:
     click.echo(json.dumps(document.dump(), indent=2))
 
 
+@click.command()
+@click.argument("session")
+@door.command
+async def archive(settings: Settings, session: str) -> None:
+    """Move a session into a file, and out of the database.
+
+    With its subagents. `sessions` still lists it, `log FILE` reads it, and `restore FILE` brings it back. One that is
+    at work, parked or asks stays. HOLDFAST_ARCHIVE_AFTER_DAYS has this done by itself with sessions that rest.
+
+    \b
+    Example:
+      holdfast archive ses_…
+    """
+    async with door.client(settings) as client:
+        click.echo(await client.archive(await find.session(client, session)))
+
+
+def _of_file(path: Path, verify: bool, after: int, as_json: bool) -> Exit:
+    """The log of an archive, session by session, or what verifying it shows."""
+    if verify:
+        return _told(verifying.verify(path), as_json)
+    for record in verifying.records(path):
+        if record.seq > after:
+            seen = Seen(record=record, contents={})
+            click.echo(record.model_dump_json() if as_json else "  ".join(_fields(seen)))
+    return Exit.DONE
+
+
 async def _verify(client: SessionClient, session: SessionId, as_json: bool) -> Exit:
     """Verify the log, and those of the subagents."""
-    found = [await client.verify(each) for each in await client.tree(session)]
+    return _told([await client.verify(each) for each in await client.tree(session)], as_json)
+
+
+def _told(found: list[Verified], as_json: bool) -> Exit:
     for verified in found:
         click.echo(verified.model_dump_json() if as_json else _verified(verified))
     return Exit.DONE if all(verified.problem is None for verified in found) else Exit.FAILED

@@ -11,6 +11,8 @@ from workflows.domain.wire import CloseReason
 
 def state(seen: Overview, now: datetime) -> str:
     """What a session does, in a word or two."""
+    if seen.archive is not None:
+        return "archived"
     if seen.stuck is not None:
         return "stuck"
     if seen.parked is not None:
@@ -34,6 +36,8 @@ def sentences(seen: Overview, now: datetime) -> Iterator[str]:
 
 
 def _reasons(seen: Overview, now: datetime) -> Iterator[str]:
+    if seen.archive is not None:
+        yield f"It {seen.archive}."
     if seen.stuck is not None:
         yield f"It cannot go on: {prose(seen.stuck)}."
     if seen.parked is not None:

@@ -87,3 +87,20 @@ async def test_a_reader_that_stops_reading_is_no_failure(open_house: OpenHouse) 
         os.close(writer)
 
     assert (ended.code, ended.err) == (141, "")
+
+
+async def test_an_archived_session_is_listed_read_from_its_file_and_brought_back(open_house: OpenHouse) -> None:
+    async with open_house(DONE) as house, house.working():
+        session = await house.say("hello")
+        await house.ended(session)
+        person = shell(house)
+        archived = await person.run("archive", session)
+        path = archived.out.strip()
+        listed, refused = await person.run("sessions"), await person.run("log", session)
+        read, verified = await person.run("log", path), await person.run("log", path, "--verify")
+        back, whole = await person.run("restore", path), await person.run("log", session, "--verify")
+
+    assert archived.code == 0 and f"{session}  archived  " in listed.out
+    assert refused.code == 6 and f"`holdfast restore {path}` brings it back" in refused.err
+    assert "session.created" in read.out and "the chain is whole" in verified.out
+    assert back.out == f"The session is back: {session}\n" and (whole.code, whole.out) == (0, verified.out)

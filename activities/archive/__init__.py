@@ -1,0 +1,1 @@
+"""Old sessions in files."""

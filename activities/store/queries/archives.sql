@@ -1,0 +1,44 @@
+-- name: tree
+WITH RECURSIVE tree AS (
+    SELECT id, id AS root, 0 AS depth FROM session
+    WHERE parent IS NULL AND status <> 'archived' AND updated_at < %(before)s
+      AND (%(session)s::text IS NULL OR id = %(session)s)
+    UNION ALL
+    SELECT s.id, tree.root, tree.depth + 1 FROM session s JOIN tree ON s.parent = tree.id
+)
+SELECT tree.root, s.id AS session, s.seq, encode(s.head, 'hex') AS head, CASE
+    WHEN s.updated_at >= %(before)s THEN 'it has changed lately'
+    WHEN s.parked IS NOT NULL THEN 'it is parked'
+    WHEN s.stuck IS NOT NULL THEN 'it is stuck'
+    WHEN EXISTS (SELECT FROM ask WHERE ask.session = s.id AND ask.state = 'open') THEN 'it waits for an answer'
+    WHEN EXISTS (SELECT FROM turn WHERE turn.session = s.id AND turn.state = 'open')
+      OR EXISTS (SELECT FROM prompt WHERE prompt.session = s.id AND prompt.state = 'accepted')
+      OR EXISTS (SELECT FROM retry WHERE retry.session = s.id AND retry.state = 'accepted')
+      OR EXISTS (SELECT FROM task WHERE task.session = s.id AND task.settled_at IS NULL)
+      OR EXISTS (SELECT FROM call WHERE call.session = s.id AND call.state IN ('prepared', 'claimed'))
+      THEN 'it is at work'
+    WHEN EXISTS (SELECT FROM grant_ g WHERE g.session = s.id AND g.project IS NOT NULL AND g.spread_at IS NULL)
+      THEN 'a grant of it has not reached its project yet'
+    END AS obstacle
+FROM tree JOIN session s ON s.id = tree.id
+ORDER BY tree.root, tree.depth, s.id DESC
+
+-- name: lock
+SELECT id FROM session WHERE id = ANY(%(sessions)s) ORDER BY array_position(%(sessions)s, id) FOR UPDATE
+
+-- name: leave
+UPDATE session SET status = 'archived', archive = %(archive)s, environment = '{}', rules = '[]', place = NULL
+WHERE id = ANY(%(sessions)s)
+
+-- name: forget_deltas
+DELETE FROM delta WHERE session = ANY(%(sessions)s)
+
+-- name: calls
+SELECT id FROM call WHERE session = ANY(%(sessions)s)
+
+-- name: columns
+SELECT column_name FROM information_schema.columns
+WHERE table_schema = 'holdfast' AND table_name = %(table)s ORDER BY ordinal_position
+
+-- name: standing
+SELECT id AS session, status, seq, encode(head, 'hex') AS head FROM session WHERE id = ANY(%(sessions)s) FOR UPDATE

@@ -27,6 +27,8 @@ from activities.store.sessions import NewSession
 from activities.store.sessions import Overview as Overview
 from activities.store.sessions import Totals as Totals
 from activities.store.stops import Stopped as Stopped
+from activities.store.transcript import Ran as Ran
+from activities.store.transcript import Told as Told
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 from worker.watching import TICK, Watching, read
@@ -244,6 +246,12 @@ class SessionClient:
         await self.here(session)
         async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as said:
             return await transcript.read(said, session)
+
+    async def told(self, session: SessionId) -> AsyncIterator[Told]:
+        """The messages of a session one after the other, never all at once. Raises NotFound."""
+        await self.session(session)
+        async for told in transcript.pages(self.database, session):
+            yield told
 
     async def watch(
         self, session: SessionId, after: int = 0, *, below: bool = False

@@ -3,9 +3,9 @@
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Final
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from typing import Any, Final, cast
 
 import psycopg
 from psycopg import AsyncConnection
@@ -75,6 +75,15 @@ class Database:
             async with io_failpoint("external.sql", lambda: cut(connection)):
                 await cursor.execute(query, values)
             return await cursor.fetchall() if cursor.description else []
+
+    async def stream(self, query: bytes, **values: Any) -> AsyncGenerator[dict[str, Any], None]:
+        """The rows of one query as they come, for what is too much to be held at once: it keeps a connection until it
+        is closed. Raises Unavailable."""
+        async with self._connection() as connection, connection.cursor(row_factory=dict_row) as cursor:
+            rows = cast("AsyncGenerator[dict[str, Any], None]", cursor.stream(query, values))
+            async with aclosing(rows):
+                async for row in rows:
+                    yield row
 
     @asynccontextmanager
     async def statements(self, begin: bytes = b"BEGIN") -> AsyncIterator[Statements]:

@@ -11,6 +11,7 @@ from activities.store import deltas
 from activities.store.database import Database
 from activities.store.journal import CHANNEL
 from activities.store.queries import Queries
+from activities.store.statements import Rows
 from workflows.domain import chain, events
 from workflows.domain.events import RECORDS, Record
 from workflows.domain.ids import SessionId
@@ -18,6 +19,7 @@ from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("events")
 _PAGE: Final = 500
+_LINKS: Final = 100  # events that are verified together, with the seals of what they vouch for
 
 
 class Verified(Value):
@@ -32,7 +34,7 @@ class Verified(Value):
 async def after(database: Database, session: SessionId, seq: int = 0) -> AsyncIterator[Record]:
     """The session's events after `seq`, in order, as far as they go now."""
     while True:
-        rows = await _page(database, _QUERIES.after, session, seq)
+        rows = await _page(database, _QUERIES.after, session, seq, _PAGE)
         for row in rows:
             seq = row["seq"]
             yield record(bytes(row["canonical"]))
@@ -82,9 +84,9 @@ async def woken(
 async def verify(database: Database, session: SessionId) -> Verified:
     """Recompute the hash chain, the seals of the contents that are there, and the heads that it names of subagents'
     chains; erased contents are no problem."""
-    contents = await _contents(database, session)
     head, seq = chain.GENESIS, 0
-    while rows := await _page(database, _QUERIES.whole, session, seq):
+    while rows := await _page(database, _QUERIES.whole, session, seq, _LINKS):
+        contents = await _contents(database, rows)
         for row in rows:
             found = problem(row, seq + 1, head, contents) or await _child_problem(database, row)
             if found is not None:
@@ -105,8 +107,8 @@ def problem(row: dict[str, Any], seq: int, head: bytes, contents: dict[str, str]
         return f"event {seq} ({row['type']}) does not follow from the event before it"
     if chain.link(head, canonical) != bytes(row["hash"]):
         return f"event {seq} ({row['type']}) is not what was hashed"
-    told = record(canonical)
-    if (told.seq, told.event.type) != (seq, row["type"]):
+    told = _readable(canonical)
+    if told is None or (told.seq, told.event.type) != (seq, row["type"]):
         return f"event {seq} ({row['type']}) holds another event's bytes"
     for name, seal in _seals(told):
         if contents.get(name, seal) != seal:
@@ -144,10 +146,12 @@ def _seals(record: Record) -> Iterator[tuple[str, str]]:
             yield f"{name}/feedback", seal
 
 
-async def _contents(database: Database, session: SessionId) -> dict[str, str]:
-    """Seals of all stored contents, recomputed."""
-    rows = await database.rows(_QUERIES.contents, session=session)
-    return {row["id"]: chain.sealed(bytes(row["salt"]), row["body"].encode()) for row in rows}
+async def _contents(database: Database, rows: Rows) -> dict[str, str]:
+    """Seals of the stored contents that these events vouch for, recomputed; the contents go by one after the other."""
+    told = [found for row in rows if (found := _readable(bytes(row["canonical"]))) is not None]
+    ids = sorted({name.partition("/")[0] for each in told for name, _ in _seals(each)})
+    async with aclosing(database.stream(_QUERIES.contents, ids=ids)) as contents:
+        return {row["id"]: chain.sealed(bytes(row["salt"]), row["body"].encode()) async for row in contents}
 
 
 async def _tail(database: Database, session: SessionId, seq: int, head: bytes) -> str | None:
@@ -160,8 +164,16 @@ async def _tail(database: Database, session: SessionId, seq: int, head: bytes) -
     return None if (last, bytes(found[0]["head"])) == (seq, head) else "the session's row names another last event"
 
 
-async def _page(database: Database, query: bytes, session: SessionId, seq: int) -> list[dict[str, Any]]:
-    return await database.rows(query, session=session, after=seq, limit=_PAGE)
+async def _page(database: Database, query: bytes, session: SessionId, seq: int, limit: int) -> Rows:
+    return await database.rows(query, session=session, after=seq, limit=limit)
+
+
+def _readable(canonical: bytes) -> Record | None:
+    """The event of these bytes; None when they are no event's."""
+    try:
+        return record(canonical)
+    except ValueError:
+        return None
 
 
 def record(canonical: bytes) -> Record:

@@ -202,9 +202,9 @@ async def tree(reads: Reads, session: SessionId) -> list[SessionId]:
 async def totals(reads: Reads, session: SessionId) -> Totals:
     """What the session has used so far, with its subagents."""
     sessions = await tree(reads, session)
-    bodies = [row["body"] for row in await reads.rows(_QUERIES.totals, sessions=sessions)]
-    tokens = sum((Tokens.model_validate(body["tokens"]) for body in bodies), Tokens())
-    return Totals(steps=len(bodies), tokens=tokens, cost=sum((Decimal(body["cost"]) for body in bodies), Decimal(0)))
+    (row,) = await reads.rows(_QUERIES.totals, sessions=sessions)
+    tokens = Tokens(**{name: row[name] for name in Tokens.model_fields})
+    return Totals(steps=row["steps"], tokens=tokens, cost=row["cost"])
 
 
 def bind(opened: Journal, known: Ruleset, more: Ruleset) -> None:

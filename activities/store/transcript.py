@@ -2,13 +2,15 @@
 
 import asyncio
 from collections import defaultdict
-from typing import Any, Final
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
 from pydantic import TypeAdapter
 
 from activities.store.queries import Queries
-from activities.store.statements import Reads
-from workflows.domain.ids import SessionId
+from activities.store.statements import Reads, Rows
+from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import (
     AnswerBody,
     AssistantMessage,
@@ -20,10 +22,39 @@ from workflows.domain.messages import (
     Transcript,
     UserMessage,
 )
+from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("generations")
 _CALLS: Final = Queries("calls")
+_PAGES: Final = Queries("transcript")
+_PAGE: Final = 50  # answers that are read together: each may hold outputs of 50 KB
+_NO_END: Final = 2**31 - 1
 _PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
+
+
+class Ran(Value):
+    """When a call was claimed and when it was settled, as far as it was."""
+
+    claimed: datetime | None
+    settled: datetime | None
+
+
+class Told(Value):
+    """A message with what else is stored of it: agent and model of a prompt's turn, the ids of an answer's texts, and
+    when its calls ran."""
+
+    message: Message
+    agent: str = ""
+    model: str = ""
+    texts: tuple[PartId, ...] = ()
+    ran: dict[PartId, Ran] = {}
+
+
+class _Place(NamedTuple):
+    """Where a step stands in its session."""
+
+    number: int
+    step: int
 
 
 async def read(reads: Reads, session: SessionId) -> Transcript:
@@ -34,6 +65,60 @@ async def read(reads: Reads, session: SessionId) -> Transcript:
         reads.rows(_QUERIES.parts, session=session),
         reads.rows(_CALLS.shown, session=session),
     )
+    return tuple(_in_order(prompts, answers, parts, calls))
+
+
+async def pages(reads: Reads, session: SessionId) -> AsyncIterator[Told]:
+    """The same, some answers at a time: however long the session is, little of it is held."""
+    last = _Place(0, 0)
+    while True:
+        answers = await reads.rows(_PAGES.answers, session=session, limit=_PAGE, **last._asdict())
+        full = len(answers) == _PAGE
+        end = _Place(answers[-1]["number"], answers[-1]["step"]) if full else _Place(_NO_END, _NO_END)
+        messages = [row["id"] for row in answers]
+        prompts, parts, calls = await asyncio.gather(
+            reads.rows(_PAGES.prompts, session=session, **last._asdict(), last_number=end.number, last_step=end.step),
+            reads.rows(_PAGES.parts, messages=messages),
+            reads.rows(_PAGES.calls, messages=messages),
+        )
+        told = _Told(prompts, parts, calls)
+        for message in _in_order(prompts, answers, parts, calls):
+            yield told.about(message)
+        if not full:
+            return
+        last = end
+
+
+class _Told:
+    """What rows say beside their messages."""
+
+    def __init__(self, prompts: Rows, parts: Rows, calls: Rows) -> None:
+        self._prompts = {row["id"]: row for row in prompts}
+        self._texts = _by_message(parts)
+        self._calls = _by_message(calls)
+
+    def about(self, message: Message) -> Told:
+        if isinstance(message, UserMessage):
+            row = self._prompts[message.id]
+            return Told(message=message, agent=row["agent"], model=row["model"])
+        calls = self._calls[message.id]
+        return Told(
+            message=message,
+            texts=tuple(row["id"] for row in self._texts[message.id]),
+            ran={row["id"]: Ran(claimed=row["claimed_at"], settled=row["settled_at"]) for row in calls},
+        )
+
+
+def _by_message(rows: Rows) -> dict[str, Rows]:
+    """The rows of each message, in the order of its parts."""
+    found: dict[str, Rows] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: row["position"]):
+        found[row["message"]].append(row)
+    return found
+
+
+def _in_order(prompts: Rows, answers: Rows, parts: Rows, calls: Rows) -> Iterator[Message]:
+    """The messages of these rows, each with its parts."""
     by_message: dict[str, list[tuple[int, Part]]] = defaultdict(list)
     for row in parts:
         by_message[row["message"]].append((row["position"], _PART.validate_python(row["body"])))
@@ -41,7 +126,8 @@ async def read(reads: Reads, session: SessionId) -> Transcript:
         by_message[row["message"]].append((row["position"], tool_part(row)))
     placed = [((row["number"], row["step"], 0, row["taken"]), _user(row)) for row in prompts]
     placed += [((row["number"], row["step"], 1, 0), _answer(row, by_message)) for row in answers]
-    return tuple(message for _, message in sorted(placed, key=lambda entry: entry[0]))
+    for _, message in sorted(placed, key=lambda entry: entry[0]):
+        yield message
 
 
 def tool_part(row: dict[str, Any]) -> ToolPart:

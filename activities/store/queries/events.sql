@@ -12,19 +12,17 @@ SELECT encode(hash, 'hex') AS hash FROM event WHERE session = %(session)s AND se
 SELECT seq, head FROM session WHERE id = %(session)s
 
 -- name: contents
-SELECT p.id, p.body::text AS body, p.salt FROM prompt p WHERE p.session = %(session)s
+SELECT id, body::text AS body, salt FROM prompt WHERE id = ANY(%(ids)s)
 UNION ALL
-SELECT p.id, p.body::text, p.salt FROM part p JOIN message m ON m.id = p.message WHERE m.session = %(session)s
+SELECT id, body::text, salt FROM part WHERE id = ANY(%(ids)s)
 UNION ALL
-SELECT c.id, c.arguments::text, c.salt FROM call c WHERE c.session = %(session)s
+SELECT id, arguments::text, salt FROM call WHERE id = ANY(%(ids)s)
 UNION ALL
-SELECT c.id || '/outcome', c.outcome::text, c.outcome_salt FROM call c
-WHERE c.session = %(session)s AND c.outcome IS NOT NULL
+SELECT id, body::text, salt FROM note WHERE id = ANY(%(ids)s)
 UNION ALL
-SELECT a.id || '/feedback', a.feedback::text, a.feedback_salt FROM ask a
-WHERE a.session = %(session)s AND a.feedback_salt IS NOT NULL
+SELECT id || '/outcome', outcome::text, outcome_salt FROM call WHERE id = ANY(%(ids)s) AND outcome IS NOT NULL
 UNION ALL
-SELECT n.id, n.body::text, n.salt FROM note n WHERE n.session = %(session)s
+SELECT id || '/feedback', feedback::text, feedback_salt FROM ask WHERE id = ANY(%(ids)s) AND feedback_salt IS NOT NULL
 
 -- name: named
 SELECT id, body FROM prompt WHERE id = ANY(%(ids)s)

@@ -61,4 +61,10 @@ WITH RECURSIVE tree AS (
 SELECT id FROM tree ORDER BY depth, id DESC
 
 -- name: totals
-SELECT body FROM message WHERE session = ANY(%(sessions)s)
+SELECT count(*) AS steps, coalesce(sum(trim('"' FROM (body->'cost')::text)::numeric), 0) AS cost,
+       sum(t.total)::bigint AS total, coalesce(sum(t.input), 0)::bigint AS input,
+       coalesce(sum(t.output), 0)::bigint AS output, coalesce(sum(t.reasoning), 0)::bigint AS reasoning,
+       coalesce(sum(t.cache_read), 0)::bigint AS cache_read, coalesce(sum(t.cache_write), 0)::bigint AS cache_write
+FROM message CROSS JOIN LATERAL json_to_record(body->'tokens') AS
+     t(total bigint, input bigint, output bigint, reasoning bigint, cache_read bigint, cache_write bigint)
+WHERE session = ANY(%(sessions)s)

@@ -14,7 +14,7 @@ from activities.archive.file import SUFFIX
 from activities.project import worktree
 from worker.cli import door, find
 from worker.cli.exits import Exit
-from worker.cli.look.export import Chronicle, Exporter
+from worker.cli.look.export import Exporter
 from worker.cli.look.text import counted, exact
 from worker.client import Seen, SessionClient, Verified
 from worker.settings import Settings
@@ -67,17 +67,13 @@ async def export(settings: Settings, session: str) -> None:
     """
     async with door.client(settings) as client:
         overview = await client.session(await find.session(client, session))
-        chronicle = Chronicle()
-        async for seen in client.log(overview.id):
-            chronicle.note(seen.record)
-        transcript = await client.transcript(overview.id)
-        totals = await client.totals(overview.id)
-    directory = Path(overview.directory)
-    root = worktree.root(directory)
-    project = await worktree.project_id(root, directory)
-    exporter = Exporter(overview, chronicle, str(root or directory))
-    document = exporter.export(transcript, totals, project, version("holdfast"))
-    click.echo(json.dumps(document.dump(), indent=2))
+        directory = Path(overview.directory)
+        root = worktree.root(directory)
+        project = await worktree.project_id(root, directory)
+        exporter = Exporter(overview, str(root or directory))
+        info = exporter.info(await client.totals(overview.id), project, version("holdfast"))
+        async for piece in exporter.document(info, client.told(overview.id)):
+            click.echo(piece, nl=False)
 
 
 @click.command()

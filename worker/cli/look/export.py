@@ -1,8 +1,10 @@
 """A session as one JSON document, in the shapes that OpenCode's clients know."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import datetime
+from textwrap import indent
 from typing import Literal
 
 from pydantic import SerializeAsAny
@@ -22,11 +24,10 @@ from worker.cli.look.shapes import (
     tokens,
     tool_state,
 )
-from worker.client import Overview, Totals
+from worker.client import Overview, Ran, Told, Totals
 from workflows.domain import messages
-from workflows.domain.events import CallClaimed, CallFinished, MessageCompleted, Record
 from workflows.domain.ids import MessageId, PartId, SessionId
-from workflows.domain.messages import AssistantMessage, Transcript, UserMessage
+from workflows.domain.messages import AssistantMessage, UserMessage
 
 
 class SessionInfo(Shape):
@@ -78,48 +79,26 @@ class ExportedMessage(Shape):
     parts: tuple[SerializeAsAny[Part], ...]
 
 
-class Export(Shape):
-    """The whole document."""
-
-    info: SessionInfo
-    messages: tuple[ExportedMessage, ...]
-
-
 @dataclass
-class Chronicle:
-    """What the log knows and the transcript does not: when calls ran, and the ids of texts."""
-
-    starts: dict[PartId, int] = field(default_factory=dict)
-    ends: dict[PartId, int] = field(default_factory=dict)
-    texts: dict[MessageId, Iterator[PartId]] = field(default_factory=dict)
-
-    def note(self, record: Record) -> None:
-        at = milliseconds(datetime.fromisoformat(record.at))
-        match record.event:
-            case CallClaimed(call=call):
-                self.starts.setdefault(call, at)
-            case CallFinished(call=call):
-                self.ends[call] = at
-            case MessageCompleted(message=message, parts=parts):
-                self.texts[message] = iter([part.part for part in parts])
-
-    def span(self, call: PartId, otherwise: int) -> Span:
-        """When the call ran; one that was refused or cancelled has only an end."""
-        end = self.ends.get(call)
-        return Span(start=self.starts.get(call, end or otherwise), end=end)
-
-
-@dataclass(frozen=True)
 class Exporter:
-    """Puts the document together."""
+    """Puts the document together, message by message."""
 
     overview: Overview
-    chronicle: Chronicle
     worktree: str
+    _prompt: MessageId = MessageId("")
 
-    def export(self, transcript: Transcript, totals: Totals, project: str, version: str) -> Export:
+    async def document(self, info: SessionInfo, told: AsyncIterator[Told]) -> AsyncIterator[str]:
+        """The document in pieces, so that a long session is never held whole."""
+        yield f'{{\n  "info": {indent(_json(info), "  ").lstrip()},\n  "messages": ['
+        comma = ""
+        async for each in told:
+            yield f"{comma}\n{indent(_json(self._message(each)), '    ')}"
+            comma = ","
+        yield "\n  ]\n}\n"
+
+    def info(self, totals: Totals, project: str, version: str) -> SessionInfo:
         seen = self.overview
-        info = SessionInfo(
+        return SessionInfo(
             id=seen.id,
             slug=seen.id,
             project_id=project,
@@ -132,27 +111,21 @@ class Exporter:
             tokens=tokens(totals.tokens),
             time=Created(created=milliseconds(seen.created_at), updated=milliseconds(seen.updated_at)),
         )
-        return Export(info=info, messages=tuple(self._messages(transcript)))
 
-    def _messages(self, transcript: Transcript) -> Iterator[ExportedMessage]:
-        parent = MessageId("")
-        for message in transcript:
-            if isinstance(message, UserMessage):
-                parent = message.id
-                yield self._user(message, transcript)
-            else:
-                yield self._assistant(message, parent)
+    def _message(self, told: Told) -> ExportedMessage:
+        if isinstance(told.message, UserMessage):
+            self._prompt = told.message.id
+            return self._user(told.message, told)
+        return self._assistant(told.message, told)
 
-    def _user(self, message: UserMessage, transcript: Transcript) -> ExportedMessage:
-        """A prompt; agent and model are those that answered it."""
-        answers = (each for each in transcript if isinstance(each, AssistantMessage) and each.turn == message.turn)
-        answer = next(answers, None)
+    def _user(self, message: UserMessage, told: Told) -> ExportedMessage:
+        """A prompt; agent and model are those that answer it."""
         info = UserInfo(
             id=message.id,
             session_id=self.overview.id,
             time=Created(created=milliseconds(message.at)),
-            agent=answer.body.agent if answer else self.overview.agent,
-            model=model_name(answer.body.model if answer else self.overview.model or ""),
+            agent=told.agent,
+            model=model_name(told.model),
         )
         text = Text(
             id=PartId(message.id.replace("msg_", "prt_", 1)),
@@ -162,7 +135,7 @@ class Exporter:
         )
         return ExportedMessage(info=info, parts=(text,))
 
-    def _assistant(self, message: AssistantMessage, parent: MessageId) -> ExportedMessage:
+    def _assistant(self, message: AssistantMessage, told: Told) -> ExportedMessage:
         body = message.body
         model = model_name(body.model)
         at = milliseconds(message.at)
@@ -170,7 +143,7 @@ class Exporter:
             id=message.id,
             session_id=self.overview.id,
             time=Created(created=at, completed=at),
-            parent_id=parent,
+            parent_id=self._prompt,
             provider_id=model.provider_id,
             model_id=model.model_id,
             agent=body.agent,
@@ -180,20 +153,42 @@ class Exporter:
             tokens=tokens(body.tokens),
             finish=body.finish,
         )
-        return ExportedMessage(info=info, parts=tuple(self._part(part, message, at) for part in message.parts))
+        texts = iter(told.texts)
+        parts = [
+            self._call(part, message, told.ran[part.id])
+            if isinstance(part, messages.ToolPart)
+            else self._text(part, message, next(texts))
+            for part in message.parts
+        ]
+        return ExportedMessage(info=info, parts=tuple(parts))
 
-    def _part(self, part: messages.Part, message: AssistantMessage, at: int) -> Part:
-        session, name, span = self.overview.id, message.id, Span(start=at, end=at)
-        if isinstance(part, messages.ToolPart):
-            state = tool_state(part.state, part.arguments, part.outcome, self.chronicle.span(part.id, at))
-            return Tool(
-                id=part.id, session_id=session, message_id=name, call_id=part.provider_id, tool=part.tool, state=state
-            )
+    def _call(self, part: messages.ToolPart, message: AssistantMessage, ran: Ran) -> Part:
+        return Tool(
+            id=part.id,
+            session_id=self.overview.id,
+            message_id=message.id,
+            call_id=part.provider_id,
+            tool=part.tool,
+            state=tool_state(part.state, part.arguments, part.outcome, _span(ran, message.at)),
+        )
+
+    def _text(self, part: messages.TextPart | messages.ReasoningPart, message: AssistantMessage, id: PartId) -> Part:
+        at = milliseconds(message.at)
         shape = Text if isinstance(part, messages.TextPart) else Reasoning
-        id = next(self.chronicle.texts[name])
-        return shape(id=id, session_id=session, message_id=name, text=part.text, time=span)
+        span = Span(start=at, end=at)
+        return shape(id=id, session_id=self.overview.id, message_id=message.id, text=part.text, time=span)
 
 
 def milliseconds(at: datetime) -> int:
     """A moment as OpenCode writes it."""
     return int(at.timestamp() * 1000)
+
+
+def _span(ran: Ran, otherwise: datetime) -> Span:
+    """When a call ran; one that was refused or cancelled has only an end."""
+    begin = ran.claimed or ran.settled or otherwise
+    return Span(start=milliseconds(begin), end=milliseconds(ran.settled) if ran.settled else None)
+
+
+def _json(shape: Shape) -> str:
+    return json.dumps(shape.dump(), indent=2)

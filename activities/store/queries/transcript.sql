@@ -1,0 +1,23 @@
+-- name: answers
+SELECT m.id, m.body, m.turn, m.step, m.created_at, t.number
+FROM turn t CROSS JOIN LATERAL (
+    SELECT * FROM message
+    WHERE message.turn = t.id AND message.step > CASE WHEN t.number = %(number)s THEN %(step)s ELSE 0 END
+    ORDER BY message.step LIMIT %(limit)s
+) m
+WHERE t.session = %(session)s AND t.number >= %(number)s
+ORDER BY t.number, m.step LIMIT %(limit)s
+
+-- name: prompts
+SELECT p.id, p.body, p.turn, p.step, p.taken, p.accepted_at, t.number, t.agent, t.model
+FROM turn t JOIN prompt p ON p.turn = t.id
+WHERE t.session = %(session)s AND t.number BETWEEN %(number)s AND %(last_number)s
+  AND (t.number, p.step) > (%(number)s, %(step)s) AND (t.number, p.step) <= (%(last_number)s, %(last_step)s)
+ORDER BY p.taken
+
+-- name: parts
+SELECT id, message, position, body FROM part WHERE message = ANY(%(messages)s)
+
+-- name: calls
+SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state, c.outcome, c.claimed_at, c.settled_at
+FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step WHERE m.id = ANY(%(messages)s)

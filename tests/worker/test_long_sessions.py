@@ -1,0 +1,73 @@
+"""Sessions of any length are read page by page: what is held at once does not grow with them."""
+
+import gc
+import tracemalloc
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.filled import Filler
+from tests.worker.test_client import alone as alone
+from worker.cli.look.export import Exporter
+from worker.client import Seen, SessionClient
+from workflows.domain.events import TurnEnded
+from workflows.domain.ids import SessionId
+
+
+class Held(NamedTuple):
+    read: int
+    bytes: int
+
+
+SHORT, LONG = 120, 500  # answers, each with 4 KB of output
+
+
+async def exported(client: SessionClient, session: SessionId) -> int:
+    exporter = Exporter(await client.session(session), "/")
+    info = exporter.info(await client.totals(session), "project", "1")
+    return sum([len(piece) async for piece in exporter.document(info, client.told(session))])
+
+
+async def verified(client: SessionClient, session: SessionId) -> int:
+    return (await client.verify(session)).events
+
+
+async def logged(client: SessionClient, session: SessionId) -> int:
+    return await counted(client.log(session))
+
+
+async def watched(client: SessionClient, session: SessionId) -> int:
+    seen = 0
+    async with aclosing(client.watch(session, below=True)) as pieces:
+        async for piece in pieces:
+            seen += 1
+            if isinstance(piece, Seen) and isinstance(piece.record.event, TurnEnded):
+                return seen
+    raise AssertionError("watching does not end")
+
+
+async def counted(pieces: AsyncIterator[object]) -> int:
+    return sum([1 async for _ in pieces])
+
+
+async def held(way: Callable[[SessionClient, SessionId], Awaitable[int]], client: SessionClient, of: SessionId) -> Held:
+    """How much was read, and how many bytes were held at most meanwhile."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        return Held(await way(client, of), tracemalloc.get_traced_memory()[1])
+    finally:
+        tracemalloc.stop()
+
+
+async def test_reading_holds_no_more_of_a_long_session_than_of_a_short_one(
+    alone: SessionClient, tmp_path: Path
+) -> None:
+    filler = Filler(alone.database, tmp_path)
+    short, long = await filler.long(SHORT, 4000), await filler.long(LONG, 4000)
+    for way in (exported, verified, logged, watched):
+        little, much = await held(way, alone, short), await held(way, alone, long)
+        assert much.read > 3 * little.read
+        assert much.bytes < 1.5 * little.bytes, way.__name__
+    assert (await alone.verify(long)).problem is None

@@ -1,8 +1,10 @@
 """`holdfast log`, `export` and `archive`: what was recorded of a session."""
 
 import json
+import shutil
+import sys
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -14,41 +16,50 @@ from activities.archive.file import SUFFIX
 from activities.project import worktree
 from worker.cli import door, find
 from worker.cli.exits import Exit
+from worker.cli.look.account import Account, page
 from worker.cli.look.export import Exporter
 from worker.cli.look.text import counted, exact
 from worker.client import Seen, SessionClient, Verified
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
 
+_COLUMNS = 100  # of a page that nobody sees on a terminal, and the most on one
 _LONGEST = 60  # characters of a field in the log
 
 
 @click.command()
 @click.argument("session")
 @click.option("--verify", is_flag=True, help="Recompute the hash chain; name the first bad row, if there is one.")
-@click.option("--after", type=click.IntRange(0), default=0, help="Only what came after this event.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+@click.option("--events", "each_event", is_flag=True, help="Event by event: number, time, author, type, details.")
+@click.option("--after", type=click.IntRange(0), help="The events after this one.")
+@click.option("--json", "as_json", is_flag=True, help="Event by event, one JSON object on each line.")
 @door.command
-async def log(settings: Settings, session: str, verify: bool, after: int, as_json: bool) -> Exit:
-    """Show a session's log, or verify it.
+async def log(
+    settings: Settings, session: str, verify: bool, each_event: bool, after: int | None, as_json: bool
+) -> Exit:
+    """Tell on one page what a session has done, or show its log, or verify it.
 
-    Each event has its number, time, author and type. --verify recomputes the chain over all of them and the seals of
-    their contents, and ends with code 1 where something was changed, removed or added.
+    Of each turn: what was done, what was asked and who has answered, what failed and was tried again, what it cost;
+    with the work of its subagents. --events shows every event instead. --verify recomputes the chain over all of them
+    and the seals of their contents, and ends with code 1 where something was changed, removed or added.
 
-    An archive's file may stand for the session: it is read and verified by itself, with no stack.
+    An archive's file may stand for the session: its events are read and verified by themselves, with no stack.
 
     \b
     Examples:
       holdfast log last
+      holdfast log last --events
       holdfast log ses_… --verify
     """
     if session.endswith(SUFFIX):
-        return _of_file(Path(session), verify, after, as_json)
+        return _of_file(Path(session), verify, after or 0, as_json)
     async with door.client(settings) as client:
         found = await find.session(client, session)
         if verify:
             return await _verify(client, found, as_json)
-        async for seen in client.log(found, after):
+        if not (each_event or as_json or after is not None):
+            return await _account(client, found)
+        async for seen in client.log(found, after or 0):
             click.echo(_as_json(seen) if as_json else "  ".join(_fields(seen)))
     return Exit.DONE
 
@@ -101,6 +112,17 @@ def _of_file(path: Path, verify: bool, after: int, as_json: bool) -> Exit:
         if record.seq > after:
             seen = Seen(record=record, contents={})
             click.echo(record.model_dump_json() if as_json else "  ".join(_fields(seen)))
+    return Exit.DONE
+
+
+async def _account(client: SessionClient, session: SessionId) -> Exit:
+    account = Account(session)
+    for each in await client.tree(session):
+        async for seen in client.log(each):
+            account.note(seen)
+    columns = min(shutil.get_terminal_size().columns, _COLUMNS) if sys.stdout.isatty() else _COLUMNS
+    for row in page(account, await client.session(session), datetime.now(UTC), columns):
+        click.echo(row)
     return Exit.DONE
 
 

@@ -26,13 +26,19 @@ def state(seen: Overview, now: datetime) -> str:
     return "ended" if seen.status == "ended" else seen.reason or "new"
 
 
-def sentences(seen: Overview, now: datetime) -> Iterator[str]:
+def sentences(seen: Overview, at: datetime) -> Iterator[str]:
     """What a person may want to know of a session, and what they can do."""
     yield f"{line(seen.title)}"
-    yield f"  {seen.id} in {exact(seen.directory)}, changed {age(seen.updated_at, now)} ago"
+    yield f"  {seen.id} in {exact(seen.directory)}, changed {age(seen.updated_at, at)} ago"
     yield f"  {line(seen.agent)}, {exact(seen.model or 'no model yet')}"
-    yield f"  {state(seen, now)}{f' of turn {seen.number}' if seen.number else ''}"
-    yield from (f"  {each}" for each in _reasons(seen, now))
+    yield f"  {state(seen, at)}{f' of turn {seen.number}' if seen.number else ''}"
+    yield from (f"  {each}" for each in _reasons(seen, at))
+
+
+def now(seen: Overview, at: datetime) -> Iterator[str]:
+    """How a session stands, as the end of what is told of it."""
+    yield f"Now: {state(seen, at)}"
+    yield from (f"  {each}" for each in _reasons(seen, at))
 
 
 def _reasons(seen: Overview, now: datetime) -> Iterator[str]:

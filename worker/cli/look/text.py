@@ -45,7 +45,10 @@ def exact(text: str, *, tabs: bool = False) -> str:
 def line(text: str, longest: int = 100) -> str:
     """`text` on one line, cut in its middle when it is long."""
     flat = _escaped(" ".join(text.split()), "", blanks=True)
-    return flat if len(flat) <= longest else f"{flat[: longest * 2 // 3]} … {flat[-longest // 4 :]}"
+    if len(flat) <= longest:
+        return flat
+    head = longest * 2 // 3
+    return f"{flat[:head]} … {flat[len(flat) - max(longest - head - 3, 1) :]}"
 
 
 def collapsed(text: str, limit: Limit) -> Shown:
@@ -86,6 +89,23 @@ def age(since: datetime, now: datetime) -> str:
     if minutes >= 60:
         return f"{minutes // 60} h"
     return f"{minutes} min" if minutes else f"{seconds} s"
+
+
+def span(seconds: float) -> str:
+    """How long something took, in its two largest units."""
+    whole = max(round(seconds), 0)
+    for size, unit, below, name in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            left = whole % size // below
+            return f"{whole // size} {unit} {left} {name}" if left else f"{whole // size} {unit}"
+    return f"{whole} s"
+
+
+def moment(at: datetime, known: datetime | None = None) -> str:
+    """A moment that has passed, on the clock of whoever reads: with its day unless that is the known one's."""
+    here = at.astimezone()
+    same = known is not None and known.astimezone().date() == here.date()
+    return f"{here:%H:%M}" if same else f"{here:%a %d %b %H:%M}"
 
 
 def clock(at: datetime, now: datetime) -> str:

@@ -22,9 +22,12 @@ async def test_the_log_is_shown_and_its_chain_is_verified(open_house: OpenHouse)
     async with open_house(DONE) as house, house.working():
         session = await house.say("hello")
         await house.ended(session)
-        shown, verified = await shell(house).run("log", session), await shell(house).run("log", session, "--verify")
+        told, shown, verified = [
+            await shell(house).run("log", session, *more) for more in ((), ("--events",), ("--verify",))
+        ]
         count = len(await house.events(session))
 
+    assert told.code == 0 and "  > hello (tester@here)" in told.out and told.out.endswith("Now: done\n")
     assert shown.code == 0 and len(shown.out.splitlines()) == count
     assert "    1  " in shown.out and "session.created" in shown.out and "tester@here" in shown.out
     assert verified.code == 0 and f"{count} events, the chain is whole, its head is" in verified.out

@@ -2,23 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import aclosing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from activities.mint import Mint
 from activities.session import answers
 from activities.session.answers import Decided as Decided
 from activities.session.answers import Settled as Settled
-from activities.store import asks, bells, events, grants, parks, prompts, retries, sessions, stops, transcript
-from activities.store.asks import InboxEntry as InboxEntry
+from activities.store import bells, events, grants, parks, prompts, retries, sessions, stops, transcript
 from activities.store.bells import Bell, BellKind
-from activities.store.database import Database
 from activities.store.deltas import Delta as Delta
 from activities.store.events import Verified as Verified
 from activities.store.grants import GrantRow as GrantRow
 from activities.store.journal import journal
-from activities.store.parks import Parked as Parked
 from activities.store.parks import Resumed as Resumed
 from activities.store.prompts import Mode as Mode
 from activities.store.prompts import NewPrompt
@@ -29,6 +26,9 @@ from activities.store.sessions import Totals as Totals
 from activities.store.stops import Stopped as Stopped
 from activities.store.transcript import Ran as Ran
 from activities.store.transcript import Told as Told
+from worker.inbox import Inbox
+from worker.inbox import InboxEntry as InboxEntry
+from worker.inbox import Parked as Parked
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 from worker.watching import TICK, Watching, read
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 LONGEST_PROMPT: Final = 1_000_000  # characters
 _TITLE: Final = 100  # characters (opencode.md 6.6)
-_PATIENCE: Final = 4.0  # seconds for a connection: longer than PostgreSQL takes to be started again
 
 
 class Accepted(Value):
@@ -64,25 +63,18 @@ class Retrying(Retried):
     rung: bool
 
 
-class SessionClient:
+class SessionClient(Inbox):
     """What a person can do with sessions. PostgreSQL first of all: the engine is reached when a bell is rung."""
 
     def __init__(self, settings: Settings, endpoints: Endpoints, actor: Actor) -> None:
-        self.settings = settings
-        self.endpoints = endpoints
+        super().__init__(settings, endpoints)
         self.actor = actor
-        self.database = Database(endpoints.postgres_url, size=4, patience=_PATIENCE)
         self._mint = Mint()
         self._bells: Bells | None = None
-        self._stack = AsyncExitStack()
-
-    async def __aenter__(self) -> Self:
-        await self._stack.enter_async_context(self.database)
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         self._bells = None
-        await self._stack.aclose()
+        await super().__aexit__()
 
     async def start(
         self,
@@ -206,14 +198,6 @@ class SessionClient:
 
     async def totals(self, session: SessionId) -> Totals:
         return await sessions.totals(self.database, session)
-
-    async def asks(self, *, session: SessionId | None = None, ask: AskId | None = None) -> list[InboxEntry]:
-        """What waits for an answer, of all sessions or one; with `ask`, that one in any state."""
-        return await asks.inbox(self.database, session=session, ask=ask)
-
-    async def parked(self, session: SessionId | None = None) -> list[Parked]:
-        """The sessions that go on only when a person says so."""
-        return await parks.parked(self.database, session)
 
     async def grants(self, *, revoked_too: bool = False) -> list[GrantRow]:
         return await grants.listed(self.database, revoked_too=revoked_too)

@@ -3,23 +3,17 @@
 from datetime import datetime
 from typing import Any, Final
 
-from pydantic import JsonValue
-
 from activities.store.calls import CallRow
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
-from workflows.domain.effects import Plan
 from workflows.domain.errors import NotFound
 from workflows.domain.events import Actor, AnswerNotRun, AskAnswered, AskClosed, AskRaised
 from workflows.domain.ids import AskId, GrantId, PartId, SessionId, TurnId
-from workflows.domain.permissions.grants import savable
 from workflows.domain.permissions.loop_guard import GUARD
-from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.value import Value
-from workflows.domain.wire import AskState
 
 _QUERIES: Final = Queries("asks")
 
@@ -51,34 +45,6 @@ class AskRow(Value):
     @property
     def rejected(self) -> bool:
         return self.state is AskState.ANSWERED and self.reply is Reply.REJECT
-
-
-class InboxEntry(Value):
-    """An ask as a person sees it: with the exact effect, where it comes from, and the rules of its turn.
-
-    `path` are the agents from the one that a person talks to down to the one that asks.
-    """
-
-    id: AskId
-    session: SessionId
-    call: PartId
-    title: str
-    directory: str
-    agent: str
-    path: tuple[str, ...]
-    tool: str
-    arguments: dict[str, JsonValue]
-    request: PermissionRequest
-    plan: Plan | None
-    digest: str
-    state: AskState
-    asked_at: datetime
-    rules: Ruleset = ()
-
-    @property
-    def savable(self) -> tuple[str, ...]:
-        """The patterns that "always" would save; empty when nothing may be saved."""
-        return savable(self.request, self.rules)
 
 
 class Answer(Value):
@@ -137,13 +103,6 @@ async def session_of(database: Database, ask: AskId) -> SessionId:
     return SessionId(found[0]["session"])
 
 
-async def inbox(database: Database, *, ask: AskId | None = None, session: SessionId | None = None) -> list[InboxEntry]:
-    """What waits for an answer, the oldest first: of all sessions, or of one and its subagents; with `ask`, that one
-    whatever its state."""
-    rows = await database.rows(_QUERIES.inbox, ask=ask, session=session)
-    return [InboxEntry.model_validate(_entry(row)) for row in rows]
-
-
 def answer(opened: Journal, ask: AskRow, decided: Answer, actor: Actor | None = None) -> None:
     """Settle an open ask by an answer."""
     feedback = seal(decided.feedback) if decided.feedback else None
@@ -191,7 +150,3 @@ def unknown(ask: AskId) -> NotFound:
 def ask_row(row: dict[str, Any]) -> AskRow:
     """A row as a value."""
     return AskRow.model_validate({name: row[name] for name in AskRow.model_fields})
-
-
-def _entry(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in InboxEntry.model_fields if name != "request"} | {"request": row["body"]}

@@ -9,21 +9,10 @@ from activities.store.queries import Queries
 from workflows.domain.errors import Conflict
 from workflows.domain.events import SessionParked, SessionUnparked
 from workflows.domain.ids import ParkId, SessionId
-from workflows.domain.parking import Doubt, ParkReason
+from workflows.domain.parking import Doubt
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("parks")
-
-
-class Parked(Value):
-    """A session that is parked, and why."""
-
-    session: SessionId
-    id: ParkId
-    reason: ParkReason
-    was: str | None
-    now: str | None
-    title: str
 
 
 class Resumed(Value):
@@ -61,11 +50,6 @@ def settle(opened: Journal, state: str = "closed") -> None:
         settled = {"id": opened.parked, "state": state, "author": opened.actor.subject}
         opened.write(_QUERIES.settle, session=opened.session, **settled)
         opened.record(SessionUnparked(park=opened.parked, resumed=state == "answered"))
-
-
-async def parked(database: Database, session: SessionId | None = None) -> list[Parked]:
-    """The sessions that are parked, the first of them first; a subagent's that waits with its parent's is left out."""
-    return [Parked(**row) for row in await database.rows(_QUERIES.open, session=session)]
 
 
 async def at_work(database: Database) -> list[SessionId]:

@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from activities.store.asks import InboxEntry
+from activities.store.inbox import InboxEntry
 from tests.cases import Case, assert_matches, entries
 from tests.house import House
 from worker.client import Delta

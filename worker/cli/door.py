@@ -17,7 +17,8 @@ from worker.stack.status import endpoints
 
 if TYPE_CHECKING:
     from worker.client import SessionClient
-    from workflows.domain.events import Actor
+    from worker.inbox import Inbox
+    from workflows.domain.actor import Actor
 
 P = ParamSpec("P")
 
@@ -48,6 +49,15 @@ async def client(settings: Settings, *, working: bool = False) -> AsyncIterator[
         yield opened
 
 
+@asynccontextmanager
+async def inbox(settings: Settings) -> AsyncIterator["Inbox"]:
+    """What waits for people, of a stack that is started when it does not run. Raises Unavailable."""
+    from worker.inbox import Inbox  # as above
+
+    async with Inbox(settings, endpoints(settings) or await started(settings)) as opened:
+        yield opened
+
+
 async def started(settings: Settings) -> Endpoints:
     """Have the stack serve, worker included; progress goes to standard error."""
     from worker.stack.up import up  # commands that find the stack running and only read need not load it
@@ -57,7 +67,7 @@ async def started(settings: Settings) -> Endpoints:
 
 def actor() -> "Actor":
     """Who types: the user of this process, on this host."""
-    from workflows.domain.events import Actor  # as above
+    from workflows.domain.actor import Actor  # as above
 
     try:
         user = pwd.getpwuid(os.getuid()).pw_name

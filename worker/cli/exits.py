@@ -2,8 +2,8 @@
 
 from enum import IntEnum
 
+from workflows.domain.closing import CloseReason
 from workflows.domain.errors import Conflict, HoldfastError, NotFound, Unavailable, UsageError
-from workflows.domain.wire import CloseReason
 
 
 class Exit(IntEnum):

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from worker.client import InboxEntry, SessionClient
+from worker.inbox import Inbox, InboxEntry
 from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId, is_id
+
+if TYPE_CHECKING:
+    from worker.client import SessionClient
 
 LAST: Final = "last"
 _NAMED: Final = 5  # candidates in a message
@@ -25,7 +28,7 @@ _WAYS: Final = {
 }
 
 
-async def session(client: SessionClient, typed: str) -> SessionId:
+async def session(client: "SessionClient", typed: str) -> SessionId:
     """A session by its id, by the beginning of it, or `last`: the one of this directory that changed last.
 
     Raises NotFound, and UsageError where several begin so.
@@ -44,7 +47,7 @@ async def session(client: SessionClient, typed: str) -> SessionId:
     return SessionId(found)
 
 
-async def ask(client: SessionClient, typed: str) -> InboxEntry:
+async def ask(client: Inbox, typed: str) -> InboxEntry:
     """An ask by its id, whatever its state, or an open one by the beginning of its id. Raises as `session` does."""
     if is_id(Prefix.ASK, typed):
         entries = await client.asks(ask=AskId(typed))
@@ -58,7 +61,7 @@ async def ask(client: SessionClient, typed: str) -> InboxEntry:
     return entry
 
 
-async def grant(client: SessionClient, typed: str) -> GrantId:
+async def grant(client: "SessionClient", typed: str) -> GrantId:
     """A grant by its id, or one that holds by the beginning of its id. Raises as `session` does."""
     if is_id(Prefix.GRANT, typed):
         return GrantId(typed)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
+from workflows.domain.actor import Actor as Actor
 from workflows.domain.ids import (
     AskId,
     GrantId,
@@ -24,13 +25,6 @@ from workflows.domain.ids import (
 from workflows.domain.parking import ParkReason
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
-
-
-class Actor(Value):
-    """Who did it: `subject` is the authenticated one (`user@host` for the command line, or `worker`)."""
-
-    subject: str
-    method: str
 
 
 class SessionCreated(Value):

@@ -5,8 +5,10 @@ from typing import Final, NamedTuple
 
 from pydantic import ConfigDict
 
+from workflows.domain.closing import CloseReason as CloseReason
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId, TurnId
 from workflows.domain.permissions.findings import Finding
+from workflows.domain.permissions.replies import AskState as AskState
 from workflows.domain.value import Value as Strict
 
 ANY_FILE: Final = "*"
@@ -150,12 +152,6 @@ class AskRequest(Request):
     revision: int
 
 
-class AskState(StrEnum):
-    OPEN = "open"
-    ANSWERED = "answered"
-    CLOSED = "closed"
-
-
 class AskOpened(Value):
     state: AskState
 
@@ -200,14 +196,6 @@ class Ran(Value):
     findings: tuple[Finding, ...] = ()
     effect: str | None = None
     revision: int = 0
-
-
-class CloseReason(StrEnum):
-    DONE = "done"
-    STOPPED = "stopped"
-    REJECTED = "rejected"
-    FAILED = "failed"
-    ENDED = "ended"
 
 
 class CloseRequest(Request):

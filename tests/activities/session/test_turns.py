@@ -8,7 +8,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.session.turns import Turns
-from activities.store import asks
+from activities.store import inbox
 from activities.store.prompts import Mode
 from activities.tools.read import Read
 from tests.activities.conftest import Arm
@@ -51,7 +51,7 @@ async def test_b06_what_was_only_prepared_is_cancelled_and_its_ask_leaves_the_li
     ask = await scene.asked(call)
     await scene.close(CloseReason.STOPPED)
     assert (await scene.state(call), await scene.said(call)) == (CallState.CANCELLED, "Tool execution aborted")
-    assert (await scene.ask_row(ask)).state is AskState.CLOSED and await asks.inbox(scene.database) == []
+    assert (await scene.ask_row(ask)).state is AskState.CLOSED and await inbox.asks(scene.database) == []
     assert AskClosed(ask=ask, call=call, reason="the turn ended (stopped)") in await scene.events()
 
 

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from activities.store import asks
+from activities.store import asks, inbox
 from tests.activities.scene import Scene
 from workflows.domain.errors import NotFound
 from workflows.domain.ids import AskId, SessionId
@@ -21,7 +21,7 @@ async def test_the_inbox_shows_the_oldest_first_with_the_exact_effect(scene: Sce
     await scene.open_turn(**ASK)
     calls = await scene.answered(("write", WRITE), ("write", {**WRITE, "filePath": "sub/b.txt"}))
     raised = [await scene.asked(call) for call in calls]
-    entries = await asks.inbox(scene.database)
+    entries = await inbox.asks(scene.database)
     assert [entry.id for entry in entries] == raised
     first = entries[0]
     assert (first.tool, first.arguments, first.directory) == ("write", WRITE, str(scene.project))
@@ -33,16 +33,16 @@ async def test_an_answered_ask_leaves_the_inbox_but_is_found_by_its_id(scene: Sc
     await scene.open_turn(**ASK)
     ask = await scene.asked(await scene.called("write", **WRITE))
     await scene.answer(ask)
-    assert await asks.inbox(scene.database) == []
-    (entry,) = await asks.inbox(scene.database, ask=ask)
+    assert await inbox.asks(scene.database) == []
+    (entry,) = await inbox.asks(scene.database, ask=ask)
     assert entry.state is AskState.ANSWERED
 
 
 async def test_the_inbox_of_a_session_holds_nothing_else(scene: Scene) -> None:
     await scene.open_turn(**ASK)
     await scene.asked(await scene.called("write", **WRITE))
-    assert len(await asks.inbox(scene.database, session=scene.session)) == 1
-    assert await asks.inbox(scene.database, session=SessionId("ses_x")) == []
+    assert len(await inbox.asks(scene.database, session=scene.session)) == 1
+    assert await inbox.asks(scene.database, session=SessionId("ses_x")) == []
 
 
 async def test_a_call_has_one_open_ask_at_most(scene: Scene) -> None:

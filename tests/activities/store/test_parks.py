@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from activities.store import bells, generations, parks, sessions
+from activities.store import bells, generations, inbox, parks, sessions
 from activities.store.bells import BellKind
 from activities.store.generations import Parked
 from activities.tools import claim
@@ -95,7 +95,7 @@ async def test_a_parked_session_is_listed_with_its_reason(scene: Scene) -> None:
     assert await parks.at_work(scene.database) == [scene.session]
     await park(scene)
     seen = await sessions.get(scene.database, scene.session)
-    (listed,) = await parks.parked(scene.database)
+    (listed,) = await inbox.parked(scene.database)
     assert seen.parked is not None and (seen.parked.id, seen.parked.reason) == (PARK, ParkReason.RESTART)
     assert (listed.session, listed.title) == (scene.session, "A session")
     assert await parks.at_work(scene.database) == []

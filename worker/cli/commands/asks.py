@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,13 +10,16 @@ from worker.cli import door, find
 from worker.cli.look import parking
 from worker.cli.look.effect import listed, picture, saved
 from worker.cli.look.text import age, counted, exact, line
-from worker.client import Decided, InboxEntry, Parked, Settled
+from worker.inbox import InboxEntry, Parked
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
+from workflows.domain.ids import SessionId
 from workflows.domain.parking import ParkReason
 from workflows.domain.permissions.grants import Scope
-from workflows.domain.permissions.replies import Reply
-from workflows.domain.wire import AskState
+from workflows.domain.permissions.replies import AskState, Reply
+
+if TYPE_CHECKING:
+    from worker.client import Settled
 
 _SHORT = 12  # digits of a digest that people are shown
 
@@ -37,13 +41,12 @@ async def asks(settings: Settings, asks: tuple[str, ...], session: str | None, a
       holdfast asks per_…
     """
     parked: list[Parked] = []
-    async with door.client(settings) as client:
+    async with door.inbox(settings) as inbox:
         if asks:
-            entries = [await find.ask(client, typed) for typed in asks]
+            entries = [await find.ask(inbox, typed) for typed in asks]
         else:
-            within = await client.session(await find.session(client, session)) if session else None
-            entries = await client.asks(session=within.id if within else None)
-            parked = await client.parked(within.id if within else None)
+            within = await _named(settings, session) if session else None
+            entries, parked = await inbox.asks(session=within), await inbox.parked(within)
     if as_json:
         click.echo(json.dumps([listed(entry) for entry in entries], indent=2))
         return
@@ -84,6 +87,8 @@ async def answer(
       holdfast answer per_… always --project
       holdfast answer per_… reject -m "use uv instead"
     """
+    from worker.client import Decided  # what answering takes, listing need not load
+
     chosen = Reply(reply)
     _check(chosen, project, message)
     async with door.client(settings) as client:
@@ -95,6 +100,11 @@ async def answer(
         click.echo(settled.model_dump_json())
     else:
         _tell(entry, settled)
+
+
+async def _named(settings: Settings, typed: str) -> SessionId:
+    async with door.client(settings) as client:
+        return (await client.session(await find.session(client, typed))).id
 
 
 def _check(reply: Reply, project: bool, message: str | None) -> None:
@@ -126,7 +136,7 @@ def _show_parked(parked: Parked) -> None:
     click.echo()
 
 
-def _tell(entry: InboxEntry, settled: Settled) -> None:
+def _tell(entry: InboxEntry, settled: "Settled") -> None:
     again = " (as it was before)" if settled.repeated else ""
     click.echo(f"{entry.tool}: {settled.ask.reply}{again}, recorded as {exact(settled.ask.author or '')}.")
     if settled.grant is not None:

@@ -8,7 +8,7 @@ import click
 from pydantic import JsonValue
 
 from worker.cli.look.text import COMMAND, DIFF, Shown, boxed, collapsed, counted, exact, foreign_letters, line
-from worker.client import InboxEntry
+from worker.inbox import InboxEntry
 from workflows.domain.value import Value
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}

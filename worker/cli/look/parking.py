@@ -1,15 +1,18 @@
 """A parked session in words: what was, what is, and what can be done."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from worker.cli import door
 from worker.cli.look.text import exact
-from worker.client import Overview
 from workflows.domain.ids import SessionId
 from workflows.domain.parking import ParkReason
 
+if TYPE_CHECKING:
+    from worker.client import Overview
 
-def say(seen: Overview) -> None:
+
+def say(seen: "Overview") -> None:
     """Tell who has given a parked session something to do that it does not begin with it."""
     if seen.parked is not None:
         door.say(f"The session is parked: {why(seen.parked.reason, seen.parked.was, seen.parked.now)}")

@@ -6,7 +6,7 @@ from datetime import datetime
 from worker.cli.look import parking
 from worker.cli.look.text import age, clock, counted, exact, line, prose
 from worker.client import Overview
-from workflows.domain.wire import CloseReason
+from workflows.domain.closing import CloseReason
 
 
 def state(seen: Overview, now: datetime) -> str:

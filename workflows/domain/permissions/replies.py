@@ -10,6 +10,14 @@ from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
 
 
+class AskState(StrEnum):
+    """The life of an ask; how it was closed says its reason."""
+
+    OPEN = "open"
+    ANSWERED = "answered"
+    CLOSED = "closed"
+
+
 class Reply(StrEnum):
     """What a person can answer to an ask."""
 

@@ -49,7 +49,7 @@ class Stage:
 
     async def worker(self, queue: str, postgres_url: str) -> psutil.Process:
         """One of our workers on a task queue of its own; it lives as long as the stage."""
-        own = {"HOLDFAST_TASK_QUEUE": queue, "HOLDFAST_POSTGRES_URL": postgres_url}
+        own = {"HOLDFAST_TASK_QUEUE": queue, "HOLDFAST_HOST": "*", "HOLDFAST_POSTGRES_URL": postgres_url}
         return await self.start("worker.serve", {**own, "TEMPORAL_ADDRESS": self.endpoints.temporal_address})
 
     async def start(self, module: str, environment: Mapping[str, str], *arguments: str) -> psutil.Process:

@@ -28,7 +28,7 @@ from activities.store.database import Database
 from activities.tools.run import Tools
 from activities.tools.table import TOOLS
 from activities.tools.workshop import Workshop
-from worker.bells import Bells
+from worker.bells import Bells, queue
 from worker.handover import HandedOver
 from worker.settings import Detail, Settings
 from workflows.domain.errors import UsageError
@@ -109,11 +109,11 @@ def describing(settings: Settings) -> Describe:
 
 
 def worker(settings: Settings, client: Client, database: Database, port: ModelPort) -> Worker:
-    """A worker for our task queue, not started."""
+    """A worker for the sessions of our host, not started."""
     heartbeat = settings.heartbeat_seconds
     return Worker(
         client,
-        task_queue=settings.task_queue,
+        task_queue=queue(settings.task_queue, settings.host),
         workflows=[SessionWorkflow],
         activities=activities(settings, database, port, Bells(database, client, settings).ring),
         workflow_runner=runner(),

@@ -43,7 +43,7 @@ class Bells:
                     WORKFLOW,
                     self.state(bell.session),
                     id=workflow_id(bell.session),
-                    task_queue=self.settings.task_queue,
+                    task_queue=queue(self.settings.task_queue, origin.host),
                     task_timeout=_TASK,
                     start_signal=signal(bell.kind),
                     start_signal_args=[reference(bell)],
@@ -63,6 +63,12 @@ class Bells:
             effect=Limits().effect,
         )
         return SessionState(session=session, limits=limits)
+
+
+def queue(shared: str, host: str | None) -> str:
+    """Where a session's tasks wait, its activities' and its workflow's: one queue, for the server gives activities back
+    with the answer to a workflow task only if they are for the queue that the task came from."""
+    return shared if host is None else f"{shared}@{host}"
 
 
 async def _lost() -> None:

@@ -91,6 +91,7 @@ class SessionClient(Inbox):
         checked(text)
         new = NewSession(
             id=session or SessionId(self._mint.new(Prefix.SESSION)),
+            host=self.settings.host,
             directory=directory,
             title=title(text),
             agent=agent,
@@ -178,7 +179,7 @@ class SessionClient(Inbox):
         return stopped
 
     async def sessions(self, directory: str | None = None, limit: int = 1000) -> list[Overview]:
-        return await sessions.overview(self.database, directory=directory, limit=limit)
+        return await sessions.overview(self.database, directory=directory, host=self.settings.host, limit=limit)
 
     async def session(self, session: SessionId) -> Overview:
         """One session. Raises NotFound."""

@@ -14,9 +14,10 @@ from activities.redact import Redactor
 from activities.store import server
 from activities.store.database import Database
 from worker.assemble import redactor, worker
-from worker.bells import Bells
+from worker.bells import Bells, queue
 from worker.connect import connect
 from worker.leaving import leave
+from worker.presence import Presence
 from worker.settings import Settings, process_environment
 from worker.stack.status import endpoints
 from worker.sweeper import Sweeper
@@ -44,10 +45,11 @@ async def serve(settings: Settings) -> None:
         beside = [
             asyncio.create_task(Sweeper(database, client, Bells(database, client, settings)).run()),
             asyncio.create_task(Upkeep(database, settings.home, settings.archive_after).run()),
+            asyncio.create_task(Presence(database, settings.host).run()),
             asyncio.create_task(model.warm()),  # seconds of importing, while nothing waits for it yet
         ]
         async with worker(settings, client, database, model):
-            _LOG.info("working on %r, pid %d", settings.task_queue, os.getpid())
+            _LOG.info("working on %r, pid %d", queue(settings.task_queue, settings.host), os.getpid())
             await stopping.wait()
         for task in beside:
             task.cancel()

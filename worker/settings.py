@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 from collections.abc import Mapping, MutableMapping
 from datetime import timedelta
 from enum import StrEnum
@@ -16,6 +17,7 @@ from workflows.domain.value import Value
 _PATHS: Final = ("HOLDFAST_HOME", "HOLDFAST_CACHE", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_TEMPORAL_BIN")
 
 
+_ANYWHERE: Final = "*"
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
@@ -56,6 +58,7 @@ class Settings(Value):
 
     worker: bool = True  # false: `up` starts no worker, they run elsewhere
     task_queue: str = "holdfast"
+    host: str | None = Field(default=None, pattern=r"^(\*|[\w.-]{1,100})$")  # where our files are
     namespace: str = "default"  # of the embedded Temporal
 
     postgres_url: str | None = Field(default=None, repr=False)
@@ -90,9 +93,19 @@ class Settings(Value):
         environment |= {name: str(_absolute(environment[name])) for name in _PATHS if environment.get(name)}
         given = {name: environment[name] for name in _variables(cls) if environment.get(name)}
         try:
-            return cls.model_validate(_directories(environment) | given | {"environment": environment})
+            settings = cls.model_validate(_directories(environment) | given | {"environment": environment})
         except ValidationError as error:
             raise UsageError(_explain(error)) from None
+        return settings._placed()
+
+    def _placed(self) -> Self:
+        """With a host named: where Temporal is not this machine's own, workers of other machines may ask it, too.
+
+        `*` names none: all workers share all files.
+        """
+        if self.host is None and self.external_temporal is not None:
+            return self.model_copy(update={"host": socket.gethostname()})
+        return self.model_copy(update={"host": None}) if self.host == _ANYWHERE else self
 
     @property
     def auth(self) -> Path:

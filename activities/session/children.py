@@ -108,6 +108,7 @@ class Children:
         )
         return NewSession(
             id=child,
+            host=origin.host,
             directory=origin.directory,
             title=errand.title,
             agent=errand.agent.name,

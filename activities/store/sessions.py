@@ -33,10 +33,11 @@ def printable(title: str) -> str:
 class NewSession(Value):
     """What a door knows of a session that it starts. `environment`: of the shell, names of the allow-list only.
 
-    `parent` and `rules` are those of a subagent's session.
+    `parent` and `rules` are those of a subagent's session. `host` names where the directory is.
     """
 
     id: SessionId
+    host: str | None = None
     directory: str
     title: Annotated[str, AfterValidator(printable)]
     agent: str = "build"
@@ -47,9 +48,10 @@ class NewSession(Value):
 
 
 class Origin(Value):
-    """Where a session came from: its directory, the shell's recorded environment, agent and model; the rules that it
-    has of its own, and how many sessions stand above it."""
+    """Where a session came from: its host and directory, the shell's recorded environment, agent and model; the rules
+    that it has of its own, and how many sessions stand above it."""
 
+    host: str | None = None
     directory: str
     environment: dict[str, str]
     agent: str
@@ -90,11 +92,13 @@ class Archived(Value):
 
 class Overview(Value):
     """A session as listings show it, with its newest turn and what waits in it; `depth` is how far it stands below the
-    session that it is listed under."""
+    session that it is listed under, `away` says that its host has no worker just now."""
 
     id: SessionId
     parent: SessionId | None
     depth: int
+    host: str | None
+    away: bool
     directory: str
     title: str
     agent: str
@@ -166,10 +170,18 @@ def _created(new: NewSession) -> SessionCreated:
 
 
 async def overview(
-    database: Database, *, session: SessionId | None = None, directory: str | None = None, limit: int = 1000
+    database: Database,
+    *,
+    session: SessionId | None = None,
+    directory: str | None = None,
+    host: str | None = None,
+    limit: int = 1000,
 ) -> list[Overview]:
-    """So many sessions that people have started, the last changed first, each followed by those of its subagents."""
-    rows = await database.rows(_QUERIES.overview, id=session, directory=directory, limit=limit)
+    """So many sessions that people have started, the last changed first, each followed by those of its subagents.
+
+    With `directory`, those of that directory of that host.
+    """
+    rows = await database.rows(_QUERIES.overview, id=session, directory=directory, host=host, limit=limit)
     return [Overview(**row) for row in rows]
 
 

@@ -110,6 +110,7 @@ def environment(settings: Settings, endpoints: Endpoints, test: Path, faults: st
     own = {
         "HOLDFAST_HOME": str(settings.home),
         "HOLDFAST_TASK_QUEUE": settings.task_queue,
+        "HOLDFAST_HOST": settings.host or "*",
         "HOLDFAST_POSTGRES_URL": endpoints.postgres_url,
         "TEMPORAL_ADDRESS": endpoints.temporal_address,
         "XDG_CONFIG_HOME": str(settings.config.parent),

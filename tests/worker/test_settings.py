@@ -1,5 +1,6 @@
 """The environment, read once."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,27 @@ def test_a_bad_value_is_refused_by_the_name_of_its_variable(name: str, value: st
 )
 def test_an_address_or_a_profile_makes_temporal_external(variables: dict[str, str], external: str | None) -> None:
     assert Settings.read(_HOME | variables).external_temporal == external
+
+
+@pytest.mark.parametrize(
+    ("variables", "host"),
+    [
+        ({}, None),
+        ({"TEMPORAL_ADDRESS": "temporal.example:7233"}, socket.gethostname()),
+        ({"HOLDFAST_HOST": "files-1", "TEMPORAL_ADDRESS": "temporal.example:7233"}, "files-1"),
+        ({"HOLDFAST_HOST": "*", "TEMPORAL_ADDRESS": "temporal.example:7233"}, None),
+    ],
+    ids=["own Temporal", "external Temporal", "named", "all files shared"],
+)
+def test_where_the_files_are_is_named_as_soon_as_other_machines_may_ask_for_work(
+    variables: dict[str, str], host: str | None
+) -> None:
+    assert Settings.read(_HOME | variables).host == host
+
+
+def test_a_host_that_cannot_be_the_name_of_a_queue_is_refused() -> None:
+    with pytest.raises(UsageError, match="HOLDFAST_HOST='a@b'"):
+        Settings.read(_HOME | {"HOLDFAST_HOST": "a@b"})
 
 
 def test_the_environment_is_kept_and_never_printed() -> None:

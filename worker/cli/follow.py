@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from typing import Final, Self, TypeAlias, TypeVar
 
-from worker.cli import door
+from worker.cli import absent, door
 from worker.client import Delta, Seen, SessionClient
 from worker.settings import Settings
 from worker.stack.status import status
@@ -52,7 +52,7 @@ class Follower:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._queue.put_nowait, Interrupted())
         self._stack.callback(loop.remove_signal_handler, signal.SIGINT)
-        for work in (self._watch(), keep_up(self._client.settings)):
+        for work in (self._watch(), keep_up(self._client.settings), absent.tell(self._client, self._session)):
             self._stack.push_async_callback(_ended, asyncio.create_task(self._feed(work)))
         self._stack.callback(self.rest)
         return self

@@ -12,19 +12,19 @@ from workflows.domain.ids import SessionId
 _LOOKED_AT = 200  # of the sessions that changed last
 
 
-async def tell(client: SessionClient, session: SessionId, directory: str) -> None:
+async def tell(client: SessionClient, session: SessionId) -> None:
     """Say who else is at work where this session is."""
-    for other in beside(await client.sessions(limit=_LOOKED_AT), session, directory):
+    for other in beside(await client.sessions(limit=_LOOKED_AT), await client.session(session)):
         door.say(
             f"Session {other.id} is at work in {exact(other.directory)}, too: each sees what the other changes, as it "
             "happens."
         )
 
 
-def beside(known: Iterable[Overview], session: SessionId, directory: str) -> Iterator[Overview]:
+def beside(known: Iterable[Overview], this: Overview) -> Iterator[Overview]:
     """Those of the known sessions that are at work in the directory of this one; subagents belong to theirs."""
     for other in known:
-        if other.id != session and other.parent is None and _at_work(other) and together(directory, other.directory):
+        if other.id != this.id and other.parent is None and _at_work(other) and _neighbours(this, other):
             yield other
 
 
@@ -33,10 +33,14 @@ def crowded(known: Iterable[Overview]) -> Iterator[list[Overview]]:
     left = [each for each in known if each.parent is None and _at_work(each)]
     while left:
         first, *others = left
-        same = [other for other in others if together(first.directory, other.directory)]
+        same = [other for other in others if _neighbours(first, other)]
         left = [other for other in others if other not in same]
         if same:
             yield [first, *same]
+
+
+def _neighbours(one: Overview, other: Overview) -> bool:
+    return one.host == other.host and together(one.directory, other.directory)
 
 
 def together(one: str, other: str) -> bool:

@@ -159,10 +159,16 @@ async def _poller(settings: Settings) -> Answer:
     if found.trouble is not None:
         return Level.FAILURE, "cannot be seen: Temporal does not answer", ""
     if found.workers:
-        return Level.OK, f"{found.workers} worker{'s' * (found.workers != 1)} of {settings.task_queue!r}", ""
+        return Level.OK, f"{found.workers} worker{'s' * (found.workers != 1)} of {_place(settings)}", ""
+    if others := [host.name for host in await elsewhere.hosts_of(settings) if host.working]:
+        return Level.WARNING, f"no worker of {_place(settings)}, only of {', '.join(others)}", _ELSEWHERE
     here = "`holdfast up` starts one; see `holdfast logs`."
     there = "Start one where the work trees are: `python -P -m worker.serve`."
-    return Level.FAILURE, f"no worker polls {settings.task_queue!r}", here if settings.worker else there
+    return Level.FAILURE, f"no worker of {_place(settings)}", here if settings.worker else there
+
+
+def _place(settings: Settings) -> str:
+    return repr(settings.task_queue) if settings.host is None else f"host {settings.host!r}"
 
 
 async def _key(settings: Settings) -> Answer:
@@ -177,6 +183,9 @@ async def _key(settings: Settings) -> Answer:
     )
 
 
+_ELSEWHERE: Final = (
+    "What is started here waits: start a worker here, or name the host that shares these files by HOLDFAST_HOST."
+)
 _NOT_NOW: Final[Answer] = (Level.WARNING, "cannot be seen while the stack does not run", "`holdfast up` starts it.")
 _CHECKS: Final[dict[str, Check]] = {
     "packages": _packages,

@@ -3,13 +3,15 @@
 import asyncio
 from typing import Final
 
-from activities.store import server
+from activities.store import hosts, server
+from activities.store.database import Database
 from worker.settings import Settings
 from worker.stack.state import Endpoints
-from worker.stack.status import ServerStatus, StackStatus, external, status
-from workflows.domain.errors import Unavailable
+from worker.stack.status import HostStatus, ServerStatus, StackStatus, external, status
+from workflows.domain.errors import Unavailable, UsageError
 
 _PATIENCE: Final = 10  # seconds for Temporal to answer
+_SOON: Final = 4.0  # seconds for a connection to the database
 
 
 async def looked(settings: Settings) -> StackStatus:
@@ -20,9 +22,23 @@ async def looked(settings: Settings) -> StackStatus:
         found.append(await postgres(settings.postgres_url))
     if settings.external_temporal is not None:
         found.append(await temporal(settings, settings.external_temporal))
+    known = await hosts_of(settings)
     begun = here.serving or (external(settings) is not None and not settings.worker)
-    serving = begun and all(each.trouble is None and each.workers != 0 for each in found)
-    return here.model_copy(update={"servers": tuple(found), "serving": serving})
+    worked = all(each.workers != 0 for each in found) or any(host.working for host in known)
+    serving = begun and worked and all(each.trouble is None for each in found)
+    return here.model_copy(update={"servers": tuple(found), "hosts": known, "serving": serving})
+
+
+async def hosts_of(settings: Settings) -> tuple[HostStatus, ...]:
+    """The hosts of an external database's sessions and workers; none where it does not answer, or is not prepared."""
+    if settings.postgres_url is None:
+        return ()
+    try:
+        async with Database(settings.postgres_url, size=1, patience=_SOON) as database:
+            found = await hosts.listed(database)
+    except (Unavailable, UsageError):
+        return ()
+    return tuple(HostStatus(name=each.name, working=each.working, sessions=each.sessions) for each in found)
 
 
 async def postgres(url: str) -> ServerStatus:
@@ -37,8 +53,9 @@ async def postgres(url: str) -> ServerStatus:
 
 
 async def temporal(settings: Settings, where: str) -> ServerStatus:
-    """How the Temporal that the environment names is, and how many workers ask it for our tasks."""
-    from worker.connect import connect, pollers, version  # a second to import, and nobody may have asked for Temporal
+    """How the Temporal that the environment names is, and how many workers ask it for the tasks of our host."""
+    from worker.bells import queue  # a second to import, and nobody may have asked for Temporal
+    from worker.connect import connect, pollers, version
 
     try:
         async with asyncio.timeout(_PATIENCE):
@@ -47,7 +64,7 @@ async def temporal(settings: Settings, where: str) -> ServerStatus:
                 name="temporal",
                 address=where,
                 version=await version(client),
-                workers=await pollers(client, settings.task_queue),
+                workers=await pollers(client, queue(settings.task_queue, settings.host)),
             )
     except TimeoutError:
         return ServerStatus(name="temporal", address=where, trouble=f"it does not answer within {_PATIENCE} s")

@@ -18,7 +18,7 @@ class PartStatus(Value):
 
 
 class ServerStatus(Value):
-    """An external server as it is seen from here; `workers` ask a Temporal for our tasks."""
+    """An external server as it is seen from here; `workers` ask a Temporal for the tasks of our host."""
 
     name: str
     address: str
@@ -28,10 +28,18 @@ class ServerStatus(Value):
     risk: str | None = None
 
 
+class HostStatus(Value):
+    """A host that workers or sessions have named; `sessions` have work there, and wait where nobody is `working`."""
+
+    name: str
+    working: bool
+    sessions: int
+
+
 class StackStatus(Value):
     """The stack as it is now. `stopped` says that somebody wanted it down; else it may be brought up again.
 
-    `servers` are the external ones, where somebody has looked at them.
+    `servers` are the external ones, and `hosts` those of their workers, where somebody has looked at them.
     """
 
     serving: bool
@@ -40,6 +48,7 @@ class StackStatus(Value):
     endpoints: Endpoints | None = None
     parts: tuple[PartStatus, ...] = ()
     servers: tuple[ServerStatus, ...] = ()
+    hosts: tuple[HostStatus, ...] = ()
 
 
 def external(settings: Settings) -> Endpoints | None:

@@ -3,6 +3,7 @@
 
 CREATE TABLE session (
     id          text PRIMARY KEY,
+    host        text,                               -- where its directory is; none: wherever a worker is
     directory   text        NOT NULL,
     title       text        NOT NULL,
     agent       text        NOT NULL,
@@ -23,6 +24,11 @@ CREATE TABLE session (
 );
 CREATE INDEX session_updated ON session (updated_at DESC);
 CREATE INDEX session_parent ON session (parent) WHERE parent IS NOT NULL;
+
+CREATE TABLE host (                                 -- machines, or whatever shares files, that workers have named
+    name    text PRIMARY KEY,
+    seen_at timestamptz NOT NULL                    -- when one of its workers has last said that it works
+);
 
 CREATE TABLE event (
     session   text   NOT NULL REFERENCES session,
@@ -199,6 +205,7 @@ CREATE TABLE grant_ (
     id          text PRIMARY KEY,
     session     text        NOT NULL REFERENCES session,
     project     text,                               -- directory, for project scope
+    host        text,                               -- where that directory is, as the session's
     body        json        NOT NULL,
     author      text        NOT NULL,
     uses        integer     NOT NULL DEFAULT 0,

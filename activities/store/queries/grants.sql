@@ -1,11 +1,13 @@
 -- name: keep
-INSERT INTO grant_ (id, session, project, body, author, expires_at)
-VALUES (%(id)s, %(session)s, %(project)s, %(body)s, %(author)s, %(expires_at)s)
+INSERT INTO grant_ (id, session, project, host, body, author, expires_at)
+VALUES (%(id)s, %(session)s, %(project)s, (SELECT host FROM session WHERE id = %(session)s),
+        %(body)s, %(author)s, %(expires_at)s)
 
 -- name: live
 SELECT id, body FROM grant_
 WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
-  AND (session = %(session)s OR project = (SELECT directory FROM session WHERE id = %(session)s))
+  AND (session = %(session)s OR (project = (SELECT directory FROM session WHERE id = %(session)s)
+                                 AND host IS NOT DISTINCT FROM (SELECT host FROM session WHERE id = %(session)s)))
 ORDER BY created_at, id
 
 -- name: listed
@@ -24,7 +26,8 @@ RETURNING id
 SELECT id FROM grant_ WHERE project IS NOT NULL AND spread_at IS NULL AND created_at < %(before)s
 
 -- name: reaches
-SELECT DISTINCT a.session FROM ask a JOIN session s ON s.id = a.session JOIN grant_ g ON g.project = s.directory
+SELECT DISTINCT a.session FROM ask a JOIN session s ON s.id = a.session JOIN grant_ g
+    ON g.project = s.directory AND g.host IS NOT DISTINCT FROM s.host
 WHERE g.id = %(grant)s AND a.state = 'open'
 
 -- name: spread

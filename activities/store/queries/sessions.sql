@@ -1,6 +1,6 @@
 -- name: create
-INSERT INTO session (id, directory, title, agent, model, environment, parent, rules, head)
-VALUES (%(id)s, %(directory)s, %(title)s, %(agent)s, %(model)s, %(environment)s, %(parent)s, %(rules)s, %(head)s)
+INSERT INTO session (id, host, directory, title, agent, model, environment, parent, rules, head)
+VALUES (%(id)s, %(host)s, %(directory)s, %(title)s, %(agent)s, %(model)s, %(environment)s, %(parent)s, %(rules)s, %(head)s)
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 
@@ -8,7 +8,7 @@ RETURNING id
 WITH RECURSIVE root AS (
     SELECT id, updated_at FROM session
     WHERE CASE WHEN %(id)s::text IS NULL THEN parent IS NULL ELSE id = %(id)s END
-      AND (%(directory)s::text IS NULL OR directory = %(directory)s)
+      AND (%(directory)s::text IS NULL OR (directory = %(directory)s AND host IS NOT DISTINCT FROM %(host)s))
     ORDER BY updated_at DESC, id LIMIT %(limit)s
 ), tree AS (
     SELECT id, id AS root, updated_at AS newest, ARRAY[]::timestamptz[] AS line FROM root
@@ -16,11 +16,13 @@ WITH RECURSIVE root AS (
     SELECT s.id, tree.root, tree.newest, tree.line || s.created_at FROM session s JOIN tree ON s.parent = tree.id
     WHERE %(id)s::text IS NULL
 )
-SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.directory, s.title, s.agent, s.status, s.seq, s.stuck, s.created_at, s.updated_at,
+SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.title, s.agent, s.status, s.seq, s.stuck, s.created_at, s.updated_at,
        t.id AS turn, t.number, t.step, coalesce(t.model, s.model) AS model, t.state AS turn_state, t.reason, t.error,
        (SELECT count(*) FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asks,
        (SELECT count(*) FROM prompt p WHERE p.session = s.id AND p.state = 'accepted') AS waiting,
        EXISTS (SELECT 1 FROM retry r WHERE r.session = s.id AND r.state = 'accepted') AS retried,
+       s.host IS NOT NULL AND NOT EXISTS (SELECT 1 FROM host h WHERE h.name = s.host
+                                          AND h.seen_at > now() - interval '15 s') AS away,
        CASE WHEN g.next_at > now() THEN json_build_object('attempt', g.failures, 'kind', g.kind, 'until', g.next_at,
             'said', (SELECT body FROM note n WHERE n.id = t.id || '/' || g.step || '/' || g.failures)) END AS pause,
        (SELECT json_build_object('id', k.id, 'reason', k.reason, 'was', k.was, 'now', k.now_is)
@@ -40,7 +42,7 @@ WITH RECURSIVE line AS (
     UNION ALL
     SELECT s.parent FROM session s JOIN line ON s.id = line.parent WHERE s.parent IS NOT NULL
 )
-SELECT directory, environment, agent, model, rules, place, (SELECT count(*) FROM line) AS ancestors
+SELECT host, directory, environment, agent, model, rules, place, (SELECT count(*) FROM line) AS ancestors
 FROM session WHERE id = %(session)s
 
 -- name: left

@@ -146,6 +146,7 @@ def shell(house: House) -> Shell:
         "HOLDFAST_POSTGRES_URL": house.endpoints.postgres_url,
         "TEMPORAL_ADDRESS": house.endpoints.temporal_address,
         "HOLDFAST_TASK_QUEUE": house.settings.task_queue,
+        "HOLDFAST_HOST": "*",
         "HOLDFAST_WORKER": "false",
     }
     return Shell(kept | own, house.project)

@@ -116,7 +116,10 @@ async def _begin(client: SessionClient, task: Task) -> Begun:
 
 async def _go_on(client: SessionClient, task: Task, typed: str) -> Begun:
     known = await client.session(await find.session(client, typed))
-    await _ready(client.settings, Path(known.directory), task.model_copy(update={"model": task.model or known.model}))
+    if known.host == client.settings.host:  # what its directory says elsewhere cannot be read here
+        await _ready(
+            client.settings, Path(known.directory), task.model_copy(update={"model": task.model or known.model})
+        )
     accepted = await client.prompt(known.id, task.text, model=task.model, prompt=task.prompt)
     parking.say(known)
     # A prompt with an id may have been accepted long before: then its story has begun already.
@@ -125,7 +128,7 @@ async def _go_on(client: SessionClient, task: Task, typed: str) -> Begun:
 
 async def _introduce(client: SessionClient, begun: Begun) -> None:
     door.say(f"Session {begun.accepted.session} in {exact(begun.directory)}")
-    await neighbours.tell(client, begun.accepted.session, begun.directory)
+    await neighbours.tell(client, begun.accepted.session)
     if not begun.accepted.rung:
         door.say("The engine cannot be reached just now; the task is recorded, and begins when it is back.")
 

@@ -13,7 +13,7 @@ from worker.cli.look.text import counted, exact, prose
 from worker.settings import Settings
 from worker.stack.down import down as take_down
 from worker.stack.state import PartName
-from worker.stack.status import PartStatus, ServerStatus, StackStatus
+from worker.stack.status import HostStatus, PartStatus, ServerStatus, StackStatus
 from worker.stack.status import status as stack_status
 
 _LOGS = ("supervisor", *(str(name) for name in PartName))
@@ -139,7 +139,7 @@ def _show(seen: StackStatus, as_json: bool) -> None:
 def _lines(seen: StackStatus) -> Iterator[str]:
     """No address of the database: it may hold a password."""
     yield _headline(seen)
-    yield from table([*map(_part, seen.parts), *map(_server, seen.servers)])
+    yield from table([*map(_part, seen.parts), *map(_server, seen.servers), *map(_host, seen.hosts)])
     if seen.endpoints is not None and not any(each.name == "temporal" for each in seen.servers):
         yield f"Temporal: {exact(seen.endpoints.temporal_address)}"
     if seen.endpoints is not None and seen.endpoints.ui_url is not None:
@@ -151,7 +151,7 @@ def _headline(seen: StackStatus) -> str:
         return f"The stack serves{f', supervised by process {seen.supervisor}' if seen.supervisor else ''}."
     if any(server.trouble is not None for server in seen.servers):
         return "The stack does not serve: `holdfast doctor` says what to do."
-    if any(server.workers == 0 for server in seen.servers):
+    if any(server.workers == 0 for server in seen.servers) and not any(host.working for host in seen.hosts):
         return "Nobody works: `holdfast doctor` says what to do."
     return "The stack is down." if seen.stopped or seen.supervisor is None else "The stack does not serve yet."
 
@@ -161,6 +161,15 @@ def _server(server: ServerStatus) -> tuple[str, ...]:
         return f"  {server.name}", "does not answer", prose(server.trouble)
     working = "" if server.workers is None else counted(server.workers, "worker")
     return f"  {server.name}", f"version {exact(server.version or '')}", f"{exact(server.address)}  {working}".rstrip()
+
+
+def _host(host: HostStatus) -> tuple[str, ...]:
+    doing = "has a worker" if host.working else "has no worker"
+    return (
+        f"  host {exact(host.name)}",
+        doing,
+        f"{counted(host.sessions, 'session')} with work" if host.sessions else "",
+    )
 
 
 def _part(part: PartStatus) -> tuple[str, ...]:

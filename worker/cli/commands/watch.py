@@ -38,7 +38,7 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
     async with door.client(settings, working=True) as client:
         found = await client.session(await find.session(client, session))
         if found.parent is None:
-            await neighbours.tell(client, found.id, found.directory)
+            await neighbours.tell(client, found.id)
         page = Page(live=sys.stdout.isatty() and settings.environment.get("TERM") != "dumb")
         teller: Teller = lines(found.id) if as_json else story(page, found.id)
         end = await Watch(client, found.id, teller, after=after, until_idle=until_idle).follow()

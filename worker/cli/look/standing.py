@@ -19,6 +19,8 @@ def state(seen: Overview, now: datetime) -> str:
         return "parked"
     if seen.asks:
         return f"asks ({seen.asks})"
+    if waits_for_its_host(seen):
+        return f"waits for {exact(seen.host or '')}"
     if seen.pause is not None:
         return f"resumes at {clock(seen.pause.until, now)}"
     if seen.working:
@@ -26,10 +28,25 @@ def state(seen: Overview, now: datetime) -> str:
     return "ended" if seen.status == "ended" else seen.reason or "new"
 
 
+def waits_for_its_host(seen: Overview) -> bool:
+    """Whether a session would go on if a worker were there where its files are."""
+    return seen.away and seen.working and seen.parked is None
+
+
+def absent(seen: Overview) -> str:
+    """Whom a session waits for, and what can be done."""
+    host = exact(seen.host or "")
+    return (
+        f"It waits for a worker on host {host}, where its files are: start one there (`python -P -m worker.serve`), "
+        f"or one with HOLDFAST_HOST={host} where the same files are under the same paths."
+    )
+
+
 def sentences(seen: Overview, at: datetime) -> Iterator[str]:
     """What a person may want to know of a session, and what they can do."""
     yield f"{line(seen.title)}"
-    yield f"  {seen.id} in {exact(seen.directory)}, changed {age(seen.updated_at, at)} ago"
+    where = f"{exact(seen.directory)} on {exact(seen.host)}" if seen.host else exact(seen.directory)
+    yield f"  {seen.id} in {where}, changed {age(seen.updated_at, at)} ago"
     yield f"  {line(seen.agent)}, {exact(seen.model or 'no model yet')}"
     yield f"  {state(seen, at)}{f' of turn {seen.number}' if seen.number else ''}"
     yield from (f"  {each}" for each in _reasons(seen, at))
@@ -49,6 +66,8 @@ def _reasons(seen: Overview, now: datetime) -> Iterator[str]:
     if seen.parked is not None:
         yield parking.why(seen.parked.reason, seen.parked.was, seen.parked.now)
         yield from parking.ways(seen.id)
+    if waits_for_its_host(seen):
+        yield absent(seen)
     if seen.pause is not None:
         why = f"{exact(seen.pause.kind)}, attempt {seen.pause.attempt}"
         yield f"The provider has failed ({why}), and is asked again then."

@@ -139,3 +139,25 @@ async def watched(house: House, settings: Settings, session: SessionId, name: st
             watching.cancel()
             await asyncio.wait([watching])
     return heard
+
+
+async def test_whoever_looks_is_told_that_a_session_waits_for_a_worker_where_its_files_are(
+    open_house: OpenHouse,
+) -> None:
+    async with open_house(HELLO) as house:
+        house.client.settings = house.settings.model_copy(update={"host": "far"})
+        session = await house.say("one")
+        person = shell(house)
+        listed, shown, status = [
+            (await person.run(*words)).out for words in (("sessions",), ("sessions", "show", session), ("status",))
+        ]
+        async with person.process("watch", session, "--until-idle") as watching:
+            assert watching.stderr is not None
+            told = (await watching.stderr.readline()).decode()
+            async with house.working(host="far"):
+                said, _ = await watching.communicate()
+
+    assert "waits for far" in listed and "host far" in status and "1 session with work" in status
+    for text in (shown, told):
+        assert "It waits for a worker on host far" in text and "HOLDFAST_HOST=far" in text
+    assert "Hello to you." in said.decode() and watching.returncode == 0

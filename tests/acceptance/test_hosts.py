@@ -1,0 +1,72 @@
+"""Hosts: a session's work is done where its files are, and waits where nobody can do it."""
+
+import pytest
+from temporalio.api.history.v1 import HistoryEvent
+
+from tests.acceptance.conftest import Open
+from tests.acceptance.scenarios import DONE, hands_over, runs
+from tests.acceptance.trial import Trial
+from tests.acceptance.workers import WorkerProcess
+from worker.scripted.script import Script
+from workflows.domain.ids import SessionId
+
+pytestmark = pytest.mark.acceptance
+
+_LONG_AGO = b"UPDATE host SET seen_at = seen_at - interval '1 min' WHERE name = 'alpha'"
+SCRIPTS = {
+    "parent": Script(answers=(hands_over("child"), DONE, runs("late"), DONE)),
+    "child": Script(answers=(runs("early"), DONE)),
+    "other": Script(answers=(DONE, DONE)),
+}
+
+
+async def test_each_session_and_its_subagents_run_on_its_host_only_and_wait_for_it(open_trial: Open) -> None:
+    async with open_trial(scripts=SCRIPTS) as trial:
+        trial.effects.release("early")
+        trial.effects.release("late")
+        first, beta = [await worker_on(trial, host) for host in ("alpha", "beta")]
+        one = await say_on(trial, "alpha", "[[script:parent]] Have it done.")
+        other = await say_on(trial, "beta", "[[script:other]] Hello.")
+        await trial.house.ended(one)
+        await trial.house.ended(other)
+
+        await first.kill()
+        await trial.house.database.rows(_LONG_AGO)
+        await trial.door.prompt(one, "Again.")
+        await trial.door.prompt(other, "Again.")
+        await trial.house.ended(other, 2)
+        waiting = await trial.house.client.session(one)
+        second = await worker_on(trial, "alpha")
+        await trial.house.ended(one, 2)
+
+        child = next(each.id for each in await trial.house.client.sessions() if each.parent == one)
+        assert (waiting.host, waiting.away, waiting.working) == ("alpha", True, True)
+        assert await who_worked(trial, one) | await who_worked(trial, child) == {name(first), name(second)}
+        assert await who_worked(trial, other) == {name(beta)}
+    assert (trial.effects.count("early"), trial.effects.count("late")) == (1, 1)
+
+
+async def worker_on(trial: Trial, host: str) -> WorkerProcess:
+    trial.house.settings = trial.house.settings.model_copy(update={"host": host})
+    return await trial.worker()
+
+
+async def say_on(trial: Trial, host: str, text: str) -> SessionId:
+    trial.house.client.settings = trial.house.settings.model_copy(update={"host": host})
+    return await trial.say(text)
+
+
+async def who_worked(trial: Trial, session: SessionId) -> set[str]:
+    """Who has taken a task of the session, by all of its histories."""
+    record = await trial.records(session, resting=False)
+    return {who for run in record.runs for event in run.events if (who := _taker(event))}
+
+
+def _taker(event: HistoryEvent) -> str:
+    taken = (event.workflow_task_started_event_attributes, event.activity_task_started_event_attributes)
+    return next((each.identity for each in taken if each.identity), "")
+
+
+def name(worker: WorkerProcess) -> str:
+    """How a worker signs in histories."""
+    return f"h{worker.process.pid}"

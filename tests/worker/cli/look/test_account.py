@@ -72,6 +72,7 @@ class Night:
 STANDING: dict[str, Any] = {name: None for name in Overview.model_fields} | {
     "id": ROOT,
     "depth": 0,
+    "away": False,
     "directory": "/p",
     "title": "make the tests pass",
     "agent": "build",

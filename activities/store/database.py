@@ -17,7 +17,8 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from activities.failpoints import io_failpoint
 from activities.store.cut import cut
 from activities.store.snapshots import Snapshots
-from activities.store.statements import Rows, Statements
+from activities.store.statements import Statements
+from activities.store.wire import Connection, Rows, Statement
 from workflows.domain.errors import Unavailable, UsageError
 
 _OPTIONS: Final = "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
@@ -48,6 +49,7 @@ class Database:
         }
         self._pool = AsyncConnectionPool(
             url,
+            connection_class=Connection,
             min_size=0,
             max_size=size,
             open=False,
@@ -71,10 +73,10 @@ class Database:
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
         """The rows of one query, keyed by column: one round trip. Raises Unavailable."""
-        async with self._connection() as connection, connection.cursor(row_factory=dict_row) as cursor:
+        async with self._connection() as connection:
             async with io_failpoint("external.sql", lambda: cut(connection)):
-                await cursor.execute(query, values)
-            return await cursor.fetchall() if cursor.description else []
+                (rows,) = await connection.exchange([Statement(query, values)])
+            return rows
 
     async def stream(self, query: bytes, **values: Any) -> AsyncGenerator[dict[str, Any], None]:
         """The rows of one query as they come, for what is too much to be held at once: it keeps a connection until it
@@ -88,8 +90,8 @@ class Database:
     @asynccontextmanager
     async def statements(self, begin: bytes = b"BEGIN") -> AsyncIterator[Statements]:
         """A transaction whose statements travel together; commits at the end of the block. Raises Unavailable."""
-        async with self._connection() as connection, connection.pipeline() as pipeline:
-            said = Statements(connection, pipeline, begin)
+        async with self._connection() as connection:
+            said = Statements(connection, begin)
             try:
                 yield said
                 await said.commit()
@@ -103,7 +105,7 @@ class Database:
             yield connection
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[AsyncConnection[TupleRow]]:
+    async def _connection(self) -> AsyncIterator[Connection]:
         """A connection of the pool. Where one is found broken, after a restart of PostgreSQL say, so may be others."""
         with reaching():
             try:

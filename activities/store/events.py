@@ -11,7 +11,7 @@ from activities.store import deltas
 from activities.store.database import Database
 from activities.store.journal import CHANNEL
 from activities.store.queries import Queries
-from activities.store.statements import Rows
+from activities.store.wire import Rows
 from workflows.domain import chain, events
 from workflows.domain.events import RECORDS, Record
 from workflows.domain.ids import SessionId

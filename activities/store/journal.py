@@ -10,7 +10,8 @@ from typing import Any, Final
 from activities.store.database import Database, dumps
 from activities.store.queries import Queries
 from activities.store.snapshots import Snapshots
-from activities.store.statements import Rows, Statements
+from activities.store.statements import Statements
+from activities.store.wire import Rows
 from workflows.domain import chain
 from workflows.domain.errors import Conflict, HoldfastError, NotFound, StaleFence
 from workflows.domain.events import Actor, Event, Record

@@ -2,16 +2,13 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
-
-from psycopg import AsyncConnection, AsyncCursor, AsyncPipeline
-from psycopg.rows import TupleRow, dict_row
+from typing import Any, Final, Protocol
 
 from activities.failpoints import io_failpoint
 from activities.store.cut import cut
+from activities.store.wire import Connection, Rows, Statement
 from workflows.domain.errors import Unavailable
 
-Rows: TypeAlias = list[dict[str, Any]]
 _COMMIT: Final = b"COMMIT"
 _OVER: Final = "The transaction is over."
 _ROUNDS: Final = 2  # of the event loop: a task that is started in one says its part in the next
@@ -25,10 +22,10 @@ class Reads(Protocol):
         ...
 
 
-@dataclass
-class _Statement:
-    query: bytes
-    values: dict[str, Any]
+@dataclass(frozen=True)
+class _Said(Statement):
+    """A statement with who waits for its rows."""
+
     answer: "asyncio.Future[Rows] | None" = None
 
 
@@ -39,21 +36,20 @@ class Statements:
     Readings that do not depend on each other are said under one `asyncio.gather`, and then share a round trip, too.
     """
 
-    def __init__(self, connection: AsyncConnection[TupleRow], pipeline: AsyncPipeline, begin: bytes) -> None:
+    def __init__(self, connection: Connection, begin: bytes) -> None:
         self._connection = connection
-        self._pipeline = pipeline
-        self._said = [_Statement(begin, {})]
+        self._said = [_Said(begin, {})]
         self._sending = asyncio.Lock()
         self._over = False
 
     def note(self, query: bytes, **values: Any) -> None:
         """Say something whose answer nobody waits for. Raises Unavailable when the transaction is over."""
-        self._say(_Statement(query, values))
+        self._say(_Said(query, values))
 
     def ask(self, query: bytes, **values: Any) -> "asyncio.Future[Rows]":
         """Say something whose rows are waited for later, by `answer`. Raises Unavailable, as `note` does."""
         answer: asyncio.Future[Rows] = asyncio.get_running_loop().create_future()
-        self._say(_Statement(query, values, answer))
+        self._say(_Said(query, values, answer))
         return answer
 
     async def answer(self, asked: "asyncio.Future[Rows]") -> Rows:
@@ -62,7 +58,7 @@ class Statements:
             await self._others_said_theirs()
             async with self._sending:
                 if not asked.done():
-                    await self._fetch()
+                    await self._exchange()
         return asked.result()
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
@@ -70,11 +66,11 @@ class Statements:
         return await self.answer(self.ask(query, **values))
 
     async def commit(self) -> None:
-        """Say the last word, with what was noted before it; it is sent, and may still fail, as the pipeline ends."""
+        """Say the last word, with what was noted before it, and wait until it is heard."""
         async with self._sending:
             self.note(_COMMIT)
+            await self._exchange()
             self._over = True
-            await self._send()
 
     async def close(self) -> None:
         """Wait for what is on its way; whoever comes later is refused."""
@@ -82,7 +78,7 @@ class Statements:
             self._over = True
             _fail(self._said, Unavailable(_OVER))
 
-    def _say(self, statement: _Statement) -> None:
+    def _say(self, statement: _Said) -> None:
         if self._over:
             raise Unavailable(_OVER)
         self._said.append(statement)
@@ -95,37 +91,36 @@ class Statements:
             for _ in range(_ROUNDS):
                 await asyncio.sleep(0)
 
-    async def _fetch(self) -> None:
+    async def _exchange(self) -> None:
         """Send what was said, and wait for all answers."""
         if self._over:
             raise Unavailable(_OVER)
-        said = self._said
+        said, self._said = self._said, []
         try:
-            cursors = await self._send()
-            # Not by leaving the pipeline: that sends a Flush behind its Sync, which stops the server's clock for
-            # transactions that stand still.
-            await self._pipeline.sync()
-            for cursor, statement in zip(cursors, said, strict=True):
-                if statement.answer is not None and not statement.answer.done():
-                    statement.answer.set_result(await cursor.fetchall() if cursor.description else [])
+            rows = await self._answers(said)
         except BaseException as error:
             self._over = True
             _fail(said, error)
             raise
+        for statement, answer in zip(said, rows, strict=True):
+            if statement.answer is not None and not statement.answer.done():
+                statement.answer.set_result(answer)
 
-    async def _send(self) -> list[AsyncCursor[dict[str, Any]]]:
-        said, self._said = self._said, []
-        cursors = [self._connection.cursor(row_factory=dict_row) for _ in said]
-        for cursor, statement in zip(cursors, said, strict=True):
-            async with io_failpoint("external.sql", self._cut):
-                await cursor.execute(statement.query, statement.values or None)
-        return cursors
+    async def _answers(self, said: list[_Said]) -> list[Rows]:
+        """Send statements in one go; a failpoint cuts the connection before or behind the one that it is armed for."""
+        passed = 0
 
-    async def _cut(self) -> None:
-        await cut(self._connection)
+        async def cut_here() -> None:
+            await self._connection.exchange(said[:passed])
+            await cut(self._connection)
+
+        for _ in said:
+            async with io_failpoint("external.sql", cut_here):
+                passed += 1
+        return await self._connection.exchange(said)
 
 
-def _fail(said: list[_Statement], error: BaseException) -> None:
+def _fail(said: list[_Said], error: BaseException) -> None:
     for statement in said:
         if statement.answer is not None and not statement.answer.done():
             if isinstance(error, Exception):

@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 from pydantic import TypeAdapter
 
 from activities.store.queries import Queries
-from activities.store.statements import Reads, Rows
+from activities.store.statements import Reads
+from activities.store.wire import Rows
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import (
     AnswerBody,

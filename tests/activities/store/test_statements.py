@@ -7,7 +7,8 @@ import psycopg
 import pytest
 
 from activities.store.database import Database
-from activities.store.statements import Rows, Statements
+from activities.store.statements import Statements
+from activities.store.wire import Rows
 from bench.wire import counted
 from tests.activities.conftest import Arm
 from workflows.domain.errors import Unavailable

@@ -1,0 +1,60 @@
+"""The wire: what is said in one go is carried out in order, up to the first failure."""
+
+from collections.abc import AsyncIterator
+
+import psycopg
+import pytest
+
+from activities.store.wire import Connection, Statement
+
+KNOWN = Statement(b"SELECT count(*) AS n FROM pg_prepared_statements", {})
+
+
+@pytest.fixture
+async def connection(postgres_url: str) -> AsyncIterator[Connection]:
+    async with await Connection.connect(postgres_url, autocommit=True) as opened:
+        yield opened
+
+
+def value(n: object) -> Statement:
+    return Statement(b"SELECT %(n)s::text AS n, '100%%' AS all, %(n)s::text AS again", {"n": n})
+
+
+async def test_each_statement_has_its_own_rows_in_the_order_of_saying(connection: Connection) -> None:
+    said = [value("a"), Statement(b"SET lock_timeout = '1s'", {}), value(None), value("a")]
+    a, none = {"n": "a", "all": "100%", "again": "a"}, {"n": None, "all": "100%", "again": None}
+    assert await connection.exchange(said) == [[a], [], [none], [a]]
+
+
+async def test_a_kind_of_statement_is_prepared_once(connection: Connection) -> None:
+    for _ in range(3):
+        ((found,),) = await connection.exchange([KNOWN])
+        await connection.exchange([value("a"), value("b"), value(1)])  # another type is another kind
+    assert found == {"n": 3}
+
+
+async def test_nothing_behind_a_failure_is_carried_out_or_taken_for_prepared(connection: Connection) -> None:
+    later = Statement(b"CREATE TABLE never (n int)", {})
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        await connection.exchange([Statement(b"SELECT 1 / 0", {}), later, value("a")])
+    assert len(await connection.exchange([later, value("a")])) == 2
+
+
+async def test_a_query_that_is_none_fails_as_itself(connection: Connection) -> None:
+    with pytest.raises(psycopg.errors.SyntaxError):
+        await connection.exchange([Statement(b"SELEKT", {}), value("a")])
+    assert len(await connection.exchange([value("a")])) == 1
+
+
+async def test_endlessly_many_kinds_do_not_fill_the_server(connection: Connection) -> None:
+    for start in range(0, 300, 100):
+        kinds = [Statement(b"SELECT %d AS n" % n, {}) for n in range(start, start + 100)]
+        assert await connection.exchange(kinds) == [[{"n": n}] for n in range(start, start + 100)]
+    ((found,),) = await connection.exchange([KNOWN])
+    assert found == {"n": 250}
+
+
+async def test_large_values_go_both_ways_at_once(connection: Connection) -> None:
+    large = "x" * 1_000_000
+    answers = await connection.exchange([value(large)] * 3)
+    assert [len(row["again"]) for (row,) in answers] == [1_000_000] * 3

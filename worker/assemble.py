@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from temporalio.client import Client
 from temporalio.worker import PollerBehaviorAutoscaling, Worker
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.worker.workflow_sandbox import SandboxRestrictions
 
 from activities.edge import Edge
 from activities.model.endpoints import Endpoints
@@ -30,6 +30,7 @@ from activities.tools.table import TOOLS
 from activities.tools.workshop import Workshop
 from worker.bells import Bells, queue
 from worker.handover import HandedOver
+from worker.sandbox import Sandbox
 from worker.settings import Detail, Settings
 from workflows.domain.errors import UsageError
 from workflows.domain.value import build_all
@@ -42,13 +43,13 @@ _ACTIVITIES: Final = 200  # waiting model calls must not starve tools
 _EAGER: Final = 16  # as many parallel calls of a step as start without a detour over the server
 
 
-def runner() -> SandboxedWorkflowRunner:
+def runner() -> Sandbox:
     """The workflow sandbox; both of our packages pass, or their classes would exist twice (temporal.md 8).
 
     All values are built before: inside, pydantic would import a second copy of what it needs for that.
     """
     build_all()
-    return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
+    return Sandbox(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
 
 
 def redactor(settings: Settings) -> Redactor:

@@ -15,8 +15,9 @@ from temporalio.worker.workflow_sandbox import SandboxRestrictions
 
 from activities.edge import Edge
 from activities.model.endpoints import Endpoints
-from activities.model.generate import Model, Patience
+from activities.model.generate import Model
 from activities.model.keys import Keys
+from activities.model.patience import Patience
 from activities.model.port import ModelPort
 from activities.redact import Redactor
 from activities.session.asks import Asks

@@ -4,7 +4,7 @@ import asyncio
 import platform
 import random
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
@@ -18,8 +18,9 @@ from activities.heartbeat import beating
 from activities.mint import Mint
 from activities.model.deltas import Batch, DeltaBatcher
 from activities.model.endpoints import Endpoints, Reached
-from activities.model.failures import INITIAL_DELAY, ModelError, Overflow, Retry, Stop, posture
+from activities.model.failures import ModelError, Overflow, Retry, Stop, posture
 from activities.model.offer import offered
+from activities.model.patience import Patience, asked_again, out_of_patience
 from activities.model.port import ModelPort, ModelRequest, ToolOffer
 from activities.model.prepare import Preparer
 from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
@@ -29,12 +30,12 @@ from activities.redact import Redactor
 from activities.session.describing import Describe
 from activities.session.judging import Judge, judge
 from activities.session.project import Surveyor
-from activities.store import calls, deltas, generations, turns
-from activities.store.calls import CallRow
-from activities.store.database import Database
+from activities.store import calls, deltas, generations, grants, turns
+from activities.store.calls import CallRow, FreshCall
+from activities.store.database import Database, Moved
 from activities.store.deltas import Watchers
 from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Parked, Paused, Stored
-from activities.store.journal import WORKER, Journal, journal
+from activities.store.journal import WORKER, Journal, Place, journal
 from activities.store.persistence import persistently
 from activities.tools.run import refused_write
 from activities.tools.tool import Tool
@@ -50,22 +51,15 @@ _SAID: Final = 1000  # characters of a provider's message that leave the activit
 
 
 @dataclass(frozen=True)
-class Patience:
-    """How failures of a provider are waited out, in seconds: `total` in all, in one step; `first` is the shortest
-    pause where the provider does not say when to come back."""
-
-    total: float
-    first: float = INITIAL_DELAY
-
-
-@dataclass(frozen=True)
 class Question:
-    """What one attempt found when it registered: enough to ask the model. `since` is then, by the loop's clock."""
+    """What one attempt found when it registered: enough to ask the model. `since` is then, by the loop's clock, and
+    `place` is where that has left the session."""
 
     begun: Begun
     snapshot: ProjectSnapshot
     watched: bool
     since: float
+    place: Place
 
 
 class Model:
@@ -145,7 +139,7 @@ class Model:
             if isinstance(begun, Paused):
                 raise asked_again(f"failure {begun.failures} is being waited out", begun.seconds)
             frozen = await turns.snapshot(opened, begun.standing.snapshot)
-            return Question(begun, frozen, watched, since=asyncio.get_running_loop().time())
+        return Question(begun, frozen, watched, since=asyncio.get_running_loop().time(), place=opened.left)
 
     async def ask(self, request: GenerateRequest, fence: Fence, question: Question, reached: Reached) -> Answer:
         """Stream the answer; watchers see it grow, tagged with this attempt."""
@@ -205,7 +199,26 @@ class Model:
         return NewAnswer(id=request.message, body=body, parts=tuple(parts), calls=tuple(prepared))
 
     async def commit(self, request: GenerateRequest, fence: Fence, question: Question, new: NewAnswer) -> Step:
-        """Store the answer; an own commit whose acknowledgement was lost is found."""
+        """Store the answer, in one go if the session is as it was when this attempt registered."""
+        with suppress(Moved):
+            return await self.commit_held(request, fence, question, new)
+        return await self.commit_moved(request, fence, question, new)
+
+    async def commit_held(self, request: GenerateRequest, fence: Fence, question: Question, new: NewAnswer) -> Step:
+        """Raises Moved."""
+        snapshot = question.begun.standing.snapshot
+        async with self.journal(request, held=question.place) as opened:
+            rows = generations.commit_held(opened, request.turn, request.step, fence, new)
+            live_later = grants.live_later(opened)
+            deltas.drop(opened, request.message)
+        live = live_later()
+        for row in rows:
+            place = opened.left if len(rows) == 1 else None
+            calls.keep_fresh(self.database, FreshCall(row, snapshot, live, place))
+        return self.step(new.body.finish, rows, Judge(question.snapshot.rules, live))
+
+    async def commit_moved(self, request: GenerateRequest, fence: Fence, question: Question, new: NewAnswer) -> Step:
+        """The same with a look at what has come; an own commit whose acknowledgement was lost is found."""
         async with self.journal(request) as opened:
             committed, by = await asyncio.gather(
                 generations.commit(opened, request.turn, request.step, fence, new),
@@ -273,21 +286,8 @@ class Model:
         async with self.journal(request) as opened:
             await generations.failed(opened, request.turn, request.step, fence, failure)
 
-    def journal(self, request: GenerateRequest) -> Any:
-        return journal(self.database, request.session, WORKER, chain_start=request.chain)
-
-
-def asked_again(why: str, seconds: float) -> ApplicationError:
-    """What has the engine start the next attempt after so many seconds."""
-    return ApplicationError(why, type="ProviderFailed", next_retry_delay=timedelta(seconds=seconds))
-
-
-def out_of_patience(begun: Begun, spent: float, pause: float, reason: str) -> str:
-    """What is said when a provider's failures have been, or would have to be, waited out for too long."""
-    model, failed = begun.standing.model, int(begun.waited_ms / 1000 + spent)
-    if begun.failures == 0:
-        return f"{model} asks for a pause of {timedelta(seconds=int(pause))}, which is too long to wait: {reason}"
-    return f"{model} has failed {begun.failures + 1} times in {timedelta(seconds=failed)}, the last time: {reason}"
+    def journal(self, request: GenerateRequest, held: Place | None = None) -> Any:
+        return journal(self.database, request.session, WORKER, chain_start=request.chain, held=held)
 
 
 def stored_part(part: TextPart | ReasoningPart) -> StoredPart:

@@ -1,5 +1,6 @@
 """The ledger: a call's life, from prepared to its one outcome."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -7,13 +8,14 @@ from psycopg.types.json import Json
 from pydantic import JsonValue
 
 from activities.store.database import Database, dumps
-from activities.store.journal import Journal, seal
+from activities.store.journal import Journal, Place, seal
 from activities.store.queries import Queries
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import NotFound
 from workflows.domain.events import CallClaimed, CallDrifted, CallFinished, CallPrepared, Decision, TaskSettled
 from workflows.domain.ids import MessageId, PartId, SessionId, SnapshotId, TurnId
 from workflows.domain.messages import CallState, Outcome
+from workflows.domain.permissions.grants import Grant
 from workflows.domain.value import Value
 from workflows.domain.wire import Fence
 
@@ -67,6 +69,19 @@ class Context(Value):
     directory: str
     environment: dict[str, str]
     snapshot: SnapshotId
+
+
+@dataclass(frozen=True)
+class FreshCall:
+    """A call as it was prepared, with the grants that held then.
+
+    `place` is where that has left its session, if the call is the only one of its answer: others would move it.
+    """
+
+    call: CallRow
+    snapshot: SnapshotId
+    live: tuple[Grant, ...]
+    place: Place | None
 
 
 def prepare(opened: Journal, turn: TurnId, step: int, message: MessageId, new: NewCall) -> CallRow:
@@ -173,6 +188,27 @@ async def newest(database: Database, call: PartId) -> tuple[CallState, Fence | N
         raise NotFound(f"There is no call {call!r}.")
     fence, chain = found[0]["fence"], found[0]["chain"]
     return CallState(found[0]["state"]), Fence(*fence) if fence and fence[0] >= chain else None
+
+
+def keep_fresh(database: Database, fresh: FreshCall) -> None:
+    """Remember a call that was just prepared, for whoever runs it first."""
+    database.fresh.keep(fresh.call.id, fresh)
+
+
+def take_fresh(database: Database, call: PartId) -> FreshCall | None:
+    """A call that this process has just prepared, and nobody has run."""
+    taken: FreshCall | None = database.fresh.take(call)
+    return taken
+
+
+async def seen(database: Database, call: PartId, fresh: FreshCall | None) -> tuple[CallRow, Context]:
+    """A call as it stood when it was seen last, and what it runs in, which never changes. Raises NotFound."""
+    context: Context | None = database.contexts.get((fresh.call.session, fresh.snapshot)) if fresh else None
+    if fresh is not None and context is not None:
+        return fresh.call, context
+    row, context = await read(database, call)
+    database.contexts.keep((row.session, context.snapshot), context)
+    return row, context
 
 
 async def read(database: Database, call: PartId) -> tuple[CallRow, Context]:

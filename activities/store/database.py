@@ -16,10 +16,12 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from activities.failpoints import io_failpoint
 from activities.store.cut import cut
+from activities.store.recent import Recent
 from activities.store.snapshots import Snapshots
 from activities.store.statements import Statements
 from activities.store.wire import Connection, Rows, Statement
 from workflows.domain.errors import Unavailable, UsageError
+from workflows.domain.ids import PartId, SessionId, SnapshotId
 
 _OPTIONS: Final = "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
 PATIENCE: Final = 10  # seconds for a connection; so long the pool's pauses between two tries grow, then begin anew
@@ -34,6 +36,10 @@ def dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
+class Moved(Exception):
+    """A row is not as it was when it was last seen: what was decided on by then has to be decided anew."""
+
+
 class Database:
     """A pool of connections to Holdfast's schema."""
 
@@ -41,6 +47,8 @@ class Database:
         self.url = url
         self._patience = patience
         self.snapshots = Snapshots()
+        self.fresh: Recent[PartId, Any] = Recent()  # calls.FreshCall, which knows us
+        self.contexts: Recent[tuple[SessionId, SnapshotId], Any] = Recent()  # calls.Context
         self._check: asyncio.Task[None] | None = None
         self._connecting: dict[str, Any] = {
             "options": _OPTIONS,
@@ -162,9 +170,11 @@ def checked(url: str) -> str:
 
 @contextmanager
 def reaching() -> Iterator[None]:
-    """Turn the driver's ways of saying "not reachable" into Unavailable."""
+    """Turn the driver's ways of saying "not reachable" into Unavailable, and our own of "not as it was" into Moved."""
     try:
         yield
+    except psycopg.errors.SerializationFailure as error:  # of hold_session and hold_step: we serialize by locks
+        raise Moved from error
     except psycopg.errors.LockNotAvailable as error:
         raise Unavailable("Another process has held this session's lock for 10 s; try again.") from error
     except _UNREACHABLE as error:

@@ -146,6 +146,19 @@ async def commit(
     found.refuse_older(fence)
     if found.standing.state != "open" or opened.ended:
         return Over()
+    return _keep(opened, turn, step, new)
+
+
+def commit_held(opened: Journal, turn: TurnId, step: int, fence: Fence, new: NewAnswer) -> tuple[CallRow, ...]:
+    """The same in a session that is held since this attempt registered: a later one would have left no event.
+
+    The transaction fails with Moved if there is one.
+    """
+    opened.write(_QUERIES.hold, turn=turn, step=step, fence=list(fence))
+    return _keep(opened, turn, step, new)
+
+
+def _keep(opened: Journal, turn: TurnId, step: int, new: NewAnswer) -> tuple[CallRow, ...]:
     opened.write(
         _QUERIES.keep_message,
         id=new.id,

@@ -1,11 +1,13 @@
 """Grants: stored, listed, revoked."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, journal
 from activities.store.queries import Queries
+from activities.store.wire import Rows
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events import Actor, GrantMade, GrantRevoked
 from workflows.domain.ids import AskId, GrantId, SessionId
@@ -47,7 +49,16 @@ def keep(opened: Journal, grant: Grant, ask: AskId) -> None:
 
 async def live(opened: Journal) -> tuple[Grant, ...]:
     """The grants that hold in this session now."""
-    rows = await opened.rows(_QUERIES.live, session=opened.session)
+    return _grants(await opened.rows(_QUERIES.live, session=opened.session))
+
+
+def live_later(opened: Journal) -> Callable[[], tuple[Grant, ...]]:
+    """What gives, when the transaction is over, the grants that held in it."""
+    asked = opened.later(_QUERIES.live, session=opened.session)
+    return lambda: _grants(asked.result())
+
+
+def _grants(rows: Rows) -> tuple[Grant, ...]:
     return tuple(Grant.model_validate(row["body"]) for row in rows)
 
 

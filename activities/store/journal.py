@@ -1,13 +1,14 @@
 """The journal: one transaction on one session, its row locked, its events appended in order at the end."""
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from activities.store.database import Database, dumps
+from activities.store.database import Database, Moved, dumps
 from activities.store.queries import Queries
 from activities.store.snapshots import Snapshots
 from activities.store.statements import Statements
@@ -44,6 +45,7 @@ class Place:
 
     status: str
     directory: str
+    chain: int
     seq: int
     head: bytes
     parked: ParkId | None
@@ -54,6 +56,9 @@ class Journal:
 
     The session's row is locked before anything else is read, in the same round trip. `chain_start` is the chain of an
     activity: an earlier one than the newest seen is refused (StaleFence), a later one takes the session over.
+
+    With `held`, a place where this chain has left the session, nothing has to be read: each change of a session's rows
+    moves the end of its log, so that all that was found then still holds, or the transaction fails (Moved).
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class Journal:
         session: SessionId,
         actor: Actor,
         chain_start: int | None = None,
+        held: Place | None = None,
     ) -> None:
         self.session = session
         self.actor = actor
@@ -70,8 +76,12 @@ class Journal:
         self.records: list[tuple[Record, bytes]] = []
         self._said = said
         self._chain = chain_start
-        self._place: Place | None = None
-        self._locking = said.ask(_QUERIES.lock, session=session)
+        self._place = held
+        self._locking: asyncio.Future[Rows] | None = None
+        if held is None:
+            self._locking = said.ask(_QUERIES.lock, session=session)
+        else:
+            said.note(_QUERIES.hold, session=session, seq=held.seq, chain=held.chain)
 
     @property
     def place(self) -> Place:
@@ -79,6 +89,12 @@ class Journal:
         if self._place is None:
             raise RuntimeError("The session's row is not locked yet: read something first, or await `locked`.")
         return self._place
+
+    @property
+    def left(self) -> Place:
+        """Where the transaction leaves the session, once it is committed."""
+        seq = self.place.seq + len(self.records)
+        return replace(self.place, seq=seq, head=self._heads()[-1])
 
     @property
     def ended(self) -> bool:
@@ -91,6 +107,8 @@ class Journal:
 
     async def locked(self) -> None:
         """Wait for the lock. Raises NotFound, Conflict for what is archived, StaleFence."""
+        if self._locking is None:
+            return
         found = await self._said.answer(self._locking)
         if self._place is not None:
             return
@@ -99,9 +117,8 @@ class Journal:
         row = found[0]
         if row["archive"] is not None:
             raise self._away(row["archive"]["file"])
-        if self._chain is not None:
-            self._own(row["chain"], self._chain)
-        self._place = Place(row["status"], row["directory"], row["seq"], bytes(row["head"]), row["parked"])
+        chain_now = row["chain"] if self._chain is None else self._own(row["chain"], self._chain)
+        self._place = Place(row["status"], row["directory"], chain_now, row["seq"], bytes(row["head"]), row["parked"])
 
     def record(self, event: Event, actor: Actor | None = None) -> int:
         """Append an event; returns its seq. It becomes visible with the transaction, or not at all."""
@@ -122,6 +139,10 @@ class Journal:
         rows = await self.rows(query, **values)
         return rows[0] if rows else None
 
+    def later(self, query: bytes, **values: Any) -> "asyncio.Future[Rows]":
+        """The rows of a query that are waited for when the transaction is over."""
+        return self._said.ask(query, **values)
+
     def write(self, query: bytes, **values: Any) -> None:
         """Say a statement that goes with the next reading, or with the commit."""
         self._said.note(query, **values)
@@ -138,9 +159,7 @@ class Journal:
         """Write the recorded events and the session's new head, and wake whoever watches: one statement."""
         if not self.records:
             return
-        heads = [self.place.head]
-        for _, canonical in self.records:
-            heads.append(chain.link(heads[-1], canonical))
+        heads = self._heads()
         seq = self.place.seq + len(self.records)
         self.write(
             _QUERIES.append,
@@ -161,23 +180,39 @@ class Journal:
         said = f"Session {self.session!r} is archived: `holdfast restore {file}` brings it back."
         return Conflict(said) if self._chain is None else StaleFence(said)
 
-    def _own(self, newest: int, mine: int) -> None:
+    def _heads(self) -> list[bytes]:
+        """The hash that the log ended with, and that of each event since."""
+        heads = [self.place.head]
+        for _, canonical in self.records:
+            heads.append(chain.link(heads[-1], canonical))
+        return heads
+
+    def _own(self, newest: int, mine: int) -> int:
+        """The session's chain from now on."""
         if mine < newest:
             raise StaleFence(f"Session {self.session!r} has been taken over by a later chain ({newest} > {mine}).")
         if mine > newest:
             self.write(_QUERIES.own, session=self.session, chain=mine)
+        return mine
 
 
 @asynccontextmanager
 async def journal(
-    database: Database, session: SessionId, actor: Actor, *, chain_start: int | None = None
+    database: Database,
+    session: SessionId,
+    actor: Actor,
+    *,
+    chain_start: int | None = None,
+    held: Place | None = None,
 ) -> AsyncIterator[Journal]:
     """Open a session's journal in a transaction; its events are written when the block ends without error.
 
-    Raises NotFound, StaleFence, Unavailable.
+    Raises NotFound, StaleFence, Unavailable; with `held` Moved.
     """
+    if held is not None and held.chain != chain_start:
+        raise Moved
     async with database.statements() as said:
-        opened = Journal(said, database.snapshots, session, actor, chain_start)
+        opened = Journal(said, database.snapshots, session, actor, chain_start, held)
         yield opened
         await opened.locked()
         opened.append()

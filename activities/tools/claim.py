@@ -7,7 +7,8 @@ from typing import TypeAlias
 from activities.session.judging import Judge
 from activities.store import asks, calls, grants, turns
 from activities.store.asks import AskRow
-from activities.store.calls import CallRow
+from activities.store.calls import CallRow, FreshCall
+from activities.store.database import Moved
 from activities.store.journal import Journal
 from activities.store.turns import TurnStanding
 from workflows.domain.effects import Plan
@@ -136,6 +137,24 @@ async def claim(
     rules = (await turns.snapshot(opened, standing.snapshot)).rules
     docket = Docket(call, asks.counting(known, call), Judge(rules, live), request.guarded)
     return _first(opened, fence, machine, docket, plan, standing)
+
+
+async def claim_fresh(
+    opened: Journal, request: RunRequest, fence: Fence, machine: str, plan: Plan, fresh: FreshCall
+) -> Claimed:
+    """Claim a call of a held session that nothing has happened to since it was prepared, where rules decide alone.
+
+    Raises Moved where anything else has a say: another session's grant, or its end, moves no log but its own.
+    """
+    rules = (await turns.snapshot(opened, fresh.snapshot)).rules
+    docket = Docket(fresh.call, [], Judge(rules, fresh.live), request.guarded)
+    decisions = docket.decisions()
+    by_rules = decisions is not None and all(decision.by == "rule" for decision in decisions)
+    drifted = plan.effect.digest != fresh.call.digest or docket.surprised_by(plan)
+    if decisions is None or not by_rules or drifted or opened.ended or opened.parked is not None:
+        raise Moved
+    calls.claim(opened, fresh.call, fence, machine, fresh.snapshot, decisions)
+    return Claimed(fresh.call, recovered=False)
 
 
 def _again(opened: Journal, call: CallRow, fence: Fence, standing: TurnStanding, *, first: bool) -> Claim:

@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from temporalio import activity
@@ -12,11 +14,11 @@ from activities.failpoints import failpoint
 from activities.heartbeat import beating, stop_requested
 from activities.session.judging import EFFECT_DIGITS, judge
 from activities.store import calls, deltas, turns
-from activities.store.calls import CallRow
-from activities.store.database import Database, dumps
-from activities.store.journal import WORKER, journal
+from activities.store.calls import CallRow, FreshCall
+from activities.store.database import Database, Moved, dumps
+from activities.store.journal import WORKER, Place, journal
 from activities.store.persistence import persistently
-from activities.tools.claim import Claim, Claimed, Parked, Stored, Undecided, claim
+from activities.tools.claim import Claim, Claimed, Parked, Stored, Undecided, claim, claim_fresh
 from activities.tools.output import shortened
 from activities.tools.tool import ABORTED, GoesOn, Stopped, Unknown
 from activities.tools.workshop import Job, Workshop
@@ -68,7 +70,8 @@ class Tools:
 
     async def attempt(self, request: RunRequest, fence: Fence) -> Ran:
         await failpoint("tool.before_claim", request.call)
-        call, context = await calls.read(self.database, request.call)
+        fresh = calls.take_fresh(self.database, request.call)
+        call, context = await calls.seen(self.database, request.call, fresh)
         job: Job | None = None
         plan: Plan | ToolError | None = None
         try:
@@ -76,11 +79,11 @@ class Tools:
             plan = await job.plan() if job and call.state is CallState.PREPARED else None
         except ToolError as error:
             plan = error
-        held = await persistently(lambda: self.claim(request, fence, plan))
+        held, place = await persistently(lambda: self.claim(request, fence, plan, fresh))
         match held:
             case Claimed() if job is not None:
                 await failpoint("tool.claimed", request.call)
-                return await self.carry_out(job, held, fence)
+                return await self.carry_out(job, held, fence, place)
             case Claimed():
                 await self.settle(held.call, fence, CallState.UNKNOWN, unknown_outcome(held.call, str(plan)))
                 return Ran(state=RanState.SETTLED)
@@ -93,11 +96,20 @@ class Tools:
             case _:
                 return Ran(state=RanState.SETTLED)
 
-    async def claim(self, request: RunRequest, fence: Fence, plan: Plan | ToolError | None) -> Claim:
-        async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
-            return await claim(opened, request, fence, self.workshop.machine, plan)
+    async def claim(
+        self, request: RunRequest, fence: Fence, plan: Plan | ToolError | None, fresh: FreshCall | None
+    ) -> tuple[Claim, Place | None]:
+        """The claim, and the place where it has left the session, if nobody else is expected to write there."""
+        open_journal = partial(journal, self.database, request.session, WORKER, chain_start=request.chain)
+        if fresh is not None and fresh.place is not None and isinstance(plan, Plan):
+            with suppress(Moved):
+                async with open_journal(held=fresh.place) as opened:
+                    claimed = await claim_fresh(opened, request, fence, self.workshop.machine, plan, fresh)
+                return claimed, opened.left
+        async with open_journal() as opened:
+            return await claim(opened, request, fence, self.workshop.machine, plan), None
 
-    async def carry_out(self, job: Job, held: Claimed, fence: Fence) -> Ran:
+    async def carry_out(self, job: Job, held: Claimed, fence: Fence, place: Place | None) -> Ran:
         """The effect, then its outcome; a stop ends the effect and is an outcome too."""
         try:
             done = await effect(job, held, self.workshop.machine)
@@ -111,23 +123,31 @@ class Tools:
         if isinstance(done, GoesOn):
             return Ran(state=RanState.STARTED, child=done.child, agent=done.agent)
         state, outcome = done
-        await to_its_end(self.settle(held.call, fence, state, outcome))
+        await to_its_end(self.settle(held.call, fence, state, outcome, place))
         await failpoint("tool.committed", job.call.id)
         return Ran(state=RanState.SETTLED)
 
-    async def settle(self, call: CallRow, fence: Fence, state: CallState, outcome: Outcome) -> None:
-        """Write the outcome, if this attempt still holds the claim."""
+    async def settle(
+        self, call: CallRow, fence: Fence, state: CallState, outcome: Outcome, place: Place | None = None
+    ) -> None:
+        """Write the outcome, if this attempt still holds the claim; `place` is where the claim has left the session."""
+        await persistently(lambda: self.write(call, fence, state, outcome, place))
 
-        async def write() -> None:
-            async with journal(self.database, call.session, WORKER, chain_start=fence.chain) as opened:
-                row = await calls.lock(opened, call.id)
-                if row.fence != fence:
-                    raise StaleFence(f"Call {call.id!r} is held by {row.fence}; the outcome of {fence} is refused.")
-                if not row.settled:
-                    calls.settle(opened, row, state, outcome)
+    async def write(self, call: CallRow, fence: Fence, state: CallState, outcome: Outcome, place: Place | None) -> None:
+        open_journal = partial(journal, self.database, call.session, WORKER, chain_start=fence.chain)
+        if place is not None:
+            with suppress(Moved):
+                async with open_journal(held=place) as opened:
+                    calls.settle(opened, call, state, outcome)
                     deltas.drop(opened, call.id)
-
-        await persistently(write)
+                return
+        async with open_journal() as opened:
+            row = await calls.lock(opened, call.id)
+            if row.fence != fence:
+                raise StaleFence(f"Call {call.id!r} is held by {row.fence}; the outcome of {fence} is refused.")
+            if not row.settled:
+                calls.settle(opened, row, state, outcome)
+                deltas.drop(opened, call.id)
 
 
 async def to_its_end(work: Coroutine[Any, Any, None]) -> None:

@@ -271,6 +271,23 @@ CREATE UNLOGGED TABLE delta (                       -- half answers and live out
 CREATE INDEX delta_source ON delta (source);
 CREATE INDEX delta_session ON delta (session, id);
 
+-- Both lock a row that has to be as it was when it was last seen, or end the transaction: who writes what he has
+-- decided on by then need not read first.
+CREATE FUNCTION hold_session(held text, last_seq bigint, newest_chain bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM session WHERE id = held AND seq = last_seq AND chain = newest_chain AND archive IS NULL FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'session % has moved on', held USING ERRCODE = 'serialization_failure';
+    END IF;
+END $$;
+CREATE FUNCTION hold_step(held text, number integer, holder bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM generation WHERE turn = held AND step = number AND fence = holder FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'step % of turn % has moved on', number, held USING ERRCODE = 'serialization_failure';
+    END IF;
+END $$;
+
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' THEN                        -- what lies in an archive, whose last hash the session's row keeps

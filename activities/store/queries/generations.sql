@@ -6,6 +6,9 @@ LEFT JOIN generation g ON g.turn = t.id AND g.step = %(step)s
 LEFT JOIN message m ON m.turn = t.id AND m.step = %(step)s
 WHERE t.id = %(turn)s AND t.session = %(session)s
 
+-- name: hold
+SELECT hold_step(%(turn)s, %(step)s, %(fence)s)
+
 -- name: register
 INSERT INTO generation (turn, step, fence) VALUES (%(turn)s, %(step)s, %(fence)s)
 ON CONFLICT (turn, step) DO UPDATE SET fence = excluded.fence, next_at = NULL

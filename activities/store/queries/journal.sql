@@ -1,6 +1,9 @@
 -- name: lock
 SELECT status, directory, chain, seq, head, parked, archive FROM session WHERE id = %(session)s FOR UPDATE
 
+-- name: hold
+SELECT hold_session(%(session)s, %(seq)s, %(chain)s)
+
 -- name: own
 UPDATE session SET chain = %(chain)s WHERE id = %(session)s
 

@@ -12,9 +12,10 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.model.endpoints import Endpoints
-from activities.model.generate import Model, Patience
+from activities.model.generate import Model
 from activities.model.keys import Keys
 from activities.model.litellm_model import LiteLLM
+from activities.model.patience import Patience
 from activities.redact import Redactor
 from activities.session.describing import nothing
 from activities.store import deltas, events, transcript

@@ -2,13 +2,14 @@
 
 from typing import Final, Self
 
-from activities.store import inbox
+from activities.store import inbox, known
 from activities.store.database import Database
 from activities.store.inbox import InboxEntry as InboxEntry
 from activities.store.inbox import Parked as Parked
+from activities.store.known import Known as Known
 from worker.settings import Settings
 from worker.stack.state import Endpoints
-from workflows.domain.ids import AskId, SessionId
+from workflows.domain.ids import AskId, Prefix, SessionId
 
 _PATIENCE: Final = 4.0  # seconds for a connection: longer than PostgreSQL takes to be started again
 
@@ -35,3 +36,8 @@ class Inbox:
     async def parked(self, session: SessionId | None = None) -> list[Parked]:
         """The sessions that go on only when a person says so."""
         return await inbox.parked(self.database, session)
+
+    async def known(self, prefix: Prefix, begun: str) -> list[Known]:
+        """Sessions, open asks or grants whose ids begin so."""
+        look = {Prefix.SESSION: known.sessions, Prefix.ASK: known.asks, Prefix.GRANT: known.grants}[prefix]
+        return await look(self.database, begun)

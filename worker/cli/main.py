@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 from contextlib import suppress
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -17,6 +17,9 @@ from worker.cli.look.text import prose
 from worker.settings import Settings
 from workflows.domain.errors import HoldfastError
 from workflows.domain.value import Value
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class Entry(Value):
@@ -59,6 +62,7 @@ TABLE: Final = {
         "auth": Entry(module="auth", line="Keep the keys of model providers."),
     },
     "More": {
+        "completion": Entry(module="completion", line="Print what makes a shell complete commands and ids."),
         "demo": Entry(module="more", line="Play a task that is killed again and again, and goes on."),
         "version": Entry(module="more", line="Show the version."),
     },
@@ -79,6 +83,16 @@ class Commands(click.Group):
         module = importlib.import_module(f"worker.cli.commands.{entry.module}")
         command: click.Command = getattr(module, cmd_name)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
+        """As for the help: no command is imported for it."""
+        from click.shell_completion import CompletionItem  # only Tab needs it
+
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=entry.line) for name, entry in COMMANDS.items() if name.startswith(incomplete)
+        ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table as it stands: no command is imported for it."""

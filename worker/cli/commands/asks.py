@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from worker.cli import door, find
+from worker.cli import complete, door, find
 from worker.cli.look import parking
 from worker.cli.look.effect import listed, picture, saved
 from worker.cli.look.text import age, counted, exact, line
@@ -25,8 +25,8 @@ _SHORT = 12  # digits of a digest that people are shown
 
 
 @click.command()
-@click.argument("asks", nargs=-1, metavar="[ASK]...")
-@click.option("-s", "--session", metavar="SESSION", help="Only those of this session.")
+@click.argument("asks", nargs=-1, metavar="[ASK]...", shell_complete=complete.ask)
+@click.option("-s", "--session", metavar="SESSION", shell_complete=complete.session, help="Only those of this session.")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @door.command
 async def asks(settings: Settings, asks: tuple[str, ...], session: str | None, as_json: bool) -> None:
@@ -60,7 +60,7 @@ async def asks(settings: Settings, asks: tuple[str, ...], session: str | None, a
 
 
 @click.command()
-@click.argument("ask")
+@click.argument("ask", shell_complete=complete.ask)
 @click.argument("reply", type=click.Choice([str(reply) for reply in Reply]))
 @click.option("--project", is_flag=True, help="With always: in every session of the directory, for 30 days.")
 @click.option("-m", "--message", help="With reject: what the agent should do instead.")

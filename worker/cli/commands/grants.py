@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import click
 
-from worker.cli import door, find
+from worker.cli import complete, door, find
 from worker.cli.look.table import table
 from worker.cli.look.text import age, counted, exact
 from worker.client import GrantRow
@@ -51,7 +51,7 @@ async def list_(settings: Settings, all_: bool = False, as_json: bool = False) -
 
 
 @grants.command()
-@click.argument("grants", nargs=-1, required=True, metavar="GRANT...")
+@click.argument("grants", nargs=-1, required=True, metavar="GRANT...", shell_complete=complete.grant)
 @door.command
 async def revoke(settings: Settings, grants: tuple[str, ...]) -> None:
     """Revoke grants; calls that have not begun yet ask again.

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from activities.archive import verifying
 from activities.archive.file import SUFFIX
 from activities.project import worktree
-from worker.cli import door, find
+from worker.cli import complete, door, find
 from worker.cli.exits import Exit
 from worker.cli.look.account import Account, page
 from worker.cli.look.export import Exporter
@@ -28,7 +28,7 @@ _LONGEST = 60  # characters of a field in the log
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.session)
 @click.option("--verify", is_flag=True, help="Recompute the hash chain; name the first bad row, if there is one.")
 @click.option("--events", "each_event", is_flag=True, help="Event by event: number, time, author, type, details.")
 @click.option("--after", type=click.IntRange(0), help="The events after this one.")
@@ -65,7 +65,7 @@ async def log(
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.session)
 @door.command
 async def export(settings: Settings, session: str) -> None:
     """Write a session as JSON, in OpenCode's form.
@@ -88,7 +88,7 @@ async def export(settings: Settings, session: str) -> None:
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.session)
 @door.command
 async def archive(settings: Settings, session: str) -> None:
     """Move a session into a file, and out of the database.

@@ -2,12 +2,12 @@
 
 import click
 
-from worker.cli import door, find
+from worker.cli import complete, door, find
 from worker.settings import Settings
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.session)
 @click.option("--json", "as_json", is_flag=True, help="What was resumed, as JSON.")
 @door.command
 async def resume(settings: Settings, session: str, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from worker import handover
-from worker.cli import door, find, project
+from worker.cli import complete, door, find, project
 from worker.cli.conversation import followed
 from worker.cli.exits import Exit
 from worker.cli.look.text import exact
@@ -14,7 +14,7 @@ from worker.settings import Settings
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.session)
 @click.option("-m", "--model", metavar="PROVIDER/MODEL", help="Another model, for this turn only.")
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")

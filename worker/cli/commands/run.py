@@ -7,7 +7,7 @@ import click
 
 from activities.shell.environment import recorded
 from worker import handover
-from worker.cli import door, find, neighbours, project, typed
+from worker.cli import complete, door, find, neighbours, project, typed
 from worker.cli.conversation import followed
 from worker.cli.exits import Exit
 from worker.cli.look import parking
@@ -41,7 +41,13 @@ class Begun(Value):
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @click.option("-m", "--model", metavar="PROVIDER/MODEL", help="The model, instead of the configured one.")
 @click.option("--agent", default=AGENT, show_default=True, help="The agent.")
-@click.option("-s", "--session", metavar="SESSION", help="Go on in this session: an id, its beginning, or `last`.")
+@click.option(
+    "-s",
+    "--session",
+    metavar="SESSION",
+    shell_complete=complete.session,
+    help="Go on in this session: an id, its beginning, or `last`.",
+)
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same task.")
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")

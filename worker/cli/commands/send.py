@@ -5,14 +5,14 @@ from pathlib import Path
 import click
 
 from worker import handover
-from worker.cli import door, find, project, typed
+from worker.cli import complete, door, find, project, typed
 from worker.cli.look import parking
 from worker.client import Mode
 from worker.settings import Settings
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.session)
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @click.option("--queue", is_flag=True, help="In a turn of its own, after the running one.")
 @click.option("-m", "--model", metavar="PROVIDER/MODEL", help="The model, if a turn begins with this prompt.")

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from worker.cli import door, find, neighbours
+from worker.cli import complete, door, find, neighbours
 from worker.cli.look.standing import sentences, state
 from worker.cli.look.table import table
 from worker.cli.look.text import age, counted, exact, line
 from worker.client import Overview, Stopped
 from worker.settings import Settings
 
-_SESSION = click.argument("session")
+_SESSION = click.argument("session", shell_complete=complete.session)
 
 
 @click.group(invoke_without_command=True)

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from worker.cli import door, exits, find, neighbours
+from worker.cli import complete, door, exits, find, neighbours
 from worker.cli.exits import Exit
 from worker.cli.follow import Follower, Interrupted
 from worker.cli.look.family import story
@@ -19,7 +19,7 @@ from workflows.domain.wire import AskState
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.session)
 @click.option("--after", type=click.IntRange(0), default=0, help="Begin after this event of the log.")
 @click.option("--until-idle", is_flag=True, help="End when nothing is left to do, with the last turn's exit code.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")

@@ -5,6 +5,7 @@ import sys
 
 from activities.store import server
 from activities.store.migrate import migrate
+from worker import release
 from worker.connect import connect, register_attributes
 from worker.leaving import leave
 from worker.settings import Settings
@@ -32,6 +33,9 @@ async def prepare(settings: Settings) -> int:
 
 def main() -> None:
     """Run as `python -P -m worker.prepare`."""
+    if "--version" in sys.argv[1:]:
+        print(f"holdfast {release.mine()}")
+        return
     code = 0
     try:
         print(f"The servers are prepared, the database is at migration {asyncio.run(prepare(Settings.read()))}.")

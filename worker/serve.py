@@ -13,12 +13,17 @@ from activities.model.litellm_model import LiteLLM
 from activities.redact import Redactor
 from activities.store import server
 from activities.store.database import Database
+from worker import release
 from worker.assemble import redactor, worker
 from worker.bells import Bells, queue
 from worker.connect import connect
 from worker.leaving import leave
 from worker.presence import Presence
+from worker.release import Release
 from worker.settings import Settings, process_environment
+from worker.stack import processes, state
+from worker.stack.layout import Layout
+from worker.stack.state import WorkerNote
 from worker.stack.status import endpoints
 from worker.sweeper import Sweeper
 from worker.upkeep import Upkeep
@@ -81,12 +86,25 @@ async def _trusted(settings: Settings, url: str) -> None:
         _LOG.warning("%s %s", server.address(url), server.risk(found))
 
 
+def introduce(settings: Settings, known: Release) -> None:
+    """Note who works here: whoever looks compares it with what is installed."""
+    file = Layout(home=settings.home).worker
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state.write(file, WorkerNote(process=processes.me(), release=known))
+    _LOG.info("holdfast %s, pid %d", known, os.getpid())
+
+
 def main() -> None:
     """Run as `python -P -m worker.serve`."""
+    known = release.mine()
+    if "--version" in sys.argv[1:]:
+        print(f"holdfast {known}")
+        return
     code = 0
     try:
         settings = Settings.read()
         keep_log(settings)
+        introduce(settings, known)
         failpoints.configure(settings.environment)
         isolate(process_environment())  # now, for there are no threads yet
         # not asyncio.run, which at its end waits for the thread that may still be importing litellm

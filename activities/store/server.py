@@ -35,6 +35,15 @@ async def look(url: str) -> Server:
     return Server(version=row[0].split()[0], major=row[1], lossy=tuple(row[2]))
 
 
+async def size(url: str) -> int:
+    """How many bytes the database takes. Raises Unavailable."""
+    with reaching():
+        async with await psycopg.AsyncConnection.connect(checked(url), connect_timeout=_PATIENCE) as connection:
+            row = await (await connection.execute("SELECT pg_database_size(current_database())")).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 async def require(url: str, *, lossy: bool) -> Server:
     """Refuse a server that is too old, and, unless `lossy`, one that may lose what it has acknowledged.
 

@@ -13,7 +13,7 @@ import click
 
 from worker.settings import Settings
 from worker.stack.state import Endpoints
-from worker.stack.status import endpoints
+from worker.stack.status import endpoints, outdated, status
 
 if TYPE_CHECKING:
     from worker.client import SessionClient
@@ -44,7 +44,7 @@ async def client(settings: Settings, *, working: bool = False) -> AsyncIterator[
     """
     from worker.client import SessionClient  # commands that only look at the stack need no driver of its database
 
-    places = None if working else endpoints(settings)
+    places = None if working else found(settings)
     async with SessionClient(settings, places or await started(settings), actor()) as opened:
         yield opened
 
@@ -54,8 +54,15 @@ async def inbox(settings: Settings) -> AsyncIterator["Inbox"]:
     """What waits for people, of a stack that is started when it does not run. Raises Unavailable."""
     from worker.inbox import Inbox  # as above
 
-    async with Inbox(settings, endpoints(settings) or await started(settings)) as opened:
+    async with Inbox(settings, found(settings) or await started(settings)) as opened:
         yield opened
+
+
+def found(settings: Settings) -> Endpoints | None:
+    """The addresses of a stack that serves. A worker of another Holdfast than this command is named."""
+    for told in outdated(status(settings)):
+        say(told)
+    return endpoints(settings)
 
 
 async def started(settings: Settings) -> Endpoints:

@@ -111,8 +111,16 @@ class Commands(click.Group):
             return Exit.HUNG_UP
 
 
+def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from worker import release  # only this and the stack's commands tell it
+
+        click.echo(f"holdfast {release.mine()}")
+        context.exit()
+
+
 @click.group(cls=Commands, epilog="Exit codes and examples: docs/usage.md, and `holdfast COMMAND --help`.")
-@click.version_option(package_name="holdfast", message="holdfast %(version)s")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 def commands() -> None:
     """Holdfast runs a coding agent that can be killed at any moment, and goes on.
 

@@ -70,7 +70,7 @@ async def locate(settings: Settings) -> Cluster:
         account = await accounts.unprivileged(settings.postgres_user)
         _open_to_all(accounts.STATE)
         found = await binaries.readable(found, accounts.STATE)
-    return Cluster(binaries=found, root=root, sockets=_sockets(settings, root), account=account, client=client)
+    return Cluster(binaries=found, root=root, sockets=sockets_of(settings, root), account=account, client=client)
 
 
 def root_of(settings: Settings) -> Path:
@@ -119,7 +119,8 @@ def _identities(cluster: Cluster) -> str:
     return "".join(f'holdfast "{name}" {role}\n' for name in sorted(names) for role in (ROLE, SUPERUSER))
 
 
-def _sockets(settings: Settings, root: Path) -> Path:
+def sockets_of(settings: Settings, root: Path) -> Path:
+    """Where the server's socket lies: beside the data, or, where that path would be too long, in a short one."""
     beside = root / "run"
     if len(bytes(beside / ".s.PGSQL.5432")) <= _LONGEST_SOCKET:
         return beside

@@ -14,7 +14,7 @@ from worker.settings import Settings
 from worker.stack import cluster, elsewhere, ports
 from worker.stack.binaries import postgres, temporal
 from worker.stack.layout import Layout
-from worker.stack.status import ServerStatus, endpoints, external, status
+from worker.stack.status import ServerStatus, endpoints, external, outdated, status
 from worker.stack.temporal import Data
 from workflows.domain.errors import HoldfastError
 from workflows.domain.value import Value
@@ -127,6 +127,14 @@ async def _stack(settings: Settings) -> Answer:
     return Level.WARNING, "does not run", "`holdfast up` starts it."
 
 
+async def _versions(settings: Settings) -> Answer:
+    seen = status(settings)
+    if told := outdated(seen):
+        found, _, remedy = told[0].partition(": ")
+        return Level.WARNING, found, remedy
+    return Level.OK, f"Holdfast {seen.release}, here and in what runs", ""
+
+
 async def _ports(settings: Settings) -> Answer:
     chosen = ports.noted(Layout(home=settings.home).ports)
     if chosen is None or settings.external_temporal is not None or status(settings).supervisor is not None:
@@ -194,6 +202,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "disk": _disk,
     "ports": _ports,
     "stack": _stack,
+    "versions": _versions,
     "migrations": _schema,
     "worker": _poller,
     "model key": _key,

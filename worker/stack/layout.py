@@ -27,6 +27,11 @@ class Layout(Value):
         return self.home / "ports.json"
 
     @property
+    def worker(self) -> Path:
+        """Which worker was started here last, in its own words."""
+        return self.home / "run" / "worker.json"
+
+    @property
     def up_lock(self) -> Path:
         """Held while somebody starts or stops the stack."""
         return self.home / "up.lock"

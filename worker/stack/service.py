@@ -44,6 +44,7 @@ class Keeper:
         self.part = Part(name=service.name)
         self._changed = changed
         self._stopping = asyncio.Event()
+        self._again = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def begin(self, group: asyncio.TaskGroup) -> None:
@@ -56,6 +57,10 @@ class Keeper:
         if self._task is not None:
             await self._task
 
+    def restart(self) -> None:
+        """Stop the process in its own way, and start another one."""
+        self._again.set()
+
     async def _keep(self) -> None:
         pause, clock = _FIRST_PAUSE, asyncio.get_running_loop().time
         while not self._stopping.is_set():
@@ -63,6 +68,10 @@ class Keeper:
             trouble = await self._life()
             if self._stopping.is_set():
                 break
+            if self._again.is_set():
+                self._again.clear()
+                self._tell(process=None, serving=False)
+                continue
             if clock() - began > _SETTLED:
                 pause = _FIRST_PAUSE
             self._tell(process=None, serving=False, exits=self.part.exits + 1, trouble=trouble)
@@ -80,10 +89,12 @@ class Keeper:
         ended = asyncio.create_task(process.wait())
         ready = asyncio.create_task(self._ready(process))
         stopping = asyncio.create_task(self._stopping.wait())
-        await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        again = asyncio.create_task(self._again.wait())
+        await asyncio.wait({ended, stopping, again}, return_when=asyncio.FIRST_COMPLETED)
         self.serving.clear()
         ready.cancel()
         stopping.cancel()
+        again.cancel()
         await self._dismiss(process)
         return _ending(await ended)
 

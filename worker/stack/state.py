@@ -6,12 +6,20 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
+from worker.release import Release
 from worker.stack.processes import ProcessRef
-from workflows.domain.value import Value
+from workflows.domain.value import Value as Strict
 
 START_WORKER: Final = signal.SIGUSR1  # to the supervisor, when the database is ready for the worker
+RESTART_WORKER: Final = signal.SIGUSR2  # to the supervisor: let the worker finish what it can, and start another one
+
+
+class Value(Strict):
+    """What another version may have written: fields that a newer one has added are left out, not refused."""
+
+    model_config = ConfigDict(extra="ignore")
 
 
 class Endpoints(Value):
@@ -60,6 +68,7 @@ class StackState(Value):
     phase: Phase
     endpoints: Endpoints
     parts: tuple[Part, ...] = ()
+    release: Release | None = None  # the supervisor's own
 
     @property
     def alive(self) -> bool:
@@ -73,6 +82,13 @@ class StackState(Value):
         return next((part for part in self.parts if part.name is name), None)
 
 
+class WorkerNote(Value):
+    """A worker's word on itself: an upgrade replaces its files while it runs, so nobody else can tell."""
+
+    process: ProcessRef
+    release: Release
+
+
 _WRITTEN_BY_OTHERS: Final = (OSError, ValidationError)  # not there, or of another version of ours
 
 
@@ -84,8 +100,17 @@ def read(path: Path) -> StackState | None:
         return None
 
 
-def write(path: Path, state: StackState) -> None:
-    """Replace the state at `path` in one step; it may hold the address of an external database, so it is private."""
+def noted(path: Path) -> WorkerNote | None:
+    """The note of the worker that runs, or None."""
+    try:
+        note = WorkerNote.model_validate_json(path.read_bytes())
+    except _WRITTEN_BY_OTHERS:
+        return None
+    return note if note.process.alive else None
+
+
+def write(path: Path, state: Value) -> None:
+    """Replace what is at `path` in one step; a state may hold the address of an external database: it is private."""
     scratch = path.with_suffix(".new")
     descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:

@@ -1,9 +1,11 @@
 """What runs, by one small file: cheap enough for every command."""
 
+from worker import release
+from worker.release import Release
 from worker.settings import Settings
 from worker.stack import state
 from worker.stack.layout import Layout
-from worker.stack.state import Endpoints, Part, Phase
+from worker.stack.state import Endpoints, Part, PartName, Phase, WorkerNote
 from workflows.domain.value import Value
 
 
@@ -15,6 +17,24 @@ class PartStatus(Value):
     serving: bool
     exits: int
     trouble: str | None
+    release: Release | None = None
+
+
+class Sizes(Value):
+    """Bytes; `postgres` is None while the database does not answer, `temporal` where it is a server elsewhere."""
+
+    postgres: int | None
+    temporal: int | None
+    outputs: int
+    archives: int
+    logs: int
+
+
+class Kept(Value):
+    """For how many days; None is for ever."""
+
+    sessions: float | None
+    outputs: float
 
 
 class ServerStatus(Value):
@@ -39,16 +59,22 @@ class HostStatus(Value):
 class StackStatus(Value):
     """The stack as it is now. `stopped` says that somebody wanted it down; else it may be brought up again.
 
-    `servers` are the external ones, and `hosts` those of their workers, where somebody has looked at them.
+    `servers` are the external ones, and `hosts` those of their workers, where somebody has looked at them; `sizes` and
+    `kept` are there when somebody has measured. `release` is that of the command which looks, `supervisor_release` may
+    be another one.
     """
 
     serving: bool
     stopped: bool
+    release: Release
+    supervisor_release: Release | None = None
     supervisor: int | None = None
     endpoints: Endpoints | None = None
     parts: tuple[PartStatus, ...] = ()
     servers: tuple[ServerStatus, ...] = ()
     hosts: tuple[HostStatus, ...] = ()
+    sizes: Sizes | None = None
+    kept: Kept | None = None
 
 
 def external(settings: Settings) -> Endpoints | None:
@@ -68,20 +94,49 @@ def endpoints(settings: Settings) -> Endpoints | None:
 
 def status(settings: Settings) -> StackStatus:
     """What runs of the stack, and where."""
-    seen = state.read(Layout(home=settings.home).state)
+    layout = Layout(home=settings.home)
+    seen = state.read(layout.state)
     if seen is None:
-        return StackStatus(serving=False, stopped=False)
+        return StackStatus(serving=False, stopped=False, release=release.mine())
+    worker = state.noted(layout.worker)
     return StackStatus(
         serving=seen.serving,
         stopped=seen.phase is Phase.DOWN,
+        release=release.mine(),
+        supervisor_release=seen.release if seen.alive else None,
         supervisor=seen.supervisor.pid if seen.alive else None,
         endpoints=seen.endpoints if seen.serving else None,
-        parts=tuple(_part(part) for part in sorted(seen.parts, key=lambda part: part.name)),
+        parts=tuple(_part(part, worker) for part in sorted(seen.parts, key=lambda part: part.name)),
     )
 
 
-def _part(part: Part) -> PartStatus:
+def outdated(seen: StackStatus) -> list[str]:
+    """What is said of processes that another Holdfast has started than the one which looks: each with the way out."""
+    said = []
+    if (worker := _release(seen, PartName.WORKER)) not in (None, seen.release):
+        said.append(
+            f"The worker runs Holdfast {worker}, this command is {seen.release}: "
+            "`holdfast up --restart-worker` starts it anew, and sessions go on."
+        )
+    if seen.supervisor_release not in (None, seen.release):
+        said.append(
+            f"The stack's supervisor is Holdfast {seen.supervisor_release}, this command is {seen.release}: "
+            "`holdfast down` and `holdfast up` replace it, and sessions go on."
+        )
+    return said
+
+
+def _release(seen: StackStatus, name: PartName) -> Release | None:
+    return next((part.release for part in seen.parts if part.name == name), None)
+
+
+def _part(part: Part, worker: WorkerNote | None) -> PartStatus:
     pid = part.process.pid if part.process is not None and part.process.alive else None
     return PartStatus(
-        name=part.name, pid=pid, serving=part.serving and pid is not None, exits=part.exits, trouble=part.trouble
+        name=part.name,
+        pid=pid,
+        serving=part.serving and pid is not None,
+        exits=part.exits,
+        trouble=part.trouble,
+        release=worker.release if worker is not None and worker.process == part.process else None,
     )

@@ -8,6 +8,7 @@ from asyncio.subprocess import DEVNULL, STDOUT, Process
 from collections.abc import Iterable
 from typing import Final
 
+from worker import release
 from worker.settings import Settings
 from worker.stack import cluster, locks, ports, processes, state
 from worker.stack.binaries import temporal as temporal_binary
@@ -15,7 +16,7 @@ from worker.stack.layout import Layout
 from worker.stack.linux import adopt_orphans, dies_with_me, reap, zombies
 from worker.stack.postgres import PostgresService
 from worker.stack.service import Keeper, Service
-from worker.stack.state import START_WORKER, Endpoints, Part, PartName, Phase, StackState
+from worker.stack.state import RESTART_WORKER, START_WORKER, Endpoints, Part, PartName, Phase, StackState
 from worker.stack.temporal import Data, TemporalService
 from workflows.domain.errors import Conflict, HoldfastError, Unavailable
 
@@ -61,7 +62,9 @@ class Supervisor:
         self._worker = Keeper(worker, self._changed)
         self._wanted = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._state = StackState(supervisor=processes.me(), phase=Phase.STARTING, endpoints=endpoints)
+        self._state = StackState(
+            supervisor=processes.me(), phase=Phase.STARTING, endpoints=endpoints, release=release.mine()
+        )
 
     async def run(self) -> None:
         self._listen()
@@ -83,6 +86,7 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self._stopping.set)
         loop.add_signal_handler(START_WORKER, self._wanted.set)
+        loop.add_signal_handler(RESTART_WORKER, self._worker.restart)
         loop.add_signal_handler(signal.SIGCHLD, self._child_ended)
 
     async def _unless_stopped(self, *events: asyncio.Event) -> bool:
@@ -168,6 +172,9 @@ async def _temporal(settings: Settings) -> temporal_binary.TemporalBinary:
 
 def main() -> None:
     """Run as `python -m worker.stack.supervise`, by `up`, which has prepared everything that takes long."""
+    if "--version" in sys.argv[1:]:
+        print(f"holdfast {release.mine()}")
+        return
     umask = os.umask(0o077)  # what the servers write is nobody else's business
     settings = Settings.read()
     os.chdir(settings.home)

@@ -12,7 +12,7 @@ from worker.stack import cluster, locks, processes, state
 from worker.stack.binaries import temporal as binaries
 from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
-from worker.stack.state import START_WORKER, Endpoints, PartName, Phase, StackState
+from worker.stack.state import RESTART_WORKER, START_WORKER, Endpoints, Part, PartName, Phase, StackState
 from worker.stack.status import external
 from worker.stack.temporal import Data
 from workflows.domain.errors import Unavailable, UsageError
@@ -54,6 +54,30 @@ async def up(settings: Settings, say: Say, *, worker: bool = True, migrate: Migr
             serving.supervisor.kill(START_WORKER)
             serving = await _until(layout, serving.supervisor, _with_worker, settings.start_seconds)
     return _agreed(settings, serving)
+
+
+async def restart_worker(settings: Settings, say: Say, *, migrate: Migrate = _migrate) -> None:
+    """Have the worker finish what it can, and another one start, of the Holdfast that is installed now.
+
+    The servers go on. Raises UsageError where no worker is started here, or Unavailable.
+    """
+    layout = Layout(home=settings.home)
+    async with locks.held(layout.up_lock, lambda: say("Another command starts or stops the stack: waiting for it.")):
+        seen = state.read(layout.state)
+        part = seen.part(PartName.WORKER) if seen is not None and seen.serving else None
+        if seen is None or part is None:
+            raise UsageError("No worker of this stack runs here: `holdfast status` tells what runs.")
+        await migrate(seen.endpoints.postgres_url)
+        say("Restarting the worker; it may finish what it is at.")
+        seen.supervisor.kill(RESTART_WORKER)
+        patience = settings.drain_seconds + settings.start_seconds
+        await _until(layout, seen.supervisor, lambda now: _another(layout, now, part), patience)
+
+
+def _another(layout: Layout, now: StackState, before: Part) -> bool:
+    """Whether a new worker runs, and has said who it is."""
+    part, note = now.part(PartName.WORKER), state.noted(layout.worker)
+    return part is not None and note is not None and part.process == note.process != before.process
 
 
 async def _park(settings: Settings, serving: StackState, say: Say) -> None:

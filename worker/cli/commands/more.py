@@ -1,8 +1,8 @@
 """`holdfast demo` and `version`."""
 
-from importlib.metadata import version as version_of
-
 import click
+
+from worker import release
 
 _COLOURS = {"good": "green", "bad": "red"}
 
@@ -38,4 +38,4 @@ def version() -> None:
     Example:
       holdfast version
     """
-    click.echo(f"holdfast {version_of('holdfast')}")
+    click.echo(f"holdfast {release.mine()}")

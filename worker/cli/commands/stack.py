@@ -13,45 +13,71 @@ from worker.cli.look.text import counted, exact, prose
 from worker.settings import Settings
 from worker.stack.down import down as take_down
 from worker.stack.state import PartName
-from worker.stack.status import HostStatus, PartStatus, ServerStatus, StackStatus
+from worker.stack.status import HostStatus, PartStatus, ServerStatus, StackStatus, outdated
 from worker.stack.status import status as stack_status
 
 _LOGS = ("supervisor", *(str(name) for name in PartName))
 _MARKS = {"ok": click.style("ok", fg="green"), "warning": click.style("warning", fg="yellow")}
+_ROOM = {"postgres": "PostgreSQL", "temporal": "Temporal"}
 _FAILURE = click.style("failure", fg="red", bold=True)
 
 
 @click.command()
+@click.option("--at-login/--not-at-login", default=None, help="Have systemd start it at each login, or no longer.")
+@click.option("--restart-worker", is_flag=True, help="Have the worker finish what it can, and start it anew.")
 @click.option("--json", "as_json", is_flag=True, help="What `status --json` says then.")
 @door.command
-async def up(settings: Settings, as_json: bool) -> None:
+async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as_json: bool) -> None:
     """Start the stack in the background.
 
     PostgreSQL, Temporal and a worker, all for this user only. The first start may build for minutes, and says so; when
     the stack runs already, nothing is done. Every command that needs it starts it by itself.
 
     \b
-    Example:
+    Examples:
       holdfast up
+      holdfast up --restart-worker
+      holdfast up --at-login
     """
+    if at_login is not None:
+        from worker.stack import login  # seldom needed, as the next one
+
+        await (login.enable if at_login else login.disable)(settings, door.say)
+        if not at_login:
+            return
     await door.started(settings)
+    if restart_worker:
+        from worker.stack import up as stack  # as above
+
+        await stack.restart_worker(settings, door.say)
     _show(await _seen(settings), as_json)
 
 
 @click.command()
+@click.option("--purge", is_flag=True, help="Remove it for good: the database and all files of this stack.")
+@click.option("--yes", is_flag=True, help="With --purge: do not ask.")
 @door.command
-async def down(settings: Settings) -> None:
+async def down(settings: Settings, purge: bool, yes: bool) -> None:
     """Stop the stack; sessions go on at its next start.
 
-    The worker finishes what it can, then the servers stop. Keys that shells have handed over are forgotten.
+    The worker finishes what it can, then the servers stop. Keys that shells have handed over are forgotten. With
+    --purge, everything that this stack has made here is removed then; servers of your own, archives, projects and
+    downloaded programs stay.
 
     \b
-    Example:
+    Examples:
       holdfast down
+      holdfast down --purge
     """
+    if purge:
+        from worker.cli import removal  # seldom needed
+
+        await removal.agreed(settings, yes=yes)
     await take_down(settings, door.say)
     handover.forget(settings)
     click.echo("The stack is down.")
+    if purge:
+        await removal.carry_out(settings)
 
 
 @click.command()
@@ -66,7 +92,11 @@ async def status(settings: Settings, as_json: bool) -> Exit:
     Example:
       holdfast status
     """
+    from worker.stack import sizes  # the driver of the database, which `up` need not load
+
     seen = await _seen(settings)
+    room = {"sizes": await sizes.measured(settings, seen.endpoints), "kept": sizes.kept(settings)}
+    seen = seen.model_copy(update=room)
     _show(seen, as_json)
     return Exit.DONE if seen.serving else Exit.UNREACHABLE
 
@@ -144,6 +174,21 @@ def _lines(seen: StackStatus) -> Iterator[str]:
         yield f"Temporal: {exact(seen.endpoints.temporal_address)}"
     if seen.endpoints is not None and seen.endpoints.ui_url is not None:
         yield f"Temporal's pages: {seen.endpoints.ui_url}"
+    yield from _room(seen)
+    yield from outdated(seen)
+
+
+def _room(seen: StackStatus) -> Iterator[str]:
+    if seen.sizes is not None:
+        sizes = ((_ROOM.get(name, name), size) for name, size in seen.sizes)
+        yield f"Room: {', '.join(f'{name} {_megabytes(size)}' for name, size in sizes if size is not None)}"
+    if seen.kept is not None:
+        sessions = "for ever" if seen.kept.sessions is None else f"{seen.kept.sessions:g} days, then in archives"
+        yield f"Kept: sessions {sessions}, outputs {seen.kept.outputs:g} days"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 2**20:,.1f} MB"
 
 
 def _headline(seen: StackStatus) -> str:
@@ -174,6 +219,7 @@ def _host(host: HostStatus) -> tuple[str, ...]:
 
 def _part(part: PartStatus) -> tuple[str, ...]:
     doing = f"process {part.pid}" if part.pid is not None else "does not run"
+    doing += f", {part.release}" if part.release else ""
     again = f"restarted {counted(part.exits, 'time')}, {prose(part.trouble or '')}" if part.exits else ""
     return f"  {part.name}", doing, again
 

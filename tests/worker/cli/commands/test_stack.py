@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 from tests.worker.cli.conftest import OpenHouse, Shell
 from tests.worker.cli.conftest import shell as outside
@@ -11,6 +12,9 @@ from tests.worker.stack.conftest import eventually
 from tests.worker.stack.conftest import home as home
 from worker.scripted.script import ScriptedAnswer
 from worker.settings import Settings
+from worker.stack import cluster
+from worker.stack.layout import Layout
+from worker.stack.state import noted, write
 from worker.stack.status import status
 
 
@@ -20,20 +24,43 @@ def shell(settings: Settings, directory: Path) -> Shell:
     return Shell({**variables, "XDG_CONFIG_HOME": str(directory / "config")}, directory)
 
 
-async def test_a_stack_is_started_shown_checked_and_stopped(home: Settings, tmp_path: Path) -> None:
+async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home: Settings, tmp_path: Path) -> None:
     person = shell(home, tmp_path)
     before = await person.run("status")
     up, again = await person.run("up"), await person.run("up")
     shown, checked = await person.run("status", "--json"), await person.run("doctor", "--json")
     logs = await person.run("logs", "supervisor", "-n", "5")
-    down, after = await person.run("down"), await person.run("status")
+    before_it = forged(home)
+    told, renewed = await person.run("asks"), await person.run("up", "--restart-worker", "--json")
+    (home.home / "mine.txt").touch()
+    kept, down = await person.run("down", "--purge"), await person.run("down")
+    after, purged = await person.run("status"), await person.run("down", "--purge", "--yes")
 
     assert [ended.code for ended in (before, up, again, shown, logs, down, after)] == [3, 0, 0, 0, 0, 0, 3]
     assert "Starting the stack." in up.err and again.err == ""
     assert "Temporal's pages: http://127.0.0.1:" in up.out and "postgresql" not in up.out
     assert {part["name"] for part in json.loads(shown.out)["parts"]} == {"postgres", "temporal", "worker"}
+    assert "build 0ld" in told.err and "`holdfast up --restart-worker`" in told.err
+    worker = part(json.loads(renewed.out), "worker")
+    assert worker["pid"] != before_it and worker["release"] == json.loads(shown.out)["release"]
+    assert all(size > 0 for name, size in json.loads(shown.out)["sizes"].items() if name in ("postgres", "temporal"))
+    assert (kept.code, purged.code) == (2, 0) and "--yes is needed" in kept.err
+    assert [each.name for each in home.home.iterdir()] == ["mine.txt"] and not cluster.root_of(home).exists()
     found = {finding["check"]: finding["level"] for finding in json.loads(checked.out)}
-    assert (found["worker"], found["migrations"], found["model key"]) == ("ok", "ok", "warning")
+    assert [found[name] for name in ("worker", "versions", "migrations", "model key")] == ["ok", "ok", "ok", "warning"]
+
+
+def forged(home: Settings) -> int:
+    """Make the worker seem to be another Holdfast's; its process."""
+    note = noted(Layout(home=home.home).worker)
+    assert note is not None
+    old = note.model_copy(update={"release": note.release.model_copy(update={"build": "0ld"})})
+    write(Layout(home=home.home).worker, old)
+    return note.process.pid
+
+
+def part(status: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(part for part in status["parts"] if part["name"] == name)
 
 
 async def test_a_watcher_brings_a_killed_stack_up_again_but_not_one_that_was_taken_down(

@@ -1,0 +1,84 @@
+"""Removing a stack for good: its database, its engine's file, its logs and keys; never anything that is not its own."""
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from worker.settings import Settings
+from worker.stack import cluster, locks
+from worker.stack.layout import Layout
+from worker.stack.state import read
+from workflows.domain.errors import Conflict, UsageError
+from workflows.domain.value import Value
+
+# What we make in a home. Archives are not among it: each may be the only copy of a session.
+_OURS: Final = {
+    "temporal": "Temporal's file: workflow runs and their histories",
+    "calls": "what commands have written",
+    "tool-output": "the complete outputs of tools",
+    "logs": "the logs of the processes",
+    "auth.json": "the keys of `holdfast auth login`",
+    "run": "keys that shells have handed over",
+    "stack.json": "the state of the stack",
+    "ports.json": "its ports",
+    "machine": "its name",
+    "supervisor.lock": "a lock",
+    "up.lock": "a lock",
+}
+
+
+class Doomed(Value):
+    """A file or directory that would be removed, and what it is."""
+
+    path: Path
+    what: str
+
+
+def doomed(settings: Settings) -> list[Doomed]:
+    """Everything of this stack that is here, the database first. Raises UsageError for a home that is no stack's."""
+    layout = Layout(home=settings.home)
+    data = cluster.root_of(settings)
+    found = [Doomed(path=data, what="the database: sessions, answers, logs of events")] if _is_cluster(data) else []
+    beside = cluster.sockets_of(settings, data)
+    if beside.parent != data and beside.is_dir():
+        found.append(Doomed(path=beside, what="the database's socket"))
+    if layout.state.exists():
+        known = ((layout.home / name, what) for name, what in _OURS.items())
+        return found + [Doomed(path=path, what=what) for path, what in known if os.path.lexists(path)]
+    if not found and settings.home.exists() and any(settings.home.iterdir()):
+        raise UsageError(f"{str(settings.home)!r} does not look like a stack's home: nothing is removed.")
+    return found
+
+
+async def purge(settings: Settings, wanted: list[Doomed]) -> list[Path]:
+    """Remove these, of a stack that is down; what is left in the home, which goes too when it is empty.
+
+    Raises Conflict when the stack was started meanwhile.
+    """
+    layout = Layout(home=settings.home)
+    async with locks.held(layout.up_lock):
+        seen = read(layout.state)
+        if seen is not None and seen.alive:
+            raise Conflict("The stack was started meanwhile: nothing is removed.")
+        for each in wanted:
+            await asyncio.to_thread(_remove, each.path)
+    layout.up_lock.unlink(missing_ok=True)
+    left = sorted(layout.home.iterdir()) if layout.home.is_dir() else []
+    if not left and layout.home.is_dir():
+        layout.home.rmdir()
+    return left
+
+
+def _is_cluster(root: Path) -> bool:
+    """Only what `up` has made holds both of these."""
+    return (root / "HOME").is_file() or (root / "data" / "PG_VERSION").is_file() or (root / "data.new").is_dir()
+
+
+def _remove(path: Path) -> None:
+    """A link is removed, and not what it leads to."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

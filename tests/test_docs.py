@@ -11,19 +11,18 @@ from typing import Any
 
 import click
 import pytest
-import yaml
 
 from activities import failpoints
 from activities.shell.environment import CALL_VARIABLE
 from tests.acceptance.matrix import page as faults
 from worker.cli.main import commands
 from worker.settings import Settings
-from worker.stack.temporal import DYNAMIC
 from workflows.domain.config import fields
 
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "docs" / "deploy"
 FOLDERS = ("workflows", "activities", "prompts", "worker", "tests", "bench", "docs")
+BY_FILE = {"HOLDFAST_POSTGRES_URL_FILE"}  # settings whose values stand in files
 OTHERS = {failpoints.VARIABLE, failpoints.TEST_VARIABLE, "HOLDFAST_CASES", CALL_VARIABLE}  # no settings
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -168,7 +167,7 @@ def test_every_module_that_is_run_exists(page: Page) -> None:
 
 @every_page()
 def test_every_variable_is_a_setting(page: Page) -> None:
-    unknown = set(re.findall(r"\bHOLDFAST_[A-Z_]+", page.text)) - defaults().keys() - OTHERS
+    unknown = set(re.findall(r"\bHOLDFAST_[A-Z_]+", page.text)) - defaults().keys() - BY_FILE - OTHERS
     assert not unknown, f"{page.path.name} names {', '.join(sorted(unknown))}."
 
 
@@ -226,68 +225,3 @@ def test_what_shows_that_a_fault_is_survived_is_named_and_there() -> None:
 
 def test_the_page_of_faults_is_made_of_its_template_and_the_figures() -> None:
     assert faults.PAGE.read_text("utf-8") == faults.page(), "write it anew: make faults-page"
-
-
-@cache
-def compose() -> dict[str, Any]:
-    document: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
-    return document
-
-
-def services() -> Iterator[tuple[str, dict[str, Any]]]:
-    yield from compose()["services"].items()
-
-
-def test_the_compose_file_refers_to_what_is_there() -> None:
-    used = {volume.partition(":")[0] for _, each in services() for volume in each.get("volumes", []) if ":" in volume}
-    files = {name for name in used if name.startswith("./")}
-
-    assert {str(ROOT / name) for name in files if not (ROOT / name).is_file()} == set()
-    assert used - files <= compose()["volumes"].keys()
-    for name, each in services():
-        assert set(each.get("depends_on", {})) <= compose()["services"].keys(), name
-        assert set(each.get("networks", [])) <= compose()["networks"].keys(), name
-
-
-def test_who_is_waited_for_can_be_waited_for() -> None:
-    for name, each in services():
-        for other, waits in each.get("depends_on", {}).items():
-            awaited = compose()["services"][other]
-            healthy = waits["condition"] == "service_healthy"
-            assert healthy == ("healthcheck" in awaited), f"{name} waits for {other}"
-
-
-def test_images_are_pinned_and_nothing_is_published_beyond_loopback() -> None:
-    foreign = {each["image"] for _, each in services() if "build" not in each}
-    ports = [port for _, each in services() for port in each.get("ports", [])]
-
-    assert all(re.fullmatch(r"[\w./-]+:[\w.-]*\d[\w.-]*", image) and "auto-setup" not in image for image in foreign)
-    assert all(port.startswith("127.0.0.1:") for port in ports)
-
-
-def test_the_example_environment_has_all_that_the_compose_file_reads() -> None:
-    read = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text("utf-8")))
-    given = set(re.findall(r"^(\w+)=", (DEPLOY / "example.env").read_text("utf-8"), re.MULTILINE))
-
-    assert read == given
-
-
-def test_a_worker_is_given_longer_to_stop_than_it_takes() -> None:
-    grace = float(compose()["services"]["worker"]["stop_grace_period"].removesuffix("s"))
-
-    assert grace > defaults()["HOLDFAST_DRAIN_SECONDS"]
-
-
-def test_both_temporal_servers_get_the_same_settings() -> None:
-    document = yaml.safe_load((DEPLOY / "dynamic-config.yaml").read_text("utf-8"))
-    embedded = {name: yaml.safe_load(value) for name, _, value in (setting.partition("=") for setting in DYNAMIC)}
-
-    assert {name: [{"value": value}] for name, value in embedded.items()} == document
-
-
-def test_the_image_copies_what_is_there_and_runs_as_nobody_special() -> None:
-    text = (ROOT / "Dockerfile").read_text("utf-8")
-    copied = [name for line in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE) for name in line.split()]
-
-    assert all((ROOT / name).exists() for name in copied)
-    assert re.findall(r"^USER (\w+)$", text, re.MULTILINE)[-1] != "root"

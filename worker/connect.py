@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
-from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest, GetSystemInfoRequest
 from temporalio.client import Client
@@ -49,7 +49,10 @@ def _reason(error: RuntimeError) -> str:
 
 
 async def register_attributes(client: Client) -> None:
-    """Tell an external Temporal of our search attributes. Raises Unavailable when it takes none from clients."""
+    """Tell an external Temporal of our search attributes. Raises Unavailable when it takes none from clients, and they
+    are not there."""
+    if set(KEYWORDS) <= await _attributes(client):
+        return
     wanted = dict.fromkeys(KEYWORDS, IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD)
     request = AddSearchAttributesRequest(namespace=client.namespace, search_attributes=wanted)
     try:
@@ -61,6 +64,15 @@ async def register_attributes(client: Client) -> None:
             f"Temporal does not take our search attributes ({error.message}): add {', '.join(KEYWORDS)} of type "
             f"Keyword to namespace {client.namespace!r} by hand."
         ) from error
+
+
+async def _attributes(client: Client) -> set[str]:
+    """The search attributes that the namespace has, as far as the server tells."""
+    request = ListSearchAttributesRequest(namespace=client.namespace)
+    try:
+        return set((await client.operator_service.list_search_attributes(request)).custom_attributes)
+    except RPCError:
+        return set()
 
 
 async def pollers(client: Client, task_queue: str) -> int:

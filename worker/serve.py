@@ -50,7 +50,7 @@ async def serve(settings: Settings) -> None:
         beside = [
             asyncio.create_task(Sweeper(database, client, Bells(database, client, settings)).run()),
             asyncio.create_task(Upkeep(database, settings.home, settings.archive_after).run()),
-            asyncio.create_task(Presence(database, settings.host).run()),
+            asyncio.create_task(Presence(database, settings.host, settings.alive_file).run()),
             asyncio.create_task(model.warm()),  # seconds of importing, while nothing waits for it yet
         ]
         async with worker(settings, client, database, model):

@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, Self
+from urllib.parse import unquote
 
 from pydantic import AliasGenerator, ConfigDict, Field, ValidationError
 
@@ -17,6 +18,8 @@ from workflows.domain.value import Value
 _PATHS: Final = ("HOLDFAST_HOME", "HOLDFAST_CACHE", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_TEMPORAL_BIN")
 
 
+_BY_FILE: Final = re.compile(r"(HOLDFAST_POSTGRES_URL|[A-Z][A-Z0-9_]*_API_KEY)_FILE")  # X_FILE holds X
+_IN_ADDRESS: Final = re.compile(r"://[^:/@]*:([^@/]+)@")  # the password of postgresql://user:password@host
 _ANYWHERE: Final = "*"
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
@@ -82,6 +85,7 @@ class Settings(Value):
     summaries: Detail | None = None  # what Temporal's UI says of calls: `names` or `full` (redacted)
     archive_after_days: float | None = Field(default=None, gt=0)  # sessions that rest for so long go into files
     database_connections: int = Field(default=10, gt=0)  # of one worker
+    alive_file: Path | None = None  # a worker touches it every few seconds, for whoever looks after its container
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> Self:
@@ -91,6 +95,7 @@ class Settings(Value):
         """
         environment = dict(os.environ if environ is None else environ)
         environment |= {name: str(_absolute(environment[name])) for name in _PATHS if environment.get(name)}
+        environment |= _from_files(environment)
         given = {name: environment[name] for name in _variables(cls) if environment.get(name)}
         try:
             settings = cls.model_validate(_directories(environment) | given | {"environment": environment})
@@ -119,7 +124,9 @@ class Settings(Value):
 
     def secrets(self) -> list[str]:
         """Values of the environment that look like secrets by their names, to be kept out of what others see."""
-        return [value for name, value in self.environment.items() if _SECRET.search(name)]
+        password = _IN_ADDRESS.search(self.postgres_url or "")
+        named = [value for name, value in self.environment.items() if _SECRET.search(name)]
+        return [*named, unquote(password[1])] if password else named
 
     @property
     def archive_after(self) -> timedelta | None:
@@ -147,6 +154,23 @@ def _variables(settings: type[Settings]) -> list[str]:
     fields = settings.model_fields.items()
     elsewhere = {"home", "cache", "config", "environment"}
     return [str(field.validation_alias) for name, field in fields if name not in elsewhere]
+
+
+def _from_files(environment: Mapping[str, str]) -> dict[str, str]:
+    """The secrets that stand in files, as containers get them: by `X_FILE`, where X itself is not set."""
+    found = {}
+    for name, path in environment.items():
+        given = _BY_FILE.fullmatch(name)
+        if given is not None and path and not environment.get(given[1]):
+            found[given[1]] = _secret(name, path)
+    return found
+
+
+def _secret(name: str, path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{name}={path!r} cannot be read: {error}.") from None
 
 
 def _directories(environment: Mapping[str, str]) -> dict[str, Path]:

@@ -2,8 +2,9 @@
 # Run once by the postgres image, when its data directory is made: a role and its databases for each program.
 set -eu
 
-psql --set ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname postgres \
-    --set holdfast="$DB_HOLDFAST_PASSWORD" --set temporal="$DB_TEMPORAL_PASSWORD" <<'SQL'
+psql --set ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname postgres <<'SQL'
+\set holdfast `cat "${SECRETS:-/run/secrets}/db_holdfast"`
+\set temporal `cat "${SECRETS:-/run/secrets}/db_temporal"`
 CREATE ROLE holdfast LOGIN PASSWORD :'holdfast';
 CREATE DATABASE holdfast OWNER holdfast;
 CREATE ROLE temporal LOGIN PASSWORD :'temporal';

@@ -3,7 +3,7 @@
 # From one minor version of the server to the next, one at a time: run the schema job before the new server.
 set -eu
 
-schema=/etc/temporal/schema/postgresql/v12
+schema=${SCHEMA:-/etc/temporal/schema}/postgresql/v12
 bring_up() {
     temporal-sql-tool --database "$1" setup-schema --version 0.0
     temporal-sql-tool --database "$1" update-schema --schema-dir "$schema/$2/versioned"

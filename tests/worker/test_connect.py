@@ -1,5 +1,13 @@
 """The client: its payloads, and the servers that it finds."""
 
+import asyncio
+import socket
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
 import pytest
 from temporalio.client import Client
 
@@ -28,6 +36,68 @@ async def test_an_external_server_is_found_by_its_address_whatever_the_stack_say
     client = await connect(settings, elsewhere)
 
     assert await client.service_client.check_health()
+
+
+async def test_a_server_behind_mutual_tls_is_reached_with_the_certificates_that_the_environment_names(
+    stack: Endpoints, tmp_path: Path
+) -> None:
+    make_certificates(tmp_path)
+    async with guarded(stack.temporal_address, tmp_path) as address:
+        trusting = {"HOME": "/", "TEMPORAL_ADDRESS": address, "TEMPORAL_TLS_SERVER_CA_CERT_PATH": f"{tmp_path}/ca.pem"}
+        pair = {"CERT": f"{tmp_path}/us.pem", "KEY": f"{tmp_path}/us.key"}
+        ours = {f"TEMPORAL_TLS_CLIENT_{what}_PATH": path for what, path in pair.items()}
+        nowhere = Endpoints(postgres_url="", temporal_address="127.0.0.1:9")
+
+        client = await connect(Settings.read(trusting | ours), nowhere)
+
+        assert await client.service_client.check_health()
+        with pytest.raises(Unavailable):
+            await connect(Settings.read(trusting), nowhere)
+
+
+def make_certificates(folder: Path) -> None:
+    """An authority, and what it has signed: the server's certificate and ours."""
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    new = ("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    openssl(*new, "-x509", "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority")
+    (folder / "names").write_text("subjectAltName=DNS:localhost")
+    for who in ("server", "us"):
+        openssl(*new, "-keyout", f"{who}.key", "-out", f"{who}.csr", "-subj", f"/CN={who}")
+        signed = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", f"{who}.pem", "-extfile", "names")
+        openssl("x509", "-req", "-in", f"{who}.csr", *signed)
+
+
+@asynccontextmanager
+async def guarded(target: str, folder: Path) -> AsyncIterator[str]:
+    """The server at `target` behind TLS, for those who show a certificate of the authority; its address."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=folder / "ca.pem")
+    context.load_cert_chain(folder / "server.pem", folder / "server.key")
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.set_alpn_protocols(["h2"])
+    host, _, port = target.rpartition(":")
+
+    transports: list[asyncio.WriteTransport] = []
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answers, server = await asyncio.open_connection(host, int(port))
+        transports.extend((writer.transport, server.transport))
+        await asyncio.gather(_pass_on(reader, server), _pass_on(answers, writer))
+
+    async with await asyncio.start_server(accept, "localhost", 0, ssl=context, family=socket.AF_INET) as server:
+        yield f"localhost:{server.sockets[0].getsockname()[1]}"
+        for transport in transports:
+            transport.abort()
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while data := await reader.read(65_536):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
 
 
 async def test_a_server_that_is_not_there_is_unavailable() -> None:

@@ -85,3 +85,26 @@ def test_the_environment_is_kept_and_never_printed() -> None:
     assert settings.environment["ANTHROPIC_API_KEY"] == "sk-secret"
     assert "sk-secret" not in repr(settings)
     assert "pw" not in repr(settings)
+
+
+def test_a_secret_may_stand_in_a_file(tmp_path: Path) -> None:
+    for name, content in (("url", "postgresql://me:s%40cret@db/work\n"), ("key", "sk-1\n")):
+        (tmp_path / name).write_text(content)
+    named = {"HOLDFAST_POSTGRES_URL_FILE": str(tmp_path / "url"), "ANTHROPIC_API_KEY_FILE": str(tmp_path / "key")}
+
+    settings = Settings.read(_HOME | named)
+
+    assert settings.postgres_url == "postgresql://me:s%40cret@db/work"
+    assert settings.environment["ANTHROPIC_API_KEY"] == "sk-1"
+    assert {"sk-1", "s@cret"} <= set(settings.secrets())
+
+
+def test_what_is_set_itself_counts_more_than_its_file(tmp_path: Path) -> None:
+    named = {"OPENAI_API_KEY": "own", "OPENAI_API_KEY_FILE": str(tmp_path / "missing")}
+
+    assert Settings.read(_HOME | named).environment["OPENAI_API_KEY"] == "own"
+
+
+def test_a_file_of_a_secret_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="HOLDFAST_POSTGRES_URL_FILE=.*missing"):
+        Settings.read(_HOME | {"HOLDFAST_POSTGRES_URL_FILE": str(tmp_path / "missing")})

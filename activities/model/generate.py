@@ -36,6 +36,7 @@ from activities.store.database import Database, Moved
 from activities.store.deltas import Watchers
 from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Parked, Paused, Stored
 from activities.store.journal import WORKER, Journal, Place, journal
+from activities.store.kept import Transcripts
 from activities.store.persistence import persistently
 from activities.tools.run import refused_write
 from activities.tools.tool import Tool
@@ -88,6 +89,7 @@ class Model:
         self.redactor = redactor
         self.patience = patience
         self.mint = Mint()
+        self.transcripts = Transcripts()
 
     @activity.defn(name="holdfast.model.generate")
     async def generate(self, request: GenerateRequest) -> Step:
@@ -128,7 +130,8 @@ class Model:
         """
         async with self.journal(request) as opened:
             begun, watched = await asyncio.gather(
-                generations.begin(opened, request.turn, request.step, fence), deltas.watched(opened, request.session)
+                generations.begin(opened, request.turn, request.step, fence, self.transcripts.read),
+                deltas.watched(opened, request.session),
             )
             if isinstance(begun, Over):
                 return Step(finish=STOPPED)

@@ -1,22 +1,25 @@
 """Model steps: who may commit an answer, and the answer, stored once."""
 
 import asyncio
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
 
 from activities.store import calls, notes, prompts, transcript, turns
 from activities.store.calls import CallRow, NewCall
 from activities.store.database import dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
+from activities.store.statements import Reads
 from activities.store.turns import TurnStanding
 from workflows.domain.errors import StaleFence
 from workflows.domain.events import MessageCompleted, ModelRetry, PartSeal
-from workflows.domain.ids import MessageId, NoteId, PartId, TurnId
+from workflows.domain.ids import MessageId, NoteId, PartId, SessionId, TurnId
 from workflows.domain.messages import AnswerBody, StoredPart, Transcript
 from workflows.domain.value import Value
 from workflows.domain.wire import Fence
 
 _QUERIES: Final = Queries("generations")
+Read: TypeAlias = Callable[[Reads, SessionId], Awaitable[Transcript]]
 
 
 class Stored(Value):
@@ -88,16 +91,18 @@ class NewAnswer(Value):
     calls: tuple[NewCall, ...] = ()
 
 
-async def begin(opened: Journal, turn: TurnId, step: int, fence: Fence) -> Stored | Over | Parked | Paused | Begun:
+async def begin(
+    opened: Journal, turn: TurnId, step: int, fence: Fence, read: Read = transcript.read
+) -> Stored | Over | Parked | Paused | Begun:
     """Register an attempt at a step, and take the steered prompts: one transaction, before the model is asked.
 
     An attempt that comes early, for its predecessor died before the engine knew of the pause, changes nothing.
-    Raises StaleFence when a higher attempt has registered.
+    `read` is how the transcript is read. Raises StaleFence when a higher attempt has registered.
     """
     found, steered, view = await asyncio.gather(
         standing(opened, turn, step),
         prompts.steered(opened),
-        transcript.read(opened, opened.session),
+        read(opened, opened.session),
     )
     if found.stored is not None:
         return found.stored
@@ -113,7 +118,7 @@ async def begin(opened: Journal, turn: TurnId, step: int, fence: Fence) -> Store
     for prompt in steered:
         prompts.take(opened, prompt, turn, step)
     if steered:
-        view = await transcript.read(opened, opened.session)
+        view = await read(opened, opened.session)
     return Begun(standing=found.standing, failures=found.failures, waited_ms=found.waited_ms, transcript=view)
 
 

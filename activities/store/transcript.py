@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from activities.store.queries import Queries
 from activities.store.statements import Reads
 from activities.store.wire import Rows
-from workflows.domain.ids import PartId, SessionId
+from workflows.domain.ids import PartId, SessionId, TurnId
 from workflows.domain.messages import (
     AnswerBody,
     AssistantMessage,
@@ -65,6 +65,18 @@ async def read(reads: Reads, session: SessionId) -> Transcript:
         reads.rows(_QUERIES.messages, session=session),
         reads.rows(_QUERIES.parts, session=session),
         reads.rows(_CALLS.shown, session=session),
+    )
+    return tuple(_in_order(prompts, answers, parts, calls))
+
+
+async def read_from(reads: Reads, session: SessionId, turn: TurnId, step: int) -> Transcript:
+    """The answer of a step and what came behind it; nothing where there is no such turn."""
+    place = {"session": session, "turn": turn, "step": step}
+    prompts, answers, parts, calls = await asyncio.gather(
+        reads.rows(_PAGES.prompts_from, **place),
+        reads.rows(_PAGES.answers_from, **place),
+        reads.rows(_PAGES.parts_from, **place),
+        reads.rows(_PAGES.calls_from, **place),
     )
     return tuple(_in_order(prompts, answers, parts, calls))
 

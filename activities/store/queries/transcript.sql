@@ -21,3 +21,24 @@ SELECT id, message, position, body FROM part WHERE message = ANY(%(messages)s)
 -- name: calls
 SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state, c.outcome, c.claimed_at, c.settled_at
 FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step WHERE m.id = ANY(%(messages)s)
+
+-- name: answers_from
+SELECT m.id, m.body, m.turn, m.step, m.created_at, t.number
+FROM turn t JOIN message m ON m.turn = t.id AND m.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
+WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)
+
+-- name: prompts_from
+SELECT p.id, p.body, p.turn, p.step, p.taken, p.accepted_at, t.number
+FROM turn t JOIN prompt p ON p.turn = t.id AND p.step > CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
+WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)
+
+-- name: parts_from
+SELECT p.id, p.message, p.position, p.body
+FROM turn t JOIN message m ON m.turn = t.id AND m.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
+JOIN part p ON p.message = m.id
+WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)
+
+-- name: calls_from
+SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state, c.outcome
+FROM turn t JOIN call c ON c.turn = t.id AND c.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
+WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)

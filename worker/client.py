@@ -181,6 +181,9 @@ class SessionClient(Inbox):
     async def sessions(self, directory: str | None = None, limit: int = 1000) -> list[Overview]:
         return await sessions.overview(self.database, directory=directory, host=self.settings.host, limit=limit)
 
+    async def session_ids(self) -> list[SessionId]:
+        return await sessions.ids(self.database)
+
     async def session(self, session: SessionId) -> Overview:
         """One session. Raises NotFound."""
         return await sessions.get(self.database, session)

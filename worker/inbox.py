@@ -29,9 +29,15 @@ class Inbox:
     async def __aexit__(self, *_: object) -> None:
         await self.database.__aexit__()
 
-    async def asks(self, *, session: SessionId | None = None, ask: AskId | None = None) -> list[InboxEntry]:
-        """What waits for an answer, of all sessions or one; with `ask`, that one in any state."""
-        return await inbox.asks(self.database, session=session, ask=ask)
+    async def asks(
+        self, *, session: SessionId | None = None, ask: AskId | None = None, limit: int | None = None
+    ) -> list[InboxEntry]:
+        """What waits for an answer, of all sessions or one, the oldest first; with `ask`, that one in any state."""
+        return await inbox.asks(self.database, session=session, ask=ask, limit=limit)
+
+    async def ask_ids(self) -> list[AskId]:
+        """What waits for an answer, the oldest first."""
+        return await inbox.ask_ids(self.database)
 
     async def parked(self, session: SessionId | None = None) -> list[Parked]:
         """The sessions that go on only when a person says so."""

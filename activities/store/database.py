@@ -23,7 +23,10 @@ from activities.store.wire import Connection, Rows, Statement
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.ids import PartId, SessionId, SnapshotId
 
-_OPTIONS: Final = "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
+_OPTIONS: Final = (
+    "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s "
+    "-c jit=off"  # none of our queries runs for so long that compiling it would pay
+)
 PATIENCE: Final = 10  # seconds for a connection; so long the pool's pauses between two tries grow, then begin anew
 _UNREACHABLE: Final = (
     *(psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed),

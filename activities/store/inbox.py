@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Final
 
-from pydantic import JsonValue
+from pydantic import ConfigDict, JsonValue, TypeAdapter
 
 from activities.store.database import Database
 from activities.store.queries import Queries
@@ -18,6 +18,8 @@ from workflows.domain.value import Value
 
 _ASKS: Final = Queries("asks")
 _PARKS: Final = Queries("parks")
+_SNAPSHOTS: Final = Queries("snapshots")
+_RULES: Final[TypeAdapter[Ruleset]] = TypeAdapter(Ruleset, config=ConfigDict(defer_build=True))
 
 
 class InboxEntry(Value):
@@ -59,11 +61,19 @@ class Parked(Value):
     title: str
 
 
-async def asks(database: Database, *, ask: AskId | None = None, session: SessionId | None = None) -> list[InboxEntry]:
+async def asks(
+    database: Database, *, ask: AskId | None = None, session: SessionId | None = None, limit: int | None = None
+) -> list[InboxEntry]:
     """What waits for an answer, the oldest first: of all sessions, or of one and its subagents; with `ask`, that one
     whatever its state."""
-    rows = await database.rows(_ASKS.inbox, ask=ask, session=session)
-    return [InboxEntry.model_validate(_entry(row)) for row in rows]
+    rows = await database.rows(_ASKS.inbox, ask=ask, session=session, limit=limit)
+    rules = await _rules(database, {row["snapshot"] for row in rows})
+    return [InboxEntry.model_validate(_entry(row, rules[row["snapshot"]])) for row in rows]
+
+
+async def ask_ids(database: Database) -> list[AskId]:
+    """What waits for an answer, the oldest first."""
+    return [row["id"] for row in await database.rows(_ASKS.open_ids)]
 
 
 async def parked(database: Database, session: SessionId | None = None) -> list[Parked]:
@@ -71,5 +81,12 @@ async def parked(database: Database, session: SessionId | None = None) -> list[P
     return [Parked(**row) for row in await database.rows(_PARKS.open, session=session)]
 
 
-def _entry(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in InboxEntry.model_fields if name != "request"} | {"request": row["body"]}
+async def _rules(database: Database, snapshots: set[str]) -> dict[str, Ruleset]:
+    """The rules of these configurations: many asks are of one, and each is read once."""
+    rows = await database.rows(_SNAPSHOTS.rules, ids=sorted(snapshots)) if snapshots else []
+    return {row["id"]: _RULES.validate_python(row["rules"]) for row in rows}
+
+
+def _entry(row: dict[str, Any], rules: Ruleset) -> dict[str, Any]:
+    told = {name: row[name] for name in InboxEntry.model_fields if name not in ("request", "rules")}
+    return told | {"request": row["body"], "rules": rules}

@@ -185,6 +185,11 @@ async def overview(
     return [Overview(**row) for row in rows]
 
 
+async def ids(database: Database) -> list[SessionId]:
+    """All sessions and those of subagents, the last changed first."""
+    return [row["id"] for row in await database.rows(_QUERIES.ids)]
+
+
 async def get(database: Database, session: SessionId) -> Overview:
     """One session. Raises NotFound."""
     found = await overview(database, session=session)

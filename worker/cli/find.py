@@ -40,7 +40,7 @@ async def session(client: "SessionClient", typed: str) -> SessionId:
         if not here:
             raise NotFound("This directory has no session yet. `holdfast sessions` lists those of all directories.")
         return here[0].id
-    known = [each.id for each in await client.sessions()]
+    known = await client.session_ids()
     found = _only(typed, Prefix.SESSION, known)
     if found is None:
         raise missing(Prefix.SESSION, typed, known)
@@ -49,15 +49,11 @@ async def session(client: "SessionClient", typed: str) -> SessionId:
 
 async def ask(client: Inbox, typed: str) -> InboxEntry:
     """An ask by its id, whatever its state, or an open one by the beginning of its id. Raises as `session` does."""
-    if is_id(Prefix.ASK, typed):
-        entries = await client.asks(ask=AskId(typed))
-        found: str | None = typed
-    else:
-        entries = await client.asks()
-        found = _only(typed, Prefix.ASK, [entry.id for entry in entries])
-    entry = next((entry for entry in entries if entry.id == found), None)
+    known = [] if is_id(Prefix.ASK, typed) else await client.ask_ids()
+    found = _only(typed, Prefix.ASK, known) if known else typed
+    entry = next(iter(await client.asks(ask=AskId(found))), None) if found else None
     if entry is None:
-        raise missing(Prefix.ASK, typed, [each.id for each in entries])
+        raise missing(Prefix.ASK, typed, known)
     return entry
 
 

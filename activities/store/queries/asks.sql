@@ -37,15 +37,20 @@ WITH RECURSIVE tree AS (
     SELECT s.id FROM session s JOIN tree ON s.parent = tree.id
 )
 SELECT a.id, a.session, a.call, a.body, a.digest, a.asked_at, a.request, a.state, c.tool, c.arguments, c.plan,
-       s.title, s.directory, s.agent, n.body->'rules' AS rules,
-       (WITH RECURSIVE line AS (
-            SELECT s.parent, s.agent, 0 AS above
-            UNION ALL
-            SELECT p.parent, p.agent, line.above + 1 FROM session p JOIN line ON p.id = line.parent
-        ) SELECT array_agg(agent ORDER BY above DESC) FROM line) AS path
-FROM ask a JOIN call c ON c.id = a.call JOIN session s ON s.id = a.session
-JOIN turn t ON t.id = a.turn JOIN snapshot n ON n.id = t.snapshot
+       s.title, s.directory, s.agent, t.snapshot,
+       CASE WHEN s.parent IS NULL THEN ARRAY[s.agent] ELSE (
+           WITH RECURSIVE line AS (
+               SELECT s.parent, s.agent, 0 AS above
+               UNION ALL
+               SELECT p.parent, p.agent, line.above + 1
+               FROM line CROSS JOIN LATERAL (SELECT parent, agent FROM session WHERE id = line.parent OFFSET 0) p
+           ) SELECT array_agg(agent ORDER BY above DESC) FROM line
+       ) END AS path
+FROM ask a JOIN call c ON c.id = a.call JOIN session s ON s.id = a.session JOIN turn t ON t.id = a.turn
 WHERE (a.state = 'open' OR a.id = %(ask)s)
   AND (%(ask)s::text IS NULL OR a.id = %(ask)s)
   AND (%(session)s::text IS NULL OR a.session IN (SELECT id FROM tree))
-ORDER BY a.asked_at, a.id
+ORDER BY a.asked_at, a.id LIMIT %(limit)s
+
+-- name: open_ids
+SELECT id FROM ask WHERE state = 'open' ORDER BY asked_at, id

@@ -70,3 +70,6 @@ SELECT count(*) AS steps, coalesce(sum(trim('"' FROM (body->'cost')::text)::nume
 FROM message CROSS JOIN LATERAL json_to_record(body->'tokens') AS
      t(total bigint, input bigint, output bigint, reasoning bigint, cache_read bigint, cache_write bigint)
 WHERE session = ANY(%(sessions)s)
+
+-- name: ids
+SELECT id FROM session ORDER BY updated_at DESC

@@ -1,9 +1,12 @@
 """Asks as rows: at most one open per call, listed with the exact effect."""
 
+from pathlib import Path
+
 import psycopg
 import pytest
 
 from activities.store import asks, inbox
+from bench.filled import Filler
 from tests.activities.scene import Scene
 from workflows.domain.errors import NotFound
 from workflows.domain.ids import AskId, SessionId
@@ -94,3 +97,12 @@ async def test_an_ask_that_does_not_exist_is_named_with_the_way_out(scene: Scene
         await asks.session_of(scene.database, AskId("per_x"))
     with pytest.raises(NotFound, match="per_x"):
         await scene.ask_row(AskId("per_x"))
+
+
+async def test_each_of_many_asks_says_what_its_configuration_lets_be_saved(scene: Scene, tmp_path: Path) -> None:
+    await Filler(scene.database, tmp_path).waiting(3)
+    entries = await inbox.asks(scene.database)
+    assert [entry.arguments["command"] for entry in entries] == [f"make part-{number}" for number in range(3)]
+    assert {entry.savable for entry in entries} == {("make *",)}
+    oldest = [entry.id for entry in await inbox.asks(scene.database, limit=2)]
+    assert oldest == (await inbox.ask_ids(scene.database))[:2]

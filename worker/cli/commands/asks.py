@@ -10,7 +10,7 @@ from worker.cli import complete, door, find
 from worker.cli.look import parking
 from worker.cli.look.effect import listed, picture, saved
 from worker.cli.look.text import age, counted, exact, line
-from worker.inbox import InboxEntry, Parked
+from worker.inbox import Inbox, InboxEntry, Parked
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
@@ -21,15 +21,19 @@ from workflows.domain.permissions.replies import AskState, Reply
 if TYPE_CHECKING:
     from worker.client import Settled
 
+_SHOWN = 30  # asks that a person is shown
 _SHORT = 12  # digits of a digest that people are shown
 
 
 @click.command()
 @click.argument("asks", nargs=-1, metavar="[ASK]...", shell_complete=complete.ask)
 @click.option("-s", "--session", metavar="SESSION", shell_complete=complete.session, help="Only those of this session.")
+@click.option("-n", "--limit", type=click.IntRange(1), help="How many, the oldest first.  [default: 30; all as JSON]")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @door.command
-async def asks(settings: Settings, asks: tuple[str, ...], session: str | None, as_json: bool) -> None:
+async def asks(
+    settings: Settings, asks: tuple[str, ...], session: str | None, limit: int | None, as_json: bool
+) -> None:
     """List what waits for an answer, with the exact effect.
 
     With an ASK, all of that one is shown, however long it is. Parked sessions that want to know whether they may go on
@@ -41,17 +45,21 @@ async def asks(settings: Settings, asks: tuple[str, ...], session: str | None, a
       holdfast asks per_…
     """
     parked: list[Parked] = []
+    more = 0
     async with door.inbox(settings) as inbox:
         if asks:
             entries = [await find.ask(inbox, typed) for typed in asks]
         else:
             within = await _named(settings, session) if session else None
-            entries, parked = await inbox.asks(session=within), await inbox.parked(within)
+            entries, more = await _oldest(inbox, within, limit or (None if as_json else _SHOWN))
+            parked = await inbox.parked(within)
     if as_json:
         click.echo(json.dumps([listed(entry) for entry in entries], indent=2))
         return
     for entry in entries:
         _show(entry, whole=bool(asks))
+    if more:
+        door.say(f"And {more:,} more: holdfast asks -n {len(entries) + more}")
     asking = [each for each in parked if each.reason is not ParkReason.KEPT]
     for each in asking:
         _show_parked(each)
@@ -112,6 +120,15 @@ def _check(reply: Reply, project: bool, message: str | None) -> None:
         raise UsageError("--project says how far `always` reaches; it has no meaning with another answer.")
     if message is not None and reply is not Reply.REJECT:
         raise UsageError("-m says why something is rejected; send a prompt with `holdfast send` to say more.")
+
+
+async def _oldest(inbox: Inbox, session: SessionId | None, limit: int | None) -> tuple[list[InboxEntry], int]:
+    """The asks that wait longest, and how many more wait."""
+    entries = await inbox.asks(session=session, limit=limit)
+    if limit is None or len(entries) < limit:
+        return entries, 0
+    waiting = await (inbox.asks(session=session) if session else inbox.ask_ids())
+    return entries, len(waiting) - len(entries)
 
 
 def _show(entry: InboxEntry, *, whole: bool) -> None:

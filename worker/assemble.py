@@ -37,7 +37,7 @@ from workflows.domain.errors import UsageError
 from workflows.domain.value import build_all
 from workflows.session import SessionWorkflow
 
-PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core")
+PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core", "opentelemetry")
 _POLLERS: Final = PollerBehaviorAutoscaling()  # 12.7 steps/s with 20 sessions, where five fixed ones had 10.8
 _WORKFLOW_TASKS: Final = 16  # one interpreter lock: more only queue up inside
 _ACTIVITIES: Final = 200  # waiting model calls must not starve tools

@@ -1,6 +1,7 @@
 """The Temporal client with our data converter, and what an external server must be told."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -8,9 +9,10 @@ from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest, GetSystemInfoRequest
-from temporalio.client import Client
+from temporalio.client import Client, Interceptor
 from temporalio.contrib.pydantic import PydanticPayloadConverter, ToJsonOptions, pydantic_data_converter
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
+from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
 
 from worker.settings import Settings
@@ -30,14 +32,26 @@ DATA_CONVERTER: Final = replace(pydantic_data_converter, payload_converter_class
 _QUOTED: Final = re.compile(r'message: "([^"]+)"')
 
 
-async def connect(settings: Settings, endpoints: Endpoints) -> Client:
+async def connect(
+    settings: Settings,
+    endpoints: Endpoints,
+    *,
+    runtime: Runtime | None = None,
+    interceptors: Sequence[Interceptor] = (),
+) -> Client:
     """A client of the stack's Temporal, or of the external one that the environment names. Raises Unavailable."""
     config = ClientConnectConfig(target_host=endpoints.temporal_address, namespace=settings.namespace)
     if settings.external_temporal is not None:
         named = ClientConfig.load_client_connect_config(override_env_vars=dict(settings.environment))
         config = ClientConnectConfig(**{**config, **named})
     try:
-        return await Client.connect(**config, data_converter=DATA_CONVERTER, identity=settings.identity)
+        return await Client.connect(
+            **config,
+            data_converter=DATA_CONVERTER,
+            identity=settings.identity,
+            runtime=runtime,
+            interceptors=interceptors,
+        )
     except RuntimeError as error:
         raise Unavailable(f"Temporal cannot be reached at {config['target_host']!r}: {_reason(error)}") from error
 

@@ -18,6 +18,7 @@ from worker.assemble import redactor, worker
 from worker.bells import Bells, queue
 from worker.connect import connect
 from worker.leaving import leave
+from worker.observing import Observing
 from worker.presence import Presence
 from worker.release import Release
 from worker.settings import Settings, process_environment
@@ -43,7 +44,8 @@ async def serve(settings: Settings) -> None:
         loop.add_signal_handler(name, stopping.set)
     if settings.postgres_url is not None:
         await _trusted(settings, settings.postgres_url)
-    client = await connect(settings, places)
+    observing = Observing(settings)
+    client = await connect(settings, places, runtime=observing.runtime, interceptors=observing.interceptors)
     async with Database(places.postgres_url, size=settings.database_connections) as database:
         limits = {"first_token": settings.first_token_seconds, "idle": settings.silence_seconds}
         model = LiteLLM(process_environment(), **limits)
@@ -51,6 +53,7 @@ async def serve(settings: Settings) -> None:
             asyncio.create_task(Sweeper(database, client, Bells(database, client, settings)).run()),
             asyncio.create_task(Upkeep(database, settings.home, settings.archive_after).run()),
             asyncio.create_task(Presence(database, settings.host, settings.alive_file).run()),
+            asyncio.create_task(observing.run(database)),
             asyncio.create_task(model.warm()),  # seconds of importing, while nothing waits for it yet
         ]
         async with worker(settings, client, database, model):
@@ -59,6 +62,7 @@ async def serve(settings: Settings) -> None:
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
+    await observing.close()
 
 
 class WithoutSecrets(logging.Formatter):

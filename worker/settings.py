@@ -84,6 +84,9 @@ class Settings(Value):
     resume: Resume = Resume.AUTO  # whether what was at work goes on by itself when the stack is started again
     summaries: Detail | None = None  # what Temporal's UI says of calls: `names` or `full` (redacted)
     archive_after_days: float | None = Field(default=None, gt=0)  # sessions that rest for so long go into files
+    metrics_port: int | None = Field(default=None, gt=0, lt=65535)  # of Prometheus; the SDK's are at the next port
+    metrics_host: str = "127.0.0.1"
+    traces_endpoint: str | None = None  # of an OpenTelemetry collector: http://HOST:4318/v1/traces
     database_connections: int = Field(default=10, gt=0)  # of one worker
     alive_file: Path | None = None  # a worker touches it every few seconds, for whoever looks after its container
 

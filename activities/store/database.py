@@ -3,9 +3,9 @@
 import asyncio
 import json
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import psycopg
 from psycopg import AsyncConnection
@@ -22,6 +22,9 @@ from activities.store.statements import Statements
 from activities.store.wire import Connection, Rows, Statement
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.ids import PartId, SessionId, SnapshotId
+
+if TYPE_CHECKING:
+    from workflows.domain.events import Record
 
 _OPTIONS: Final = (
     "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s "
@@ -52,6 +55,7 @@ class Database:
         self.snapshots = Snapshots()
         self.fresh: Recent[PartId, Any] = Recent()  # calls.FreshCall, which knows us
         self.contexts: Recent[tuple[SessionId, SnapshotId], Any] = Recent()  # calls.Context
+        self.told: Callable[[Record], None] | None = None  # gets to know of every event that we have committed
         self._check: asyncio.Task[None] | None = None
         self._connecting: dict[str, Any] = {
             "options": _OPTIONS,

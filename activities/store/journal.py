@@ -216,3 +216,6 @@ async def journal(
         yield opened
         await opened.locked()
         opened.append()
+    if database.told is not None:
+        for record, _ in opened.records:
+            database.told(record)

@@ -1,0 +1,144 @@
+"""A worker that is observed: its metrics are scraped, its spans collected, and the dashboard names what is there."""
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+from aiohttp import web
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from temporalio.client import Client
+
+from activities.model.litellm_model import LiteLLM
+from tests.acceptance.workers import Nursery, appears, environment
+from tests.house import House, house
+from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
+from worker.settings import Settings
+from worker.stack.state import Endpoints
+
+DASHBOARD = Path(__file__).parents[2] / "docs" / "deploy" / "dashboard.json"
+WRITE = ScriptedAnswer(
+    tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "secret words"}),),
+    usage=ScriptedUsage(input=100, output=20, reasoning=5, cached=40),
+)
+DONE = ScriptedAnswer(text="Done.")
+
+
+Open = Callable[..., AbstractAsyncContextManager[House]]
+
+
+@pytest.fixture
+def open_house(
+    settings: Settings, stack: Endpoints, postgres_url: str, temporal_client: Client, task_queue: str, tmp_path: Path
+) -> Open:
+    """Open a house without a worker, for these answers."""
+    endpoints = stack.model_copy(update={"postgres_url": postgres_url})
+    own = settings.model_copy(update={"task_queue": task_queue})
+    return lambda *answers: house(own, endpoints, temporal_client, LiteLLM({}), Script(answers=answers), tmp_path)
+
+
+@dataclass
+class Collector:
+    """An OpenTelemetry collector, as far as a worker sees it."""
+
+    spans: list[Span] = field(default_factory=list)
+
+    async def take(self, request: web.Request) -> web.Response:
+        told = ExportTraceServiceRequest.FromString(await request.read())
+        self.spans += [span for each in told.resource_spans for scope in each.scope_spans for span in scope.spans]
+        return web.Response()
+
+
+@asynccontextmanager
+async def collecting(port: int) -> AsyncIterator[Collector]:
+    collector, app = Collector(), web.Application()
+    app.router.add_post("/v1/traces", collector.take)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    try:
+        yield collector
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def observed(house: House, nursery: Nursery, metrics: int, traces: int) -> AsyncIterator[None]:
+    """A worker process with both settings, which is told to end, and ends, with the block."""
+    more = {
+        "HOLDFAST_METRICS_PORT": str(metrics),
+        "HOLDFAST_TRACES_ENDPOINT": f"http://127.0.0.1:{traces}/v1/traces",
+        "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
+    }
+    own = environment(house.settings, house.endpoints, house.project, "") | more
+    worker = await nursery.start(own, house.project.parent / "worker.log")
+    try:
+        yield
+    finally:
+        worker.process.terminate()
+        await appears(lambda: worker.ended)
+
+
+def ports() -> tuple[int, int]:
+    """Two free ports side by side."""
+    while True:
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port: int = first.getsockname()[1]
+            try:
+                second.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port, port + 1
+
+
+async def scraped(port: int) -> dict[str, float]:
+    """All series with their labels."""
+    async with httpx.AsyncClient(trust_env=False) as client:
+        text = (await client.get(f"http://127.0.0.1:{port}/metrics")).text
+    lines = [line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
+    return {name: float(value) for name, value in lines}
+
+
+def named() -> set[str]:
+    """The metrics that the dashboard's panels ask for."""
+    board = json.loads(DASHBOARD.read_text())
+    asked = [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
+    return {name for expr in asked for name in re.findall(r"\b(?:holdfast|temporal)_\w+", expr)}
+
+
+async def test_a_session_shows_in_metrics_and_traces_and_the_dashboard_names_what_is_there(
+    open_house: Open, nursery: Nursery
+) -> None:
+    (metrics, sdk), (traces, _) = ports(), ports()
+    async with open_house(WRITE, DONE) as built, collecting(traces) as collector:
+        built.configure(permission={"edit": "ask"})
+        async with observed(built, nursery, metrics, traces):
+            session = await built.say("Write it.")
+            (ask,) = await built.asked(session)
+            async with asyncio.timeout(60):
+                while (await scraped(metrics))["holdfast_asks_open"] != 1:
+                    await asyncio.sleep(0.1)
+            await built.answer(ask)
+            await built.ended(session)
+            ours, theirs = await scraped(metrics), await scraped(sdk)
+    attributes = [{each.key: each.value for each in span.attributes} for span in collector.spans]
+    sessions = {each["holdfast.session"].string_value for each in attributes if "holdfast.session" in each}
+    told = str(collector.spans)
+
+    assert ours["holdfast_steps_total"] == 2 and ours['holdfast_calls_total{state="done"}'] == 1
+    assert ours['holdfast_tokens_total{kind="cache_read"}'] == 40 and ours["holdfast_asks_total"] == 1
+    assert not [name for name in ours if session in name]
+    assert named() <= {name.partition("{")[0] for name in (*ours, *theirs)}
+    assert sessions == {session} and {"holdfast.turn", "holdfast.call", "holdfast.step"} <= set().union(*attributes)
+    assert {"RunActivity:holdfast.model.generate", "RunActivity:holdfast.tools.run"} <= {
+        s.name for s in collector.spans
+    }
+    assert "secret words" not in told and "Write it." not in told

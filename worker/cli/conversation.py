@@ -1,19 +1,17 @@
 """Conversation: a prompt is followed until its turn has ended, with questions answered and Ctrl-C understood."""
 
 import asyncio
-import sys
 
 import click
 
 from worker.cli import door, exits
 from worker.cli.exits import Exit
-from worker.cli.follow import Follower, Happening, Interrupted, Typed, at_a_terminal
+from worker.cli.follow import Follower, Happening, Interrupted, Lull, Typed, at_a_terminal
 from worker.cli.interview import Interview
-from worker.cli.look.family import story
 from worker.cli.look.jsonlines import lines
-from worker.cli.look.page import Page
+from worker.cli.look.screen import Screen
 from worker.cli.look.story import Teller
-from worker.cli.look.text import counted, line, prose
+from worker.cli.look.text import counted, line, prose, span
 from worker.client import Delta, Seen, SessionClient, Stopped
 from workflows.domain import events
 from workflows.domain.errors import HoldfastError, Unavailable
@@ -33,14 +31,12 @@ async def followed(
     """Follow what was accepted to its end, as a story or as lines of JSON. Raises Unavailable."""
     if as_json:
         return await Conversation(client, session, accepted, lines(session), seq=seq, no_wait=no_wait).follow()
-    page = Page(live=sys.stdout.isatty() and client.settings.environment.get("TERM") != "dumb")
-    asked = page if at_a_terminal() else None
-    end = await Conversation(
-        client, session, accepted, story(page, session), seq=seq, page=asked, no_wait=no_wait
-    ).follow()
-    page.settle("")
+    with Screen(client.settings, session) as screen:
+        conversation = Conversation(client, session, accepted, screen.story, seq=seq, screen=screen, no_wait=no_wait)
+        end = await conversation.follow()
     if end is Exit.DONE:
-        click.echo(click.style(f"Done · {await totals(client, session)}", dim=True))
+        lasted = f" in {span(screen.gauge.lasted)}" if screen.gauge.lasted is not None else ""
+        click.echo(click.style(f"Done{lasted} · {await totals(client, session)}", dim=True))
     return end
 
 
@@ -57,7 +53,8 @@ async def totals(client: SessionClient, session: SessionId) -> str:
 class Conversation:
     """Tells what comes of a prompt or a retry that was accepted, from a point of the log on.
 
-    `page` is where questions are put to a person, None when nobody can be asked; with `no_wait` a question is the end.
+    `screen` is where it is told to people, and questions are put when somebody is there to be asked. With `no_wait` a
+    question is the end.
     """
 
     def __init__(
@@ -68,15 +65,17 @@ class Conversation:
         teller: Teller,
         *,
         seq: int = 0,
-        page: Page | None = None,
+        screen: Screen | None = None,
         no_wait: bool = False,
     ) -> None:
         self._client = client
         self._session = session
         self._accepted = accepted
         self._teller = teller
-        self._follower = Follower(client, session, seq)
-        self._interview = Interview(client, page, self._follower) if page and not no_wait else None
+        self._screen = screen
+        self._follower = Follower(client, session, seq, alive=screen is not None and screen.page.live)
+        asks = screen is not None and not no_wait and at_a_terminal()
+        self._interview = Interview(client, screen, self._follower) if screen and asks else None
         self._no_wait = no_wait
         self._known: set[AskId] = set()
         self._turn: TurnId | None = None
@@ -91,18 +90,19 @@ class Conversation:
             async for happening in self._follower.happenings():
                 if (end := await self._hear(happening)) is not None:
                     return end
-                if self._interview is not None:
-                    self._interview.redraw()
         raise AssertionError("happenings do not end")
 
     async def _hear(self, happening: Happening) -> Exit | None:
         match happening:
+            case Lull() if self._screen is not None:
+                self._screen.refresh(self._interview.prompt if self._interview is not None else "")
             case Seen():
+                if self._screen is not None:
+                    self._screen.note(happening)
                 self._teller.tell(happening)
                 return await self._react(happening.record.event)
             case Delta():
-                if self._interview is None or not self._interview.asking:
-                    self._teller.show(happening)
+                self._teller.show(happening)
             case Typed(text=text) if self._interview is not None:
                 await self._interview.typed(text)
             case Interrupted():

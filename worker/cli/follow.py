@@ -4,12 +4,13 @@ import asyncio
 import os
 import signal
 import sys
-import termios
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, suppress
 from typing import Final, Self, TypeAlias, TypeVar
 
 from worker.cli import absent, door
+from worker.cli.keyboard import Keyboard
 from worker.client import Delta, Seen, SessionClient
 from worker.settings import Settings
 from worker.stack.status import status
@@ -21,6 +22,7 @@ T = TypeVar("T")
 
 _LOOK: Final = 1.0  # seconds between two looks at the stack: nobody tells us of the end of another's process
 _AHEAD: Final = 1000  # happenings that wait for a slow terminal
+_BEAT: Final = 0.2  # seconds between two lulls
 
 
 class Typed(Value):
@@ -33,28 +35,40 @@ class Interrupted(Value):
     """Ctrl-C."""
 
 
-Happening: TypeAlias = Seen | Delta | Typed | Interrupted
+class Lull(Value):
+    """Nothing waits to be told just now: the moment to bring the screen up to date."""
+
+
+Happening: TypeAlias = Seen | Delta | Typed | Interrupted | Lull
 
 
 class Follower:
-    """What happens to a session after `seq`, in order and without end, from the beginning of the `async with` on."""
+    """What happens to a session after `seq`, in order and without end, from the beginning of the `async with` on.
 
-    def __init__(self, client: SessionClient, session: SessionId, seq: int = 0) -> None:
+    `alive` says that a screen shows it, which has to be brought up to date in lulls.
+    """
+
+    def __init__(self, client: SessionClient, session: SessionId, seq: int = 0, *, alive: bool = False) -> None:
         self._client = client
         self._session = session
         self._seq = seq
-        self._queue: asyncio.Queue[Happening | Exception] = asyncio.Queue(_AHEAD)
+        self._queue: asyncio.Queue[Happening | Exception] = asyncio.Queue()
+        self._urgent: deque[Happening] = deque()
+        self._room = asyncio.Semaphore(_AHEAD)
         self._failed: Exception | None = None
-        self._listening = False
+        self._alive = alive
+        self.keyboard = Keyboard(self._entered, self._touched, alive=alive)
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._queue.put_nowait, Interrupted())
-        self._stack.callback(loop.remove_signal_handler, signal.SIGINT)
+        handlers = {signal.SIGINT: lambda: self._hurry(Interrupted()), signal.SIGCONT: self._continued}
+        for number, handler in handlers.items():
+            loop.add_signal_handler(number, handler)
+            self._stack.callback(loop.remove_signal_handler, number)
         for work in (self._watch(), keep_up(self._client.settings), absent.tell(self._client, self._session)):
             self._stack.push_async_callback(_ended, asyncio.create_task(self._feed(work)))
-        self._stack.callback(self.rest)
+        self._stack.callback(self.keyboard.rest)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -63,10 +77,18 @@ class Follower:
     async def happenings(self) -> AsyncIterator[Happening]:
         """Raises Unavailable when somebody takes the stack down, or when it cannot be brought up again."""
         while True:
-            happening = await self._queue.get()
-            if isinstance(happening, Exception):
-                raise happening
-            yield happening
+            while self._urgent:
+                yield self._urgent.popleft()
+            if self._alive and self._queue.empty():
+                yield Lull()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_BEAT if self._alive else None):
+                    happening = await self._queue.get()
+                if isinstance(happening, Exception):
+                    raise happening
+                if isinstance(happening, (Seen, Delta)):
+                    self._room.release()
+                yield happening
 
     async def reached(self, reading: Callable[[], Awaitable[T]]) -> T:
         """What `reading` gives, as soon as the database answers: like a happening, it waits for a stack that is
@@ -79,40 +101,34 @@ class Follower:
                     raise self._failed from None
                 await asyncio.sleep(_LOOK)
 
-    def listen(self) -> None:
-        """Take lines from the terminal from now on; what was typed before could not be meant, and is dropped."""
-        if not self._listening:
-            self._listening = True
-            termios.tcflush(sys.stdin, termios.TCIFLUSH)
-            asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read)
+    def _entered(self, text: str | None) -> None:
+        self._hurry(Typed(text=text))
 
-    def rest(self) -> None:
-        """Take no more lines."""
-        if self._listening:
-            self._listening = False
-            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+    def _hurry(self, happening: Happening) -> None:
+        """What a person does is heard before what is still to be told, however slow the terminal is."""
+        self._urgent.append(happening)
+        self._touched()
 
-    def _read(self) -> None:
-        """A terminal gives one whole line at a time, and nothing at the end of the input or when it was closed."""
-        try:
-            text = os.read(sys.stdin.fileno(), 65536).decode(errors="replace")
-        except OSError:
-            text = ""
-        if not text:
-            self.rest()
-        self._queue.put_nowait(Typed(text=text.rstrip("\r\n") if text else None))
+    def _touched(self) -> None:
+        self._queue.put_nowait(Lull())
+
+    def _continued(self) -> None:
+        """In the foreground again: the shell has set the terminal as it wants it."""
+        self.keyboard.quieten()
+        self._touched()
 
     async def _watch(self) -> None:
         async with aclosing(self._client.watch(self._session, self._seq, below=True)) as watched:
             async for happening in watched:
-                await self._queue.put(happening)
+                await self._room.acquire()
+                self._queue.put_nowait(happening)
 
     async def _feed(self, work: Awaitable[None]) -> None:
         try:
             await work
         except Exception as error:  # whatever it is, it is raised again where the happenings are taken
             self._failed = error
-            await self._queue.put(error)
+            self._queue.put_nowait(error)
 
 
 async def _ended(task: asyncio.Task[None]) -> None:

@@ -5,7 +5,7 @@ from collections import deque
 
 from worker.cli import door
 from worker.cli.follow import Follower
-from worker.cli.look.page import Page
+from worker.cli.look.screen import Screen
 from worker.cli.look.text import prose
 from worker.cli.question import EXPLAINED, Question, Unclear
 from worker.client import Decided, InboxEntry, SessionClient
@@ -19,17 +19,19 @@ _MANY = 5  # questions of one run, after which a rule is worth its while (securi
 class Interview:
     """Asks, and hands the answers to the client; an ask that is settled elsewhere is asked no more."""
 
-    def __init__(self, client: SessionClient, page: Page, follower: Follower) -> None:
+    def __init__(self, client: SessionClient, screen: Screen, follower: Follower) -> None:
         self._client = client
-        self._page = page
+        self._page = screen.page
+        self._gauge = screen.gauge
         self._follower = follower
         self._waiting: deque[AskId] = deque()
         self._question: Question | None = None
         self._count = 0
 
     @property
-    def asking(self) -> bool:
-        return self._question is not None
+    def prompt(self) -> str:
+        """What the person is asked, and what they have typed so far; nothing while nothing is asked."""
+        return f"{self._question.prompt}{self._follower.keyboard.typed}" if self._question is not None else ""
 
     async def raised(self, entry: InboxEntry) -> None:
         self._waiting.append(entry.id)
@@ -39,25 +41,21 @@ class Interview:
         if ask in self._waiting:
             self._waiting.remove(ask)
         if self._question is not None and self._question.entry.id == ask:
+            if self._follower.keyboard.typed:
+                self._page.line("  It was answered elsewhere; what you were typing is dropped.")
             self._question = None
             await self._next()
 
     async def typed(self, text: str | None) -> None:
         """Take a typed line for an answer; the end of the input leaves the asks to be answered elsewhere."""
-        self._page.entered()
         if self._question is None:
             return
         if text is None:
-            self._page.line()
             self._page.line(f"It waits: holdfast answer {self._question.entry.id} once | always | reject -m 'why'")
             self._question = None
         elif text.strip():
+            self._page.line(f"{self._question.prompt}{prose(text)}")
             await self._decided(self._question, self._question.decide(text))
-
-    def redraw(self) -> None:
-        """Show the prompt again, below whatever was written meanwhile."""
-        if self._question is not None:
-            self._page.passing(self._question.prompt)
 
     async def _next(self) -> None:
         while self._question is None and self._waiting:
@@ -66,18 +64,20 @@ class Interview:
             if found and found[0].state is AskState.OPEN:
                 self._put(Question(found[0]))
         if self._question is None:
-            self._follower.rest()
+            self._follower.keyboard.rest()
 
     def _put(self, question: Question) -> None:
         self._question = question
         self._show(question)
+        if behind := self._gauge.behind():
+            self._page.line(f"  {behind}")
         self._count += 1
         if self._count == _MANY:
             self._page.line('  (Many questions? A rule in opencode.json, under "permission", answers for good.)')
-        self._follower.listen()
+        self._follower.keyboard.listen()
 
     def _show(self, question: Question, *, whole: bool = False) -> None:
-        for each in question.lines(whole=whole):
+        for each in question.lines(whole=whole, columns=self._page.columns):
             self._page.line(each)
 
     async def _decided(self, question: Question, decided: Decided | Unclear) -> None:

@@ -47,9 +47,9 @@ class Question:
         words = ["once", *(["always", "project"] if self.entry.savable else []), "reject"]
         return f"{' / '.join(words)}{'' if self.seen else ' / view'} > "
 
-    def lines(self, *, whole: bool = False) -> Iterator[str]:
+    def lines(self, *, whole: bool = False, columns: int | None = None) -> Iterator[str]:
         """The ask, and what can be answered to it."""
-        shown = picture(self.entry, whole=whole)
+        shown = picture(self.entry, whole=whole, columns=columns)
         self.seen = self.seen or not shown.hidden
         yield from shown.lines
         yield "  once     this time only"

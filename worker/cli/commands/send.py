@@ -7,6 +7,7 @@ import click
 from worker import handover
 from worker.cli import complete, door, find, project, typed
 from worker.cli.look import parking
+from worker.cli.look.text import behind
 from worker.client import Mode
 from worker.settings import Settings
 
@@ -46,7 +47,11 @@ async def send(
         await handover.hand_over(settings, handover.names(snapshot.config, model or known.model))
         mode = Mode.QUEUE if queue else Mode.STEER
         accepted = await client.prompt(known.id, text, mode=mode, model=model, prompt=own)
+        asks = await client.asks(session=known.id)
+        waiting = (await client.session(known.id)).waiting if asks else 0
     click.echo(accepted.model_dump_json() if as_json else f"Accepted by {known.id}.")
     parking.say(known)
+    if asks and waiting:
+        door.say(f"{behind(waiting, asks[0].id)}: holdfast asks --session {known.id}")
     if not accepted.rung:
         door.say("The engine cannot be reached just now; the prompt is recorded, and is taken when it is back.")

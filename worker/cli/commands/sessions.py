@@ -48,10 +48,11 @@ async def show(settings: Settings, session: str, as_json: bool) -> None:
     """
     async with door.client(settings) as client:
         seen = await client.session(await find.session(client, session))
+        asks = await client.asks(session=seen.id) if seen.asks and not as_json else []
     if as_json:
         click.echo(seen.model_dump_json(indent=2))
         return
-    for row in sentences(seen, datetime.now(UTC)):
+    for row in sentences(seen, datetime.now(UTC), asks[0].id if asks else None):
         click.echo(row)
 
 

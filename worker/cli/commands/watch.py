@@ -1,21 +1,20 @@
 """`holdfast watch`: look at a session, as long as one likes."""
 
-import sys
-
 import click
 
 from worker.cli import complete, door, exits, find, neighbours
 from worker.cli.exits import Exit
-from worker.cli.follow import Follower, Interrupted
-from worker.cli.look.family import story
+from worker.cli.follow import Follower, Interrupted, Lull
 from worker.cli.look.jsonlines import lines
-from worker.cli.look.page import Page
+from worker.cli.look.screen import Screen
 from worker.cli.look.story import Teller
 from worker.client import Delta, Seen, SessionClient
 from worker.settings import Settings
 from workflows.domain import events
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.wire import AskState
+
+_IDLE = "Nothing to do just now. Ctrl-C leaves."
 
 
 @click.command()
@@ -39,25 +38,34 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
         found = await client.session(await find.session(client, session))
         if found.parent is None:
             await neighbours.tell(client, found.id)
-        page = Page(live=sys.stdout.isatty() and settings.environment.get("TERM") != "dumb")
-        teller: Teller = lines(found.id) if as_json else story(page, found.id)
-        end = await Watch(client, found.id, teller, after=after, until_idle=until_idle).follow()
-        page.settle("")
-        return end
+        if as_json:
+            told = lines(found.id)
+            return await Watch(client, found.id, told, after=after, until_idle=until_idle).follow()
+        with Screen(settings, found.id) as screen:
+            watching = Watch(client, found.id, screen.story, screen, after=after, until_idle=until_idle)
+            return await watching.follow()
 
 
 class Watch:
     """Tells a session's story, and says of each ask that waits how it is answered."""
 
     def __init__(
-        self, client: SessionClient, session: SessionId, teller: Teller, *, after: int, until_idle: bool
+        self,
+        client: SessionClient,
+        session: SessionId,
+        teller: Teller,
+        screen: Screen | None = None,
+        *,
+        after: int,
+        until_idle: bool,
     ) -> None:
         self._client = client
         self._session = session
         self._teller = teller
+        self._screen = screen
         self._after = after
         self._until_idle = until_idle
-        self._follower = Follower(client, session, after)
+        self._follower = Follower(client, session, after, alive=screen is not None and screen.page.live)
 
     async def follow(self) -> Exit:
         """Follow it until Ctrl-C, the session's end, or (with `until_idle`) until nothing is left to do.
@@ -73,7 +81,11 @@ class Watch:
                         return Exit.INTERRUPTED
                     case Delta():
                         self._teller.show(happening)
+                    case Lull() if self._screen is not None:
+                        self._screen.refresh(self._screen.gauge.told() or _IDLE)
                     case Seen():
+                        if self._screen is not None:
+                            self._screen.note(happening)
                         self._teller.tell(happening)
                         if (end := await self._react(happening)) is not None:
                             return end

@@ -15,7 +15,7 @@ from worker.cli.look.standing import now
 from worker.cli.look.text import counted, exact, line, moment, span
 from worker.client import Overview, Seen
 from workflows.domain import events
-from workflows.domain.ids import MessageId, PartId, SessionId
+from workflows.domain.ids import AskId, MessageId, PartId, SessionId
 from workflows.domain.messages import CallState, TextPart
 from workflows.domain.usage import Tokens
 
@@ -35,6 +35,10 @@ class Account:
     _retried: dict[str, str] = field(default_factory=dict)
     _chapter: Chapter | None = None
     _name: str = ""
+
+    def waiting(self) -> list[AskId]:
+        """The questions that nobody has answered."""
+        return [each.ask for chapter in self.chapters for each in chapter.asked.values() if not each.said]
 
     def note(self, seen: Seen) -> None:
         """Take an event in."""
@@ -159,7 +163,7 @@ def page(account: Account, seen: Overview, at: datetime, columns: int) -> Iterat
         yield from [""] if chapter is not newest[0] or before else []
         yield from lines(chapter, columns)
     yield ""
-    yield from now(seen, at)
+    yield from now(seen, at, waiting[0] if (waiting := account.waiting()) else None)
 
 
 def _sum(chapters: list[Chapter], seen: Overview, at: datetime) -> Iterator[str]:

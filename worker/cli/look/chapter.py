@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from worker.cli.look.text import counted, line, moment, span
+from workflows.domain.ids import AskId
 from workflows.domain.messages import CallState
 from workflows.domain.usage import Tokens
 
@@ -32,7 +33,7 @@ class Asked:
 
     at: datetime
     what: str
-    ask: str
+    ask: AskId
     said: str = ""
     rule: str = ""
 

@@ -7,7 +7,8 @@ from typing import Final
 import click
 from pydantic import JsonValue
 
-from worker.cli.look.text import COMMAND, DIFF, Shown, boxed, collapsed, counted, exact, foreign_letters, line
+from worker.cli.look.text import COMMAND, DIFF, Shown, collapsed, counted, exact, foreign_letters, line
+from worker.cli.look.wrap import boxed
 from worker.inbox import InboxEntry
 from workflows.domain.value import Value
 
@@ -22,12 +23,10 @@ class Picture(Value):
     hidden: bool = False
 
 
-def picture(entry: InboxEntry, *, whole: bool = False) -> Picture:
+def picture(entry: InboxEntry, *, whole: bool = False, columns: int | None = None) -> Picture:
     """What will happen if the ask is allowed; with `whole`, however long that is."""
     shown = _effect(entry, whole)
-    box = boxed(shown.text)
-    if difference(entry) is not None:
-        box = [_painted(each) for each in box]
+    box = boxed(shown.text, columns, colour if difference(entry) is not None else None)
     headline = click.style(_path(entry) + _headline(entry), bold=True)
     return Picture(lines=(headline, *box, *_notes(entry)), hidden=shown.hidden)
 
@@ -44,9 +43,9 @@ def listed(entry: InboxEntry) -> dict[str, JsonValue]:
     return {**entry.model_dump(mode="json", exclude={"rules"}), "savable": list(entry.savable)}
 
 
-def coloured(diff: str) -> str:
-    """A line of a difference, in the colour of what it does."""
-    return click.style(diff, fg=_COLOURS.get(diff[:1]))
+def colour(diff: str) -> str | None:
+    """The colour of a line of a difference: of what it does."""
+    return _COLOURS.get(diff[:1])
 
 
 def hunks(diff: str) -> str:
@@ -96,11 +95,6 @@ def _effect(entry: InboxEntry, whole: bool) -> Shown:
     is_diff = difference(entry) is not None
     text = exact(_raw(entry), tabs=is_diff)
     return Shown(text=text) if whole else collapsed(text, DIFF if is_diff else COMMAND)
-
-
-def _painted(boxed_line: str) -> str:
-    lead, bar, diff = boxed_line.partition("│ ")
-    return lead + bar + coloured(diff)
 
 
 def _notes(entry: InboxEntry) -> Iterator[str]:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import click
 
+from worker.cli.look.gauge import Gauge
 from worker.cli.look.page import Page
 from worker.cli.look.story import Story, Teller
-from worker.cli.look.text import line
+from worker.cli.look.text import line, width
 from worker.client import Delta, InboxEntry, Seen
 from workflows.domain.events import TaskStarted
 from workflows.domain.ids import SessionId
@@ -21,15 +22,17 @@ class Margin(Page):
         self._page = page
         self._name = name
 
+    @property
+    def columns(self) -> int | None:
+        room = self._page.columns
+        return None if room is None else room - width(self._name) - 3
+
     def line(self, text: str = "") -> None:
         self._page.line(self._marked(text))
 
     def settle(self, whole: str) -> None:
         for each in whole.splitlines():
             self.line(each)
-
-    def passing(self, text: str) -> None:
-        self._page.passing(self._marked(text))
 
     def _marked(self, text: str) -> str:
         return f"{click.style(f'{self._name} │', dim=True)} {text}"
@@ -73,6 +76,10 @@ class Family:
         return self._members[session]
 
 
-def story(page: Page, session: SessionId) -> Family:
+def story(page: Page, session: SessionId, gauge: Gauge | None = None) -> Family:
     """A session's story for people, with its subagents' in the margin."""
-    return Family(session, Story(page), lambda names: Story(Margin(page, " › ".join(map(line, names))), below=True))
+
+    def below(names: tuple[str, ...]) -> Story:
+        return Story(Margin(page, " › ".join(map(line, names))), below=True)
+
+    return Family(session, Story(page, gauge=gauge), below)

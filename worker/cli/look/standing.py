@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from worker.cli.look import parking
-from worker.cli.look.text import age, clock, counted, exact, line, prose
+from worker.cli.look.text import age, behind, clock, counted, exact, line, prose
 from worker.client import Overview
 from workflows.domain.closing import CloseReason
+from workflows.domain.ids import AskId
 
 
 def state(seen: Overview, now: datetime) -> str:
@@ -42,23 +43,23 @@ def absent(seen: Overview) -> str:
     )
 
 
-def sentences(seen: Overview, at: datetime) -> Iterator[str]:
-    """What a person may want to know of a session, and what they can do."""
+def sentences(seen: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]:
+    """What a person may want to know of a session, and what they can do; `ask` is what waits there for an answer."""
     yield f"{line(seen.title)}"
     where = f"{exact(seen.directory)} on {exact(seen.host)}" if seen.host else exact(seen.directory)
     yield f"  {seen.id} in {where}, changed {age(seen.updated_at, at)} ago"
     yield f"  {line(seen.agent)}, {exact(seen.model or 'no model yet')}"
     yield f"  {state(seen, at)}{f' of turn {seen.number}' if seen.number else ''}"
-    yield from (f"  {each}" for each in _reasons(seen, at))
+    yield from (f"  {each}" for each in _reasons(seen, at, ask))
 
 
-def now(seen: Overview, at: datetime) -> Iterator[str]:
+def now(seen: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]:
     """How a session stands, as the end of what is told of it."""
     yield f"Now: {state(seen, at)}"
-    yield from (f"  {each}" for each in _reasons(seen, at))
+    yield from (f"  {each}" for each in _reasons(seen, at, ask))
 
 
-def _reasons(seen: Overview, now: datetime) -> Iterator[str]:
+def _reasons(seen: Overview, now: datetime, ask: AskId | None) -> Iterator[str]:
     if seen.archive is not None:
         yield f"It {seen.archive}."
     if seen.stuck is not None:
@@ -76,7 +77,7 @@ def _reasons(seen: Overview, now: datetime) -> Iterator[str]:
     if seen.asks:
         yield f"{counted(seen.asks, 'question')} for you: holdfast asks --session {seen.id}"
     if seen.waiting:
-        yield f"{counted(seen.waiting, 'prompt')} not taken yet."
+        yield behind(seen.waiting, ask) or f"{counted(seen.waiting, 'prompt')} not taken yet."
     if seen.error is not None:
         yield f"It failed: {prose(seen.error)}"
     if seen.reason == CloseReason.FAILED and seen.status != "ended" and not seen.working and seen.parent is None:

@@ -10,9 +10,11 @@ from pydantic import JsonValue
 
 from worker.cli.look import parking
 from worker.cli.look.contents import CallContent, ask_of, call_of, note_of, part_of, prompt_of
-from worker.cli.look.effect import coloured, hunks, picture
+from worker.cli.look.effect import colour, hunks, picture
+from worker.cli.look.gauge import Gauge
 from worker.cli.look.page import Page
-from worker.cli.look.text import DIFF, OUTPUT, boxed, clock, collapsed, counted, exact, line, prose
+from worker.cli.look.text import DIFF, OUTPUT, clock, collapsed, counted, exact, line, prose
+from worker.cli.look.wrap import boxed, wrapped
 from worker.client import Delta, InboxEntry, Mode, Seen
 from workflows.domain import events
 from workflows.domain.ids import PartId
@@ -46,13 +48,20 @@ class Teller(Protocol):
 class Story:
     """Tells a session to a person. Text of models and tools is escaped here, before it reaches the page.
 
-    `below` says that it is a subagent's, which goes on with its parent's or not at all.
+    `below` says that it is a subagent's, which goes on with its parent's or not at all. `gauge` is told what
+    goes on just now, and knows what waits.
     """
 
     def __init__(
-        self, page: Page, now: Callable[[], datetime] = lambda: datetime.now(UTC), *, below: bool = False
+        self,
+        page: Page,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        below: bool = False,
+        gauge: Gauge | None = None,
     ) -> None:
         self.page = page
+        self._gauge = gauge
         self._below = below
         self._now = now
         self._attempts: dict[str, tuple[int, ...]] = {}
@@ -76,9 +85,13 @@ class Story:
         self._piece(delta.body)
 
     def ask(self, entry: InboxEntry) -> None:
-        for each in picture(entry).lines:
+        shown = picture(entry, columns=self.page.columns)
+        for each in shown.lines:
             self.page.line(each)
-        self.page.line(f"  holdfast answer {entry.id} once | always | reject -m 'why'")
+        if shown.hidden:
+            self.page.line(f"  Some of it is hidden. All of it: holdfast asks {entry.id}")
+        else:
+            self.page.line(f"  holdfast answer {entry.id} once | always | reject -m 'why'")
 
     def tell(self, seen: Seen) -> None:
         """Tell one event; those that only auditors need are in `holdfast log`."""
@@ -100,8 +113,7 @@ class Story:
         """What people have said, and what became of it."""
         match event:
             case events.PromptAccepted() if self._working:
-                how = "waits for a turn of its own" if event.mode == Mode.QUEUE else "joins at the next step"
-                self._say(f"+ {line(prompt_of(seen, event.prompt))} ({how})")
+                self._accepted(seen, event)
             case events.PromptTaken():
                 self._prompt(prompt_of(seen, event.prompt))
             case events.PromptWithdrawn():
@@ -120,6 +132,12 @@ class Story:
                 self._say(f"A stop was accepted, from {exact(seen.record.actor.subject)}.")
             case _:
                 self._call(seen, event)
+
+    def _accepted(self, seen: Seen, event: events.PromptAccepted) -> None:
+        how = "waits for a turn of its own" if event.mode == Mode.QUEUE else "joins at the next step"
+        self._say(f"+ {line(prompt_of(seen, event.prompt))} ({how})")
+        if self._gauge is not None and (behind := self._gauge.behind()):
+            self._say(f"  {behind}", fg="yellow")
 
     def _parked(self, seen: Seen, event: events.SessionParked) -> None:
         self._say(f"Parked: {parking.why(event.reason, event.was, event.now)}", fg="yellow")
@@ -145,7 +163,8 @@ class Story:
         match event:
             case events.AskRaised():
                 self._asked.add(event.call)
-                self._say(f"? {self._label(seen, event.call)} needs an answer ({event.ask})", fg="yellow")
+                label = self._label(seen, event.call, less=len(event.ask))
+                self._say(f"? {label} needs an answer ({event.ask})", fg="yellow")
             case events.AskAnswered():
                 self._say(f"  {_answer(seen, event)}", fg="yellow")
             case events.AskClosed():
@@ -165,8 +184,10 @@ class Story:
 
     def _prompt(self, text: str) -> None:
         shown = collapsed(prose(text.strip()), OUTPUT).text
+        room = self.page.columns
         for each in shown.split("\n"):
-            self.page.line(click.style(f"> {each}", bold=True))
+            for row in [each] if room is None else wrapped(each, room - 2):
+                self.page.line(click.style(f"> {row}", bold=True))
 
     def _piece(self, body: dict[str, JsonValue]) -> None:
         """One piece: text grows, everything else is only mentioned."""
@@ -174,13 +195,17 @@ class Story:
             case {"kind": "text", "text": str(text), "part": int(part)}:
                 self.page.grow(("\n" if self._part not in (None, part) else "") + prose(text))
                 self._part = part
+                self._doing("answers")
             case {"kind": "reasoning"}:
-                self.page.passing("… thinking")
+                self._doing("thinks")
             case {"kind": "call", "name": str(name)}:
-                self.page.passing(f"… {line(name, 40)}")
+                self._doing(f"prepares {line(name, 30)}")
             case {"title": str(title), "metadata": {"output": str(output)}}:
-                newest = output.rstrip().rpartition("\n")[2]
-                self.page.passing(f"… {line(title, 40)}: {line(newest)}")
+                self._doing(f"{line(title, 20)}: {output.rstrip().rpartition(chr(10))[2]}")
+
+    def _doing(self, what: str) -> None:
+        if self._gauge is not None:
+            self._gauge.doing(what)
 
     def _begin_again(self) -> None:
         self.page.retract()
@@ -205,12 +230,17 @@ class Story:
         call = call_of(seen, event.call)
         told = _cost(call) if state is CallState.DONE else f" ({state})"
         self.page.line(f"{_MARKS[state]} {self._label(seen, event.call)}{told}")
-        for each in _result(call, state, known=event.call in self._asked) if call else ():
+        known = event.call in self._asked
+        for each in _result(call, state, known=known, columns=self.page.columns) if call else ():
             self.page.line(each)
 
-    def _label(self, seen: Seen, name: PartId) -> str:
+    def _label(self, seen: Seen, name: PartId, less: int = 0) -> str:
+        """A call in few words, so that a line holds it with so much `less` and a remark of ours."""
         call = call_of(seen, name)
-        return f"{exact(call.tool)}  {line(call.label)}" if call else f"a call whose content was erased ({name})"
+        if call is None:
+            return f"a call whose content was erased ({name})"
+        room = min((self.page.columns or 150) - 36 - less, 100)
+        return f"{exact(call.tool)}  {line(call.label, max(room, 20))}"
 
     def _retry(self, seen: Seen, event: events.ModelRetry) -> None:
         self._begin_again()
@@ -247,17 +277,17 @@ def _cost(call: CallContent | None) -> str:
     return f" · ${Decimal(cost):.4f}" if isinstance(cost, str) else ""
 
 
-def _result(call: CallContent, state: CallState, *, known: bool) -> Iterator[str]:
+def _result(call: CallContent, state: CallState, *, known: bool, columns: int | None) -> Iterator[str]:
     """What people see of an outcome: differences, the output of commands, the list of tasks, what went wrong."""
     outcome = call.outcome
     if outcome is None:
         return
     diff, todos = outcome.metadata.get("diff"), outcome.metadata.get("todos")
     if state is not CallState.DONE or call.tool == "bash":
-        yield from boxed(collapsed(prose(outcome.output.strip("\n")), OUTPUT).text)
+        yield from boxed(collapsed(prose(outcome.output.strip("\n")), OUTPUT).text, columns)
     elif isinstance(diff, str):
         shown = "" if known else collapsed(prose(hunks(diff)), DIFF).text
-        yield from (f"  │ {coloured(each)}" for each in shown.split("\n") if shown)
+        yield from boxed(shown, columns, colour) if shown else []
     elif isinstance(todos, list):
         yield from (_todo(todo) for todo in todos[:_LISTED] if isinstance(todo, dict))
         yield from [f"  … and {counted(len(todos) - _LISTED, 'task')} more"] if len(todos) > _LISTED else []

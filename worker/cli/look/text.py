@@ -68,9 +68,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def boxed(text: str) -> list[str]:
-    """The lines of `text` behind a bar: whatever they hold, none of them looks like a line of ours."""
-    return [f"  │ {each}" for each in text.split("\n")]
+def behind(prompts: int, ask: str | None) -> str:
+    """How many prompts wait behind an ask, in words; nothing when none does."""
+    if not prompts or ask is None:
+        return ""
+    return f"{counted(prompts, 'prompt')} {'waits' if prompts == 1 else 'wait'} behind ask {ask}"
 
 
 def foreign_letters(programs: list[str], text: str) -> list[str]:

@@ -29,7 +29,7 @@ async def test_a_task_from_words_and_standard_input_is_told_and_ends_with_0(open
         ended = await shell(house).run("run", *MODEL, "say", "-", typed="hello")
 
     assert ended.code == 0, ended.err
-    told = ["> say hello", "Let me look.", "✓ read  a.txt", "Hello to you.", "Done · 2 steps"]
+    told = ["> say hello", "Let me look.", "✓ read  a.txt", "Hello to you.", "Done in ", " · 2 steps · "]
     assert [line for line in told if line in ended.out] == told
     assert "\x1b" not in ended.out
 
@@ -163,22 +163,32 @@ async def test_what_was_typed_before_a_question_is_no_answer_to_it(open_house: O
     assert code == 5 and not (house.project / "ran").exists()
 
 
-async def test_a_question_may_be_answered_elsewhere_and_is_left_to_others_at_the_end_of_the_input(
+async def test_a_question_may_be_answered_at_another_terminal_and_is_left_to_others_at_the_end_of_the_input(
     open_house: OpenHouse,
 ) -> None:
     async with open_house(TOUCH, MAKE, HELLO) as house, house.working():
         house.configure(**ASKING)
-        async with shell(house).terminal("run", *MODEL, "go") as terminal:
-            await terminal.until("reject > $")
+        person = shell(house)
+        async with person.terminal("run", *MODEL, "go") as first:
+            await first.until("reject > $")
             (ask,) = await house.client.asks()
-            await house.answer(ask.id)
-            await terminal.until("once, from tester@here")
-            await terminal.until("reject > $")
-            terminal.type(CTRL_D)
-            waiting = await terminal.until(r"It waits: holdfast answer (per_\w+)")
-            answered = await shell(house).run("answer", waiting[1], "once")
-            code = await terminal.ended()
+            sent = await person.run("send", "last", "also say hello")
+            await first.until(f"1 prompt waits behind ask {ask.id}")
+            first.type("reje")  # and then somebody else is quicker
+            await first.until("reject > reje$")
+            async with person.terminal("answer", ask.id, "once") as second:
+                await second.until("bash: once, recorded as")
+            await first.until("once, from ")
+            await first.until("what you were typing is dropped")
+            await first.until("> also say hello")
+            await first.until("│ mkdir -p made")
+            await first.until("reject > $")
+            first.type(CTRL_D)
+            waiting = await first.until(r"It waits: holdfast answer (per_\w+)")
+            answered = await person.run("answer", waiting[1], "once")
+            code = await first.ended()
 
+    assert f"1 prompt waits behind ask {ask.id}" in sent.err
     assert (answered.code, code) == (0, 0) and {"ran", "made"} <= {path.name for path in house.project.iterdir()}
 
 

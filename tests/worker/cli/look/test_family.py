@@ -50,10 +50,12 @@ def test_the_name_of_an_agent_can_do_nothing_to_the_terminal(capsys: Capture) ->
 
 
 def test_unfinished_pieces_are_those_of_the_session_itself(capsys: Capture) -> None:
-    family = story(Page(live=True), SessionId("ses_1"))
+    page = Page(live=True)
+    family = story(page, SessionId("ses_1"))
     family.tell(of("ses_1", started("prt_1", "ses_2", "explore")))
     capsys.readouterr()
     family.show(Delta(id=1, source="msg_1", attempt="1-1-1", body={"kind": "text", "part": 0, "text": "So far"}))
+    page.draw()
     assert "So far" in capsys.readouterr().out
 
 

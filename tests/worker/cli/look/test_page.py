@@ -1,100 +1,136 @@
 """The page: what is on the screen when text grows, is taken back, and is settled."""
 
-import re
+import os
 
+import pyte
 import pytest
 
 from worker.cli.look.page import Page
 
 Capture = pytest.CaptureFixture[str]
+SIZE = os.terminal_size((40, 12))
 
 
-def screen(output: str) -> list[str]:
-    """What a terminal shows after this output: lines, with the few controls that the page uses."""
-    rows, row, column = [""], 0, 0
-    for piece in re.findall(r"\x1b\[\d*[AKJ]|\x1b\[\d*m|\n|\r|[^\x1b\n\r]+", output):
-        if piece == "\n":
-            row, column = row + 1, 0
-            rows += [""] * (row + 1 - len(rows))
-        elif piece == "\r":
-            column = 0
-        elif piece.endswith("A"):
-            row -= int(piece[2:-1])
-        elif piece.endswith("K"):
-            rows[row] = rows[row][:column]
-        elif piece.endswith("J"):
-            rows[row:] = [rows[row][:column]]
-        elif not piece.startswith("\x1b"):
-            rows[row] = rows[row][:column] + piece
-            column += len(piece)
-    return rows
+class Terminal:
+    """A terminal of an own size, which shows what was printed since it was looked at last."""
+
+    def __init__(self, capsys: Capture) -> None:
+        self._capsys = capsys
+        self._screen = pyte.HistoryScreen(SIZE.columns, SIZE.lines)
+        self._stream = pyte.Stream(self._screen)
+
+    @property
+    def shows(self) -> list[str]:
+        """The lines on the screen, without the blank ones below them."""
+        self._stream.feed(self._capsys.readouterr().out.replace("\n", "\r\n"))
+        return "\n".join(line.rstrip() for line in self._screen.display).rstrip().split("\n")
 
 
-def test_growing_text_is_completed_in_place(capsys: Capture) -> None:
-    page = Page(live=True)
-    page.grow("Hello")
+@pytest.fixture
+def terminal(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    monkeypatch.setenv("COLUMNS", str(SIZE.columns))
+    monkeypatch.setenv("LINES", str(SIZE.lines))
+    return Terminal(capsys)
+
+
+@pytest.fixture
+def page() -> Page:
+    return Page(live=True)
+
+
+def grow(page: Page, text: str) -> None:
+    page.grow(text)
+    page.draw()
+
+
+def test_growing_text_is_completed_in_place(page: Page, terminal: Terminal) -> None:
+    grow(page, "Hello")
+    begun = terminal.shows
     page.settle("Hello, you.")
     page.line("next")
 
-    assert screen(capsys.readouterr().out) == ["Hello, you.", "next", ""]
+    assert (begun, terminal.shows) == (["Hello"], ["Hello, you.", "next"])
 
 
-def test_an_answer_that_begins_again_replaces_what_was_shown(capsys: Capture) -> None:
-    page = Page(live=True)
+def test_markdown_is_shown_while_it_grows_and_whole_blocks_stay(page: Page, terminal: Terminal) -> None:
+    grow(page, "# Plan\n\nTwo **th")
+    begun = terminal.shows
+    grow(page, "ings**:\n\n- one\n- t")
+    page.settle("# Plan\n\nTwo **things**:\n\n- one\n- two\n")
+
+    assert begun == ["Plan", "", "Two **th"]
+    assert terminal.shows == ["Plan", "", "Two things:", "", " • one", " • two"]
+
+
+def test_an_answer_that_begins_again_replaces_what_was_shown(page: Page, terminal: Terminal) -> None:
     page.line("before")
-    page.grow("First\nattempt\nis cut")
+    grow(page, "First\n\nattempt\n\nis cut")
+    begun = terminal.shows
     page.retract()
-    page.grow("Second")
+    grow(page, "Second")
     page.settle("Second attempt.")
 
-    assert screen(capsys.readouterr().out) == ["before", "Second attempt.", ""]
+    assert begun == ["before", "First", "", "attempt", "", "is cut"]
+    assert terminal.shows == ["before", "Second attempt."]
 
 
-def test_a_passing_line_leaves_no_trace(capsys: Capture) -> None:
-    page = Page(live=True)
-    page.grow("Text")
+def test_a_passing_line_stays_below_all_others_and_leaves_no_trace(page: Page, terminal: Terminal) -> None:
+    grow(page, "Text")
     page.passing("… thinking")
+    page.line("a line")
+    below = terminal.shows
     page.passing("… edit")
     page.settle("Text")
-    page.line("next")
+    page.close()
 
-    assert screen(capsys.readouterr().out) == ["Text", "next", ""]
-
-
-def test_text_that_left_room_for_a_passing_line_can_still_be_taken_back(capsys: Capture) -> None:
-    page = Page(live=True)
-    page.line("before")
-    page.grow("half an")
-    page.passing("… edit")
-    page.retract()
-    page.line("after")
-
-    assert screen(capsys.readouterr().out) == ["before", "after", ""]
+    assert below == ["a line", "Text", "… thinking"]
+    assert terminal.shows == ["a line", "Text"]
 
 
-def test_text_above_other_lines_is_declared_void_instead(capsys: Capture) -> None:
-    page = Page(live=True)
-    page.grow("half an")
+def test_a_line_that_does_not_fit_passes_in_one_row(page: Page, terminal: Terminal) -> None:
+    page.passing("\x1b[31m" + "世界" * 30)
+    shown = terminal.shows
+    page.close()
+
+    assert shown == ["世 界 世 界 世 界 世 界 世 界 世 界 世 界 世 界 世 界 世".replace(" ", "")]
+    assert terminal.shows == [""]
+
+
+def test_blocks_above_other_lines_are_declared_void_instead(page: Page, terminal: Terminal) -> None:
+    grow(page, "done\n\nhalf an")
     page.line("a question")
     page.retract()
 
-    shown = screen(capsys.readouterr().out)
-    assert shown[:2] == ["half an", "a question"] and "does not count" in shown[2]
+    shown = terminal.shows
+    assert shown[:2] == ["done", "a question"] and "interrupted" in shown[2]
 
 
-def test_text_that_has_left_the_screen_is_declared_void(capsys: Capture) -> None:
-    page = Page(live=True)
-    page.grow("\n".join(str(number) for number in range(200)))
+def test_text_that_has_left_the_screen_is_declared_void(page: Page, terminal: Terminal) -> None:
+    grow(page, "\n\n".join(str(number) for number in range(50)))
     page.retract()
 
-    assert "does not count" in capsys.readouterr().out
+    assert "interrupted" in terminal.shows[-2]
 
 
-def test_a_page_that_is_no_terminal_holds_final_text_only(capsys: Capture) -> None:
+def test_a_block_that_is_higher_than_the_screen_grows_at_its_end_and_stays_whole(
+    page: Page, terminal: Terminal, capsys: Capture
+) -> None:
+    code = "\n".join(f"line {number}" for number in range(50))
+    grow(page, f"```\n{code}")
+    shown = terminal.shows
+    page.settle(f"```\n{code}\n```")
+    written = capsys.readouterr().out
+
+    assert len(shown) < SIZE.lines and shown[-1] == "  line 49"
+    assert all(f"line {number}\n" in written for number in range(49))
+
+
+def test_a_page_that_is_no_terminal_holds_final_text_only_and_as_it_was_written(capsys: Capture) -> None:
     page = Page(live=False)
     page.grow("half")
     page.passing("… thinking")
     page.retract()
-    page.settle("whole")
+    page.settle("**whole**")
+    page.close()
 
-    assert capsys.readouterr().out == "whole\n"
+    assert capsys.readouterr().out == "**whole**\n"

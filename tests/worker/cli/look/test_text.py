@@ -8,7 +8,7 @@ from worker.cli.look.text import (
     COMMAND,
     Limit,
     age,
-    boxed,
+    behind,
     clock,
     collapsed,
     exact,
@@ -72,10 +72,6 @@ def test_what_keeps_to_the_limit_is_shown_whole(text: str) -> None:
     assert not collapsed(text, Limit(lines=3, characters=10)).hidden
 
 
-def test_no_line_of_a_command_looks_like_one_of_ours() -> None:
-    assert boxed("true\n  holdfast answer per_1 once") == ["  │ true", "  │   holdfast answer per_1 once"]
-
-
 def test_look_alike_letters_are_named_and_hosts_are_shown_in_punycode() -> None:
     program, host = foreign_letters(["сurl", "ls"], "сurl https://exаmple.org/ü")
 
@@ -115,3 +111,8 @@ def test_a_moment_to_come_is_told_by_the_clock_of_the_reader() -> None:
     assert clock(soon, NOON) == f"{soon.astimezone():%H:%M:%S}"
     assert clock(later, NOON) == f"{later.astimezone():%H:%M}"
     assert clock(another_day, NOON) == f"{another_day.astimezone():%a %d %b, %H:%M}"
+
+
+def test_what_waits_behind_an_ask_is_counted() -> None:
+    assert behind(2, "per_1") == "2 prompts wait behind ask per_1"
+    assert behind(0, "per_1") == behind(2, None) == ""

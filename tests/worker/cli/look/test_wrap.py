@@ -1,0 +1,36 @@
+"""Lines that are cut to a terminal's columns."""
+
+import click
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.cli.look.text import width
+from worker.cli.look.wrap import boxed, clipped, wrapped
+
+
+def test_no_line_of_a_command_looks_like_one_of_ours() -> None:
+    assert boxed("true\n  holdfast answer per_1 once") == ["  │ true", "  │   holdfast answer per_1 once"]
+
+
+def test_a_long_line_goes_on_behind_its_own_bar_and_never_at_the_left_edge() -> None:
+    padded = "true" + " " * 32 + "holdfast answer per_1 once"
+
+    assert boxed(padded, 40) == ["  │ true" + " " * 32, "  ┊ holdfast answer per_1 once"]
+
+
+def test_every_row_of_a_line_has_its_colour() -> None:
+    rows = boxed("+" + "x" * 40 + "\nsame", 40, lambda line: "green" if line.startswith("+") else None)
+
+    assert [row.count("\x1b[32m") for row in rows] == [1, 1, 0]
+
+
+@given(st.text(st.characters(exclude_categories=["C", "Z", "M"])), st.integers(2, 20))
+def test_nothing_is_lost_and_no_row_is_wider(text: str, columns: int) -> None:
+    rows = wrapped(text, columns)
+
+    assert "".join(rows) == text and all(width(row) <= columns for row in rows)
+
+
+def test_a_clipped_line_keeps_its_styles_and_ends_them() -> None:
+    assert clipped(click.style("abcdef", fg="red") + "gh", 4) == "\x1b[31mabcd\x1b[0m"
+    assert clipped("世界", 3) == "世"

@@ -1,0 +1,35 @@
+"""A terminal, or what stands for one: the page of a story, and below it what goes on just now."""
+
+import sys
+from typing import Self
+
+from worker.cli.look.family import Family, story
+from worker.cli.look.gauge import Gauge
+from worker.cli.look.page import Page
+from worker.client import Seen
+from worker.settings import Settings
+from workflows.domain.ids import SessionId
+
+
+class Screen:
+    """Where a session's story is told to people; it is left as a shell expects to find it."""
+
+    def __init__(self, settings: Settings, session: SessionId) -> None:
+        self.page = Page(live=sys.stdout.isatty() and settings.environment.get("TERM") != "dumb")
+        self.gauge = Gauge(session)
+        self.story: Family = story(self.page, session, self.gauge)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.page.settle("")
+        self.page.close()
+
+    def note(self, seen: Seen) -> None:
+        """Take in what has happened, for the line that says what goes on."""
+        self.gauge.note(seen)
+
+    def refresh(self, prompt: str = "") -> None:
+        """Show what has grown, and below it `prompt`, or else what goes on."""
+        self.page.passing(prompt or self.gauge.told())

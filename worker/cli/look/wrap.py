@@ -1,0 +1,53 @@
+"""Lines cut to the columns of a terminal: in the middle of words, for nothing of them may be moved or left out."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import click
+
+from worker.cli.look.text import width
+
+_STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")
+_NARROWEST: Final = 20
+_TAB: Final = 8
+
+
+def wrapped(line: str, columns: int) -> list[str]:
+    """`line`, which has no styles, in rows of at most so many columns."""
+    rows, row, taken = [], "", 0
+    for character in line.expandtabs(_TAB):
+        wide = width(character)
+        if taken + wide > columns:
+            rows.append(row)
+            row, taken = "", 0
+        row, taken = row + character, taken + wide
+    return [*rows, row]
+
+
+def boxed(text: str, columns: int | None = None, colour: Callable[[str], str | None] | None = None) -> list[str]:
+    """The lines of `text` behind a bar: whatever they hold, none of them looks like a line of ours.
+
+    With `columns`, a longer one goes on behind a bar of another kind, and not at the left edge. `colour` is asked for
+    that of each line.
+    """
+    return [row for line in text.split("\n") for row in _barred(line, columns, colour(line) if colour else None)]
+
+
+def clipped(line: str, columns: int) -> str:
+    """A line, which may have styles, without what does not fit into so many columns."""
+    if width(click.unstyle(line)) <= columns:
+        return line
+    kept, left = "", columns
+    for piece in _STYLES.split(line):
+        if not piece.startswith("\x1b"):
+            piece = wrapped(piece, max(left, 0))[0] if left > 0 else ""
+            left -= width(piece)
+        kept += piece
+    return kept
+
+
+def _barred(line: str, columns: int | None, colour: str | None) -> Iterator[str]:
+    rows = [line] if columns is None else wrapped(line, max(columns - 4, _NARROWEST))
+    for number, row in enumerate(rows):
+        yield f"  {'┊' if number else '│'} {click.style(row, fg=colour) if colour else row}"

@@ -210,7 +210,7 @@ class SessionClient(Inbox):
         """Revoke a grant. Raises NotFound, Conflict."""
         await grants.revoke(self.database, grant, self.actor)
 
-    async def log(self, session: SessionId, after: int = 0) -> AsyncIterator[Seen]:
+    async def log(self, session: SessionId, after: int = 0) -> AsyncGenerator[Seen, None]:
         """The session's events so far. Raises NotFound."""
         await self.here(session)
         async for seen in read(self.database, session, after):

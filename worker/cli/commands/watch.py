@@ -5,7 +5,7 @@ import click
 from worker.cli import complete, door, exits, find, neighbours
 from worker.cli.exits import Exit
 from worker.cli.follow import Follower, Interrupted, Lull
-from worker.cli.look.jsonlines import lines
+from worker.cli.look.jsonlines import lines_after
 from worker.cli.look.screen import Screen
 from worker.cli.look.story import Teller
 from worker.client import Delta, Seen, SessionClient
@@ -39,7 +39,7 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
         if found.parent is None:
             await neighbours.tell(client, found.id)
         if as_json:
-            told = lines(found.id)
+            told = await lines_after(client, found.id, after)
             return await Watch(client, found.id, told, after=after, until_idle=until_idle).follow()
         with Screen(settings, found.id) as screen:
             watching = Watch(client, found.id, screen.story, screen, after=after, until_idle=until_idle)

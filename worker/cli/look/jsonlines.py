@@ -1,8 +1,9 @@
 """A story as JSON, one object on each line: OpenCode's `run --format json`, and lines of ours for what it lacks."""
 
 import json
+from contextlib import aclosing
 from datetime import datetime
-from typing import Literal
+from typing import Any, Final, Literal
 
 import click
 from pydantic import JsonValue, SerializeAsAny
@@ -24,11 +25,12 @@ from worker.cli.look.shapes import (
     tokens,
     tool_state,
 )
-from worker.client import Delta, InboxEntry, Seen
+from worker.client import Delta, InboxEntry, Seen, SessionClient
 from workflows.domain.events import CallClaimed, CallFinished, CallPrepared, MessageCompleted, ModelRetry, TurnEnded
 from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import CallState, TextPart
 
+_REACH: Final = 100  # events before a point of the log that are read to know its step
 _PartKind = Literal["step_start", "text", "reasoning", "tool_use", "step_finish"]
 
 
@@ -51,26 +53,30 @@ class Pause(Shape):
 
 
 class Line(Shape):
-    """One line; `ask`, `retry` and `turn_end` are ours."""
+    """One line; `ask`, `retry` and `turn_end` are ours, and so is `seq`: the event of the session that it tells."""
 
     type: _PartKind | Literal["error", "ask", "retry", "turn_end"]
     timestamp: int
     session_id: SessionId
+    seq: int | None = None
     part: SerializeAsAny[Part] | None = None
     error: Error | None = None
     ask: dict[str, JsonValue] | None = None
     retry: Pause | None = None
     reason: str | None = None
 
-    def write(self) -> None:
-        """Write the line; in ASCII, so that no text of a model can break it."""
-        click.echo(json.dumps(self.dump(), separators=(",", ":")))
+    @property
+    def written(self) -> str:
+        """The line in ASCII, so that no text of a model can break it."""
+        return json.dumps(self.dump(), separators=(",", ":"))
 
 
 class JsonStory:
     """Tells what happens as lines of JSON; what is not final is left out."""
 
     def __init__(self) -> None:
+        self._seq: int | None = None
+        self._lines: list[Line] = []
         self._messages: dict[PartId, MessageId] = {}
         self._starts: dict[PartId, int] = {}
         self._message = MessageId("")
@@ -79,11 +85,20 @@ class JsonStory:
     def show(self, delta: Delta) -> None:
         """Unfinished pieces are not told."""
 
-    def passing(self, text: str) -> None:
-        """Neither is what goes on just now."""
-
     def tell(self, seen: Seen) -> None:
+        """The lines of an event are written at once: who has read the first of them has them all."""
+        self.remember(seen)
+        self._write()
+
+    def ask(self, entry: InboxEntry) -> None:
+        """An ask that waits now."""
+        self._line(type="ask", timestamp=milliseconds(entry.asked_at), session_id=entry.session, ask=listed(entry))
+        self._write()
+
+    def remember(self, seen: Seen) -> None:
+        """Take an event in: its lines are told with those of the next one, unless they are forgotten."""
         record = seen.record
+        self._seq = record.seq
         at = milliseconds(datetime.fromisoformat(record.at))
         match record.event:
             case MessageCompleted():
@@ -97,17 +112,17 @@ class JsonStory:
             case ModelRetry() as retry:
                 due = milliseconds(datetime.fromisoformat(retry.next_at))
                 pause = Pause(attempt=retry.attempt, kind=retry.kind, message=note_of(seen, retry.note), next=due)
-                Line(type="retry", timestamp=at, session_id=record.session, retry=pause).write()
+                self._line(type="retry", timestamp=at, session_id=record.session, retry=pause)
             case TurnEnded(reason=reason, note=note):
                 self._step_finished()
                 if note is not None:
                     problem = Error(data=Problem(message=note_of(seen, note)))
-                    Line(type="error", timestamp=at, session_id=record.session, error=problem).write()
-                Line(type="turn_end", timestamp=at, session_id=record.session, reason=reason).write()
+                    self._line(type="error", timestamp=at, session_id=record.session, error=problem)
+                self._line(type="turn_end", timestamp=at, session_id=record.session, reason=reason)
 
-    def ask(self, entry: InboxEntry) -> None:
-        """An ask that waits now."""
-        Line(type="ask", timestamp=milliseconds(entry.asked_at), session_id=entry.session, ask=listed(entry)).write()
+    def forget(self) -> None:
+        """Drop the lines that were not told: somebody has them."""
+        self._lines.clear()
 
     def _completed(self, seen: Seen, event: MessageCompleted, at: int) -> None:
         self._step_finished()
@@ -154,13 +169,45 @@ class JsonStory:
             self._part("step_finish", *self._finish)
             self._finish = None
 
+    def _line(self, **fields: Any) -> None:
+        self._lines.append(Line(seq=self._seq, **fields))
+
+    def _write(self) -> None:
+        if self._lines:
+            click.echo("\n".join(line.written for line in self._lines))
+            self._lines.clear()
+
     def _part(self, kind: _PartKind, at: int, part: Part) -> None:
-        Line(type=kind, timestamp=at, session_id=part.session_id, part=part).write()
+        self._line(type=kind, timestamp=at, session_id=part.session_id, part=part)
 
 
 def lines(session: SessionId) -> Family:
     """A session and its subagents as lines, which name the session that they are of."""
     return Family(session, JsonStory(), lambda _: JsonStory())
+
+
+async def lines_after(client: SessionClient, session: SessionId, after: int) -> Family:
+    """The lines behind event `after`, which know what was told of its step before it. Raises NotFound."""
+    story, reach = JsonStory(), _REACH
+    while after > 0:
+        before = await _between(client, session, max(after - reach, 0), after)
+        if after <= reach or any(isinstance(each.record.event, MessageCompleted) for each in before):
+            for each in before:
+                story.remember(each)
+            break
+        reach *= 4
+    story.forget()
+    return Family(session, story, lambda _: JsonStory())
+
+
+async def _between(client: SessionClient, session: SessionId, first: int, last: int) -> list[Seen]:
+    found = []
+    async with aclosing(client.log(session, first)) as log:
+        async for seen in log:
+            if seen.record.seq > last:
+                break
+            found.append(seen)
+    return found
 
 
 def _marker(message: MessageId, last: str) -> PartId:

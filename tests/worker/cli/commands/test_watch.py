@@ -5,12 +5,13 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from activities import failpoints
 from tests.house import House
-from tests.worker.cli.conftest import CTRL_C, OpenHouse, shell
+from tests.worker.cli.conftest import CTRL_C, Ended, OpenHouse, shell
 from worker.cli.commands.watch import Watch
 from worker.client import Delta, InboxEntry, Seen, SessionClient
 from worker.scripted.script import ScriptedAnswer, ScriptedCall, Stall
@@ -26,19 +27,26 @@ async def test_what_has_happened_is_told_and_it_ends_when_nothing_is_left_to_do(
     async with open_house(HELLO, HELLO) as house, house.working():
         session = await house.say("one")
         await house.ended(session)
-        told = await shell(house).run("watch", session, "--until-idle")
+        ended = await shell(house).run("watch", session, "--until-idle")
 
-    assert told.code == 0 and "> one" in told.out and "Hello to you." in told.out
+    assert ended.code == 0 and "> one" in ended.out and "Hello to you." in ended.out
 
 
-async def test_it_resumes_behind_the_event_that_is_named(open_house: OpenHouse) -> None:
-    async with open_house(HELLO) as house, house.working():
+async def test_a_client_of_json_goes_on_behind_any_line_and_misses_nothing(open_house: OpenHouse) -> None:
+    async with open_house(TOUCH, HELLO) as house, house.working():
         session = await house.say("one")
         await house.ended(session)
-        seq = (await house.client.session(session)).seq
-        told = await shell(house).run("watch", session, "--until-idle", "--after", str(seq - 1), "--json")
+        whole = told(await shell(house).run("watch", session, "--until-idle", "--json"))
+        half = whole[1]["seq"]  # in the middle of a step, whose call has not ended yet
+        rest = told(await shell(house).run("watch", session, "--until-idle", "--json", "--after", str(half)))
 
-    assert [json.loads(line)["type"] for line in told.out.splitlines()] == ["turn_end"]
+    assert [line["type"] for line in whole[:4]] == ["step_start", "tool_use", "step_finish", "step_start"]
+    assert rest == [line for line in whole if line["seq"] > half]
+    assert {line["sessionID"] for line in whole} == {session}
+
+
+def told(ended: Ended) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in ended.out.splitlines()]
 
 
 async def test_ctrl_c_only_leaves(open_house: OpenHouse) -> None:

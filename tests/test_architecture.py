@@ -44,7 +44,7 @@ HOMES = {
 }
 SUBPROCESS = (
     *("activities.shell", "worker.stack", "activities.git", "activities.tools.ripgrep"),
-    *("worker.demo.programs", "worker.demo.effect"),
+    *("worker.demo.programs", "worker.demo.effect", "worker.notifier"),
 )
 DOORS = ("worker.cli", "worker.http")
 BEHIND_THE_DOORS = ("temporalio", "psycopg", "activities.store")

@@ -18,6 +18,7 @@ from worker.assemble import redactor, worker
 from worker.bells import Bells, queue
 from worker.connect import connect
 from worker.leaving import leave
+from worker.notifier import Notifier
 from worker.observing import Observing
 from worker.presence import Presence
 from worker.release import Release
@@ -54,6 +55,7 @@ async def serve(settings: Settings) -> None:
             asyncio.create_task(Upkeep(database, settings.home, settings.archive_after).run()),
             asyncio.create_task(Presence(database, settings.host, settings.alive_file).run()),
             asyncio.create_task(observing.run(database)),
+            asyncio.create_task(Notifier(database, settings, redactor(settings)).run()),
             asyncio.create_task(model.warm()),  # seconds of importing, while nothing waits for it yet
         ]
         async with worker(settings, client, database, model):

@@ -2,15 +2,16 @@
 
 import os
 import re
+import shlex
 import socket
 from collections.abc import Mapping, MutableMapping
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Self
+from typing import Annotated, Final, Self
 from urllib.parse import unquote
 
-from pydantic import AliasGenerator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AliasGenerator, ConfigDict, Field, ValidationError
 
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
@@ -26,6 +27,12 @@ _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECA
 
 def _variable(field: str) -> str:
     return f"HOLDFAST_{field.upper()}"
+
+
+def _splittable(command: str) -> str:
+    """A command line as a shell would read it, though none does. Raises ValueError for quotes that do not match."""
+    shlex.split(command)
+    return command
 
 
 class Detail(StrEnum):
@@ -87,6 +94,8 @@ class Settings(Value):
     metrics_port: int | None = Field(default=None, gt=0, lt=65535)  # of Prometheus; the SDK's are at the next port
     metrics_host: str = "127.0.0.1"
     traces_endpoint: str | None = None  # of an OpenTelemetry collector: http://HOST:4318/v1/traces
+    notify: Annotated[str, AfterValidator(_splittable)] | None = None  # a person's command: an event on its input
+    bell: bool = True  # of the terminal, when an ask waits or a task ends
     database_connections: int = Field(default=10, gt=0)  # of one worker
     alive_file: Path | None = None  # a worker touches it every few seconds, for whoever looks after its container
 

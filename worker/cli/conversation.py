@@ -119,6 +119,7 @@ class Conversation:
             case events.PromptWithdrawn(prompt=self._accepted) | events.RetryWithdrawn(retry=self._accepted):
                 return Exit.STOPPED
             case events.TurnEnded() if event.turn == self._turn:
+                door.ring(self._client.settings)
                 return exits.of_turn(event.reason)
             case events.SessionParked() if self._no_wait:
                 return Exit.WAITING
@@ -134,6 +135,7 @@ class Conversation:
         if entry is None or entry.state is not AskState.OPEN or ask in self._known:
             return None
         self._known.add(ask)
+        door.ring(self._client.settings)
         if self._interview is not None:
             await self._interview.raised(entry)
             return None

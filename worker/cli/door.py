@@ -5,6 +5,7 @@ import functools
 import os
 import pwd
 import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
@@ -81,6 +82,12 @@ def actor() -> "Actor":
     except KeyError:  # a user without an entry, as in containers
         user = f"uid {os.getuid()}"
     return Actor(subject=f"{user}@{socket.gethostname()}", method="cli")
+
+
+def ring(settings: Settings) -> None:
+    """Sound the bell of the terminal, if there is one: whoever waits may look elsewhere."""
+    if settings.bell and sys.stderr.isatty():
+        click.echo("\a", nl=False, err=True)
 
 
 def say(text: str) -> None:

@@ -58,9 +58,11 @@ CREATE TABLE turn (
     error     text,
     opened_at timestamptz NOT NULL DEFAULT now(),
     ended_at  timestamptz,
+    told_at   timestamptz,                          -- when a person's own command was told of the end
     UNIQUE (session, number)
 );
 CREATE UNIQUE INDEX turn_one_open ON turn (session) WHERE state = 'open';
+CREATE INDEX turn_untold ON turn (ended_at) WHERE state = 'ended' AND told_at IS NULL;
 
 CREATE TABLE prompt (
     id           text PRIMARY KEY,                  -- the user message's id, minted by the client
@@ -238,10 +240,12 @@ CREATE TABLE ask (
     asked_at     timestamptz NOT NULL DEFAULT now(),
     settled_at   timestamptz,
     delivered_at timestamptz,
+    told_at      timestamptz,                       -- when a person's own command was told that it waits
     UNIQUE (call, revision, request)
 );
 CREATE UNIQUE INDEX ask_one_open ON ask (call) WHERE state = 'open';
 CREATE INDEX ask_open ON ask (asked_at) WHERE state = 'open';
+CREATE INDEX ask_untold ON ask (asked_at) WHERE state = 'open' AND told_at IS NULL;
 CREATE INDEX ask_open_session ON ask (session) WHERE state = 'open';
 CREATE INDEX ask_turn ON ask (turn);
 CREATE INDEX ask_by_grant ON ask (by_grant) WHERE by_grant IS NOT NULL;

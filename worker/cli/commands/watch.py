@@ -106,6 +106,7 @@ class Watch:
     async def _asked(self, ask: AskId) -> None:
         for entry in await self._follower.reached(lambda: self._client.asks(ask=ask)):
             if entry.state is AskState.OPEN:
+                door.ring(self._client.settings)
                 self._teller.ask(entry)
 
     async def _over(self, seq: int) -> Exit | None:
@@ -114,4 +115,5 @@ class Watch:
         over = now.status == "ended" or self._until_idle
         if seq < now.seq or now.working or not over:
             return None
+        door.ring(self._client.settings)
         return exits.of_turn(now.reason) if now.reason else Exit.STOPPED

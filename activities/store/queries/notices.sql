@@ -1,0 +1,16 @@
+-- name: asks
+UPDATE ask a SET told_at = now() FROM session s, call c
+WHERE s.id = a.session AND c.id = a.call AND a.id IN (
+    SELECT id FROM ask WHERE state = 'open' AND told_at IS NULL
+    ORDER BY asked_at LIMIT %(most)s FOR UPDATE SKIP LOCKED
+)
+RETURNING a.id AS ask, a.session, s.title, s.directory, c.tool, a.body ->> 'permission' AS permission, a.asked_at AS at
+
+-- name: ends
+UPDATE turn t SET told_at = now() FROM session s
+WHERE s.id = t.session AND t.id IN (
+    SELECT t.id FROM turn t JOIN session s ON s.id = t.session
+    WHERE t.state = 'ended' AND t.told_at IS NULL AND t.ended_at > now() - interval '1 day' AND s.parent IS NULL
+    ORDER BY t.ended_at LIMIT %(most)s FOR UPDATE OF t SKIP LOCKED
+)
+RETURNING t.id AS turn, t.session, s.title, s.directory, t.reason, t.ended_at AS at

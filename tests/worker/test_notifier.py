@@ -1,0 +1,81 @@
+"""The notifier: a person's own command is told of asks that wait and of tasks that end, once each."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from activities.redact import Redactor
+from tests.activities.conftest import database as database
+from tests.activities.conftest import scene as scene
+from tests.activities.scene import Scene
+from worker.notifier import Notifier
+from worker.settings import Settings
+from workflows.domain.errors import UsageError
+
+WRITES = """
+import os, sys, json
+told = {"argv": sys.argv[1:], "env": sorted(os.environ), "said": json.loads(sys.stdin.read())}
+with open("told", "a") as file:
+    file.write(json.dumps(told) + "\\n")
+"""
+
+
+def notifier(scene: Scene, home: Path, body: str = WRITES) -> Notifier:
+    """One whose command is a Python program."""
+    (home / "tell.py").write_text(body)
+    environment = {"HOME": str(home), "HOLDFAST_HOME": str(home), "WORK_API_KEY": "sk-secret"}
+    given = {**environment, "HOLDFAST_NOTIFY": f"{sys.executable} -I '{home / 'tell.py'}' --urgent"}
+    return Notifier(scene.database, Settings.read(given), Redactor(lambda: ["hunter2"]))
+
+
+def told(home: Path) -> list[dict[str, Any]]:
+    file = home / "told"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+async def test_an_ask_and_the_end_of_a_task_are_told_once_without_secrets(scene: Scene, tmp_path: Path) -> None:
+    await scene.open_turn(permission={"edit": "ask"})
+    ask = await scene.asked(await scene.called("write", filePath="a.txt", content="hunter2"))
+    one, other = notifier(scene, tmp_path), notifier(scene, tmp_path)
+    await asyncio.gather(one.look(), other.look())
+    await scene.answer(ask)
+    await scene.close()
+    await asyncio.gather(one.look(), other.look())
+
+    first, second = told(tmp_path)
+    assert (first["said"]["type"], first["said"]["ask"], first["said"]["tool"]) == ("ask", ask, "write")
+    assert (second["said"]["type"], second["said"]["reason"]) == ("end", "done")
+    assert first["argv"] == ["--urgent"] and "WORK_API_KEY" not in first["env"]
+    assert "hunter2" not in json.dumps([first, second])
+
+
+async def test_a_crowd_is_told_as_a_number(scene: Scene, tmp_path: Path) -> None:
+    await scene.open_turn(permission={"edit": "ask"})
+    calls = await scene.answered(*[("write", {"filePath": f"{number}.txt", "content": "x"}) for number in range(13)])
+    for call in calls:
+        await scene.asked(call)
+
+    await notifier(scene, tmp_path).look()
+
+    assert [each["said"].get("count") for each in told(tmp_path)] == [*[None] * 10, 3]
+
+
+async def test_a_command_that_fails_or_is_not_there_harms_nobody(
+    scene: Scene, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    missing, failing = notifier(scene, tmp_path), notifier(scene, tmp_path, "raise SystemExit(7)")
+    missing.command = ["/nowhere/tell-me"]
+
+    await failing.tell("{}")
+    await missing.tell("{}")
+
+    assert "ended with code 7" in caplog.text and "HOLDFAST_NOTIFY cannot be run" in caplog.text
+
+
+def test_a_command_with_half_a_quote_is_refused_by_its_variable() -> None:
+    with pytest.raises(UsageError, match="HOLDFAST_NOTIFY"):
+        Settings.read({"HOLDFAST_NOTIFY": "say 'it"})

@@ -26,7 +26,7 @@ class Observing:
         self.runtime: Runtime | None = None
         self._traces: Traces | None = None
         if settings.metrics_port is not None:
-            from worker.metrics import runtime
+            from worker.metrics import runtime  # whoever wants no metrics need not load their library
 
             try:
                 self.runtime = runtime(settings)
@@ -44,7 +44,7 @@ class Observing:
         """Serve the metrics until cancelled, if they are wanted."""
         if self._settings.metrics_port is None:
             return
-        from worker.metrics import Metrics
+        from worker.metrics import Metrics  # as above
 
         metrics = Metrics(database)
         try:
@@ -62,7 +62,7 @@ class Observing:
 
 def _traces(endpoint: str) -> "Traces":
     try:
-        from worker.traces import Traces
+        from worker.traces import Traces  # an extra, which may be missing
     except ImportError as error:
         raise UsageError(
             f"HOLDFAST_TRACES_ENDPOINT is set, and OpenTelemetry is not installed ({error.name}): install "

@@ -57,7 +57,7 @@ class Filler:
             session, turn = await self._begun(f"Session {number}")
             async with journal(self.database, session, ACTOR) as opened:
                 call = await self._answered(opened, turn, 1, f"make part-{number}")
-                request = PermissionRequest(permission="bash", patterns=(f"make part-{number}",))
+                request = PermissionRequest(permission="bash", patterns=(f"make part-{number}",), always=("make *",))
                 await asks.put(opened, call, AskId(self.mint.new(Prefix.ASK)), 0, request)
 
     async def _begun(self, title: str) -> tuple[SessionId, TurnRow]:

@@ -107,13 +107,12 @@ async def test_always_for_the_project_is_listed_and_revoked(open_house: OpenHous
     assert [ended.code for ended in revoked] == [0, 6] and after.out == "[]\n"
 
 
-async def test_of_many_asks_the_oldest_are_shown_and_the_others_counted(open_house: OpenHouse) -> None:
-    async with open_house(DONE) as house:
-        await Filler(house.client.database, house.project).waiting(33)
-        person = shell(house)
-        shown, two, listed = [await person.run("asks", *more) for more in ((), ("-n", "2"), ("--json",))]
-        known = await house.client.ask_ids()
-        again = await person.run("asks", known[-1][4:])
+async def test_of_many_asks_the_oldest_are_shown_and_the_others_counted(house: House) -> None:
+    await Filler(house.client.database, house.project).waiting(33)
+    person = shell(house)
+    shown, two, listed = [await person.run("asks", *more) for more in ((), ("-n", "2"), ("--json",))]
+    known = await house.client.ask_ids()
+    again = await person.run("asks", known[-1][4:])
 
     assert shown.out.count("bash wants to run") == 30 and "And 3 more: holdfast asks -n 33" in shown.err
     assert [each for each in known if each in two.out] == known[:2] and "And 31 more" in two.err

@@ -96,6 +96,7 @@ class Settings(Value):
     traces_endpoint: str | None = None  # of an OpenTelemetry collector: http://HOST:4318/v1/traces
     notify: Annotated[str, AfterValidator(_splittable)] | None = None  # a person's command: an event on its input
     bell: bool = True  # of the terminal, when an ask waits or a task ends
+    log_megabytes: float = Field(default=10, gt=0)  # of each process of the stack; one older piece is kept beside it
     database_connections: int = Field(default=10, gt=0)  # of one worker
     alive_file: Path | None = None  # a worker touches it every few seconds, for whoever looks after its container
 

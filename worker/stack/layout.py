@@ -2,11 +2,8 @@
 
 import hashlib
 from pathlib import Path
-from typing import Final
 
 from workflows.domain.value import Value
-
-_LONG_LOG: Final = 10 * 2**20  # bytes
 
 
 class Layout(Value):
@@ -51,12 +48,6 @@ class Layout(Value):
 
     def log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
-
-    def put_logs_aside(self) -> None:
-        """Begin a new file for each log that has grown long; one older file is kept."""
-        for log in self.logs.glob("*.log"):
-            if log.stat().st_size > _LONG_LOG:
-                log.replace(log.with_suffix(".log.old"))
 
     def create(self) -> None:
         """Make the directories; what we make is for the owner only."""

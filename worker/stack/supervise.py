@@ -14,6 +14,7 @@ from worker.stack import cluster, locks, ports, processes, state
 from worker.stack.binaries import temporal as temporal_binary
 from worker.stack.layout import Layout
 from worker.stack.linux import adopt_orphans, dies_with_me, reap, zombies
+from worker.stack.logs import ShortLogs
 from worker.stack.postgres import PostgresService
 from worker.stack.service import Keeper, Service
 from worker.stack.state import RESTART_WORKER, START_WORKER, Endpoints, Part, PartName, Phase, StackState
@@ -56,8 +57,11 @@ class WorkerService:
 class Supervisor:
     """Starts the servers, then, when asked to, the worker; on its end stops them the other way round."""
 
-    def __init__(self, layout: Layout, servers: list[Service], worker: Service, endpoints: Endpoints) -> None:
+    def __init__(
+        self, layout: Layout, servers: list[Service], worker: Service, endpoints: Endpoints, logs: ShortLogs
+    ) -> None:
         self._layout = layout
+        self._logs = logs
         self._servers = [Keeper(service, self._changed) for service in servers]
         self._worker = Keeper(worker, self._changed)
         self._wanted = asyncio.Event()
@@ -70,6 +74,7 @@ class Supervisor:
         self._listen()
         self._write()
         async with asyncio.TaskGroup() as group:
+            shortening = group.create_task(self._logs.run())
             for keeper in self._servers:
                 keeper.begin(group)
             if await self._unless_stopped(*(keeper.serving for keeper in self._servers)):
@@ -80,6 +85,7 @@ class Supervisor:
             self._enter(Phase.STOPPING)
             for keeper in (self._worker, *reversed(self._servers)):
                 await keeper.stop()
+            shortening.cancel()
         self._enter(Phase.DOWN)
 
     def _listen(self) -> None:
@@ -135,7 +141,8 @@ async def supervise(settings: Settings, umask: int) -> None:
     adopt_orphans()
     await _clear(state.read(layout.state))
     servers, endpoints = await _servers(settings)
-    await Supervisor(layout, servers, WorkerService(settings, umask), endpoints).run()
+    logs = ShortLogs(layout, settings.log_megabytes)
+    await Supervisor(layout, servers, WorkerService(settings, umask), endpoints, logs).run()
 
 
 async def _clear(former: StackState | None) -> None:

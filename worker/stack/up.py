@@ -136,7 +136,6 @@ async def _prepare(settings: Settings, say: Say) -> None:
 
 def _spawn(settings: Settings, layout: Layout) -> ProcessRef:
     """Start the supervisor in a session of its own; it inherits our environment, which its arguments never show."""
-    layout.put_logs_aside()
     log = os.fspath(layout.log("supervisor"))
     pid = os.posix_spawn(
         sys.executable,

@@ -35,6 +35,15 @@ async def look(url: str) -> Server:
     return Server(version=row[0].split()[0], major=row[1], lossy=tuple(row[2]))
 
 
+async def clock(url: str) -> float:
+    """The server's time, in seconds since 1970. Raises Unavailable."""
+    with reaching():
+        async with await psycopg.AsyncConnection.connect(checked(url), connect_timeout=_PATIENCE) as connection:
+            row = await (await connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8")).fetchone()
+    assert row is not None
+    return float(row[0])
+
+
 async def size(url: str) -> int:
     """How many bytes the database takes. Raises Unavailable."""
     with reaching():

@@ -10,6 +10,7 @@ from worker.handover import HandedOver
 from worker.settings import Settings
 from worker.stack.doctor import Finding, Level, examine
 from workflows.domain.config.config import Provider
+from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import HoldfastError
 
 _CHECK = "model key"
@@ -17,12 +18,18 @@ _CHECK = "model key"
 
 async def examined(settings: Settings) -> list[Finding]:
     """All findings, those of the stack first; it knows the providers only, here the model of the directory is known."""
-    return [*(each for each in await examine(settings) if each.check != _CHECK), await _model_key(settings)]
-
-
-async def _model_key(settings: Settings) -> Finding:
+    here = [each for each in await examine(settings) if each.check != _CHECK]
     try:
         snapshot = await project.survey(settings, Path.cwd())
+    except HoldfastError as error:
+        remedy = "Correct the file: nothing begins in this directory before."
+        return [*here, Finding(check="configuration", level=Level.FAILURE, says=str(error), remedy=remedy)]
+    read = Finding(check="configuration", level=Level.OK, says="the files of this directory and yours can be used")
+    return [*here, read, await _model_key(settings, snapshot)]
+
+
+async def _model_key(settings: Settings, snapshot: ProjectSnapshot) -> Finding:
+    try:
         model = project.chosen_model(snapshot, None)
         return await _key(settings, model, snapshot.config.provider.get(model.partition("/")[0]) or Provider())
     except HoldfastError as error:

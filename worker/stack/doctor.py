@@ -1,6 +1,9 @@
 """What stands in the way of a working stack, and what to do about it."""
 
+import asyncio
 import shutil
+import tempfile
+import time
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from importlib.metadata import packages_distributions
@@ -16,13 +19,14 @@ from worker.stack.binaries import postgres, temporal
 from worker.stack.layout import Layout
 from worker.stack.status import ServerStatus, endpoints, external, outdated, status
 from worker.stack.temporal import Data
-from workflows.domain.errors import HoldfastError
+from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.value import Value
 
 _PACKAGES: Final = ("activities", "prompts", "worker", "workflows")
 _DISTRIBUTION: Final = "holdfast"
 _GIB: Final = 2**30
 _SCARCE: Final = 2 * _GIB  # bytes
+_SKEWED: Final = 5.0  # seconds
 _FULL: Final = _GIB // 4  # bytes; both servers stop when nothing is left
 
 
@@ -48,15 +52,17 @@ Check = Callable[[Settings], Awaitable[Answer]]
 
 
 async def examine(settings: Settings) -> list[Finding]:
-    """Make all checks; one that cannot be made is a failure, with its reason."""
-    return [await _make(name, check, settings) for name, check in _CHECKS.items()]
+    """Make all checks, beside each other; one that cannot be made is a failure, with its reason."""
+    return list(await asyncio.gather(*(_make(name, check, settings) for name, check in _CHECKS.items())))
 
 
 async def _make(name: str, check: Check, settings: Settings) -> Finding:
     try:
         level, says, remedy = await check(settings)
-    except (HoldfastError, OSError) as error:
+    except HoldfastError as error:  # whose words hold the way out
         level, says, remedy = Level.FAILURE, str(error), ""
+    except OSError as error:
+        level, says, remedy = Level.FAILURE, str(error), "See that what it names is there, and yours."
     return Finding(check=name, level=level, says=says, remedy=remedy)
 
 
@@ -76,6 +82,10 @@ async def _postgres(settings: Settings) -> Answer:
     if settings.postgres_url is not None:
         return _database(settings, await elsewhere.postgres(settings.postgres_url))
     found = await postgres.find(settings, cluster.major(cluster.root_of(settings)))
+    if (served := endpoints(settings)) is not None:
+        seen = await elsewhere.postgres(served.postgres_url)
+        if seen.trouble is not None:
+            return Level.FAILURE, seen.trouble, _ANEW.format(name="postgres")
     return Level.OK, f"PostgreSQL {found.major} in {found.directory}", ""
 
 
@@ -85,6 +95,10 @@ async def _temporal(settings: Settings) -> Answer:
     found = await temporal.find(settings, Data(home=settings.home).version())
     if found is None:
         return Level.WARNING, "the program is not here yet", "`holdfast up` downloads or builds it."
+    if (served := endpoints(settings)) is not None:
+        seen = await elsewhere.temporal(settings, served.temporal_address)
+        if seen.trouble is not None:
+            return Level.FAILURE, seen.trouble, _ANEW.format(name="temporal")
     return Level.OK, f"server {found.version} in {found.path}", ""
 
 
@@ -111,6 +125,17 @@ async def _disk(settings: Settings) -> Answer:
     return level, f"{free / _GIB:.1f} GB are free for {settings.home}", remedy
 
 
+async def _home(settings: Settings) -> Answer:
+    place = _existing(settings.home)
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            file.write(b"x")
+    except OSError as error:
+        remedy = "See that it is a directory of yours with room in it, or name another one by HOLDFAST_HOME."
+        return Level.FAILURE, f"nothing can be written to {place}: {error.strerror}", remedy
+    return Level.OK, f"{place} can be written to", ""
+
+
 def _existing(path: Path) -> Path:
     return next(part for part in (path, *path.parents) if part.exists())
 
@@ -124,6 +149,8 @@ async def _stack(settings: Settings) -> Answer:
         return Level.OK, "nothing is to be run here: the servers and the workers are elsewhere", ""
     if seen.serving:
         return Level.FAILURE, f"restarts {', '.join(restarting)}", "See `holdfast logs`."
+    if seen.supervisor is None and seen.parts and not seen.stopped:
+        return Level.WARNING, "does not run: its supervisor has died", "`holdfast up` brings it back, nothing is lost."
     return Level.WARNING, "does not run", "`holdfast up` starts it."
 
 
@@ -145,12 +172,31 @@ async def _ports(settings: Settings) -> Answer:
     return Level.WARNING, f"others listen on {', '.join(taken)}", "Nothing to do: the next start chooses new ones."
 
 
-async def _schema(settings: Settings) -> Answer:
+def _url(settings: Settings) -> str | None:
     served = endpoints(settings)
-    url = settings.postgres_url or (served.postgres_url if served else None)
-    if url is None:
+    return settings.postgres_url or (served.postgres_url if served else None)
+
+
+async def _clock(settings: Settings) -> Answer:
+    if (url := _url(settings)) is None:
         return _NOT_NOW
-    await server.look(url)  # which waits seconds for one that is not there, and not minutes
+    try:
+        ahead = await server.clock(url) - time.time()
+    except Unavailable:
+        return (Level.WARNING, *_UNSEEN[1:])
+    if abs(ahead) < _SKEWED:
+        return Level.OK, "the database's clock and this one agree", ""
+    says = f"the database's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this one"
+    return Level.WARNING, says, "Have both machines follow a time server; pauses and expiry dates are off until then."
+
+
+async def _schema(settings: Settings) -> Answer:
+    if (url := _url(settings)) is None:
+        return _NOT_NOW
+    try:
+        await server.look(url)  # which waits seconds for one that is not there, and not minutes
+    except Unavailable:
+        return _UNSEEN
     found, known = await migrate.current_version(url), len(migrate.known())
     if found == known:
         return Level.OK, f"the database is at migration {found}", ""
@@ -165,7 +211,7 @@ async def _poller(settings: Settings) -> Answer:
         return _NOT_NOW
     found = await elsewhere.temporal(settings, served.temporal_address)
     if found.trouble is not None:
-        return Level.FAILURE, "cannot be seen: Temporal does not answer", ""
+        return Level.FAILURE, "cannot be seen: Temporal does not answer", "See what is said of temporal."
     if found.workers:
         return Level.OK, f"{found.workers} worker{'s' * (found.workers != 1)} of {_place(settings)}", ""
     if others := [host.name for host in await elsewhere.hosts_of(settings) if host.working]:
@@ -194,16 +240,26 @@ async def _key(settings: Settings) -> Answer:
 _ELSEWHERE: Final = (
     "What is started here waits: start a worker here, or name the host that shares these files by HOLDFAST_HOST."
 )
+_ANEW: Final = (
+    "`holdfast logs {name}` may say why; `holdfast down`, then `holdfast up` begins anew, and nothing is lost."
+)
+_UNSEEN: Final[Answer] = (
+    Level.FAILURE,
+    "cannot be seen: PostgreSQL does not answer",
+    "See what is said of postgres.",
+)
 _NOT_NOW: Final[Answer] = (Level.WARNING, "cannot be seen while the stack does not run", "`holdfast up` starts it.")
 _CHECKS: Final[dict[str, Check]] = {
     "packages": _packages,
     "postgres": _postgres,
     "temporal": _temporal,
+    "home": _home,
     "disk": _disk,
     "ports": _ports,
     "stack": _stack,
     "versions": _versions,
     "migrations": _schema,
+    "clock": _clock,
     "worker": _poller,
     "model key": _key,
 }

@@ -107,7 +107,8 @@ async def status(settings: Settings, as_json: bool) -> Exit:
 async def doctor(settings: Settings, as_json: bool) -> Exit:
     """Check what the stack needs, and say what to do.
 
-    Programs, ports, disk space, migrations, the worker, and the key of the model that is chosen in this directory. Ends
+    Programs and servers, home, disk space, ports, versions, migrations, clocks, the worker, and what this directory
+    configures: its files, and the key of its model. Ends
     with code 1 when something keeps sessions from running.
 
     \b

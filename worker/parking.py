@@ -21,7 +21,21 @@ _WORDS: Final = {
 async def park_all(settings: Settings, postgres_url: str, say: Callable[[str], None]) -> None:
     """Park every session that has something to do; to be called while no worker runs."""
     reason = ParkReason.RESTART if settings.resume is Resume.ASK else ParkReason.KEPT
-    actor, mint = Actor(subject="stack", method=settings.resume), Mint()
+    parked = await _park(postgres_url, reason, Actor(subject="stack", method=settings.resume))
+    if parked:
+        say(f"Sessions that were at work when the stack ended: {parked}. {_WORDS[settings.resume]}")
+
+
+async def park_restored(postgres_url: str, say: Callable[[str], None]) -> None:
+    """Park every session of a restored database that has something to do: its rows are older than its work may be."""
+    parked = await _park(postgres_url, ParkReason.RESTORED, Actor(subject="stack", method="restore"))
+    if parked:
+        say(f"Sessions that were at work when the backup was made: {parked}. {_WORDS[Resume.ASK]}")
+
+
+async def _park(postgres_url: str, reason: ParkReason, actor: Actor) -> int:
+    """Park whatever is at work, for this reason; how many that were."""
+    mint = Mint()
     async with Database(postgres_url, size=1) as database:
         waiting = await parks.at_work(database)
         for session in waiting:
@@ -29,5 +43,4 @@ async def park_all(settings: Settings, postgres_url: str, say: Callable[[str], N
                 await opened.locked()
                 if opened.parked is None:
                     parks.park(opened, ParkId(mint.new(Prefix.PARK)), Doubt(reason=reason))
-    if waiting:
-        say(f"Sessions that were at work when the stack ended: {len(waiting)}. {_WORDS[settings.resume]}")
+    return len(waiting)

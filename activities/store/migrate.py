@@ -8,7 +8,7 @@ from typing import Final
 import psycopg
 
 from activities.store.database import reaching
-from workflows.domain.errors import HoldfastError
+from workflows.domain.errors import Conflict, HoldfastError
 
 SCHEMA: Final = "holdfast"
 _LOCK: Final = 0x686F6C64  # advisory lock: "hold"
@@ -60,6 +60,21 @@ async def migrate(postgres_url: str) -> int:
                     "INSERT INTO migration (number, digest) VALUES (%s, %s)", [number, _digest(script)]
                 )
     return len(migrations)
+
+
+async def clear(postgres_url: str) -> None:
+    """Make room for a dump in a database that holds no session yet. Raises Conflict for one that does, Unavailable."""
+    with reaching():
+        async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+            found = await (await connection.execute("SELECT to_regclass(%s)", [f"{SCHEMA}.session"])).fetchone()
+            there = found is not None and found[0] is not None
+            if there and (await connection.execute(f"SELECT FROM {SCHEMA}.session LIMIT 1")).rowcount:
+                raise Conflict(
+                    "There are sessions in this database, and a backup is restored into an empty one: name a new home "
+                    "by HOLDFAST_HOME (a server of your own: a new database in HOLDFAST_POSTGRES_URL)."
+                )
+            await connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
 
 
 async def current_version(postgres_url: str) -> int:

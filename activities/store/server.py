@@ -3,7 +3,7 @@
 from typing import Final
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from activities.store.database import checked, reaching
 from workflows.domain.errors import UsageError
@@ -72,6 +72,14 @@ def risk(server: Server) -> str:
 
 
 REMEDY: Final = "Set it to on, or set HOLDFAST_LOSSY_DATABASE=true to run all the same."
+
+
+def without_password(url: str) -> tuple[str, str | None]:
+    """An address for other programs, whose arguments everybody sees, and the password that was in it."""
+    known = conninfo_to_dict(checked(url))
+    password = known.pop("password", None)
+    rest = {name: str(value) for name, value in known.items() if value is not None}
+    return make_conninfo("", **rest), None if password is None else str(password)
 
 
 def address(url: str) -> str:

@@ -51,7 +51,8 @@ TABLE: Final = {
     },
     "Keeping": {
         "archive": Entry(module="record", line="Move a session into a file, and out of the database."),
-        "restore": Entry(module="keeping", line="Bring the session of an archive back, with its subagents."),
+        "backup": Entry(module="keeping", line="Write all sessions into one file, while they go on."),
+        "restore": Entry(module="keeping", line="Bring back what an archive or a backup holds."),
     },
     "Stack": {
         "up": Entry(module="stack", line="Start the stack in the background."),

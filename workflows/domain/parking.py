@@ -6,11 +6,13 @@ from workflows.domain.value import Value
 
 
 class ParkReason(StrEnum):
-    """RESTART: it was at work when its stack ended, and a person is asked; KEPT: the same, and nobody is asked; GONE,
-    REPLACED, BRANCH: what has become of its directory since its last turn."""
+    """RESTART: it was at work when its stack ended, and a person is asked; KEPT: the same, and nobody is asked;
+    RESTORED: it was at work when the backup was made that it comes from; GONE, REPLACED, BRANCH: what has become of its
+    directory since its last turn."""
 
     RESTART = "restart"
     KEPT = "kept"
+    RESTORED = "restored"
     GONE = "gone"
     REPLACED = "replaced"
     BRANCH = "branch"

@@ -26,7 +26,7 @@ NUL = "a\x00b \ud800"
 
 async def rested(scene: Scene) -> Archivist:
     """An archivist, and a session that has worked: a call that was asked for and done, hard words, and an output."""
-    await scene.open_turn(permission={"write": "ask"})
+    await scene.open_turn(permission={"edit": "ask"})
     call = await scene.called("write", filePath="a.txt", content=NUL.encode("utf-8", "replace").decode())
     await scene.answer(await scene.asked(call), Reply.ONCE)
     await scene.run(call)
@@ -64,7 +64,7 @@ async def test_an_archived_session_is_a_file_and_a_sign_and_comes_back_as_it_was
 async def test_what_waits_for_something_or_is_young_stays(scene: Scene) -> None:
     archivist = Archivist(scene.database, scene.project.parent)
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    prompt = await scene.open_turn(permission={"write": "ask"})
+    prompt = await scene.open_turn(permission={"edit": "ask"})
     assert prompt and await archivist.all_since(tomorrow) == []
     await scene.asked(await scene.called("write", filePath="a", content="x"))
     with pytest.raises(Conflict, match="waits for an answer"):
@@ -87,7 +87,7 @@ async def test_what_happens_while_the_file_is_written_keeps_the_session_here(sce
 
 async def test_a_grant_for_the_project_outlives_its_session(scene: Scene) -> None:
     archivist = Archivist(scene.database, scene.project.parent)
-    await scene.open_turn(permission={"write": "ask"})
+    await scene.open_turn(permission={"edit": "ask"})
     ask = await scene.asked(await scene.called("write", filePath="a", content="x"))
     settled = await scene.answer(ask, Reply.ALWAYS, scope="project")
     assert settled.grant is not None

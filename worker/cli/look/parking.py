@@ -27,6 +27,11 @@ def why(reason: ParkReason, was: str | None, now: str | None) -> str:
             return "It was at work when the stack ended. May it go on?"
         case ParkReason.KEPT:
             return "It was at work when the stack ended, and HOLDFAST_RESUME=never keeps it from going on by itself."
+        case ParkReason.RESTORED:
+            return (
+                "It comes from a backup, and was at work when that was made: what it did later is not in its log, and "
+                "may be done. Look at its directory first. May it go on?"
+            )
         case ParkReason.GONE:
             return f"Its directory {exact(was or '')} is not there: it was moved or deleted. Bring it back, or end it."
         case ParkReason.REPLACED:

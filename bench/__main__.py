@@ -1,5 +1,6 @@
 """`make bench`: the figures of design 12 that can be had from one run, on a stack made for it."""
 
+import argparse
 import asyncio
 import gc
 import os
@@ -8,7 +9,7 @@ from collections.abc import AsyncIterator
 from importlib.metadata import version
 from typing import Final
 
-from bench import breakdown, command_start, failpoints, history, postgres, sides, step_overhead
+from bench import breakdown, command_start, failpoints, history, page, postgres, processor, sides, step_overhead
 from bench.sides import play
 from bench.stage import Stage, stage
 from bench.step_overhead import LONG, SESSIONS
@@ -19,13 +20,18 @@ _MEGABYTE: Final = 2**20
 
 
 async def main() -> None:
-    """Measure, and print the table."""
+    """Measure, and print the table; with `--write`, put it into docs/performance.md, too."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--write", action="store_true", help=f"put the figures into {page.PAGE.name}")
+    write = parser.parse_args().write
     figures: list[Figure] = []
     print(_machine())
     async with stage() as built:
         async for group in _figures(built):
             figures += group
     print(f"\n{table(figures)}\n\n{_machine()}")
+    if write:
+        page.write(page.PAGE, figures, _machine())
 
 
 async def _figures(stage: Stage) -> AsyncIterator[list[Figure]]:
@@ -42,6 +48,7 @@ async def _figures(stage: Stage) -> AsyncIterator[list[Figure]]:
     together = await step_overhead.together(stage, ours, floor)
     memory = ours.worker.memory_info().rss / _MEGABYTE
     yield [together, Figure(f"worker's memory after {SESSIONS} sessions (MB)", memory, None, MEMORY, digits=0)]
+    yield await processor.spent(stage, ours, floor)
     print("History …")
     yield await history.plain(stage, ours, floor)
     yield await history.asked(stage, ours, floor)

@@ -13,7 +13,6 @@ from bench.sides import Conversation, Ours, play
 from bench.stage import Stage
 from bench.table import Budget, Figure
 from bench.wire import Tally, Transaction, counted
-from worker.stack.cluster import ROLE, SUPERUSER
 
 ROUND_TRIPS: Final = Budget(must=8, aim=5)
 BYTES: Final = Budget(must=8192, aim=5120)
@@ -55,8 +54,7 @@ async def growing(stage: Stage, ours: Ours, steps: int) -> tuple[Conversation, F
 
 async def stored(stage: Stage) -> int:
     """Bytes of our tables and indexes, deltas apart."""
-    url = stage.cluster.url(SUPERUSER, ROLE)
-    async with await psycopg.AsyncConnection.connect(url) as connection:
+    async with await psycopg.AsyncConnection.connect(stage.endpoints.postgres_url) as connection:
         row = await (await connection.execute(_STORED)).fetchone()
     return int(row[0]) if row else 0
 

@@ -26,7 +26,7 @@ SMALL: Final = 300  # characters of a file that makes a small tool output
 LARGE: Final = 50_000
 _FILES: Final = ("a.txt", "b.txt")  # in turns: the same call again and again would be asked about
 _LINE: Final = "All work and no play makes a line of notes.\n"
-_PATIENCE: Final = 180.0
+_PATIENCE: Final = 600.0
 _NUMBERS: Final = count(1)
 
 

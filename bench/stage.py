@@ -1,4 +1,7 @@
-"""What the figures are measured on: a stack of its own, the scripted model, and real worker processes."""
+"""What the figures are measured on: a stack of its own, the scripted model, and real worker processes.
+
+HOLDFAST_POSTGRES_URL and TEMPORAL_ADDRESS name other servers: a database that may be filled, and a namespace.
+"""
 
 import asyncio
 import json
@@ -16,7 +19,7 @@ import psutil
 from temporalio.client import Client
 
 from activities.store.migrate import migrate
-from worker.connect import connect
+from worker.connect import connect, register_attributes
 from worker.scripted.script import Script
 from worker.scripted.server import ModelServer, serve
 from worker.settings import Settings, process_environment
@@ -28,6 +31,7 @@ from worker.stack.up import up
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _KEPT: Final = ("HOLDFAST_CACHE", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_POSTGRES_USER", "HOLDFAST_TEMPORAL_BIN")
+_EXTERNAL: Final = ("HOLDFAST_POSTGRES_URL", "TEMPORAL_")  # servers that are measured instead of our own
 _LOOPBACK: Final = "127.0.0.1,localhost"
 _SERVES: Final = "working on"  # what a worker writes when it takes tasks
 _PATIENCE: Final = 60.0  # seconds for a worker to serve
@@ -83,6 +87,8 @@ async def stage() -> AsyncIterator[Stage]:
             endpoints = await up(settings, print, worker=False)
             await migrate(endpoints.postgres_url)
             temporal = await connect(settings, endpoints)
+            if settings.external_temporal is not None:
+                await register_attributes(temporal)
             async with serve(scripts) as model:
                 _configure(settings.config, model.url)
                 found = await cluster.locate(settings)
@@ -97,7 +103,9 @@ def _settings(folder: Path) -> Settings:
     """Settings of a stack that shares only its programs with the user's."""
     user = process_environment()
     kept = {
-        name: value for name, value in user.items() if name in _KEPT or not name.startswith(("HOLDFAST_", "TEMPORAL_"))
+        name: value
+        for name, value in user.items()
+        if name in _KEPT or name.startswith(_EXTERNAL) or not name.startswith("HOLDFAST_")
     }
     own = {"HOLDFAST_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder / "config")}
     return Settings.read(kept | own | {"NO_PROXY": _LOOPBACK, "no_proxy": _LOOPBACK})

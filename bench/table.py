@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-_HEADER: Final = ("figure", "ours", "floor", "ratio", "must", "aim", "")
+HEADER: Final = ("figure", "ours", "floor", "ratio", "must", "aim", "")
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,9 @@ class Budget:
         """How a measured value stands, in a word or two."""
         if self._within(measured, self.aim):
             return "aim reached"
-        return "within must" if self._within(measured, self.must) else "ABOVE MUST"
+        if self._within(measured, self.must):
+            return "within must"
+        return "BELOW MUST" if self.at_least else "ABOVE MUST"
 
     def shown(self, limit: float) -> str:
         return f"{'≥' if self.at_least else '≤'} {limit:g}{'×' if self.ratio else ''}"
@@ -64,7 +66,7 @@ class Figure:
 
 def table(figures: Iterable[Figure]) -> str:
     """The figures as lines of aligned columns: names to the left, numbers to the right."""
-    rows = [_HEADER, *(figure.cells() for figure in figures)]
+    rows = [HEADER, *(figure.cells() for figure in figures)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(_line(row, widths) for row in rows)
 

@@ -122,25 +122,31 @@ class Connection:
 @asynccontextmanager
 async def counted(url: str, directory: Path) -> AsyncIterator[tuple[str, Tally]]:
     """The address of a database by way of a counting proxy with its socket in `directory`, and the tally."""
-    behind = Path(parse_qs(urlsplit(url).query)["host"][0]) / _SOCKET
     tally = Tally()
     relays: set[asyncio.Task[None]] = set()
 
     def accept(reader: StreamReader, writer: StreamWriter) -> None:
-        relays.add(asyncio.create_task(_relay(reader, writer, behind, Connection(tally))))
+        relays.add(asyncio.create_task(_relay(reader, writer, url, Connection(tally))))
 
     async with await asyncio.start_unix_server(accept, directory / _SOCKET):
         try:
-            yield f"{url.partition('?')[0]}?host={quote(str(directory), safe='')}", tally
+            yield _by_way_of(directory, url), tally
         finally:
             for relay in relays:
                 relay.cancel()
             await asyncio.gather(*relays, return_exceptions=True)
 
 
-async def _relay(reader: StreamReader, writer: StreamWriter, behind: Path, connection: Connection) -> None:
+def _by_way_of(directory: Path, url: str) -> str:
+    """The address of the same database, whose server has its socket in this directory; nothing is encrypted there."""
+    parts = urlsplit(url)
+    user, at, _ = parts.netloc.rpartition("@")
+    return f"{parts.scheme}://{user}{at}{parts.path}?host={quote(str(directory), safe='')}"
+
+
+async def _relay(reader: StreamReader, writer: StreamWriter, url: str, connection: Connection) -> None:
     """Carry bytes both ways, until both sides have nothing more to say."""
-    answers, server = await asyncio.open_unix_connection(str(behind))
+    answers, server = await _opened(url)
     try:
         await asyncio.gather(_pump(reader, server, connection.says), _pump(answers, writer, connection.hears))
     except ConnectionError:
@@ -150,6 +156,14 @@ async def _relay(reader: StreamReader, writer: StreamWriter, behind: Path, conne
             end.close()
             with suppress(ConnectionError):
                 await end.wait_closed()
+
+
+async def _opened(url: str) -> tuple[StreamReader, StreamWriter]:
+    """A connection to the server of a database: by its directory of sockets, or its name and port."""
+    parts = urlsplit(url)
+    if sockets := parse_qs(parts.query).get("host"):
+        return await asyncio.open_unix_connection(str(Path(sockets[0]) / _SOCKET))
+    return await asyncio.open_connection(parts.hostname, parts.port or 5432)
 
 
 async def _pump(reader: StreamReader, writer: StreamWriter, note: Callable[[bytes], None]) -> None:

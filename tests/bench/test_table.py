@@ -13,7 +13,7 @@ def test_a_ratio_is_judged_beside_its_floor(ours: float, verdict: str) -> None:
     assert figure.verdict == verdict
 
 
-@pytest.mark.parametrize(("ours", "verdict"), [(6.0, "ABOVE MUST"), (8.0, "within must"), (11.0, "aim reached")])
+@pytest.mark.parametrize(("ours", "verdict"), [(6.0, "BELOW MUST"), (8.0, "within must"), (11.0, "aim reached")])
 def test_a_rate_has_to_reach_its_budget(ours: float, verdict: str) -> None:
     figure = Figure("steps per second", ours, 10.0, Budget(must=0.7, aim=1.0, ratio=True, at_least=True))
     assert figure.verdict == verdict

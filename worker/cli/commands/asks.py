@@ -9,6 +9,7 @@ import click
 from worker.cli import complete, door, find
 from worker.cli.look import parking
 from worker.cli.look.effect import listed, picture, saved
+from worker.cli.look.page import columns
 from worker.cli.look.text import age, counted, exact, line
 from worker.inbox import Inbox, InboxEntry, Parked
 from worker.settings import Settings
@@ -87,7 +88,8 @@ async def answer(
     """Answer an ask.
 
     once allows this very effect, always allows what `holdfast asks` names in this session too, reject refuses. A
-    reject without a message ends the turn. The first answer counts: a later one that differs ends with code 6.
+    reject without a message ends the turn. The first answer counts: a later one that differs ends with code 6. What is
+    so long that lists hide a part of it is allowed with --digest only, which `holdfast asks ASK` shows below the whole.
 
     \b
     Examples:
@@ -101,6 +103,8 @@ async def answer(
     _check(chosen, project, message)
     async with door.client(settings) as client:
         entry = await find.ask(client, ask)
+        if chosen is not Reply.REJECT and digest is None:
+            _check_seen(entry)
         seen = entry.digest if digest is None or entry.digest.startswith(digest) else digest
         scope = Scope.PROJECT if project else Scope.SESSION
         settled = await client.answer(entry.id, Decided(reply=chosen, digest=seen, feedback=message, scope=scope))
@@ -122,6 +126,15 @@ def _check(reply: Reply, project: bool, message: str | None) -> None:
         raise UsageError("-m says why something is rejected; send a prompt with `holdfast send` to say more.")
 
 
+def _check_seen(entry: InboxEntry) -> None:
+    """Nothing is allowed of which a part is hidden wherever it is listed; its digest stands below the whole of it."""
+    if entry.state is AskState.OPEN and picture(entry).hidden:
+        raise UsageError(
+            f"A part of what this would do is hidden in lists. `holdfast asks {entry.id}` shows all of it, and below "
+            "it the digest: name that with --digest to allow it."
+        )
+
+
 async def _oldest(inbox: Inbox, session: SessionId | None, limit: int | None) -> tuple[list[InboxEntry], int]:
     """The asks that wait longest, and how many more wait."""
     entries = await inbox.asks(session=session, limit=limit)
@@ -135,14 +148,14 @@ def _show(entry: InboxEntry, *, whole: bool) -> None:
     since = age(entry.asked_at, datetime.now(UTC))
     state = f"waits for {since}" if entry.state is AskState.OPEN else str(entry.state)
     click.echo(f"{click.style(entry.id, bold=True)}  {state}  {line(entry.title, 60)}  ({entry.session})")
-    shown = picture(entry, whole=whole)
+    shown = picture(entry, whole=whole, columns=columns())
     for each in shown.lines:
         click.echo(each)
     if shown.hidden:
-        click.echo(f"  Some of it is hidden: holdfast asks {entry.id}")
+        click.echo(f"  Some of it is hidden. All of it, and the digest to allow it by: holdfast asks {entry.id}")
     if rule := saved(entry):
         click.echo(f"  always would allow {rule}")
-    click.echo(f"  digest {entry.digest[:_SHORT]}\n")
+    click.echo("" if shown.hidden else f"  digest {entry.digest[:_SHORT]}\n")
 
 
 def _show_parked(parked: Parked) -> None:

@@ -8,7 +8,10 @@ from typing import Final
 from workflows.domain.value import Value
 
 _BLANK: Final = "\N{OPEN BOX}"  # a blank where it would not be noticed
-_HOST: Final = re.compile(r"//(?:[^\s/@]*@)?([^\s/:?#'\"]+)")
+_PADDING: Final = re.compile(r"(?<=\S) {16,}")
+_HOST: Final = re.compile(r"(?://(?:[^\s/@]*@)?|[\w.+-]@)([^\s/:?#'\"]+)")
+_DOTTED: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+")  # what may be a host, or a file
+_SCRIPTS: Final = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "FULLWIDTH", "MATHEMATICAL")  # whose letters look alike
 
 
 class Limit(Value):
@@ -36,10 +39,16 @@ def prose(text: str) -> str:
 
 
 def exact(text: str, *, tabs: bool = False) -> str:
-    """`text` with everything escaped that could be taken for something else; line breaks (and `tabs`) stay."""
-    inner = text.strip(" ")
-    lead, trail = len(text) - len(text.lstrip(" ")), len(text) - len(text.rstrip(" "))
-    return _BLANK * lead + _escaped(inner, "\n\t" if tabs else "\n", blanks=False) + (_BLANK * trail if inner else "")
+    """`text` with everything escaped that could be taken for something else; line breaks (and `tabs`) stay.
+
+    Blanks are marked where they would not be noticed: at the beginning, at the end of lines, and where many of them
+    could push something out of view.
+    """
+    first, *others = text.split("\n")
+    inner = first.lstrip(" ")
+    lead = _BLANK * (len(first) - len(inner)) if inner else ""
+    kept = "\t" if tabs else ""
+    return "\n".join([lead + _marked(inner or first, kept), *(_marked(each, kept) for each in others)])
 
 
 def line(text: str, longest: int = 100) -> str:
@@ -79,6 +88,7 @@ def foreign_letters(programs: list[str], text: str) -> list[str]:
     """What is said of letters in program names and hosts that only look familiar (security.md 4)."""
     notes = [f"The program name {name!r} holds {_letters(name)}." for name in programs if not name.isascii()]
     hosts = dict.fromkeys(host for host in _HOST.findall(text) if not host.isascii())
+    hosts |= dict.fromkeys(name for name in _DOTTED.findall(text) if _mixed(name))
     return notes + [f"The host {host!r} holds {_letters(host)}; it is {_punycode(host)!r}." for host in hosts]
 
 
@@ -125,6 +135,13 @@ def width(text: str) -> int:
     return len(text) + wide - marks
 
 
+def _marked(row: str, kept: str) -> str:
+    """A line without blanks at its beginning that have to be marked."""
+    inner = row.rstrip(" ")
+    padded = _PADDING.sub(lambda found: _BLANK * len(found[0]), _escaped(inner, kept, blanks=False))
+    return padded + (_BLANK * (len(row) - len(inner)) if inner else row)
+
+
 def _escaped(text: str, kept: str, *, blanks: bool) -> str:
     if text.isprintable():
         return text
@@ -149,6 +166,12 @@ def _cut(text: str, most: int) -> str:
 def _letters(text: str) -> str:
     strange = dict.fromkeys(character for character in text if not character.isascii())
     return ", ".join(f"{exact(each)} ({unicodedata.name(each, f'U+{ord(each):04X}').lower()})" for each in strange)
+
+
+def _mixed(name: str) -> bool:
+    """Whether Latin letters stand beside those of a script that has the same shapes."""
+    latin = any(each.isascii() and each.isalpha() for each in name)
+    return latin and any(unicodedata.name(each, "").startswith(_SCRIPTS) for each in name if not each.isascii())
 
 
 def _punycode(host: str) -> str:

@@ -9,7 +9,6 @@ from tests.house import House
 from tests.worker.cli.conftest import OpenHouse, Shell, shell
 from worker.client import InboxEntry
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
-from workflows.domain.permissions.replies import Reply
 
 LONG = "\n".join(f"echo {number}" for number in range(200))
 DONE = ScriptedAnswer(text="Done.")
@@ -52,11 +51,18 @@ async def test_an_answer_counts_once_under_the_persons_name_and_another_one_ends
     assert actor.method == "cli" and "@" in actor.subject
 
 
-async def test_a_long_effect_is_collapsed_in_the_list_and_whole_on_request(open_house: OpenHouse) -> None:
+async def test_a_long_effect_is_collapsed_in_the_list_and_allowed_only_by_who_has_seen_the_whole(
+    open_house: OpenHouse,
+) -> None:
     async with asking(open_house, LONG) as (house, person, entry):
-        listed, whole = await person.run("asks"), await person.run("asks", entry.id)
-        await house.answer(entry.id, Reply.REJECT)
+        listed, unseen = await person.run("asks"), await person.run("answer", entry.id, "once")
+        whole = await person.run("asks", entry.id)
+        digest = whole.out.split()[-1]
+        allowed = await person.run("answer", entry.id, "once", "--digest", digest)
         await house.ended(entry.session)
+
+    assert unseen.code == 2 and f"`holdfast asks {entry.id}` shows all of it" in unseen.err
+    assert digest not in listed.out and allowed.code == 0
 
     assert "lines hidden" in listed.out and f"holdfast asks {entry.id}" in listed.out and "echo 100\n" not in listed.out
     assert "echo 100\n" in whole.out and "hidden" not in whole.out

@@ -38,6 +38,9 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
         ("tab\there", r"tab\there"),
         ("  padded ", "␣␣padded␣"),
         ("two\nlines", "two\nlines"),
+        ("if x:\n    y  \n\nz", "if x:\n    y␣␣\n\nz"),
+        ("true" + " " * 40 + "; rm -rf /", "true" + "␣" * 40 + "; rm -rf /"),
+        ("   ", "   "),
         ("Grüße, 世界 🙂", "Grüße, 世界 🙂"),
     ],
 )
@@ -79,8 +82,15 @@ def test_look_alike_letters_are_named_and_hosts_are_shown_in_punycode() -> None:
     assert "'xn--exmple-4nf.org'" in host
 
 
+@pytest.mark.parametrize("command", ["curl exаmple.org/x", "scp a git@exаmple.org:b", "ping ｅxample.org"])
+def test_hosts_are_known_without_a_scheme(command: str) -> None:
+    (note,) = foreign_letters([], command)
+
+    assert note.startswith("The host ") and "'xn--" in note or "fullwidth" in note
+
+
 def test_ordinary_words_outside_of_programs_and_hosts_are_not_marked() -> None:
-    assert foreign_letters(["git"], "git commit -m 'Grüße' # https://example.org/ü") == []
+    assert foreign_letters(["git"], "git commit -m 'Grüße' Übersicht.txt # https://example.org/ü") == []
 
 
 def test_one_line_is_one_line() -> None:

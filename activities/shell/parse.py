@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from activities.files.extent import extent
 from activities.files.place import Place
 from activities.shell.analysis.always import always
 from activities.shell.analysis.analyse import Shell, analyse
@@ -141,11 +142,12 @@ def _files(permission: str, paths: Iterable[Path], place: Place) -> Iterable[Per
 
 def _file(permission: str, paths: list[Path], place: Place, *, protect: bool = False) -> PermissionRequest:
     patterns = tuple(dict.fromkeys(map(place.relative, paths)))
+    files = extent(paths) if permission == "edit" else None
     literal = tuple(pattern for pattern in patterns if not re.search(r"[*?\\]", pattern))
     return PermissionRequest(
         permission=permission,
         patterns=patterns,
         always=() if protect else literal,
-        metadata={"filepath": ", ".join(patterns)},
+        metadata={"filepath": ", ".join(patterns), **({"files": files} if files is not None else {})},
         guarded=protect,
     )

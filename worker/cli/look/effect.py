@@ -13,6 +13,7 @@ from worker.inbox import InboxEntry
 from workflows.domain.value import Value
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
+_COUNTED: Final = 1000  # files, that many at least where no more were counted
 _LOOP: Final = "doom_loop"
 
 
@@ -97,12 +98,22 @@ def _effect(entry: InboxEntry, whole: bool) -> Shown:
     return Shown(text=text) if whole else collapsed(text, DIFF if is_diff else COMMAND)
 
 
+def _reach(entry: InboxEntry) -> Iterator[str]:
+    """Which files a command changes, as far as it names them, and how many there are now."""
+    changes = [each for each in entry.plan.requests if each.permission == "edit"] if entry.plan else []
+    if entry.tool == "bash" and changes:
+        counts = [count for each in changes if isinstance(count := each.metadata.get("files"), int)]
+        number = f" ({counted(sum(counts), 'file')}{' or more' if sum(counts) >= _COUNTED else ''})" if counts else ""
+        yield f"  It changes {exact(', '.join(pattern for each in changes for pattern in each.patterns))}{number}"
+
+
 def _notes(entry: InboxEntry) -> Iterator[str]:
     request = entry.request
     if request.permission == _LOOP:
         yield "  The same call was made again and again; this may be a loop."
     elif request.permission not in (entry.tool, "edit"):
         yield f"  It needs {exact(request.permission)}: {exact(', '.join(request.patterns))}"
+    yield from _reach(entry)
     if request.opaque is not None:
         yield f"  Careful: {line(request.opaque, 300)}"
     if isinstance(caution := request.metadata.get("caution"), str):

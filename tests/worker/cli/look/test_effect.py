@@ -65,3 +65,12 @@ def test_what_always_would_save_is_named_and_nothing_when_nothing_is() -> None:
 
     assert saved(bash("git status")) == "bash: git status *"
     assert saved(nothing) is None
+
+
+def test_a_command_says_which_files_it_changes_and_how_many_there_are() -> None:
+    ask = bash("rm -rf build a.txt")
+    change = PermissionRequest(permission="edit", patterns=("build", "a.txt"), metadata={"files": 4})
+    assert ask.plan is not None
+    ask = ask.model_copy(update={"plan": ask.plan.model_copy(update={"requests": (ask.request, change)})})
+
+    assert "  It changes build, a.txt (4 files)" in shown(ask)

@@ -1,12 +1,14 @@
 """Which Holdfast this is: its version, and the build, which tells two installations of one version apart."""
 
 import hashlib
+import re
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Final
 
 from workflows.domain.value import Value
 
 _NAME: Final = "holdfast"
+_VERSION: Final = re.compile(r"^Version: (\S+)$", re.MULTILINE)
 _DIGITS: Final = 8
 
 
@@ -26,6 +28,7 @@ def mine() -> Release:
         found = distribution(_NAME)
     except PackageNotFoundError:
         return Release(version="unknown")
+    named = _VERSION.search(found.read_text("METADATA") or "")  # all of it is parsed for `found.version`
     record = found.read_text("RECORD")
     build = hashlib.sha256(record.encode()).hexdigest()[:_DIGITS] if record else ""
-    return Release(version=found.version, build=build)
+    return Release(version=named[1] if named else "unknown", build=build)

@@ -68,7 +68,7 @@ class Settings(Value):
 
     worker: bool = True  # false: `up` starts no worker, they run elsewhere
     task_queue: str = "holdfast"
-    host: str | None = Field(default=None, pattern=r"^(\*|[\w.-]{1,100})$")  # where our files are
+    host: str | None = Field(default=None, pattern=r"^(\*|[A-Za-z0-9_.-]{1,100})$")  # where our files are
     namespace: str = "default"  # of the embedded Temporal
 
     postgres_url: str | None = Field(default=None, repr=False)

@@ -14,7 +14,7 @@ import click
 
 from worker.settings import Settings
 from worker.stack.state import Endpoints
-from worker.stack.status import endpoints, outdated, status
+from worker.stack.status import endpoints, noticed
 
 if TYPE_CHECKING:
     from worker.client import SessionClient
@@ -61,7 +61,7 @@ async def inbox(settings: Settings) -> AsyncIterator["Inbox"]:
 
 def found(settings: Settings) -> Endpoints | None:
     """The addresses of a stack that serves. A worker of another Holdfast than this command is named."""
-    for told in outdated(status(settings)):
+    for told in noticed(settings):
         say(told)
     return endpoints(settings)
 

@@ -112,15 +112,30 @@ def status(settings: Settings) -> StackStatus:
 
 def outdated(seen: StackStatus) -> list[str]:
     """What is said of processes that another Holdfast has started than the one which looks: each with the way out."""
+    return _differing(seen.release, _release(seen, PartName.WORKER), seen.supervisor_release)
+
+
+def noticed(settings: Settings) -> list[str]:
+    """The same for a command that does something else: it needs no whole status, and shall start quickly."""
+    layout = Layout(home=settings.home)
+    seen, worker = state.read(layout.state), state.noted(layout.worker)
+    if seen is None or not seen.serving:
+        return []
+    part = seen.part(PartName.WORKER)
+    ours = worker is not None and part is not None and worker.process == part.process
+    return _differing(release.mine(), worker.release if worker is not None and ours else None, seen.release)
+
+
+def _differing(mine: Release, worker: Release | None, supervisor: Release | None) -> list[str]:
     said = []
-    if (worker := _release(seen, PartName.WORKER)) not in (None, seen.release):
+    if worker not in (None, mine):
         said.append(
-            f"The worker runs Holdfast {worker}, this command is {seen.release}: "
+            f"The worker runs Holdfast {worker}, this command is {mine}: "
             "`holdfast up --restart-worker` starts it anew, and sessions go on."
         )
-    if seen.supervisor_release not in (None, seen.release):
+    if supervisor not in (None, mine):
         said.append(
-            f"The stack's supervisor is Holdfast {seen.supervisor_release}, this command is {seen.release}: "
+            f"The stack's supervisor is Holdfast {supervisor}, this command is {mine}: "
             "`holdfast down` and `holdfast up` replace it, and sessions go on."
         )
     return said

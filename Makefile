@@ -3,7 +3,7 @@ UV_REQUIREMENT := uv>=0.9,<1
 UV := .uv/bin/uv
 WORKERS ?= 2
 
-.PHONY: help demo test lint bench faults faults-nth faults-page install record-histories clean
+.PHONY: help demo test lint bench faults faults-nth faults-page production-test install record-histories clean
 
 help:
 	@echo "make demo              a real task, killed on the way, that goes on by itself (no key needed)"
@@ -14,6 +14,7 @@ help:
 	@echo "                       (ARGS=\"--trials 36 --point D\": only those kills; ARGS=--help)"
 	@echo "make faults-nth        only lose each statement, request and activity of a session in turn (ARGS=--help)"
 	@echo "make faults-page       write docs/faults.md anew, after a row, a test or the figures have changed"
+	@echo "make production-test   the topology of docker-compose.yml without containers: servers of production, two workers"
 	@echo "make install           put 'holdfast' on the PATH, with the versions and hashes of uv.lock"
 	@echo "make record-histories  record tests/histories anew"
 	@echo "make clean             remove what the targets above have made in this directory"
@@ -43,6 +44,9 @@ faults-nth: .venv/.synced
 
 faults-page: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix.page
+
+production-test: .venv/.synced
+	PYTHONPATH=. .venv/bin/python -P -m tests.production
 
 # uv's tool installer takes versions from a list, but does not check its hashes: pip fetches and checks, uv installs.
 install: $(UV)

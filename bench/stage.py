@@ -90,7 +90,7 @@ async def stage() -> AsyncIterator[Stage]:
             if settings.external_temporal is not None:
                 await register_attributes(temporal)
             async with serve(scripts) as model:
-                _configure(settings.config, model.url)
+                configure(settings.config, model.url)
                 found = await cluster.locate(settings)
                 built = Stage(Path(scratch), settings, endpoints, found, temporal, model, scripts)
                 async with built.processes:
@@ -111,7 +111,8 @@ def _settings(folder: Path) -> Settings:
     return Settings.read(kept | own | {"NO_PROXY": _LOOPBACK, "no_proxy": _LOOPBACK})
 
 
-def _configure(config: Path, url: str) -> None:
+def configure(config: Path, url: str) -> None:
+    """Have sessions find the scripted model."""
     provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": url, "apiKey": "the-script-needs-none"}}
     config.mkdir(parents=True)
     (config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}}))

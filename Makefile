@@ -10,6 +10,7 @@ help:
 	@echo "make test              the whole test suite, from nothing"
 	@echo "make lint              style and types"
 	@echo "make bench             cost per step beside the floor of the same run"
+	@echo "                       (ARGS=\"--write\": and the figures into docs/performance.md)"
 	@echo "make faults            hours: kill every part at every moment ten times, and lose each call of a session"
 	@echo "                       (ARGS=\"--trials 36 --point D\": only those kills; ARGS=--help)"
 	@echo "make faults-nth        only lose each statement, request and activity of a session in turn (ARGS=--help)"

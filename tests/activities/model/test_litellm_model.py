@@ -1,10 +1,12 @@
 """The adapter, against the scripted model over real HTTP."""
 
 import asyncio
+import inspect
 import os
 from collections.abc import Mapping
 from contextlib import aclosing
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -360,3 +362,10 @@ def request(
         messages=messages,
         tools=(TOOL,),
     )
+
+
+async def test_the_client_below_litellm_still_asks_for_the_transformation_that_it_is_spared(adapter: LiteLLM) -> None:
+    await adapter.warm()
+    completions = import_module("openai.resources.chat.completions.completions")
+    assert "await async_maybe_transform(" in inspect.getsource(completions.AsyncCompletions.create)
+    assert completions.async_maybe_transform.__module__ == LiteLLM.__module__

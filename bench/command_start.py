@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 from asyncio.subprocess import PIPE
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -46,9 +47,14 @@ async def start(stage: Stage) -> list[Figure]:
     ]
 
 
-async def in_turns(stage: Stage, **commands: list[str]) -> Rounds:
-    """Run the commands again and again, as in a user's shell: compiled modules are kept."""
-    environment = {**stage.settings.environment, "HOLDFAST_WORKER": "false"}
+async def in_turns(
+    stage: Stage, *, rounds: int = _ROUNDS, elsewhere: Mapping[str, str] = {}, **commands: list[str]
+) -> Rounds:
+    """Run the commands again and again, as in a user's shell: compiled modules are kept.
+
+    `elsewhere` are variables of theirs that lead to other servers.
+    """
+    environment = {**stage.settings.environment, "HOLDFAST_WORKER": "false", **elsewhere}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-S", stopwatch.__file__),
@@ -57,11 +63,11 @@ async def in_turns(stage: Stage, **commands: list[str]) -> Rounds:
         env=environment,
         cwd=stage.folder,
     )
-    said, _ = await process.communicate(json.dumps({"commands": commands, "rounds": _ROUNDS}).encode())
+    said, _ = await process.communicate(json.dumps({"commands": commands, "rounds": rounds}).encode())
     if process.returncode != 0:
         raise RuntimeError("A command that was to be measured has failed.")
-    rounds: Rounds = json.loads(said)
-    return rounds[1:]
+    measured: Rounds = json.loads(said)
+    return measured[1:]
 
 
 def _seconds(name: str, rounds: Rounds, which: str, budget: Budget) -> Figure:

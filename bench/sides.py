@@ -123,17 +123,19 @@ def script(stage: Stage, steps: int) -> str:
     return name
 
 
-async def play(stage: Stage, side: Side, *, steps: int, sessions: int = 1) -> list[Conversation]:
+async def play(
+    stage: Stage, side: Side, *, steps: int, sessions: int = 1, patience: float = _PATIENCE
+) -> list[Conversation]:
     """Play so many sessions at once, to the last answer. Nobody watches them: that would cost time, too."""
     names = [script(stage, steps) for _ in range(sessions)]
     ledger = stage.model.ledger
     last = len(ledger.entries) + sessions * (steps + 1)
     workflows = await asyncio.gather(*(side.start(name) for name in names))
     try:
-        await asyncio.wait_for(ledger.entry(last), _PATIENCE)
+        await asyncio.wait_for(ledger.entry(last), patience)
     except TimeoutError:
         missing = last - len(ledger.entries)
-        raise RuntimeError(f"{missing} answers of {workflows} were not asked for within {_PATIENCE:g} s.") from None
+        raise RuntimeError(f"{missing} answers of {workflows} were not asked for within {patience:g} s.") from None
     return [_conversation(workflow, ledger.entries, name) for workflow, name in zip(workflows, names, strict=True)]
 
 

@@ -51,13 +51,13 @@ async def together(stage: Stage, ours: Side, floor: Side) -> Figure:
     return _compared(f"steps per second, {SESSIONS} sessions", pairs, TOGETHER)
 
 
-def growth(ours: Conversation, floor: Conversation) -> list[Figure]:
+def growth(ours: Conversation, floor: Conversation, steps: int = LONG) -> list[Figure]:
     """How much slower the last steps of a long session are than its first ones; the transcript grows with it.
 
     The floor sends the same transcript and reads none: its growth is that of the request alone. The quickest tenths
     stand beside the medians, not judged: where the two differ, other programs have come or gone in between.
     """
-    name = f"overhead at step {LONG} to that at steps 3–25"
+    name = f"overhead at step {steps:,} to that at steps 3–25"
     return [
         Figure(name, _grown(ours, median), _grown(floor, median), GROWTH, digits=2),
         Figure("  the same of the quickest tenths", _grown(ours, _quickest), _grown(floor, _quickest), digits=2),

@@ -1,0 +1,140 @@
+"""OpenCode beside us: `opencode serve` from the npm registry, on the same scripted model, without snapshots."""
+
+import asyncio
+import json
+import os
+import shutil
+import tempfile
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import httpx
+import psutil
+
+from bench import floor, sides
+from bench.sides import Side
+from bench.stage import Stage
+from bench.step_overhead import in_turns
+from bench.table import Budget, Figure
+
+BESIDE: Final = Budget(must=0.8, aim=0.5, ratio=True)
+_PACKAGE: Final = "opencode-ai"
+_ROUNDS: Final = 3
+_STEPS: Final = 20
+_PATIENCE: Final = 300.0  # seconds for the installation
+
+
+@dataclass
+class OpenCode:
+    """Sessions of an OpenCode server."""
+
+    worker: psutil.Process
+    client: httpx.AsyncClient
+    project: Path
+
+    async def start(self, script: str) -> str:
+        """A session with a title: without one, OpenCode would ask the model for it."""
+        made = await self.client.post("/session", json={"title": script})
+        session = str(made.raise_for_status().json()["id"])
+        said = {"model": {"providerID": "scripted", "modelID": "model"}, "parts": [_text(floor.prompt(script))]}
+        (await self.client.post(f"/session/{session}/prompt_async", json=said)).raise_for_status()
+        return session
+
+
+async def beside(stage: Stage, ours: Side) -> list[Figure]:
+    """The overhead of a step, in turns with OpenCode's; nothing where there is no npm, or it cannot be installed."""
+    npm = shutil.which("npm")
+    if npm is None:
+        print("OpenCode: not run, there is no npm here.")
+        return []
+    with tempfile.TemporaryDirectory(prefix="holdfast-opencode-", ignore_cleanup_errors=True) as scratch:
+        program = await _installed(npm, Path(scratch))
+        if program is None:
+            print(f"OpenCode: not run, npm could not install {_PACKAGE}.")
+            return []
+        async with _served(stage, program, Path(scratch)) as (theirs, version):
+            rounds = await in_turns(stage, ours, theirs, _ROUNDS, steps=_STEPS)
+    mine, other = zip(*((sides.gap(one), sides.gap(two)) for one, two in rounds), strict=True)
+    ratio = median(one / two for one, two in zip(mine, other, strict=True))
+    return [Figure(f"step overhead, beside OpenCode {version} (ms)", median(mine), median(other), BESIDE, ratio)]
+
+
+async def _installed(npm: str, scratch: Path) -> Path | None:
+    """The program, in a directory of its own."""
+    process = await asyncio.create_subprocess_exec(
+        *(npm, "install", "--no-audit", "--no-fund", "--prefix", str(scratch), _PACKAGE),
+        stdin=DEVNULL,
+        stdout=DEVNULL,
+        stderr=DEVNULL,
+        cwd=scratch,
+    )
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+    program = scratch / "node_modules" / ".bin" / "opencode"
+    return program if process.returncode == 0 and program.exists() else None
+
+
+@asynccontextmanager
+async def _served(stage: Stage, program: Path, scratch: Path) -> AsyncIterator[tuple[OpenCode, str]]:
+    project = sides.project(stage, "opencode")
+    (project / "opencode.json").write_text(json.dumps(_config(stage.model.url)))
+    process = await asyncio.create_subprocess_exec(
+        *(str(program), "serve", "--hostname", "127.0.0.1", "--port", "0"),
+        env=_environment(stage, scratch),
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=STDOUT,
+        cwd=project,
+        start_new_session=True,
+    )
+    try:
+        url = await asyncio.wait_for(_address(process), _PATIENCE)
+        async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as client:
+            health = (await client.get("/global/health")).raise_for_status().json()
+            yield OpenCode(psutil.Process(process.pid), client, project), str(health["version"])
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, 9)  # the program in npm's wrapper, too
+        await process.wait()
+
+
+async def _address(process: asyncio.subprocess.Process) -> str:
+    """Where it listens, which it says when it does."""
+    said = ""
+    assert process.stdout is not None
+    async for line in process.stdout:
+        said += line.decode(errors="replace")
+        if "http://" in said and said.endswith("\n"):
+            return "http://" + said.partition("http://")[2].split()[0]
+    raise RuntimeError(f"opencode serve has ended:\n{said[-2000:]}")
+
+
+def _config(url: str) -> dict[str, object]:
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": url, "apiKey": "the-script-needs-none"},
+        "models": {"model": {"name": "model"}},
+    }
+    return {"provider": {"scripted": provider}, "snapshot": False, "autoupdate": False, "share": "disabled"}
+
+
+def _environment(stage: Stage, scratch: Path) -> dict[str, str]:
+    """Ours, with a home of its own: neither a user's settings nor traces in them."""
+    own = {
+        name: str(scratch / name) for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+    }
+    switches = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "DO_NOT_TRACK": "1"}
+    return {**stage.settings.environment, **own, **switches, "HOME": str(scratch)}
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

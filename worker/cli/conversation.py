@@ -145,16 +145,21 @@ class Conversation:
     def _interrupted(self) -> Exit | None:
         """The first Ctrl-C stops the turn, the second one only leaves."""
         if self._stop is None:
-            door.say("\nStopping the turn. Ctrl-C again leaves without waiting for its end.")
+            self._say("Stopping the turn. Ctrl-C again leaves without waiting for its end.")
             self._stop = asyncio.create_task(self._client.stop(self._session))
-            self._stop.add_done_callback(_report)
+            self._stop.add_done_callback(self._report)
             return None
         recorded = self._stop.done() and self._stop.exception() is None
-        door.say(f"\nLeft. {'The stop is recorded.' if recorded else 'The stop could not be recorded.'}")
-        door.say(f"  holdfast watch {self._session}")
+        self._say(f"Left. {'The stop is recorded.' if recorded else 'The stop could not be recorded.'}")
+        self._say(f"  holdfast watch {self._session}")
         return Exit.INTERRUPTED
 
+    def _report(self, stop: asyncio.Task[Stopped]) -> None:
+        if isinstance(error := stop.exception(), HoldfastError):
+            self._say(f"The stop could not be recorded: {prose(str(error))}")
 
-def _report(stop: asyncio.Task[Stopped]) -> None:
-    if isinstance(error := stop.exception(), HoldfastError):
-        door.say(f"The stop could not be recorded: {prose(str(error))}")
+    def _say(self, text: str) -> None:
+        if self._screen is not None:
+            self._screen.say(text)
+        else:
+            door.say(text)

@@ -69,6 +69,8 @@ class Follower:
         for work in (self._watch(), keep_up(self._client.settings), absent.tell(self._client, self._session)):
             self._stack.push_async_callback(_ended, asyncio.create_task(self._feed(work)))
         self._stack.callback(self.keyboard.rest)
+        if self._alive and at_a_terminal():
+            self.keyboard.listen()  # from the beginning: what is typed while nothing is asked would stay on the screen
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -113,9 +115,12 @@ class Follower:
         self._queue.put_nowait(Lull())
 
     def _continued(self) -> None:
-        """In the foreground again: the shell has set the terminal as it wants it."""
-        self.keyboard.quieten()
-        self._touched()
+        """Going on after Ctrl-Z: in the foreground, where the shell has set the terminal its way, or behind it."""
+        if at_a_terminal():
+            self.keyboard.resume()
+            self._touched()
+        else:
+            self.keyboard.leave()
 
     async def _watch(self) -> None:
         async with aclosing(self._client.watch(self._session, self._seq, below=True)) as watched:

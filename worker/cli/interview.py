@@ -3,7 +3,6 @@
 import functools
 from collections import deque
 
-from worker.cli import door
 from worker.cli.follow import Follower
 from worker.cli.look.screen import Screen
 from worker.cli.look.text import prose
@@ -21,6 +20,7 @@ class Interview:
 
     def __init__(self, client: SessionClient, screen: Screen, follower: Follower) -> None:
         self._client = client
+        self._screen = screen
         self._page = screen.page
         self._gauge = screen.gauge
         self._follower = follower
@@ -63,8 +63,6 @@ class Interview:
             found = await self._follower.reached(functools.partial(self._client.asks, ask=ask))
             if found and found[0].state is AskState.OPEN:
                 self._put(Question(found[0]))
-        if self._question is None:
-            self._follower.keyboard.rest()
 
     def _put(self, question: Question) -> None:
         self._question = question
@@ -92,9 +90,9 @@ class Interview:
         try:
             await self._client.answer(question.entry.id, decided)
         except Unavailable as error:
-            door.say(f"Your answer was not recorded, type it again: {prose(str(error))}")
+            self._screen.say(f"Your answer was not recorded, type it again: {prose(str(error))}")
             return
         except Conflict as error:
-            door.say(prose(str(error)))
+            self._screen.say(prose(str(error)))
         self._question = None
         await self._next()

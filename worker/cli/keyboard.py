@@ -38,8 +38,7 @@ class Keyboard:
         """Take keys from now on; what was typed before could not be meant, and is dropped."""
         if not self.open:
             self._before = termios.tcgetattr(sys.stdin)
-            self.quieten()
-            asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read)
+            self.resume()
         self.forget()
 
     def forget(self) -> None:
@@ -48,12 +47,19 @@ class Keyboard:
         self._decoder.reset()
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
-    def quieten(self) -> None:
-        """Have the terminal hand over single keys, and echo none; Ctrl-C stays a signal."""
-        if self.open and self._alive:
+    def resume(self) -> None:
+        """Have the terminal hand over single keys again, and echo none; Ctrl-C stays a signal."""
+        if not self.open:
+            return
+        asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read)
+        if self._alive:
             mode = termios.tcgetattr(sys.stdin)
             mode[3] &= ~(termios.ICANON | termios.ECHO)
             termios.tcsetattr(sys.stdin, termios.TCSANOW, mode)
+
+    def leave(self) -> None:
+        """The terminal is another's now, who must not be read from, nor its modes be set."""
+        asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
 
     def rest(self) -> None:
         """Take no more keys; the terminal is as it was."""

@@ -3,6 +3,7 @@
 import sys
 from typing import Self
 
+from worker.cli import door
 from worker.cli.look.family import Family, story
 from worker.cli.look.gauge import Gauge
 from worker.cli.look.page import Page
@@ -29,6 +30,13 @@ class Screen:
     def note(self, seen: Seen) -> None:
         """Take in what has happened, for the line that says what goes on."""
         self.gauge.note(seen)
+
+    def say(self, text: str) -> None:
+        """Tell a person what is no part of the story: above the line that passes, or on standard error."""
+        if self.page.live:
+            self.page.line(text)
+        else:
+            door.say(text)
 
     def refresh(self, prompt: str = "") -> None:
         """Show what has grown, and below it `prompt`, or else what goes on."""

@@ -1,10 +1,10 @@
 """Bells: the signal that tells a session's workflow to look at its rows; it carries ids only."""
 
 import asyncio
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from temporalio.client import Client
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -21,15 +21,31 @@ from workflows.domain.state import Limits, SessionState
 from workflows.domain.value import Value
 from workflows.domain.wire import AnswerRef, LookRef, PromptRef, SettledRef, StopRef
 
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
 WORKFLOW: Final = "holdfast.session"
 _PATIENCE: Final = timedelta(seconds=5)
 _TASK: Final = timedelta(seconds=5)  # so long a worker that was killed inside a workflow task holds the session up
 
 
+@dataclass(frozen=True)
+class Start:
+    """A run to be started, if none is open, and the signal that it gets in any case."""
+
+    id: str
+    task_queue: str
+    state: SessionState
+    signal: str
+    reference: Value
+    search_attributes: TypedSearchAttributes
+    task_timeout: timedelta = _TASK
+
+
 class Bells:
     """Rings by signal-with-start: a run that has completed is started anew, and looks at the rows."""
 
-    def __init__(self, database: Database, client: Client, settings: Settings) -> None:
+    def __init__(self, database: Database, client: "Client | None", settings: Settings) -> None:
         self.database = database
         self.client = client
         self.settings = settings
@@ -39,19 +55,32 @@ class Bells:
         origin = await sessions.origin(self.database, bell.session)
         try:
             async with asyncio.timeout(_PATIENCE.total_seconds()), io_failpoint("external.bell", _lost):
-                await self.client.start_workflow(
-                    WORKFLOW,
-                    self.state(bell.session),
-                    id=workflow_id(bell.session),
-                    task_queue=queue(self.settings.task_queue, origin.host),
-                    task_timeout=_TASK,
-                    start_signal=signal(bell.kind),
-                    start_signal_args=[reference(bell)],
-                    search_attributes=search_attributes(bell.session, origin.directory, origin.agent),
+                await self._start(
+                    Start(
+                        id=workflow_id(bell.session),
+                        task_queue=queue(self.settings.task_queue, origin.host),
+                        state=self.state(bell.session),
+                        signal=signal(bell.kind),
+                        reference=reference(bell),
+                        search_attributes=search_attributes(bell.session, origin.directory, origin.agent),
+                    )
                 )
         except (RPCError, TimeoutError) as error:
             raise Unavailable(f"Temporal did not take the bell for {bell.session}: {error}") from error
         await bells.rang(self.database, bell)
+
+    async def _start(self, start: Start) -> None:
+        assert self.client is not None  # but for the doorbell, which does not come here
+        await self.client.start_workflow(
+            WORKFLOW,
+            start.state,
+            id=start.id,
+            task_queue=start.task_queue,
+            task_timeout=start.task_timeout,
+            start_signal=start.signal,
+            start_signal_args=[start.reference],
+            search_attributes=start.search_attributes,
+        )
 
     def state(self, session: SessionId) -> SessionState:
         """The state of a new run, with all limits written out: a replay must find them, whatever the defaults are."""

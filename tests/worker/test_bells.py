@@ -11,7 +11,8 @@ from activities.store.bells import Bell, BellKind
 from tests.house import House
 from tests.worker.conftest import unheard
 from worker.bells import Bells, reference, search_attributes, workflow_id
-from worker.connect import DATA_CONVERTER
+from worker.connect import DATA_CONVERTER, connect
+from worker.doorbell import Doorbell
 from workflows.domain.errors import NotFound, Unavailable
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.state import Limits, SessionState
@@ -57,6 +58,29 @@ async def test_the_first_bell_starts_a_run_and_is_noted(house: House) -> None:
     run = await handle.describe()
     assert run.status is WorkflowExecutionStatus.RUNNING
     assert await bells.undelivered(house.database, datetime.now(UTC) + timedelta(seconds=1)) == []
+
+
+async def started(house: House, session: SessionId, prompt: str) -> list[str]:
+    """How the session's run was started, and its signal, with the names of both blotted out."""
+    first, signalled = (await house.history(session)).events[:2]
+    begun, rung = (
+        first.workflow_execution_started_event_attributes,
+        signalled.workflow_execution_signaled_event_attributes,
+    )
+    said = (begun.workflow_type, begun.task_queue, begun.workflow_task_timeout, begun.input, begun.search_attributes)
+    kinds = [payload.metadata["type"] for payload in begun.search_attributes.indexed_fields.values()]
+    known = [*map(str, (*said, rung.input, *kinds)), begun.identity, rung.identity, rung.signal_name]
+    return [each.replace(session, "SESSION").replace(prompt, "PROMPT") for each in known]
+
+
+async def test_a_door_starts_the_same_run_as_a_worker_whose_client_is_the_whole_one(house: House) -> None:
+    one, other = await unheard(house), await unheard(house)
+    doorbell = await Doorbell.connect(house.database, house.settings, house.endpoints)
+    client = await connect(house.settings, house.endpoints)
+    for accepted, ringer in ((one, doorbell), (other, Bells(house.database, client, house.settings))):
+        await ringer.ring(Bell(kind=BellKind.PROMPT, id=accepted.prompt, session=accepted.session))
+
+    assert await started(house, one.session, one.prompt) == await started(house, other.session, other.prompt)
 
 
 async def test_more_bells_reach_the_same_run(house: House) -> None:

@@ -2,7 +2,7 @@
 
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from importlib.metadata import version
@@ -19,7 +19,6 @@ from activities.model.generate import Model
 from activities.model.keys import Keys
 from activities.model.patience import Patience
 from activities.model.port import ModelPort
-from activities.redact import Redactor
 from activities.session.asks import Asks
 from activities.session.children import Ring
 from activities.session.describing import Describe, in_full, nothing
@@ -31,9 +30,9 @@ from activities.tools.table import TOOLS
 from activities.tools.workshop import Workshop
 from worker.bells import Bells, queue
 from worker.handover import HandedOver
+from worker.redacting import redactor, summaries
 from worker.sandbox import Sandbox
 from worker.settings import Detail, Settings
-from workflows.domain.errors import UsageError
 from workflows.domain.value import build_all
 from workflows.session import SessionWorkflow
 
@@ -51,19 +50,6 @@ def runner() -> Sandbox:
     """
     build_all()
     return Sandbox(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
-
-
-def redactor(settings: Settings) -> Redactor:
-    """What keeps all secrets out that this process may know of: of its environment, handed over, and of logins."""
-    handed_over, keys = HandedOver(settings), Keys(settings.auth)
-
-    def values() -> Iterator[str]:
-        yield from settings.secrets()
-        with suppress(UsageError):  # a damaged file holds no key that could have been used
-            yield from handed_over.given().values()
-            yield from keys.values()
-
-    return Redactor(values)
 
 
 def activities(settings: Settings, database: Database, port: ModelPort, ring: Ring) -> Sequence[Callable[..., Any]]:
@@ -106,8 +92,7 @@ def machine(home: Path) -> str:
 
 def describing(settings: Settings) -> Describe:
     """What Temporal's UI may say of calls; by default names only where Temporal is not our own."""
-    detail = settings.summaries or (Detail.NAMES if settings.external_temporal else Detail.FULL)
-    return in_full(redactor(settings)) if detail is Detail.FULL else nothing
+    return in_full(redactor(settings)) if summaries(settings) is Detail.FULL else nothing
 
 
 def worker(settings: Settings, client: Client, database: Database, port: ModelPort) -> Worker:

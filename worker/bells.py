@@ -12,7 +12,9 @@ from activities.failpoints import io_failpoint
 from activities.store import bells, sessions
 from activities.store.bells import Bell, BellKind
 from activities.store.database import Database
-from worker.settings import Settings
+from activities.store.sessions import Origin
+from worker.redacting import redactor, summaries
+from worker.settings import Detail, Settings
 from workflows.domain import attributes
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 WORKFLOW: Final = "holdfast.session"
 _PATIENCE: Final = timedelta(seconds=5)
+_SUMMARY: Final = 200  # bytes; the engine takes 400
 _TASK: Final = timedelta(seconds=5)  # so long a worker that was killed inside a workflow task holds the session up
 
 
@@ -39,6 +42,8 @@ class Start:
     signal: str
     reference: Value
     search_attributes: TypedSearchAttributes
+    summary: str
+    details: str
     task_timeout: timedelta = _TASK
 
 
@@ -63,6 +68,8 @@ class Bells:
                         signal=signal(bell.kind),
                         reference=reference(bell),
                         search_attributes=search_attributes(bell.session, origin.directory, origin.agent),
+                        summary=self.summary(origin),
+                        details=details(bell.session),
                     )
                 )
         except (RPCError, TimeoutError) as error:
@@ -80,7 +87,16 @@ class Bells:
             start_signal=start.signal,
             start_signal_args=[start.reference],
             search_attributes=start.search_attributes,
+            static_summary=start.summary,
+            static_details=start.details,
         )
+
+    def summary(self, origin: Origin) -> str:
+        """What the stock UI calls the session: its title, where it may say so."""
+        if summaries(self.settings) is Detail.NAMES:
+            return origin.agent
+        told = f"{origin.agent}: {redactor(self.settings).text(origin.title)}"
+        return told.encode(errors="replace")[:_SUMMARY].decode(errors="ignore")
 
     def state(self, session: SessionId) -> SessionState:
         """The state of a new run, with all limits written out: a replay must find them, whatever the defaults are."""
@@ -92,6 +108,15 @@ class Bells:
             effect=Limits().effect,
         )
         return SessionState(session=session, limits=limits)
+
+
+def details(session: SessionId) -> str:
+    """Where a person who looks at the stock UI finds the rest, in its Markdown."""
+    return f"""What was said and done stands in Holdfast's database; terminating this run loses none of it.
+
+    holdfast log {session}
+    holdfast asks --session {session}
+"""
 
 
 def queue(shared: str, host: str | None) -> str:

@@ -48,4 +48,7 @@ class Doorbell(Bells):
         request.input.payloads.extend(await DATA_CONVERTER.encode([start.state]))
         request.signal_input.payloads.extend(await DATA_CONVERTER.encode([start.reference]))
         encode_search_attributes(start.search_attributes, request.search_attributes)
+        summary, details = await DATA_CONVERTER.encode([start.summary, start.details])
+        request.user_metadata.summary.CopyFrom(summary)
+        request.user_metadata.details.CopyFrom(details)
         await self.service.workflow_service.signal_with_start_workflow_execution(request, retry=True)

@@ -14,13 +14,14 @@ from activities.redact import Redactor
 from activities.store import server
 from activities.store.database import Database
 from worker import release
-from worker.assemble import redactor, worker
+from worker.assemble import worker
 from worker.bells import Bells, queue
 from worker.connect import connect
 from worker.leaving import leave
 from worker.notifier import Notifier
 from worker.observing import Observing
 from worker.presence import Presence
+from worker.redacting import redactor
 from worker.release import Release
 from worker.settings import Settings, process_environment
 from worker.stack import processes, state

@@ -80,24 +80,27 @@ class Engine:
         return ids.mint(prefix, milliseconds, self.state.minted % 4096, workflow.random())
 
     def summary(self, *words: str) -> str:
-        """What the stock UI shows for an activity, cut well below the engine's limit of 400 bytes."""
-        return " ".join(words)[:100]
+        """What the stock UI shows for an activity; the engine takes 400 bytes."""
+        return " ".join(words)[:100].encode(errors="replace")[:300].decode(errors="ignore")
 
     async def load(self) -> None:
         """Ask the rows what there is to do: the open turn, else a new one for the oldest untaken prompt."""
         self.state.rung = False
         request = LoadRequest(**self.fence(), turn=ids.TurnId(self.mint(ids.Prefix.TURN)))
         loaded: Loaded = await self.act(
-            Project.load, request, policies.project(self.state.limits, self.summary("load"))
+            Project.load, request, policies.project(self.state.limits, self.summary("look for work"))
         )
         self.state.take_up(loaded)
 
     async def close(self, reason: CloseReason, error: str | None = None, *, end: bool = False) -> None:
         """End the open turn, and with `end` the session."""
         self.state.rung = False
-        turn = self.state.turn.id if self.state.turn else None
+        turn, number = (self.state.turn.id, self.state.turn.number) if self.state.turn else (None, None)
         request = CloseRequest(**self.fence(), turn=turn, reason=reason, error=error, end=end)
-        closed: Closed = await self.act(Turns.close, request, policies.close(self.state.limits, self.summary("close")))
+        closed: Closed = await self.act(
+            Turns.close, request, policies.close(self.state.limits, self.summary("close", reason))
+        )
+        workflow.set_current_details(f"Turn {number} is over: {reason}" if number else f"Over: {reason}")
         self.state.closed(untaken=closed.untaken, ended=closed.ended)
 
     async def resumed(self, looks: int) -> None:

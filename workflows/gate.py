@@ -48,7 +48,7 @@ class Gate:
                 request=request,
                 revision=call.revision,
             ),
-            policies.store(self.session.limits, self.engine.summary("ask", call.tool, ask)),
+            policies.store(self.session.limits, self.engine.summary("ask", ask, call.shown or call.tool)),
         )
         if opened.state is AskState.ANSWERED:
             self.session.answers.append(ask)
@@ -56,7 +56,9 @@ class Gate:
 
     async def bell(self, call: CallState) -> None:
         """Wait for the answer's bell, as long as it takes; the wait costs nothing."""
-        workflow.set_current_details(f"Turn {self.turn.number}: waits for an answer to {call.ask} ({call.tool})")
+        workflow.set_current_details(
+            f"Turn {self.turn.number}: waits for an answer: holdfast asks {call.ask} ({call.shown or call.tool})"
+        )
         await workflow.wait_condition(lambda: call.ask in self.session.answers)
         self.session.answers = [ask for ask in self.session.answers if ask != call.ask]
         call.heard()

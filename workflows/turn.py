@@ -129,7 +129,9 @@ class Turn:
     async def refuse(self, call: CallState) -> Ran:
         request = RefuseRequest(**self.engine.fence(), turn=self.turn.id, call=call.id)
         result: Ran = await self.engine.act(
-            Tools.refuse, request, policies.store(self.session.limits, self.engine.summary("refuse", call.tool))
+            Tools.refuse,
+            request,
+            policies.store(self.session.limits, self.engine.summary("refuse", call.shown or call.tool)),
         )
         return result
 

@@ -48,11 +48,12 @@ class NewSession(Value):
 
 
 class Origin(Value):
-    """Where a session came from: its host and directory, the shell's recorded environment, agent and model; the rules
-    that it has of its own, and how many sessions stand above it."""
+    """Where a session came from: its host, directory and title, the shell's recorded environment, agent and model; the
+    rules that it has of its own, and how many sessions stand above it."""
 
     host: str | None = None
     directory: str
+    title: str = ""
     environment: dict[str, str]
     agent: str
     model: str | None

@@ -13,8 +13,9 @@ from activities.model.litellm_model import LiteLLM
 from activities.session.describing import nothing
 from activities.store.bells import Bell
 from activities.store.database import Database
-from worker.assemble import activities, describing, machine, redactor, runner
+from worker.assemble import activities, describing, machine, runner
 from worker.handover import hand_over
+from worker.redacting import redactor
 from worker.settings import Detail, Settings
 
 

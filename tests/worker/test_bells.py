@@ -6,13 +6,14 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowExecutionStatus
 
-from activities.store import bells
+from activities.store import bells, sessions
 from activities.store.bells import Bell, BellKind
 from tests.house import House
 from tests.worker.conftest import unheard
 from worker.bells import Bells, reference, search_attributes, workflow_id
 from worker.connect import DATA_CONVERTER, connect
 from worker.doorbell import Doorbell
+from worker.settings import Detail
 from workflows.domain.errors import NotFound, Unavailable
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.state import Limits, SessionState
@@ -122,3 +123,17 @@ async def test_a_bell_that_the_engine_does_not_take_is_not_noted(house: House) -
 async def test_a_bell_of_no_session_is_not_rung(house: House) -> None:
     with pytest.raises(NotFound, match="'ses_x'"):
         await Bells(house.database, house.temporal, house.settings).ring(bell(BellKind.PROMPT))
+
+
+async def test_the_stock_ui_names_the_session_where_it_may_and_says_where_the_rest_is(house: House) -> None:
+    token = "sk-ant-api03-" + "x" * 90
+    session = (await house.client.start(str(house.project), f"Use {token} " + "\U0001f600" * 80)).session
+    told = []
+    for detail in Detail:
+        bells = Bells(house.database, house.temporal, house.settings.model_copy(update={"summaries": detail}))
+        told.append(bells.summary(await sessions.origin(house.database, session)))
+    run = await house.temporal.get_workflow_handle(workflow_id(session)).describe()
+
+    assert told[0] == "build" and told[1].startswith("build: Use ") and len(told[1].encode()) <= 200
+    assert token not in told[1]
+    assert await run.static_summary() == "build" and f"holdfast log {session}" in (await run.static_details() or "")

@@ -42,7 +42,7 @@ WITH RECURSIVE line AS (
     UNION ALL
     SELECT s.parent FROM session s JOIN line ON s.id = line.parent WHERE s.parent IS NOT NULL
 )
-SELECT host, directory, environment, agent, model, rules, place, (SELECT count(*) FROM line) AS ancestors
+SELECT host, directory, title, environment, agent, model, rules, place, (SELECT count(*) FROM line) AS ancestors
 FROM session WHERE id = %(session)s
 
 -- name: left

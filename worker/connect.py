@@ -4,10 +4,12 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from google.protobuf.duration_pb2 import Duration
 from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
+from temporalio.api.namespace.v1 import NamespaceConfig
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest, GetSystemInfoRequest
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest, GetSystemInfoRequest, UpdateNamespaceRequest
 from temporalio.client import Client, Interceptor
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.runtime import Runtime
@@ -77,6 +79,15 @@ async def _attributes(client: Client) -> set[str]:
         return set((await client.operator_service.list_search_attributes(request)).custom_attributes)
     except RPCError:
         return set()
+
+
+async def retain(client: Client, days: int) -> None:
+    """Have the engine keep runs that have finished for so many days. Raises Unavailable."""
+    kept = NamespaceConfig(workflow_execution_retention_ttl=Duration(seconds=days * 86_400))
+    try:
+        await client.workflow_service.update_namespace(UpdateNamespaceRequest(namespace=client.namespace, config=kept))
+    except RPCError as error:
+        raise Unavailable(f"Temporal does not take a retention of {days} days: {error.message}") from error
 
 
 async def pollers(client: Client, task_queue: str) -> int:

@@ -7,6 +7,8 @@ import signal
 import sys
 from typing import Final
 
+from temporalio.client import Client
+
 from activities import failpoints
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_model import LiteLLM
@@ -16,7 +18,7 @@ from activities.store.database import Database
 from worker import release
 from worker.assemble import worker
 from worker.bells import Bells, queue
-from worker.connect import connect
+from worker.connect import connect, retain
 from worker.leaving import leave
 from worker.notifier import Notifier
 from worker.observing import Observing
@@ -48,6 +50,7 @@ async def serve(settings: Settings) -> None:
         await _trusted(settings, settings.postgres_url)
     observing = Observing(settings)
     client = await connect(settings, places, runtime=observing.runtime, interceptors=observing.interceptors)
+    await _retain(settings, client)
     async with Database(places.postgres_url, size=settings.database_connections) as database:
         limits = {"first_token": settings.first_token_seconds, "idle": settings.silence_seconds}
         model = LiteLLM(process_environment(), **limits)
@@ -84,6 +87,15 @@ def keep_log(settings: Settings) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(WithoutSecrets(redactor(settings)))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
+async def _retain(settings: Settings, client: Client) -> None:
+    """Tell our own engine how long it keeps finished runs; that it does not take it keeps nobody from working."""
+    if settings.external_temporal is None:
+        try:
+            await retain(client, settings.retention_days)
+        except Unavailable as error:
+            _LOG.warning("%s", error)
 
 
 async def _trusted(settings: Settings, url: str) -> None:

@@ -9,9 +9,10 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 
-from worker.connect import DATA_CONVERTER, connect, pollers, register_attributes
+from worker.connect import DATA_CONVERTER, connect, pollers, register_attributes, retain
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 from workflows.domain.errors import Unavailable
@@ -113,3 +114,9 @@ async def test_attributes_may_be_registered_again(temporal_client: Client) -> No
 
 async def test_a_queue_without_workers_has_no_pollers(temporal_client: Client, task_queue: str) -> None:
     assert await pollers(temporal_client, task_queue) == 0
+
+
+async def test_finished_runs_are_kept_for_so_many_days(temporal_client: Client) -> None:
+    await retain(temporal_client, 3)
+    described = await temporal_client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace="default"))
+    assert described.config.workflow_execution_retention_ttl.seconds == 3 * 86_400

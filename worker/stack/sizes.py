@@ -31,7 +31,8 @@ async def measured(settings: Settings, places: Endpoints | None) -> Sizes:
 
 def kept(settings: Settings) -> Kept:
     """How long sessions stay in the database, and outputs in the home."""
-    return Kept(sessions=settings.archive_after_days, outputs=output.RETENTION / _DAY)
+    runs = None if settings.external_temporal else settings.retention_days
+    return Kept(sessions=settings.archive_after_days, outputs=output.RETENTION / _DAY, runs=runs)
 
 
 async def _database(places: Endpoints | None) -> int | None:

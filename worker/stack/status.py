@@ -31,10 +31,11 @@ class Sizes(Value):
 
 
 class Kept(Value):
-    """For how many days; None is for ever."""
+    """For how many days; None is for ever, where nothing else is said."""
 
     sessions: float | None
     outputs: float
+    runs: float | None  # of Temporal; None: an external one decides that itself
 
 
 class ServerStatus(Value):

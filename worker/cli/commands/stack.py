@@ -185,7 +185,8 @@ def _room(seen: StackStatus) -> Iterator[str]:
         yield f"Room: {', '.join(f'{name} {_megabytes(size)}' for name, size in sizes if size is not None)}"
     if seen.kept is not None:
         sessions = "for ever" if seen.kept.sessions is None else f"{seen.kept.sessions:g} days, then in archives"
-        yield f"Kept: sessions {sessions}, outputs {seen.kept.outputs:g} days"
+        runs = "" if seen.kept.runs is None else f", Temporal's finished runs {seen.kept.runs:g} days"
+        yield f"Kept: sessions {sessions}, outputs {seen.kept.outputs:g} days{runs}"
 
 
 def _megabytes(size: int) -> str:

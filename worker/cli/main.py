@@ -46,7 +46,7 @@ TABLE: Final = {
         "grants": Entry(module="grants", line="List what was allowed for good, or revoke it."),
     },
     "Records": {
-        "log": Entry(module="record", line="Show a session's log, or verify it."),
+        "log": Entry(module="record", line="Tell on one page what a session has done, or show its log, or verify it."),
         "export": Entry(module="record", line="Write a session as JSON, in OpenCode's form."),
     },
     "Keeping": {

@@ -194,3 +194,6 @@ def reaching() -> Iterator[None]:
 async def _configure(connection: AsyncConnection[TupleRow]) -> None:
     set_json_dumps(dumps, connection)
     set_json_loads(json.loads, connection)
+    connection.prepare_threshold = (
+        None  # the driver forgets all statements at a rollback, those that we have prepared too
+    )

@@ -272,7 +272,7 @@ class SessionClient(Inbox):
     def _archivist(self) -> "Archivist":
         from activities.archive.archiving import Archivist  # commands that archive nothing need not load it
 
-        return Archivist(self.database, self.settings.home)
+        return Archivist(self.database, self.settings.home, self.settings.host)
 
     async def _connect(self) -> "Bells":
         # Commands that only read never pay for importing what reaches the engine (0.2 s, 25 MB).

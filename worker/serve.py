@@ -56,7 +56,7 @@ async def serve(settings: Settings) -> None:
         model = LiteLLM(process_environment(), **limits)
         beside = [
             asyncio.create_task(Sweeper(database, client, Bells(database, client, settings)).run()),
-            asyncio.create_task(Upkeep(database, settings.home, settings.archive_after).run()),
+            asyncio.create_task(Upkeep(database, settings.home, settings.archive_after, settings.host).run()),
             asyncio.create_task(Presence(database, settings.host, settings.alive_file).run()),
             asyncio.create_task(observing.run(database)),
             asyncio.create_task(Notifier(database, settings, redactor(settings)).run()),

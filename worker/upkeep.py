@@ -19,11 +19,14 @@ _LOG: Final = logging.getLogger("holdfast.upkeep")
 
 class Upkeep:
     """Clears away once an hour; `data` is Holdfast's data directory. Sessions that rest for longer than `archive_after`
-    are archived."""
+    are archived, if they are at home on the same `host`."""
 
-    def __init__(self, database: Database, data: Path, archive_after: timedelta | None = None) -> None:
+    def __init__(
+        self, database: Database, data: Path, archive_after: timedelta | None = None, host: str | None = None
+    ) -> None:
         self.database = database
         self.data = data
+        self.host = host
         self.archive_after = archive_after
 
     async def run(self) -> None:
@@ -46,4 +49,4 @@ class Upkeep:
         if outputs or forgotten:
             _LOG.info("removed %d old outputs and %d old calls", len(outputs), len(forgotten))
         if self.archive_after is not None:
-            await Archivist(self.database, self.data).all_since(now - self.archive_after)
+            await Archivist(self.database, self.data, self.host).all_since(now - self.archive_after)

@@ -26,17 +26,19 @@ _LOG: Final = logging.getLogger("holdfast.archive")
 
 
 class Archivist:
-    """Keeps archives in a directory of Holdfast's home, which is `data`. Whatever is cut short is done again."""
+    """Keeps archives in a directory of Holdfast's home, which is `data`, for the sessions of the same host: what their
+    commands have left is there. Whatever is cut short is done again."""
 
-    def __init__(self, database: Database, data: Path) -> None:
+    def __init__(self, database: Database, data: Path, host: str | None = None) -> None:
         self.database = database
         self.data = data
+        self.host = host
 
     async def all_since(self, before: datetime) -> list[Path]:
         """Archive the sessions that have not changed since `before` and wait for nothing; their files."""
         written: list[Path] = []
         async with archives.archiving(self.database) as mine:
-            for found in await archives.old(self.database, before) if mine else ():
+            for found in await archives.old(self.database, before, self.host) if mine else ():
                 if found.obstacle is None:
                     try:
                         written.append(await self._archive(found, before))
@@ -50,7 +52,7 @@ class Archivist:
         async with archives.archiving(self.database) as mine:
             if not mine:
                 raise Unavailable("Another process archives just now: try again.")
-            found = await archives.old(self.database, now, session)
+            found = await archives.old(self.database, now, self.host, session)
             if not found:
                 raise NotFound(f"There is no session {session!r} that a person has started and that is not archived.")
             if found[0].obstacle is not None:

@@ -65,9 +65,12 @@ class Archivable(Value):
         return self.sessions[0]
 
 
-async def old(reads: Reads, before: datetime, session: SessionId | None = None) -> list[Archivable]:
-    """The sessions of people that have not changed since `before`, or one of them, with what keeps them here."""
-    rows = await reads.rows(_QUERIES.tree, before=before, session=session)
+async def old(
+    reads: Reads, before: datetime, host: str | None = None, session: SessionId | None = None
+) -> list[Archivable]:
+    """The sessions of people that have not changed since `before`, or one of them, with what keeps them here; those of
+    another host can only be archived there."""
+    rows = await reads.rows(_QUERIES.tree, before=before, host=host, session=session)
     return [_archivable(list(family)) for _, family in groupby(rows, key=lambda row: row["root"])]
 
 

@@ -7,6 +7,8 @@ WITH RECURSIVE tree AS (
     SELECT s.id, tree.root, tree.depth + 1 FROM session s JOIN tree ON s.parent = tree.id
 )
 SELECT tree.root, s.id AS session, s.seq, encode(s.head, 'hex') AS head, CASE
+    WHEN s.host IS DISTINCT FROM %(host)s::text
+      THEN coalesce('its files are on host ' || s.host, 'its files are on no host that has a name')
     WHEN s.updated_at >= %(before)s THEN 'it has changed lately'
     WHEN s.parked IS NOT NULL THEN 'it is parked'
     WHEN s.stuck IS NOT NULL THEN 'it is stuck'

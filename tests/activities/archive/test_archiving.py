@@ -61,6 +61,17 @@ async def test_an_archived_session_is_a_file_and_a_sign_and_comes_back_as_it_was
     assert (await events.verify(scene.database, scene.session)).problem is None
 
 
+async def test_a_session_is_archived_where_it_is_at_home_and_nowhere_else(scene: Scene) -> None:
+    here = await rested(scene)
+    there = Archivist(scene.database, here.data, host="alpha")
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    assert await there.all_since(tomorrow) == []
+    await scene.database.rows(b"UPDATE session SET host = 'alpha' WHERE id = %(id)s", id=scene.session)
+    with pytest.raises(Conflict, match="on host alpha"):
+        await here.one(scene.session)
+    assert [each.obstacle for each in await archives.old(scene.database, tomorrow, "alpha")] == [None]
+
+
 async def test_what_waits_for_something_or_is_young_stays(scene: Scene) -> None:
     archivist = Archivist(scene.database, scene.project.parent)
     tomorrow = datetime.now(UTC) + timedelta(days=1)

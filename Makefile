@@ -1,7 +1,7 @@
 # Only python3, make, git and the package registries are needed; everything else is installed here.
 UV_REQUIREMENT := uv>=0.9,<1
 UV := .uv/bin/uv
-WORKERS ?= 2
+WORKERS ?= 3
 
 .PHONY: help demo test lint bench faults faults-nth faults-page production-test install record-histories clean
 

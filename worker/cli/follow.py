@@ -1,6 +1,7 @@
 """Following a session: its events, what a person types, and Ctrl-C, as one stream; the stack is kept up meanwhile."""
 
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -57,7 +58,7 @@ class Follower:
         self._room = asyncio.Semaphore(_AHEAD)
         self._failed: Exception | None = None
         self._alive = alive
-        self.keyboard = Keyboard(self._entered, self._touched, alive=alive)
+        self.keyboard = Keyboard(self._entered, self._touched, self._closed, alive=alive)
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -110,6 +111,9 @@ class Follower:
         """What a person does is heard before what is still to be told, however slow the terminal is."""
         self._urgent.append(happening)
         self._touched()
+
+    def _closed(self) -> None:
+        self._queue.put_nowait(OSError(errno.EIO, "The terminal was closed"))  # as whoever writes to it is told
 
     def _touched(self) -> None:
         self._queue.put_nowait(Lull())

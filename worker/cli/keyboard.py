@@ -7,6 +7,7 @@ import re
 import sys
 import termios
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 _SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|.)?")  # of arrows and the like, which mean nothing here
@@ -19,14 +20,23 @@ class Keyboard:
     """A terminal that gives every key as it comes, and shows none by itself; one that is not `alive`, where nothing can
     be shown again, gives and shows lines as terminals do.
 
-    `entered` is called with each line, with None at the end of the input; `touched` when `typed` has changed.
+    `entered` is called with each line, with None at the end of the input; `touched` when `typed` has changed; `closed`
+    when a live terminal is gone, of which not everybody hears by SIGHUP.
     """
 
-    def __init__(self, entered: Callable[[str | None], None], touched: Callable[[], None], *, alive: bool) -> None:
+    def __init__(
+        self,
+        entered: Callable[[str | None], None],
+        touched: Callable[[], None],
+        closed: Callable[[], None],
+        *,
+        alive: bool,
+    ) -> None:
         self._alive = alive
         self.typed = ""
         self._entered = entered
         self._touched = touched
+        self._closed = closed
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._before: list[int | list[bytes | int]] | None = None
 
@@ -65,7 +75,8 @@ class Keyboard:
         """Take no more keys; the terminal is as it was."""
         if self._before is not None:
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
-            termios.tcsetattr(sys.stdin, termios.TCSANOW, self._before)
+            with suppress(termios.error):  # the terminal was closed
+                termios.tcsetattr(sys.stdin, termios.TCSANOW, self._before)
             self._before = None
 
     def _read(self) -> None:
@@ -75,6 +86,9 @@ class Keyboard:
             read = b""
         if read:
             self._take(_SEQUENCE.sub("", self._decoder.decode(read)))
+        elif self._alive:  # where Ctrl-D is a key like others
+            self.rest()
+            self._closed()
         else:
             self._over()
 

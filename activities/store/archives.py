@@ -54,8 +54,10 @@ _REMOVED: Final = {
 
 
 class Archivable(Value):
-    """A session that is to be archived with those below it: where each one's log ends, and what speaks against it."""
+    """A session that is to be archived with those below it, on this host: where each one's log ends, and what speaks
+    against it."""
 
+    host: str | None
     sessions: tuple[SessionId, ...]
     ends: tuple[tuple[int, str], ...]
     obstacle: str | None
@@ -71,12 +73,13 @@ async def old(
     """The sessions of people that have not changed since `before`, or one of them, with what keeps them here; those of
     another host can only be archived there."""
     rows = await reads.rows(_QUERIES.tree, before=before, host=host, session=session)
-    return [_archivable(list(family)) for _, family in groupby(rows, key=lambda row: row["root"])]
+    return [_archivable(list(family), host) for _, family in groupby(rows, key=lambda row: row["root"])]
 
 
-def _archivable(family: list[dict[str, object]]) -> Archivable:
+def _archivable(family: list[dict[str, object]], host: str | None) -> Archivable:
     obstacles = [f"{row['session']}: {row['obstacle']}" for row in family if row["obstacle"]]
     return Archivable(
+        host=host,
         sessions=tuple(SessionId(str(row["session"])) for row in family),
         ends=tuple((int(str(row["seq"])), str(row["head"])) for row in family),
         obstacle=obstacles[0] if obstacles else None,
@@ -128,7 +131,7 @@ async def remove(database: Database, which: Archivable, before: datetime, archiv
     named = {"sessions": list(which.sessions)}
     async with database.statements() as said:
         await said.rows(_QUERIES.lock, **named)
-        if await old(said, before, which.session) != [which]:
+        if await old(said, before, which.host, which.session) != [which]:
             raise Conflict(f"Session {which.session!r} was not archived: something has happened to it meanwhile.")
         calls = [PartId(row["id"]) for row in await said.rows(_QUERIES.calls, **named)]
         said.note(_QUERIES.leave, archive=Json(archived.model_dump(mode="json")), **named)

@@ -30,7 +30,7 @@ async def test_a_claim_that_takes_a_bell_for_an_answer_is_caught(open_unjudged: 
 
 
 async def test_an_outcome_that_is_reported_and_not_stored_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
-    stored = "await to_its_end(self.settle(held.call, fence, state, outcome))"
+    stored = "await to_its_end(self.settle(held.call, fence, state, outcome, place))"
     async with open_unjudged(runs("one"), DONE) as trial:
         trial.code = mutate("activities/tools/run.py", stored, "pass")
         await trial.worker()

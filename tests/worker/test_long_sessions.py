@@ -20,7 +20,7 @@ class Held(NamedTuple):
     bytes: int
 
 
-SHORT, LONG = 120, 500  # answers, each with 4 KB of output
+SHORT, LONG = 100, 350  # answers, each with 4 KB of output
 
 
 async def exported(client: SessionClient, session: SessionId) -> int:

@@ -43,7 +43,7 @@ async def test_each_activity_says_what_it_is_about_and_no_contents(open_house: O
         await house.ended(session)
         (call,) = await house.calls(session)
         shown = summaries(await house.history(session))
-    expected = ["load", "turn 1 step 1", f"ask write {ask}", f"write {call.id}", "turn 1 step 2", "close"]
+    expected = ["look for work", "turn 1 step 1", f"ask write {ask}", f"write {call.id}", "turn 1 step 2", "close done"]
     assert shown == expected
 
 
@@ -61,7 +61,7 @@ async def test_the_run_says_which_answer_it_waits_for(open_house: Open, events: 
         house.configure(permission={"edit": "ask"})
         session = await house.say("Write a.txt.")
         (ask,) = await house.asked(session)
-        assert await details(house, session) == f"Turn 1: waits for an answer to {ask} (write)"
+        assert await details(house, session) == f"Turn 1: waits for an answer: holdfast asks {ask} (write)"
 
 
 async def test_edits_of_one_file_all_apply_in_their_order_also_where_one_needs_the_one_before(

@@ -1,5 +1,6 @@
 """Runs the commands of one test, without the tool around them."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -7,6 +8,8 @@ from activities.shell.follow import follow
 from activities.shell.lease import CallDirectory, End, Lease, Process
 from activities.shell.start import start
 from activities.shell.supervisor.order import Order
+
+CALL = f"prt_test{os.environ.get('PYTEST_XDIST_WORKER', '')}"  # processes are found by it, also those beside us
 
 
 class Commands:
@@ -16,15 +19,15 @@ class Commands:
         self.root = root
         self.started: dict[str, CallDirectory] = {}
 
-    def directory(self, call: str = "prt_test") -> CallDirectory:
+    def directory(self, call: str = CALL) -> CallDirectory:
         return self.started.setdefault(call, CallDirectory(self.root / "calls" / call))
 
-    async def start(self, command: str, call: str = "prt_test", **limits: float) -> CallDirectory:
+    async def start(self, command: str, call: str = CALL, **limits: float) -> CallDirectory:
         directory = self.directory(call)
         await start(directory, self.order(command, call, limits))
         return directory
 
-    def order(self, command: str, call: str = "prt_test", limits: Mapping[str, float] | None = None) -> Order:
+    def order(self, command: str, call: str = CALL, limits: Mapping[str, float] | None = None) -> Order:
         """`limits` are timeout and lease in seconds, and spool in bytes, where a test wants others than usual."""
         given = {"timeout": 60, "spool": 1e7, "lease": 60, **(limits or {})}
         return Order(

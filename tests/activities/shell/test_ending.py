@@ -8,7 +8,7 @@ import psutil
 
 from activities.shell import ending
 from activities.shell.lease import Cause, End, Lease
-from tests.activities.shell.commands import Commands
+from tests.activities.shell.commands import CALL, Commands
 
 TREE = (
     "trap '' TERM; setsid sleep 71 & (sleep 72 & disown -a); (trap '' TERM; setsid setsid sleep 73 &) ; "
@@ -25,7 +25,7 @@ async def tree(commands: Commands, command: str = TREE) -> Lease:
     return commands.lease()
 
 
-def remaining(call: str = "prt_test") -> list[list[str]]:
+def remaining(call: str = CALL) -> list[list[str]]:
     """What runs with the call's name in its environment, seen from outside."""
     return [process.cmdline() for process in psutil.process_iter() if _named(process, call)]
 
@@ -44,14 +44,14 @@ def stopped(commands: Commands) -> bool:
 
 async def test_a_stop_ends_every_descendant_wherever_it_has_gone(commands: Commands) -> None:
     await tree(commands)
-    await asyncio.to_thread(ending.stop, commands.directory(), "prt_test")
+    await asyncio.to_thread(ending.stop, commands.directory(), CALL)
     assert remaining() == []
     assert not commands.keeper().alive()
     assert stopped(commands)
 
 
 async def test_a_stop_before_the_start_keeps_the_command_from_running(commands: Commands) -> None:
-    lease = await asyncio.to_thread(ending.stop, commands.directory(), "prt_test")
+    lease = await asyncio.to_thread(ending.stop, commands.directory(), CALL)
     assert lease == Lease()
     await commands.start('echo effect >> "$LEDGER"')
     assert commands.effects() == []
@@ -59,7 +59,7 @@ async def test_a_stop_before_the_start_keeps_the_command_from_running(commands: 
 
 async def test_a_stop_twice_is_a_stop(commands: Commands) -> None:
     await tree(commands)
-    stops = (asyncio.to_thread(ending.stop, commands.directory(), "prt_test") for _ in range(2))
+    stops = (asyncio.to_thread(ending.stop, commands.directory(), CALL) for _ in range(2))
     await asyncio.gather(*stops)
     assert remaining() == []
     assert stopped(commands)
@@ -67,14 +67,14 @@ async def test_a_stop_twice_is_a_stop(commands: Commands) -> None:
 
 async def test_a_stop_after_the_end_changes_the_end_no_more(commands: Commands) -> None:
     await commands.run("exit 5")
-    await asyncio.to_thread(ending.stop, commands.directory(), "prt_test")
+    await asyncio.to_thread(ending.stop, commands.directory(), CALL)
     assert commands.directory().end() == End(status=5)
 
 
 async def test_a_stop_after_the_end_ends_what_runs_in_the_background(commands: Commands) -> None:
     directory = await commands.start("setsid sleep 77 & sleep 78 & echo started")
     await commands.end(directory)
-    await asyncio.to_thread(ending.stop, directory, "prt_test")
+    await asyncio.to_thread(ending.stop, directory, CALL)
     assert remaining() == []
     assert directory.end() == End(status=0)
 
@@ -82,7 +82,7 @@ async def test_a_stop_after_the_end_ends_what_runs_in_the_background(commands: C
 async def test_a_supervisor_that_is_frozen_is_stopped_all_the_same(commands: Commands) -> None:
     await tree(commands)
     os.kill(commands.keeper().pid, signal.SIGSTOP)
-    await asyncio.to_thread(ending.stop, commands.directory(), "prt_test")
+    await asyncio.to_thread(ending.stop, commands.directory(), CALL)
     assert remaining() == []
     assert stopped(commands)
 
@@ -92,7 +92,7 @@ async def test_a_killed_supervisor_takes_its_shell_along_and_the_rest_is_killed(
     os.kill(commands.keeper().pid, signal.SIGKILL)
     assert await commands.end(commands.directory()) is None
     assert await asyncio.to_thread(commands.shell().wait, 20)
-    await asyncio.to_thread(ending.kill, lease, "prt_test")
+    await asyncio.to_thread(ending.kill, lease, CALL)
     assert remaining() == []
 
 
@@ -100,14 +100,14 @@ async def test_what_hides_its_environment_is_found_by_its_group(commands: Comman
     lease = await tree(commands, 'env -i sleep 79 & echo ready > "$READY"; wait')
     os.kill(commands.keeper().pid, signal.SIGKILL)
     assert await asyncio.to_thread(commands.shell().wait, 20)
-    assert [process.cmdline() for process in ending.leftovers(lease, "prt_test")] == [["sleep", "79"]]
-    await asyncio.to_thread(ending.kill, lease, "prt_test")
-    assert ending.leftovers(lease, "prt_test") == []
+    assert [process.cmdline() for process in ending.leftovers(lease, CALL)] == [["sleep", "79"]]
+    await asyncio.to_thread(ending.kill, lease, CALL)
+    assert ending.leftovers(lease, CALL) == []
 
 
 async def test_commands_of_other_calls_are_left_alone(commands: Commands) -> None:
     await tree(commands)
     other = await commands.start("sleep 80", call="prt_other")
-    await asyncio.to_thread(ending.stop, commands.directory(), "prt_test")
+    await asyncio.to_thread(ending.stop, commands.directory(), CALL)
     assert remaining("prt_other") == [["sleep", "80"]]
     assert other.end() is None

@@ -27,7 +27,7 @@ from tests.cases import Case, load, text
 from workflows.domain.errors import StaleFence, ToolError
 from workflows.domain.ids import PartId, SessionId
 
-CALL = PartId("prt_test")
+CALL = PartId(f"prt_test{os.environ.get('PYTEST_XDIST_WORKER', '')}")  # processes are found by it, also those beside us
 EFFECT = 'echo "effect $$" >> ../ledger'
 
 
@@ -329,7 +329,10 @@ async def test_giving_up_on_a_call_leaves_its_command_running(world: World) -> N
 
 
 async def test_a_stop_ends_the_command_and_gives_what_it_has_written(world: World) -> None:
-    await given_up(await world.begin("echo never >&3; sleep 60; echo never"))
+    gate = world.pipe("gate")
+    running = await world.begin("echo never >&3; echo > gate; sleep 60; echo never")
+    await asyncio.to_thread(gate.read_text)
+    await given_up(running)
     stopped = await world.stop("sleep 60")
     assert stopped is not None
     assert stopped.output.endswith("descriptor\n\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>")

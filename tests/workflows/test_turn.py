@@ -43,7 +43,7 @@ async def test_each_activity_says_what_it_is_about_and_no_contents(open_house: O
         await house.ended(session)
         (call,) = await house.calls(session)
         shown = summaries(await house.history(session))
-    expected = ["look for work", "turn 1 step 1", f"ask write {ask}", f"write {call.id}", "turn 1 step 2", "close done"]
+    expected = ["look for work", "turn 1 step 1", f"ask {ask} write", f"write {call.id}", "turn 1 step 2", "close done"]
     assert shown == expected
 
 

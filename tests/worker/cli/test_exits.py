@@ -10,7 +10,7 @@ from worker.cli.exits import Exit, of_error, of_turn
 from worker.scripted.script import ScriptedAnswer
 from workflows.domain.errors import Conflict, HoldfastError, NotFound, ToolError, Unavailable, UsageError
 
-TIMES = 20
+TIMES = 8
 HELLO = ScriptedAnswer(text="Hello.")
 
 

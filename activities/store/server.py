@@ -1,6 +1,6 @@
 """The PostgreSQL server as it is: what it calls itself, and whether it keeps what it has acknowledged."""
 
-from typing import Final
+from typing import Any, Final, LiteralString
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -28,29 +28,29 @@ class Server(Value):
 
 async def look(url: str) -> Server:
     """Ask the server. Raises Unavailable."""
-    with reaching():
-        async with await psycopg.AsyncConnection.connect(checked(url), connect_timeout=_PATIENCE) as connection:
-            row = await (await connection.execute(_QUERY, [list(_KEEPS)])).fetchone()
-    assert row is not None
-    return Server(version=row[0].split()[0], major=row[1], lossy=tuple(row[2]))
+    version, major, lossy = await _asked(url, _QUERY, list(_KEEPS))
+    return Server(version=version.split()[0], major=major, lossy=tuple(lossy))
 
 
 async def clock(url: str) -> float:
     """The server's time, in seconds since 1970. Raises Unavailable."""
-    with reaching():
-        async with await psycopg.AsyncConnection.connect(checked(url), connect_timeout=_PATIENCE) as connection:
-            row = await (await connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8")).fetchone()
-    assert row is not None
-    return float(row[0])
+    (now,) = await _asked(url, "SELECT extract(epoch FROM clock_timestamp())::float8")
+    return float(now)
 
 
 async def size(url: str) -> int:
     """How many bytes the database takes. Raises Unavailable."""
+    (taken,) = await _asked(url, "SELECT pg_database_size(current_database())")
+    return int(taken)
+
+
+async def _asked(url: str, query: LiteralString, *values: object) -> tuple[Any, ...]:
+    """The one row of a query, over a connection of its own. Raises Unavailable."""
     with reaching():
         async with await psycopg.AsyncConnection.connect(checked(url), connect_timeout=_PATIENCE) as connection:
-            row = await (await connection.execute("SELECT pg_database_size(current_database())")).fetchone()
+            row = await (await connection.execute(query, values)).fetchone()
     assert row is not None
-    return int(row[0])
+    return row
 
 
 async def require(url: str, *, lossy: bool) -> Server:

@@ -168,28 +168,31 @@ async def effect(job: Job, held: Claimed, machine: str) -> tuple[CallState, Outc
     again = held.recovered and job.tool.recovery not in _RUN_AGAIN
     if again and job.tool.bound and held.call.machine != machine:
         return CallState.UNKNOWN, unknown_outcome(held.call, ELSEWHERE)
-    plan = plan_of(held.call)
+    work = job.tool.recover if again else job.tool.run
     try:
-        work = job.tool.recover if again else job.tool.run
-        output = await work(job.params, plan, job.around)
-    except ToolError as error:
-        return CallState.FAILED, Outcome(output=str(error), error=True, metadata=error.metadata)
-    except Stopped as halt:
-        metadata = {**halt.metadata, "interrupted": True}
-        return CallState.CANCELLED, Outcome(output=str(halt), error=True, metadata=metadata)
-    except Unknown as unknown:
-        return CallState.UNKNOWN, unknown_outcome(held.call, str(unknown))
-    except HoldfastError:
-        raise
+        output = await work(job.params, plan_of(held.call), job.around)
     except Exception as error:
-        if job.tool.recovery is Recovery.REATTACHABLE:
-            raise
-        _LOG.exception("tool %s failed unexpectedly in call %s", job.tool.name, job.call.id)
-        said = f"{type(error).__name__}: {error}"[:2000]
-        if job.tool.recovery in _RUN_AGAIN:
-            return CallState.FAILED, Outcome(output=said, error=True)
-        return CallState.UNKNOWN, unknown_outcome(held.call, said)
+        return failed(job, held.call, error)
     return output if isinstance(output, GoesOn) else (CallState.DONE, await shortened(output, job.around))
+
+
+def failed(job: Job, call: CallRow, error: Exception) -> tuple[CallState, Outcome]:
+    """The outcome of a call whose tool has raised. What is not an outcome is raised again."""
+    match error:
+        case ToolError():
+            return CallState.FAILED, Outcome(output=str(error), error=True, metadata=error.metadata)
+        case Stopped():
+            metadata = {**error.metadata, "interrupted": True}
+            return CallState.CANCELLED, Outcome(output=str(error), error=True, metadata=metadata)
+        case Unknown():
+            return CallState.UNKNOWN, unknown_outcome(call, str(error))
+    if isinstance(error, HoldfastError) or job.tool.recovery is Recovery.REATTACHABLE:
+        raise error
+    _LOG.error("tool %s failed unexpectedly in call %s", job.tool.name, call.id, exc_info=error)
+    said = f"{type(error).__name__}: {error}"[:2000]
+    if job.tool.recovery in _RUN_AGAIN:
+        return CallState.FAILED, Outcome(output=said, error=True)
+    return CallState.UNKNOWN, unknown_outcome(call, said)
 
 
 async def stopped(job: Job, plan: Plan) -> tuple[CallState, Outcome]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
+from activities.store.migrate import DatabaseForeign, DatabaseNewer
 from worker.demo import task
 from worker.demo.acts import Demo
 from worker.demo.checks import judge
@@ -21,6 +22,8 @@ from worker.scripted.script import Script
 from worker.settings import Settings
 from worker.stack import locks
 from worker.stack.down import down
+from worker.stack.purge import doomed, purge
+from worker.stack.state import Endpoints
 from worker.stack.up import up
 from workflows.domain.errors import HoldfastError
 from workflows.domain.ids import SessionId
@@ -92,11 +95,22 @@ async def _set(stage: Stage, story: Story, url: str) -> bool:
     story.fact("test", "fails, as it should" if failed else "passes, though it should not")
     story.fact("model", f"scripted, at {url}, reached through litellm like any other")
     began = monotonic()
-    places = await up(stage.settings, story.progress)
+    places = await _stack(stage, story)
     story.fact("stack", f"PostgreSQL, Temporal and worker of the demo's own, up in {monotonic() - began:.1f} s")
     if places.ui_url:
         story.fact("Temporal", f"{places.ui_url} shows its view of the session while the demo plays")
     return failed
+
+
+async def _stack(stage: Stage, story: Story) -> Endpoints:
+    """Start the demo's own stack; one of another version is made anew, for nothing in it is a person's work."""
+    try:
+        return await up(stage.settings, story.progress)
+    except (DatabaseForeign, DatabaseNewer):
+        story.progress("An earlier demo's stack was made by another Holdfast: it is removed, and a new one made.")
+        await down(stage.settings, story.progress)
+        await purge(stage.settings, doomed(stage.settings))
+        return await up(stage.settings, story.progress)
 
 
 def _outlook(stage: Stage, story: Story, user: Settings, played: Played) -> None:

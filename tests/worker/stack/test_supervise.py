@@ -112,7 +112,13 @@ def _pids(settings: Settings) -> set[int]:
 
 
 async def _replaced(settings: Settings, name: PartName, killed: int) -> None:
-    await eventually(lambda: part(settings, name).serving and part(settings, name).pid != killed)
+    """Wait for the part that came after the killed one."""
+
+    def came() -> bool:
+        seen = part(settings, name)  # one look: between two of them the killed one dies
+        return seen.serving and seen.pid != killed
+
+    await eventually(came)
 
 
 def _zombie_children(supervisor: int) -> list[str]:

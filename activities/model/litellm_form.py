@@ -73,12 +73,12 @@ class ChunkReader:
         self._length = 0
 
     def read(self, chunk: Any) -> list[ModelEvent]:
-        """The events of a chunk of OpenAI's or litellm's making: both have the same attributes.
+        """The events of a chunk: an endpoint's JSON as it came, or an object of litellm's with the same members.
 
         Raises ModelError for a chunk that is none: the libraries pass on whatever they can parse.
         """
         try:
-            events = list(self._events(chunk))
+            events = list(self._events(chunk if isinstance(chunk, dict) else chunk.model_dump()))
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             said = f"The provider sent something that is no piece of an answer ({error}): {repr(chunk)[:200]}"
             raise ModelError(ProviderFailure(provider=self._provider, message=said, retryable=True)) from error
@@ -97,26 +97,23 @@ class ChunkReader:
             raise ModelError(ProviderFailure(provider=self._provider, message=said, retryable=True))
         return Finished(self._finish, self._tokens)
 
-    def _events(self, chunk: Any) -> Iterator[ModelEvent]:
-        usage = getattr(chunk, "usage", None)
-        if usage is not None:
+    def _events(self, chunk: Form) -> Iterator[ModelEvent]:
+        if usage := chunk.get("usage"):
             self._tokens = _tokens(usage)
-        for choice in chunk.choices[:1]:
-            yield from self._delta(choice.delta)
-            if choice.finish_reason:
-                self._finish = _FINISHES.get(choice.finish_reason, Finish.UNKNOWN)
+        for choice in chunk["choices"][:1]:
+            yield from self._delta(choice.get("delta") or {})  # some say null where nothing is added
+            if reason := choice.get("finish_reason"):
+                self._finish = _FINISHES.get(reason, Finish.UNKNOWN)
 
-    def _delta(self, delta: Any) -> Iterator[ModelEvent]:
-        if delta is None:  # some say so where nothing is added
-            return
-        thought = _text(getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None))
+    def _delta(self, delta: Form) -> Iterator[ModelEvent]:
+        thought = _text(delta.get("reasoning_content") or delta.get("reasoning"))
         if thought:
             self._thought.append(thought)
             yield ReasoningDelta(thought)
-        yield from self._details(getattr(delta, "thinking_blocks", None) or ())
-        if content := _text(delta.content):
+        yield from self._details(delta.get("thinking_blocks") or ())
+        if content := _text(delta.get("content")):
             yield TextDelta(content)
-        for call in delta.tool_calls or ():
+        for call in delta.get("tool_calls") or ():
             yield _piece_of_a_call(call)
 
     def _details(self, blocks: Any) -> Iterator[ModelEvent]:
@@ -130,13 +127,13 @@ class ChunkReader:
                 yield ReasoningDelta("", dict(block))
 
 
-def _piece_of_a_call(call: Any) -> ToolCallDelta:
+def _piece_of_a_call(call: Form) -> ToolCallDelta:
     """A piece of a call; some endpoints send the arguments as an object."""
-    function = call.function
-    arguments = function.arguments or ""
+    function = call["function"]
+    arguments = function.get("arguments") or ""
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments)
-    return ToolCallDelta(call.index or 0, _text(call.id), _text(function.name), arguments)
+    return ToolCallDelta(call.get("index") or 0, _text(call.get("id")), _text(function.get("name")), arguments)
 
 
 def _text(value: Any) -> str | None:
@@ -160,22 +157,22 @@ def _tokens(usage: Any) -> Tokens:
     """What the answer has used; a count that cannot be true is none, and no reason to lose an answer."""
     try:
         reported = _reported(usage)
-    except (AttributeError, ValueError):
+    except (AttributeError, LookupError, TypeError, ValueError):
         return Tokens()
     counts = [count for count in dict(reported).values() if count is not None]
     return measure(reported) if all(0 <= count < _MOST_TOKENS for count in counts) else Tokens()
 
 
-def _reported(usage: Any) -> ReportedUsage:
-    prompt = getattr(usage, "prompt_tokens_details", None)
-    completion = getattr(usage, "completion_tokens_details", None)
+def _reported(usage: Form) -> ReportedUsage:
+    prompt = usage.get("prompt_tokens_details") or {}
+    completion = usage.get("completion_tokens_details") or {}
     return ReportedUsage(
-        input=usage.prompt_tokens,
-        output=usage.completion_tokens,
-        total=usage.total_tokens,
-        reasoning=getattr(completion, "reasoning_tokens", None),
-        cache_read=getattr(prompt, "cached_tokens", None),
-        cache_write=getattr(prompt, "cache_creation_tokens", None),
+        input=usage["prompt_tokens"],
+        output=usage["completion_tokens"],
+        total=usage["total_tokens"],
+        reasoning=completion.get("reasoning_tokens"),
+        cache_read=prompt.get("cached_tokens"),
+        cache_write=prompt.get("cache_creation_tokens"),
     )
 
 

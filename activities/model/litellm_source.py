@@ -30,6 +30,7 @@ class Source:
             raise ModelError(await self._page(response))
         # below the client, which joins all pieces of a line before it looks at them
         response.aiter_bytes = lambda pieces=response.aiter_bytes: _bounded(pieces(), self._endpoint.provider)
+        self._raw._cast_to = object  # JSON as it is: the client would make five objects of each piece
         return aiter(self._raw)
 
     @property

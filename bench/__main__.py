@@ -1,11 +1,11 @@
-"""`make bench`: the figures of design 12 that can be had from one run, on a stack made for it."""
+"""`make bench`: the figures of design 12 and those of long sessions, on a stack made for them."""
 
 import argparse
 import asyncio
 import gc
 import os
 import platform
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from typing import Final
 
@@ -14,6 +14,7 @@ from bench import (
     command_start,
     failpoints,
     history,
+    memory,
     opencode,
     page,
     postgres,
@@ -22,75 +23,127 @@ from bench import (
     sides,
     step_overhead,
     volume,
+    waiting,
 )
-from bench.sides import play
+from bench.sides import Bare, Ours, play
 from bench.stage import Stage, stage
 from bench.step_overhead import LONG, SESSIONS
-from bench.table import Budget, Figure, table
+from bench.table import Figure, table
 
-MEMORY: Final = Budget(must=450, aim=350)
-LONGEST: Final = 1000
-_MEGABYTE: Final = 2**20
+LONGEST: Final = 1000  # steps
 _PATIENCE: Final = 1200.0
+
+
+class Bench:
+    """The stage, and the two sides on it, which come when they are first needed."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self._sides: tuple[Ours, Bare] | None = None
+
+    async def sides(self) -> tuple[Ours, Bare]:
+        if self._sides is None:
+            ours = await sides.ours(self.stage, sides.project(self.stage, "small"))
+            self._sides = ours, await sides.bare(self.stage, ours)
+        return self._sides
+
+
+async def _commands(bench: Bench) -> list[Figure]:
+    """what a command costs before it does anything"""
+    return await command_start.start(bench.stage)
+
+
+async def _memory(bench: Bench) -> list[Figure]:
+    """a worker's memory, before and after its first request"""
+    return await memory.worker(bench.stage)
+
+
+async def _step(bench: Bench) -> list[Figure]:
+    """the overhead of a step, in its parts, and its history"""
+    ours, floor = await bench.sides()
+    overhead, rounds = await step_overhead.alone(bench.stage, ours, floor)
+    mine, theirs = zip(*rounds, strict=True)
+    parts = await breakdown.breakdown(bench.stage.temporal, sum(mine, []), sum(theirs, []))
+    sizes = [*await history.plain(bench.stage, ours, floor), *await history.asked(bench.stage, ours, floor)]
+    return [*overhead, *parts, *sizes, await failpoints.unarmed()]
+
+
+async def _sessions(bench: Bench) -> list[Figure]:
+    """twenty sessions at once"""
+    ours, floor = await bench.sides()
+    together = await step_overhead.together(bench.stage, ours, floor)
+    used = memory.after(f"worker's memory after {SESSIONS} sessions (MB)", ours.worker)
+    return [together, used, *await processor.spent(bench.stage, ours, floor)]
+
+
+async def _database(bench: Bench) -> list[Figure]:
+    """what a step costs PostgreSQL, and 200 steps of one session"""
+    ours, floor = await bench.sides()
+    long, size = await postgres.growing(bench.stage, ours, LONG)
+    (bare,) = await play(bench.stage, floor, steps=LONG)
+    return [*step_overhead.growth(long, bare), size, *await postgres.traffic(bench.stage)]
+
+
+async def _opencode(bench: Bench) -> list[Figure]:
+    """OpenCode from npm on the same machine"""
+    return await opencode.beside(bench.stage, (await bench.sides())[0])
+
+
+async def _resume(bench: Bench) -> list[Figure]:
+    """a killed worker"""
+    return await resumed.resumed(bench.stage)
+
+
+async def _asks(bench: Bench) -> list[Figure]:
+    """a thousand sessions that wait for an answer"""
+    return await waiting.asks(bench.stage)
+
+
+async def _thousand(bench: Bench) -> list[Figure]:
+    """1,000 steps of one session"""
+    ours, floor = await bench.sides()
+    (mine,) = await play(bench.stage, ours, steps=LONGEST, patience=_PATIENCE)
+    (theirs,) = await play(bench.stage, floor, steps=LONGEST, patience=_PATIENCE)
+    return step_overhead.growth(mine, theirs, LONGEST)
+
+
+async def _volume(bench: Bench) -> list[Figure]:
+    """sessions and lists that are long, through the commands that read them"""
+    return [*await volume.long_session(bench.stage), *await volume.crowds(bench.stage)]
+
+
+_EACH: Final = (_commands, _memory, _step, _sessions, _database, _opencode, _resume, _thousand, _volume, _asks)
+GROUPS: Final[dict[str, Callable[[Bench], Awaitable[list[Figure]]]]] = {
+    group.__name__.removeprefix("_"): group for group in _EACH
+}
 
 
 async def main() -> None:
     """Measure, and print the table; with `--write`, put it into docs/performance.md, too."""
-    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--write", action="store_true", help=f"put the figures into {page.PAGE.name}")
-    which.add_argument("--long", action="store_true", help=f"the figures that take long: see {page.PAGE.name}")
-    given = parser.parse_args()
+    given = _arguments()
     figures: list[Figure] = []
     print(_machine())
     async with stage() as built:
-        async for group in (_long if given.long else _figures)(built):
-            figures += group
+        bench = Bench(built)
+        for name in given.only or GROUPS:
+            print(f"{name}: {GROUPS[name].__doc__} …", flush=True)
+            figures += await GROUPS[name](bench)
     print(f"\n{table(figures)}\n\n{_machine()}")
     if given.write:
         page.write(page.PAGE, figures, _machine())
 
 
-async def _figures(stage: Stage) -> AsyncIterator[list[Figure]]:
-    """The figures, group by group."""
-    print("Commands …")
-    yield await command_start.start(stage)
-    ours = await sides.ours(stage, sides.project(stage, "small"))
-    floor = await sides.bare(stage, ours)
-    print("One session …")
-    overhead, rounds = await step_overhead.alone(stage, ours, floor)
-    mine, theirs = zip(*rounds, strict=True)
-    yield [*overhead, *await breakdown.breakdown(stage.temporal, sum(mine, []), sum(theirs, []))]
-    print(f"{SESSIONS} sessions …")
-    together = await step_overhead.together(stage, ours, floor)
-    memory = ours.worker.memory_info().rss / _MEGABYTE
-    yield [together, Figure(f"worker's memory after {SESSIONS} sessions (MB)", memory, None, MEMORY, digits=0)]
-    yield await processor.spent(stage, ours, floor)
-    print("History …")
-    yield await history.plain(stage, ours, floor)
-    yield await history.asked(stage, ours, floor)
-    print(f"{LONG} steps …")
-    long, size = await postgres.growing(stage, ours, LONG)
-    yield [*step_overhead.growth(long, (await play(stage, floor, steps=LONG))[0]), size]
-    yield await postgres.traffic(stage)
-    yield [await failpoints.unarmed()]
-
-
-async def _long(stage: Stage) -> AsyncIterator[list[Figure]]:
-    """The figures of long sessions and of many; they take a quarter of an hour."""
-    print("A long session …")
-    yield await volume.long_session(stage)
-    print("Many asks …")
-    yield await volume.crowds(stage)
-    ours = await sides.ours(stage, sides.project(stage, "small"))
-    print("OpenCode …")
-    yield await opencode.beside(stage, ours)
-    print("Kills …")
-    yield await resumed.resumed(stage)
-    floor = await sides.bare(stage, ours)
-    print(f"{LONGEST:,} steps …")
-    mine, theirs = [(await play(stage, side, steps=LONGEST, patience=_PATIENCE))[0] for side in (ours, floor)]
-    yield step_overhead.growth(mine, theirs, LONGEST)
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="make bench ARGS=…",
+        description=__doc__,
+        epilog="\n".join(f"{name:10} {group.__doc__}" for name, group in GROUPS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--only", nargs="+", metavar="GROUP", choices=GROUPS, help="some of the groups below (all)")
+    which.add_argument("--write", action="store_true", help=f"put the figures of all into {page.PAGE.name}")
+    return parser.parse_args()
 
 
 def _machine() -> str:

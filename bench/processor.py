@@ -27,21 +27,21 @@ async def spent(stage: Stage, ours: Side, floor: Side) -> list[Figure]:
 
 
 async def _per_step(stage: Stage, side: Side) -> dict[str, float]:
-    roots = {_WORKER: side.worker, **_servers(stage)}
-    before = _busy(roots)
+    roots = {_WORKER: side.worker, **servers(stage)}
+    before = busy(roots)
     await play(stage, side, steps=_STEPS, sessions=SESSIONS)
-    after = _busy(roots)
+    after = busy(roots)
     return {part: (after[part] - before[part]) * 1000 / (SESSIONS * _STEPS) for part in roots}
 
 
-def _servers(stage: Stage) -> dict[str, psutil.Process]:
+def servers(stage: Stage) -> dict[str, psutil.Process]:
     """The servers that the stage has started."""
     seen = state.read(Layout(home=stage.settings.home).state)
     parts = [] if seen is None else [(part.name, part.process) for part in seen.parts]
     return {_SERVERS[name]: psutil.Process(process.pid) for name, process in parts if process and name in _SERVERS}
 
 
-def _busy(roots: Mapping[str, psutil.Process]) -> dict[str, float]:
+def busy(roots: Mapping[str, psutil.Process]) -> dict[str, float]:
     """Seconds of CPU so far, with those of all children: PostgreSQL has a process for each connection."""
     return {part: sum(map(_seconds, [root, *root.children(recursive=True)])) for part, root in roots.items()}
 

@@ -10,6 +10,7 @@ from tests.acceptance.nth.faults import NEVER, Fault, Form, Kind
 from tests.acceptance.nth.stand import Finding, Stand, Undisturbed
 
 _MISSED: Final = 0.02  # of the trials may not fire (reliability.md 9)
+_TOLD: Final = 25  # trials between two lines that say how far it is
 
 
 def faults(
@@ -46,6 +47,8 @@ async def tried(stand: Stand, undisturbed: Undisturbed, wanted: Iterable[Fault],
             found.append(await stand.disturbed(fault, undisturbed))
             for line in told(found[-1]):
                 print(line, flush=True)
+            if len(found) % _TOLD == 0:
+                print(f"{len(found)} trials so far: {_verdict(found)}", flush=True)
 
     await asyncio.gather(*(lane() for _ in range(lanes)))
     return found

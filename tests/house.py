@@ -15,7 +15,7 @@ from activities.model.port import ModelPort
 from activities.session.answers import Decided
 from activities.store.database import Database
 from worker.assemble import worker
-from worker.bells import Bells, workflow_id
+from worker.bells import Bells, by_client, workflow_id
 from worker.client import Seen, SessionClient
 from worker.scripted.script import Script
 from worker.scripted.server import ModelServer, serve
@@ -101,7 +101,7 @@ class House:
     async def working(self, **changed: Any) -> AsyncIterator[None]:
         """A worker, with its sweeper, while the block runs."""
         settings = self.settings.model_copy(update=changed)
-        sweeper = Sweeper(self.database, self.temporal, Bells(self.database, self.temporal, settings))
+        sweeper = Sweeper(self.database, self.temporal, Bells(self.database, by_client(self.temporal), settings))
         async with worker(settings, self.temporal, self.database, self.port), asyncio.timeout(LONGEST):
             sweeping = asyncio.create_task(sweeper.run())
             try:

@@ -1,6 +1,7 @@
 """Bells: the signal that tells a session's workflow to look at its rows; it carries ids only."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -47,12 +48,35 @@ class Start:
     task_timeout: timedelta = _TASK
 
 
+Starter = Callable[[Start], Awaitable[None]]  # raises RPCError
+
+
+def by_client(client: "Client") -> Starter:
+    """Starts runs by the engine's whole client, as a worker has it."""
+
+    async def start(run: Start) -> None:
+        await client.start_workflow(
+            WORKFLOW,
+            run.state,
+            id=run.id,
+            task_queue=run.task_queue,
+            task_timeout=run.task_timeout,
+            start_signal=run.signal,
+            start_signal_args=[run.reference],
+            search_attributes=run.search_attributes,
+            static_summary=run.summary,
+            static_details=run.details,
+        )
+
+    return start
+
+
 class Bells:
     """Rings by signal-with-start: a run that has completed is started anew, and looks at the rows."""
 
-    def __init__(self, database: Database, client: "Client | None", settings: Settings) -> None:
+    def __init__(self, database: Database, start: Starter, settings: Settings) -> None:
         self.database = database
-        self.client = client
+        self.start = start
         self.settings = settings
 
     async def ring(self, bell: Bell) -> None:
@@ -60,7 +84,7 @@ class Bells:
         origin = await sessions.origin(self.database, bell.session)
         try:
             async with asyncio.timeout(_PATIENCE.total_seconds()), io_failpoint("external.bell", _lost):
-                await self._start(
+                await self.start(
                     Start(
                         id=workflow_id(bell.session),
                         task_queue=queue(self.settings.task_queue, origin.host),
@@ -75,21 +99,6 @@ class Bells:
         except (RPCError, TimeoutError) as error:
             raise Unavailable(f"Temporal did not take the bell for {bell.session}: {error}") from error
         await bells.rang(self.database, bell)
-
-    async def _start(self, start: Start) -> None:
-        assert self.client is not None  # but for the doorbell, which does not come here
-        await self.client.start_workflow(
-            WORKFLOW,
-            start.state,
-            id=start.id,
-            task_queue=start.task_queue,
-            task_timeout=start.task_timeout,
-            start_signal=start.signal,
-            start_signal_args=[start.reference],
-            search_attributes=start.search_attributes,
-            static_summary=start.summary,
-            static_details=start.details,
-        )
 
     def summary(self, origin: Origin) -> str:
         """What the stock UI calls the session: its title, where it may say so."""

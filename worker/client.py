@@ -276,15 +276,16 @@ class SessionClient(Inbox):
 
     async def _connect(self) -> "Bells":
         # Commands that only read never pay for importing what reaches the engine (0.2 s, 25 MB).
-        if self.settings.external_temporal is None:
-            from worker.doorbell import Doorbell  # half of what the whole client takes
+        from worker.bells import Bells, by_client
 
-            return await Doorbell.connect(self.database, self.settings, self.endpoints)
-        from worker.bells import Bells  # as above
-        from worker.connect import connect
+        if self.settings.external_temporal is None:
+            from worker.doorbell import doorbell  # half of what the whole client takes
+
+            return Bells(self.database, await doorbell(self.settings, self.endpoints), self.settings)
+        from worker.connect import connect  # as above
 
         client = await connect(self.settings, self.endpoints)
-        return Bells(self.database, client, self.settings)
+        return Bells(self.database, by_client(client), self.settings)
 
     async def _ring_stop(self, session: SessionId, stopped: Stopped) -> None:
         if stopped.turn is not None:

@@ -6,7 +6,9 @@ import logging
 import os
 import signal
 import sys
-from typing import Final
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, Final
 
 import uvloop
 from temporalio.client import Client
@@ -19,7 +21,7 @@ from activities.store import server
 from activities.store.database import Database
 from worker import release
 from worker.assemble import worker
-from worker.bells import Bells, queue
+from worker.bells import Bells, by_client, queue
 from worker.connect import connect, retain
 from worker.leaving import leave
 from worker.notifier import Notifier
@@ -57,21 +59,30 @@ async def serve(settings: Settings) -> None:
     async with Database(places.postgres_url, size=settings.database_connections) as database:
         limits = {"first_token": settings.first_token_seconds, "idle": settings.silence_seconds}
         model = LiteLLM(process_environment(), **limits)
-        beside = [
-            asyncio.create_task(Sweeper(database, client, Bells(database, client, settings)).run()),
-            asyncio.create_task(Upkeep(database, settings.home, settings.archive_after, settings.host).run()),
-            asyncio.create_task(Presence(database, settings.host, settings.alive_file).run()),
-            asyncio.create_task(observing.run(database)),
-            asyncio.create_task(Notifier(database, settings, redactor(settings)).run()),
-            asyncio.create_task(_warm(model)),
-        ]
-        async with worker(settings, client, database, model):
+        chores = (
+            Sweeper(database, client, Bells(database, by_client(client), settings)).run(),
+            Upkeep(database, settings.home, settings.archive_after, settings.host).run(),
+            Presence(database, settings.host, settings.alive_file).run(),
+            observing.run(database),
+            Notifier(database, settings, redactor(settings)).run(),
+            _warm(model),
+        )
+        async with _beside(*chores), worker(settings, client, database, model):
             _LOG.info("working on %r, pid %d", queue(settings.task_queue, settings.host), os.getpid())
             await stopping.wait()
-        for task in beside:
-            task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
     await observing.close()
+
+
+@asynccontextmanager
+async def _beside(*chores: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Do these as long as the worker works, to the end of its last task; each waits outages out by itself."""
+    tasks = [asyncio.create_task(chore) for chore in chores]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _warm(model: LiteLLM) -> None:

@@ -16,6 +16,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
+from pydantic_core import to_json
+
 from activities.model.failures import ModelError, ProviderFailure
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import told
@@ -130,6 +132,7 @@ def _load(environment: MutableMapping[str, str]) -> ModuleType:
         # litellm would import it in the first request, for another second
         completions = import_module("openai.resources.chat.completions.completions")
     vars(completions)["async_maybe_transform"] = _as_it_is
+    vars(import_module("openai._base_client"))["openapi_dumps"] = to_json  # 2 ms where json takes 8, for 800 messages
     library.utils.update_response_metadata = _unmeasured
     library.ModelResponse()  # builds its classes now: at the first request its filter of warnings may be gone
     for name, value in _SWITCHES.items():

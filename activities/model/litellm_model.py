@@ -29,6 +29,9 @@ from workflows.domain.usage import Price, Rates
 FIRST_TOKEN: Final = 120.0  # seconds until an answer has to begin
 IDLE: Final = 90.0  # seconds of silence within an answer (opencode.md 4.5)
 
+_SHARED: Final = (
+    "module_level_aclient"  # the client that Anthropic is asked by, which litellm also keeps outside of its cache
+)
 _NO_KEY: Final = "no-key"  # the client insists on one; endpoints without keys ignore it
 _PLACEHOLDER: Final = [{"role": "user", "content": "."}]  # is replaced by the messages in `extra_body`
 _MILLION: Final = 1_000_000
@@ -90,9 +93,12 @@ class LiteLLM:
 
     async def close(self) -> None:
         """Close the connections that litellm keeps, of all adapters in this process, and have it forget them."""
-        if self._library is not None:
-            await self._library.close_litellm_async_clients()
-            self._library.in_memory_llm_clients_cache.flush_cache()
+        if self._library is None:
+            return
+        await self._library.close_litellm_async_clients()
+        self._library.in_memory_llm_clients_cache.flush_cache()
+        if shared := vars(self._library).pop(_SHARED, None):
+            await shared.close()
 
     async def _loaded(self) -> ModuleType:
         if self._library is None:

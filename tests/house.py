@@ -14,6 +14,7 @@ from temporalio.client import Client, WorkflowHistory
 from activities.model.port import ModelPort
 from activities.session.answers import Decided
 from activities.store.database import Database
+from tests.patience import PATIENCE
 from worker.assemble import worker
 from worker.bells import Bells, by_client, workflow_id
 from worker.client import Seen, SessionClient
@@ -28,7 +29,6 @@ from workflows.domain.messages import AssistantMessage, ToolPart, Transcript
 from workflows.domain.permissions.replies import Reply
 
 ACTOR = Actor(subject="tester@here", method="test")
-PATIENCE = 90.0  # seconds until a test that waits for an event gives up
 LONGEST = 140.0  # seconds until a worker is shut down from within: where pytest's timeout ends its loop, it hangs
 
 

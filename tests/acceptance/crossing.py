@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
 
-from tests.house import PATIENCE
+from tests.patience import PATIENCE
 
 _SOCKET: Final = ".s.PGSQL.5432"
 _CHUNK: Final = 65_536

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from tests.house import PATIENCE
+from tests.patience import PATIENCE
 from worker.scripted.script import ScriptedCall
 from workflows.domain.messages import ToolPart
 from workflows.domain.value import Value

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 
-from tests.house import PATIENCE
+from tests.patience import PATIENCE
 from worker.client import Delta, Seen, SessionClient
 from workflows.domain.events import Event
 from workflows.domain.ids import SessionId

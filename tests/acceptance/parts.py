@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, suppress
 
 import psutil
 
-from tests.acceptance.workers import appears
+from tests.patience import appears
 from worker.settings import Settings
 from worker.stack.state import PartName
 from worker.stack.status import status

@@ -9,8 +9,8 @@ from activities.failpoints import ARRIVALS
 from tests.acceptance.effects import effect
 from tests.acceptance.proxy import proxy
 from tests.acceptance.trial import Trial
-from tests.acceptance.workers import appears
 from tests.house import reached
+from tests.patience import appears
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import AskId, MessageId, SessionId, workflow_id
 from workflows.domain.wire import AnswerRef

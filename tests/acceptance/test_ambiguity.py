@@ -10,7 +10,8 @@ from activities.store.prompts import Mode
 from tests.acceptance.conftest import Open
 from tests.acceptance.proxy import proxy
 from tests.acceptance.scenarios import DONE, EDIT, runs
-from tests.house import PATIENCE, House
+from tests.house import House
+from tests.patience import PATIENCE
 from worker.scripted.script import DEFAULT, Script
 from workflows.domain.errors import Unavailable
 from workflows.domain.events import TurnEnded

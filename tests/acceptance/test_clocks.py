@@ -12,7 +12,7 @@ from tests.acceptance import workers
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
-from tests.house import PATIENCE
+from tests.patience import PATIENCE
 from worker.scripted.script import Refuse
 from workflows.domain.events import ModelRetry
 from workflows.domain.ids import SessionId

@@ -10,8 +10,8 @@ from typing import Final
 import psutil
 import pytest
 
-from tests.acceptance.workers import appears
 from tests.conftest import remove, settings_of
+from tests.patience import appears
 from worker.settings import Settings
 from worker.stack import cluster, state
 from worker.stack.layout import Layout

@@ -8,8 +8,8 @@ import pytest
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, EDIT, SLOW, Mutate, once, runs
 from tests.acceptance.trial import Trial
-from tests.acceptance.workers import appears
 from tests.house import reached
+from tests.patience import appears
 from worker.scripted.script import ScriptedAnswer
 from workflows.domain.events import CallClaimed
 from workflows.domain.messages import CallState, ToolPart

@@ -17,8 +17,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from temporalio.client import Client
 
 from activities.model.litellm_model import LiteLLM
-from tests.acceptance.workers import Nursery, appears, environment
+from tests.acceptance.workers import Nursery, environment
 from tests.house import House, house
+from tests.patience import appears
 from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from worker.settings import Settings
 from worker.stack.state import Endpoints

@@ -16,9 +16,10 @@ from tests.acceptance.effects import Moment
 from tests.acceptance.parts import everything, kept_away, kill
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial, trial
-from tests.acceptance.workers import Nursery, WorkerProcess, appears
+from tests.acceptance.workers import Nursery, WorkerProcess
 from tests.conftest import remove, settings_of
 from tests.house import reached
+from tests.patience import appears
 from worker.connect import connect
 from worker.scripted.script import Hold, Script, ScriptedAnswer
 from worker.settings import Resume, Settings

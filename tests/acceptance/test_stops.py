@@ -12,8 +12,8 @@ from tests.acceptance import histories
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
-from tests.acceptance.workers import appears
 from tests.house import reached
+from tests.patience import appears
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Conflict
 from workflows.domain.events import TurnEnded

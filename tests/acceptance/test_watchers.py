@@ -9,7 +9,7 @@ from tests.acceptance.conftest import Open
 from tests.acceptance.listener import listening
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
-from tests.house import PATIENCE
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.acceptance
 

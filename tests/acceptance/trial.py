@@ -21,7 +21,8 @@ from tests.acceptance.effects import EffectLedger
 from tests.acceptance.invariants import LIVENESS, Violation, violations
 from tests.acceptance.records import SessionRecords, TrialRecords
 from tests.acceptance.workers import Nursery, WorkerProcess
-from tests.house import ACTOR, PATIENCE, House, house, reached
+from tests.house import ACTOR, House, house, reached
+from tests.patience import PATIENCE
 from worker.client import SessionClient
 from worker.scripted.script import DEFAULT, Script
 from worker.settings import Settings

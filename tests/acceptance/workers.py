@@ -1,11 +1,10 @@
 """Worker processes that a trial starts, and kills for real."""
 
-import asyncio
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +14,12 @@ import psutil
 
 from activities import failpoints
 from tests.acceptance.nursery import Order
-from tests.house import PATIENCE
+from tests.patience import appears
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 
 _PROGRAM: Final = Path(__file__).with_name("nursery.py")
 _SERVES: Final = "working on"  # what a worker logs when it takes tasks
-_LOOK_PERIOD: Final = 0.01
 _SCALED: Final = ("idle_seconds", "history_events", "patience_seconds", "retry_seconds", "first_token_seconds")
 
 
@@ -95,13 +93,6 @@ class WorkerProcess:
         if not self.ended:
             self.process.kill()
             await appears(lambda: self.ended)
-
-
-async def appears(seen: Callable[[], bool]) -> None:
-    """Wait for something that another process brings about."""
-    async with asyncio.timeout(PATIENCE):
-        while not seen():
-            await asyncio.sleep(_LOOK_PERIOD)
 
 
 def environment(settings: Settings, endpoints: Endpoints, test: Path, faults: str) -> dict[str, str]:

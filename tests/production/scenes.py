@@ -6,7 +6,8 @@ from typing import Final
 from tests.acceptance.nth import reference
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
-from tests.acceptance.workers import WorkerProcess, appears
+from tests.acceptance.workers import WorkerProcess
+from tests.patience import appears
 from worker.scripted.script import Script
 from workflows.domain.ids import SessionId
 

@@ -4,7 +4,8 @@ import asyncio
 from collections import Counter
 from contextlib import aclosing
 
-from tests.house import PATIENCE, House
+from tests.house import House
+from tests.patience import PATIENCE
 from tests.workflows.conftest import Open
 from tests.workflows.conftest import open_house as open_house
 from tests.workflows.conftest import port as port

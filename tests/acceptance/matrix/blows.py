@@ -10,7 +10,7 @@ from tests.acceptance import parts
 from tests.acceptance.matrix.cells import Fault
 from tests.acceptance.matrix.plan import Plan
 from tests.acceptance.trial import Trial
-from tests.acceptance.workers import appears
+from tests.patience import appears
 from worker.settings import Settings
 from worker.stack.state import PartName
 from worker.stack.status import status

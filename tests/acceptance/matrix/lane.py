@@ -13,7 +13,8 @@ from tests import databases
 from tests.acceptance import trial as trials
 from tests.acceptance.matrix.ends import End
 from tests.acceptance.trial import Trial
-from tests.acceptance.workers import Nursery, appears
+from tests.acceptance.workers import Nursery
+from tests.patience import appears
 from worker.connect import connect
 from worker.scripted.script import Script
 from worker.settings import Settings

@@ -11,7 +11,8 @@ from tests.acceptance.effects import effect
 from tests.acceptance.matrix.cells import Point
 from tests.acceptance.scenarios import DONE, HANDS_OVER, runs
 from tests.acceptance.trial import Trial
-from tests.house import PATIENCE, reached
+from tests.house import reached
+from tests.patience import PATIENCE
 from worker.bells import workflow_id
 from worker.scripted.script import DEFAULT, Hold, Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Unavailable

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.acceptance.trial import Trial
-from tests.house import ACTOR, PATIENCE
+from tests.house import ACTOR
+from tests.patience import PATIENCE
 from worker.client import Seen, SessionClient
 from workflows.domain.ids import SessionId
 

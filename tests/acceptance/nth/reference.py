@@ -9,7 +9,7 @@ from typing import Final
 from activities.failpoints import at_work
 from tests.acceptance.effects import effect
 from tests.acceptance.trial import Trial
-from tests.house import PATIENCE
+from tests.patience import PATIENCE
 from worker.scripted.script import DEFAULT, Drop, Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.errors import Unavailable
 from workflows.domain.events import Event

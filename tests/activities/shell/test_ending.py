@@ -9,6 +9,7 @@ import psutil
 from activities.shell import ending
 from activities.shell.lease import Cause, End, Lease
 from tests.activities.shell.commands import CALL, Commands
+from tests.patience import PATIENCE
 
 TREE = (
     "trap '' TERM; setsid sleep 71 & (sleep 72 & disown -a); (trap '' TERM; setsid setsid sleep 73 &) ; "
@@ -91,7 +92,7 @@ async def test_a_killed_supervisor_takes_its_shell_along_and_the_rest_is_killed(
     lease = await tree(commands)
     os.kill(commands.keeper().pid, signal.SIGKILL)
     assert await commands.end(commands.directory()) is None
-    assert await asyncio.to_thread(commands.shell().wait, 20)
+    assert await asyncio.to_thread(commands.shell().wait, PATIENCE)
     await asyncio.to_thread(ending.kill, lease, CALL)
     assert remaining() == []
 
@@ -99,7 +100,7 @@ async def test_a_killed_supervisor_takes_its_shell_along_and_the_rest_is_killed(
 async def test_what_hides_its_environment_is_found_by_its_group(commands: Commands) -> None:
     lease = await tree(commands, 'env -i sleep 79 & echo ready > "$READY"; wait')
     os.kill(commands.keeper().pid, signal.SIGKILL)
-    assert await asyncio.to_thread(commands.shell().wait, 20)
+    assert await asyncio.to_thread(commands.shell().wait, PATIENCE)
     assert [process.cmdline() for process in ending.leftovers(lease, CALL)] == [["sleep", "79"]]
     await asyncio.to_thread(ending.kill, lease, CALL)
     assert ending.leftovers(lease, CALL) == []

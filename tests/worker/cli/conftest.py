@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from tests.house import House
+from tests.patience import PATIENCE
 from tests.workflows.conftest import open_house as open_house
 from tests.workflows.conftest import port as port
 from tests.workflows.conftest import warm as warm
 
 PROGRAM = Path(sys.executable).with_name("holdfast")
 _NOT_KEPT = ("HOLDFAST_", "TEMPORAL_", "PYTHONDONTWRITEBYTECODE")  # the last makes each start compile half of us
-PATIENCE = 60.0  # seconds until a test that waits for a process gives up
 CTRL_C = "\x03"
 CTRL_D = "\x04"
 

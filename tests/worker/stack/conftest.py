@@ -1,7 +1,6 @@
 """Stacks of a test's own, for tests that kill."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -38,12 +37,3 @@ def pid(settings: Settings, name: PartName) -> int:
     found = part(settings, name).pid
     assert found is not None
     return found
-
-
-async def eventually(holds: Callable[[], bool], seconds: float = 30) -> None:
-    """Wait until something holds that another process brings about."""
-    async with asyncio.timeout(seconds):
-        while True:
-            if holds():
-                return
-            await asyncio.sleep(0.02)

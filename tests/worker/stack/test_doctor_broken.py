@@ -14,7 +14,8 @@ import psycopg
 import pytest
 
 from tests.conftest import settings_of
-from tests.worker.stack.conftest import eventually, pid
+from tests.patience import appears
+from tests.worker.stack.conftest import pid
 from worker.settings import Settings
 from worker.stack import cluster
 from worker.stack.doctor import Finding, Level, examine
@@ -54,7 +55,7 @@ async def test_servers_that_hang_are_full_or_have_died_are_named(running: Settin
     supervisor = status(running).supervisor
     assert supervisor is not None
     os.kill(supervisor, signal.SIGKILL)
-    await eventually(lambda: status(running).supervisor is None)
+    await appears(lambda: status(running).supervisor is None)
     died = await examined(running)
 
     assert {"postgres", "temporal", "migrations", "worker"} <= failing(hung)

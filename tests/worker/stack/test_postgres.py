@@ -11,6 +11,7 @@ import psutil
 import psycopg
 import pytest
 
+from tests.patience import PATIENCE
 from tests.worker.stack.conftest import pid
 from worker.settings import Settings
 from worker.stack import cluster, processes
@@ -28,7 +29,7 @@ async def crashed(running: Settings) -> Cluster:
     server.kill(signal.SIGSTOP)  # so that it cannot tidy up at its supervisor's death
     for victim in (supervisor, server):
         victim.kill(signal.SIGKILL)
-        assert await processes.gone(victim, 10)
+        assert await processes.gone(victim, PATIENCE)
     found = await cluster.locate(running)
     assert found.pid_file.exists()
     return found
@@ -62,7 +63,7 @@ async def test_a_server_without_supervisor_is_ended_before_a_new_one_starts(runn
 
     await up(running, print, worker=False)
 
-    assert left.returncode is not None or await asyncio.wait_for(left.wait(), 10) == 0
+    assert left.returncode is not None or await asyncio.wait_for(left.wait(), PATIENCE) == 0
     _connects(found)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import psycopg
 
-from tests.worker.stack.conftest import eventually, part, pid
+from tests.patience import PATIENCE, appears
+from tests.worker.stack.conftest import part, pid
 from worker.connect import connect
 from worker.settings import Settings
 from worker.stack import processes
@@ -49,7 +50,7 @@ async def test_a_killed_supervisor_takes_everything_with_it_and_the_next_one_sta
     await _kill(_supervisor(running))
 
     for child in children:
-        assert await processes.gone(child, 10)
+        assert await processes.gone(child, PATIENCE)
     assert not status(running).serving
     assert not status(running).stopped
     await up(running, print, worker=False)
@@ -73,7 +74,7 @@ async def test_orphans_of_a_killed_server_leave_no_zombies(running: Settings) ->
 
     await _replaced(running, PartName.POSTGRES, killed)
 
-    await eventually(lambda: not _zombie_children(_supervisor(running).pid))
+    await appears(lambda: not _zombie_children(_supervisor(running).pid))
 
 
 async def test_down_stops_all_parts_and_says_that_it_was_wanted(running: Settings) -> None:
@@ -104,7 +105,7 @@ async def _kill(*victims: ProcessRef) -> None:
     for victim in victims:
         victim.kill(signal.SIGKILL)
     for victim in victims:
-        assert await processes.gone(victim, 10)
+        assert await processes.gone(victim, PATIENCE)
 
 
 def _pids(settings: Settings) -> set[int]:
@@ -118,7 +119,7 @@ async def _replaced(settings: Settings, name: PartName, killed: int) -> None:
         seen = part(settings, name)  # one look: between two of them the killed one dies
         return seen.serving and seen.pid != killed
 
-    await eventually(came)
+    await appears(came)
 
 
 def _zombie_children(supervisor: int) -> list[str]:

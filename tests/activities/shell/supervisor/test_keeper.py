@@ -11,6 +11,7 @@ import psutil
 
 from activities.shell.lease import CallDirectory, Cause, End
 from tests.activities.shell.commands import Commands
+from tests.patience import PATIENCE
 
 MEGABYTE = 1_000_000
 LONG_ENOUGH = 2.0  # seconds for a shell to come to its traps, on a busy machine too
@@ -65,7 +66,7 @@ async def test_the_supervisor_goes_with_the_last_of_its_processes(commands: Comm
     await commands.end(directory)
     assert keeper.alive()
     await asyncio.to_thread(gate.write_text, "go\n")
-    assert await asyncio.to_thread(keeper.wait, 20)
+    assert await asyncio.to_thread(keeper.wait, PATIENCE)
 
 
 async def test_endless_output_ends_the_command_at_the_cap(commands: Commands) -> None:

@@ -6,9 +6,9 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from tests.patience import appears
 from tests.worker.cli.conftest import OpenHouse, Shell
 from tests.worker.cli.conftest import shell as outside
-from tests.worker.stack.conftest import eventually
 from tests.worker.stack.conftest import home as home
 from worker.scripted.script import ScriptedAnswer
 from worker.settings import Settings
@@ -74,7 +74,7 @@ async def test_a_watcher_brings_a_killed_stack_up_again_but_not_one_that_was_tak
         assert supervisor is not None
         os.kill(supervisor, signal.SIGKILL)
         await terminal.until("Starting the stack.")
-        await eventually(lambda: status(home).serving and status(home).supervisor not in (None, supervisor), 60)
+        await appears(lambda: status(home).serving and status(home).supervisor not in (None, supervisor))
         sent = await person.run("send", begun.out.strip(), "again")
         await terminal.until("> again")
         down = await person.run("down")

@@ -14,7 +14,7 @@ from typing import Final
 from activities.store.migrate import DatabaseForeign, DatabaseNewer
 from worker.demo import task
 from worker.demo.acts import Demo
-from worker.demo.checks import judge
+from worker.demo.checks import Check, judge
 from worker.demo.programs import git, holdfast, holdfast_program, model_server, tests
 from worker.demo.stage import EXTERNAL, Stage, root_of
 from worker.demo.story import Story, Tell, Tone
@@ -39,10 +39,14 @@ _HISTORY: Final = (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "-m"
 
 
 class Played(Value):
-    """A session that was played to its end, and whether every check held."""
+    """A session that was played to its end, and what the checks have found."""
 
     session: SessionId
-    holds: bool
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        return all(check.holds for check in self.checks)
 
 
 async def play(user: Settings, tell: Tell) -> bool:
@@ -81,7 +85,7 @@ async def _play(stage: Stage, story: Story, script: Script, url: str) -> Played:
     evidence = await demo.evidence(script, failed_before)
     checks = judge(evidence)
     story.results(evidence, checks)
-    return Played(session=demo.follower.session, holds=all(check.holds for check in checks))
+    return Played(session=demo.follower.session, checks=tuple(checks))
 
 
 async def _set(stage: Stage, story: Story, url: str) -> bool:

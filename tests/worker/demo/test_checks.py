@@ -1,5 +1,6 @@
 """The checks of a demo: each of them can fail, and does when what it looks at is not as it should be."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +13,8 @@ from worker.demo import task
 from worker.demo.checks import judge
 from worker.demo.evidence import Evidence, Mark, Repository
 from worker.demo.kills import Kill, Recovery, Successor
+from worker.demo.play import Played
+from worker.demo.story import Story
 from worker.scripted.ledger import End, Entry
 from worker.stack.processes import ProcessRef
 from workflows.domain.events import Actor, AskAnswered, AskRaised, Event, MessageCompleted, Record, TurnEnded
@@ -146,12 +149,26 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+def told(evidence: Evidence) -> tuple[bool, list[str]]:
+    """Whether a demo with this evidence has gone well, and which checks it tells as failed."""
+    lines: list[str] = []
+    checks = judge(evidence)
+    Story(lambda text, _: lines.append(text)).results(evidence, checks)
+    failed = re.findall(r"FAILED +(.*)", "\n".join(lines))
+    return Played(session=SESSION, checks=tuple(checks)).holds, failed
+
+
 def failing(evidence: Evidence) -> list[str]:
     return [check.claim for check in judge(evidence) if not check.holds]
 
 
 def test_a_demo_without_a_flaw_passes_every_check() -> None:
-    assert failing(GOOD) == []
+    assert failing(GOOD) == [] and told(GOOD) == (True, [])
+
+
+def test_a_demo_whose_command_seems_to_have_run_twice_fails_and_says_so() -> None:
+    forged = GOOD.model_copy(update={"marks": (*MARKS, mark("start", 13, pid=78))})
+    assert told(forged) == (False, ["The command ran once"])
 
 
 @pytest.mark.parametrize(("claim", "flaw"), BROKEN, ids=[claim for claim, _ in BROKEN])

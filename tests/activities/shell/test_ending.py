@@ -98,7 +98,8 @@ async def test_a_killed_supervisor_takes_its_shell_along_and_the_rest_is_killed(
 
 
 async def test_what_hides_its_environment_is_found_by_its_group(commands: Commands) -> None:
-    lease = await tree(commands, 'env -i sleep 79 & echo ready > "$READY"; wait')
+    hidden = 'env -i sleep 79 & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; echo ready > "$READY"; wait'
+    lease = await tree(commands, hidden)
     os.kill(commands.keeper().pid, signal.SIGKILL)
     assert await asyncio.to_thread(commands.shell().wait, PATIENCE)
     assert [process.cmdline() for process in ending.leftovers(lease, CALL)] == [["sleep", "79"]]
@@ -108,7 +109,7 @@ async def test_what_hides_its_environment_is_found_by_its_group(commands: Comman
 
 async def test_commands_of_other_calls_are_left_alone(commands: Commands) -> None:
     await tree(commands)
-    other = await commands.start("sleep 80", call="prt_other")
+    other = await commands.start("sleep 80", call=f"{CALL}_other")
     await asyncio.to_thread(ending.stop, commands.directory(), CALL)
-    assert remaining("prt_other") == [["sleep", "80"]]
+    assert len(remaining(f"{CALL}_other")) == 1
     assert other.end() is None

@@ -9,9 +9,9 @@ import sys
 
 import psutil
 
-from activities.shell.lease import CallDirectory, Cause, End
+from activities.shell.lease import Cause, End
 from tests.activities.shell.commands import Commands
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, appears
 
 MEGABYTE = 1_000_000
 LONG_ENOUGH = 2.0  # seconds for a shell to come to its traps, on a busy machine too
@@ -46,7 +46,7 @@ async def test_the_call_is_over_when_the_shell_is_though_a_child_holds_the_pipe(
     directory = await commands.start("sleep 65 & echo started")
     assert await commands.end(directory) == End(status=0)
     assert directory.spool.read_text() == "started\n"
-    assert len(running("sleep 65")) == 1
+    await appears(lambda: len(running("sleep 65")) == 1)  # it may not have become one when its shell had ended
 
 
 async def test_a_background_child_may_go_on_writing_after_the_call(commands: Commands) -> None:
@@ -110,7 +110,7 @@ async def test_a_supervisor_needs_little_memory_whatever_is_written(commands: Co
 
 async def test_a_command_that_nobody_follows_is_ended(commands: Commands) -> None:
     directory = await commands.start("sleep 66", lease=0.2)
-    await asyncio.to_thread(_wait_for_bell, directory)
+    await appears(lambda: directory.end() is not None)
     assert directory.end() == End(status=-signal.SIGTERM, cause=Cause.ABANDONED, limit=0.2)
 
 
@@ -144,8 +144,3 @@ def running(*commands: str) -> list[str]:
     """Which of these command lines run now; the numbers in them are this file's own."""
     found = (" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
     return [line for line in found if line in commands]
-
-
-def _wait_for_bell(directory: CallDirectory) -> None:
-    with directory.bell.open("rb") as bell:
-        select.select([bell], [], [])

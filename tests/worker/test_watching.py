@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from contextlib import aclosing
 
+from activities.store import deltas
 from tests.house import House
 from tests.patience import PATIENCE
 from tests.workflows.conftest import Open
@@ -37,6 +38,13 @@ async def told(house: House, session: SessionId, after: int = 0, *, cut: bool = 
     raise AssertionError("a watch does not end")
 
 
+async def there(house: House, session: SessionId) -> None:
+    """Wait until somebody watches the session."""
+    async with asyncio.timeout(PATIENCE):
+        while not await deltas.watched(house.database, session):
+            await asyncio.sleep(0.01)
+
+
 def in_order(found: list[Seen], session: SessionId, after: int = 0) -> bool:
     numbers = [seen.record.seq for seen in found if seen.record.session == session]
     return numbers == list(range(after + 1, after + len(numbers) + 1))
@@ -67,6 +75,7 @@ async def test_who_comes_back_to_a_session_is_told_of_its_subagents_from_then_on
         (ask,) = await house.asked(child)
         seen_before = (await house.client.session(session)).seq, (await house.client.session(child)).seq
         watching = asyncio.create_task(told(house, session, seen_before[0]))
+        await there(house, session)  # what happens before is not told
         await house.answer(ask)
         found = await watching
         size = (await house.client.session(child)).seq

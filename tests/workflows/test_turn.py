@@ -1,10 +1,14 @@
 """Turns: one move after the other, told to the stock UI; calls that change one file wait for each other."""
 
+import asyncio
+from contextlib import suppress
+
 import pytest
 from temporalio.client import WorkflowHistory
 
 from tests.histories.scenarios import DONE, LOOK, PARALLEL, WRITE
 from tests.house import House
+from tests.patience import PATIENCE
 from tests.workflows.conftest import Open
 from tests.workflows.runs import SCHEDULED, activities
 from worker.bells import workflow_id
@@ -28,10 +32,15 @@ def summaries(history: WorkflowHistory) -> list[str]:
     return [DATA_CONVERTER.payload_converter.from_payloads([each], [str])[0] for each in shown]
 
 
-async def details(house: House, session: SessionId) -> str:
-    """What the stock UI shows of the whole run."""
-    metadata = await house.temporal.get_workflow_handle(workflow_id(session)).query("__temporal_workflow_metadata")
-    return str(metadata.current_details)
+async def shows(house: House, session: SessionId, wanted: str) -> bool:
+    """Wait until the stock UI shows this of the whole run, which is told of its activities' ends after the log."""
+    shown = ""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            while shown != wanted:
+                run = house.temporal.get_workflow_handle(workflow_id(session))
+                shown = str((await run.query("__temporal_workflow_metadata")).current_details)
+    return shown == wanted
 
 
 async def test_each_activity_says_what_it_is_about_and_no_contents(open_house: Open) -> None:
@@ -61,7 +70,7 @@ async def test_the_run_says_which_answer_it_waits_for(open_house: Open, events: 
         house.configure(permission={"edit": "ask"})
         session = await house.say("Write a.txt.")
         (ask,) = await house.asked(session)
-        assert await details(house, session) == f"Turn 1: waits for an answer: holdfast asks {ask} (write)"
+        assert await shows(house, session, f"Turn 1: waits for an answer: holdfast asks {ask} (write)")
 
 
 async def test_edits_of_one_file_all_apply_in_their_order_also_where_one_needs_the_one_before(

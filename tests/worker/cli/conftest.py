@@ -1,6 +1,7 @@
 """People at their shells: commands run as processes, with pipes or on a terminal."""
 
 import asyncio
+import codecs
 import fcntl
 import os
 import pty
@@ -23,6 +24,7 @@ from tests.workflows.conftest import warm as warm
 
 PROGRAM = Path(sys.executable).with_name("holdfast")
 _NOT_KEPT = ("HOLDFAST_", "TEMPORAL_", "PYTHONDONTWRITEBYTECODE")  # the last makes each start compile half of us
+_UTF_8 = codecs.getincrementaldecoder("utf-8")
 CTRL_C = "\x03"
 CTRL_D = "\x04"
 
@@ -44,16 +46,20 @@ class Terminal:
     master: int
     text: str = ""
     _grown: asyncio.Event = field(default_factory=asyncio.Event)
+    _decoder: codecs.IncrementalDecoder = field(default_factory=lambda: _UTF_8("replace"))
 
     def read(self) -> None:
         try:
-            self.text += os.read(self.master, 65536).decode(errors="replace")
+            self.text += self._decoder.decode(os.read(self.master, 65536))  # which may end within a character
         except OSError:  # the other end is closed
             asyncio.get_running_loop().remove_reader(self.master)
         self._grown.set()
 
     async def until(self, pattern: str) -> re.Match[str]:
-        """Wait until something appears, behind what was waited for before; what is there up to it is forgotten."""
+        """Wait until something appears, behind what was waited for before; what is there up to it is forgotten.
+
+        What is to be read to its end needs something behind it: a line may come in pieces.
+        """
         async with asyncio.timeout(PATIENCE):
             while (found := re.search(pattern, self.text)) is None:
                 self._grown.clear()

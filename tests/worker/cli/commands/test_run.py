@@ -184,7 +184,7 @@ async def test_a_question_may_be_answered_at_another_terminal_and_is_left_to_oth
             await first.until("│ mkdir -p made")
             await first.until("reject > $")
             first.type(CTRL_D)
-            waiting = await first.until(r"It waits: holdfast answer (per_\w+)")
+            waiting = await first.until(r"It waits: holdfast answer (per_\w+) ")
             answered = await person.run("answer", waiting[1], "once")
             code = await first.ended()
 
@@ -194,6 +194,7 @@ async def test_a_question_may_be_answered_at_another_terminal_and_is_left_to_oth
 
 async def test_the_first_ctrl_c_stops_the_turn_durably(open_house: OpenHouse) -> None:
     async with open_house(HANGS) as house, house.working(), shell(house).terminal("run", *MODEL, "go") as terminal:
+        await terminal.until("> go")  # from here on Ctrl-C is listened for
         await house.model.stalled.wait()
         terminal.type(CTRL_C)
         await terminal.until("Stopping the turn. Ctrl-C again leaves")
@@ -208,6 +209,7 @@ async def test_the_second_ctrl_c_leaves_though_the_turn_cannot_end_and_the_stop_
         async with shell(house).terminal("run", *MODEL, "go") as terminal:
             async with house.working(drain_seconds=0):
                 await house.model.stalled.wait()
+            await terminal.until("> go")
             terminal.type(CTRL_C)
             await terminal.until("Stopping the turn")
             (session,) = await house.client.sessions()

@@ -196,7 +196,7 @@ def slow(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
         before = [record.event for record in session.log if datetime.fromisoformat(record.at) <= moment]
         later = [datetime.fromisoformat(record.at) for record in session.log[len(before) :]]
         took = later[0] - _due(before, moment) if _works(before) and later else timedelta()
-        if took > trial.heartbeat + LIVENESS:
+        if took > trial.patience:
             yield f"went on {took.total_seconds():.1f} s after a worker served"
 
 

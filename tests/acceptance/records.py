@@ -39,7 +39,8 @@ class SessionRecords:
 @dataclass(frozen=True)
 class TrialRecords:
     """The four records. `healed` are the moments at which a worker served again, `wasted` is how many model
-    requests the faults and stops of the trial may have cost, `left` is what is still there and should not be.
+    requests the faults and stops of the trial may have cost, `left` is what is still there and should not be;
+    `patience` is how long what is due may take to go on after a worker is back.
     `neighbours` are sessions that ran beside the faults, each with one of its kind that ran alone; `served`: workers
     served until the end."""
 
@@ -49,7 +50,7 @@ class TrialRecords:
     sessions: Sequence[SessionRecords]
     left: Sequence[str]
     healed: Sequence[datetime]
-    heartbeat: timedelta
+    patience: timedelta
     wasted: int
     neighbours: Sequence[tuple[SessionRecords, SessionRecords]] = ()
     served: bool = True

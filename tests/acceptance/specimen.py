@@ -88,7 +88,7 @@ def well() -> TrialRecords:
         sessions=[session()],
         left=(),
         healed=(),
-        heartbeat=timedelta(seconds=3),
+        patience=timedelta(seconds=8),
         wasted=0,
     )
 

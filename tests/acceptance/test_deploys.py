@@ -4,6 +4,7 @@ import pytest
 
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, Mutate, runs
+from tests.patience import slowness
 from worker.scripted.script import Script
 
 pytestmark = pytest.mark.acceptance
@@ -20,7 +21,7 @@ async def test_row_45_and_b25_a_session_stuck_on_a_bug_holds_up_no_other_and_goe
         trial.code = mutate("workflows/turn.py", line, f"{line}; assert not step.calls, 'a bug'")
         faulty = await trial.worker()
         stuck = await trial.say("[[script:calls]] Run it.")
-        await trial.listed(stuck, lambda overview: overview.stuck is not None, patience=SHOWN_WITHIN)
+        await trial.listed(stuck, lambda overview: overview.stuck is not None, patience=SHOWN_WITHIN * slowness())
         await trial.house.ended(await trial.say("[[script:plain]] Hello?"))
         await faulty.kill()
         trial.code = None

@@ -43,7 +43,7 @@ FORMS: Final[tuple[Fault, ...]] = (
 )
 LIMITED = tuple(Refuse(headers=SOON) for _ in range(24))
 SHORT = {"retry_seconds": 0.01, "first_token_seconds": 5.0}  # long enough for a busy machine to begin an answer
-IMMEDIATE = timedelta(seconds=10)  # it takes half a second on an idle machine; the pause would take an hour
+IMMEDIATE = timedelta(minutes=1)  # it takes half a second on an idle machine; the pause would take an hour
 
 
 def failing(*faults: Fault) -> ScriptedAnswer:

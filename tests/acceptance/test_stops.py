@@ -1,8 +1,7 @@
 """Stops and prompts around the edges of turns (reliability.md rows 31, 34, 50 to 52; bugs B1, B3 and B6)."""
 
 import asyncio
-import os
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,16 +12,16 @@ from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
 from tests.house import reached
-from tests.patience import appears
+from tests.patience import appears, slowness
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Conflict
-from workflows.domain.events import TurnEnded
+from workflows.domain.events import Record, TurnEnded
 from workflows.domain.ids import SessionId, workflow_id
 from workflows.domain.messages import UserMessage
 
 pytestmark = pytest.mark.acceptance
 
-AT_ONCE = 2.0  # seconds from an accepted stop to its end, on a machine that has nothing else to do
+AT_ONCE = timedelta(seconds=2)  # from an accepted stop to its end, on a machine that has nothing else to do
 LEAVES_MORE_BEHIND = ScriptedAnswer(
     tools=(ScriptedCall(name="bash", arguments={"command": "sleep 600 & (sleep 601 &) ; effect one hold"}),)
 )
@@ -59,10 +58,13 @@ async def test_row_34_a_stop_ends_everything_at_once_and_the_next_prompt_gets_it
         await trial.house.ended(session, 2)
         assert await reasons(trial, session) == ["stopped", "done"]
         log = [seen.record async for seen in trial.house.client.log(session)]
-    ended = next(record for record in log if record.event.type == "turn.ended")
-    stopped = next(record for record in log if record.event.type == "stop.accepted")
-    took = datetime.fromisoformat(ended.at) - datetime.fromisoformat(stopped.at)
-    assert left == [] and took.total_seconds() <= AT_ONCE * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    (stopped, *_), (ended, done), (_, again) = map(times, [log] * 3, ("stop.accepted", "turn.ended", "prompt.taken"))
+    assert left == [] and ended - stopped <= AT_ONCE * slowness() + 5 * (done - again)  # a turn is slow where all is
+
+
+def times(log: list[Record], name: str) -> list[datetime]:
+    """When such events happened."""
+    return [datetime.fromisoformat(record.at) for record in log if record.event.type == name]
 
 
 def begun(trial: Trial, gate: Path) -> bool:

@@ -1,10 +1,11 @@
 """A trial: real worker processes, doors and effects around a house, and the verdict over what they left behind."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from tests.acceptance.invariants import LIVENESS, Violation, violations
 from tests.acceptance.records import SessionRecords, TrialRecords
 from tests.acceptance.workers import Nursery, WorkerProcess
 from tests.house import ACTOR, House, house, reached
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, slowness
 from worker.client import SessionClient
 from worker.scripted.script import DEFAULT, Script
 from worker.settings import Settings
@@ -30,6 +31,10 @@ from worker.stack.state import Endpoints
 from workflows.domain.ids import SessionId, workflow_id
 
 _LOOK_PERIOD: Final = 0.2
+_LOCKS: Final = b"""
+SELECT pid FROM pg_locks JOIN pg_database d ON d.oid = database
+WHERE locktype = 'advisory' AND d.datname = current_database()
+"""
 
 
 @dataclass
@@ -46,6 +51,7 @@ class Trial:
     healed: list[datetime] = field(default_factory=list)
     clients: AsyncExitStack = field(default_factory=AsyncExitStack)
     neighbours: list[SessionId] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=count)
     wasted: int = 0
     code: Path | None = None
 
@@ -61,7 +67,7 @@ class Trial:
         """Start a worker process, with these failpoints armed; perhaps with other ways to the servers."""
         endpoints = self.house.endpoints.model_copy(update=ways)
         own = workers.environment(self.house.settings, endpoints, self.directory, faults)
-        log = self.directory / f"worker-{len(self.workers)}.log"
+        log = self.directory / f"worker-{next(self.numbers)}.log"  # taken before a wait: two may start at once
         started = await self.nursery.start(own, log, self.code)
         if self.workers and all(earlier.ended for earlier in self.workers):
             self.healed.append(datetime.now(UTC))
@@ -129,7 +135,7 @@ class Trial:
         awake = [f"open run of {each.id}" for each in resting if not await self.asleep(each)]
         served = any(not worker.ended for worker in self.workers)
         await self.stop_workers()
-        left = [*await asyncio.to_thread(self.left), *await self.locks(), *awake]
+        left = [*await self.remaining(self.left), *await self.remaining(self.locks), *awake]
         sessions = {each.id: await self.records(each.id, each in resting) for each in overviews}
         return violations(
             TrialRecords(
@@ -139,7 +145,7 @@ class Trial:
                 sessions=list(sessions.values()),
                 left=left,
                 healed=self.healed,
-                heartbeat=timedelta(seconds=self.house.settings.heartbeat_seconds),
+                patience=timedelta(seconds=self.liveness()),
                 wasted=self.wasted,
                 neighbours=[(sessions[one], sessions[other]) for one, other in beside],
                 served=served,
@@ -167,11 +173,15 @@ class Trial:
         """How all sessions stand, after prompts have had as long to be taken up as they may need."""
         overviews = await self.house.client.sessions()
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.house.settings.heartbeat_seconds + LIVENESS.total_seconds()):
+            async with asyncio.timeout(self.liveness()):
                 while any(each.working and each.turn_state != "open" for each in overviews):
                     await asyncio.sleep(_LOOK_PERIOD)
                     overviews = await self.house.client.sessions()
         return overviews
+
+    def liveness(self) -> float:
+        """In how many seconds what is due has to go on, on this machine."""
+        return (self.house.settings.heartbeat_seconds + LIVENESS.total_seconds()) * slowness()
 
     async def asleep(self, session: Overview) -> bool:
         """Wait for the end of a run that has nothing more to do; whether it comes."""
@@ -195,18 +205,25 @@ class Trial:
             resting=resting,
         )
 
-    def left(self) -> list[str]:
+    async def remaining(self, look: Callable[[], Awaitable[list[str]]]) -> list[str]:
+        """What is still there when whoever has told its end has had time to be gone: it needs a moment."""
+        seen: list[str] = []
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.liveness()):
+                while seen := await look():
+                    await asyncio.sleep(_LOOK_PERIOD)
+        return seen
+
+    async def left(self) -> list[str]:
         """What nobody has cleaned up: temporary files, and processes of commands."""
         files = [f"temporary file {path}" for path in self.house.project.rglob(".holdfast-*")]
-        return files + [f"process {process.pid}: {process.cmdline()}" for process in self.commands()]
+        running = await asyncio.to_thread(self.commands)
+        return files + [f"process {process.pid}: {process}" for process in running]
 
     async def locks(self) -> list[str]:
         """Advisory locks that the workers of this trial have not given back, although they are gone."""
-        held = "SELECT pid FROM pg_locks JOIN pg_database d ON d.oid = database WHERE locktype = 'advisory'"
-        mine = f"{held} AND d.datname = current_database()"
-        async with self.house.database.transaction() as connection:
-            rows = await (await connection.execute(mine)).fetchall() if self.workers else []
-        return [f"advisory lock of the database's process {pid}" for (pid,) in rows]
+        held = await self.house.database.rows(_LOCKS) if self.workers else []
+        return [f"advisory lock of the database's process {row['pid']}" for row in held]
 
     def commands(self) -> list[psutil.Process]:
         """What runs of the sessions' commands: their supervisors, whatever works in the project, and the effects."""

@@ -31,6 +31,7 @@ async def test_row_50_an_ask_of_three_days_costs_nothing_and_a_late_bell_starts_
                 await connection.execute(AGED.format(table=table, column=column).encode())
         other = await trial.say("[[script:plain]] Hello?", lonely)  # what only a sweep rings for
         await trial.house.ended(other)
+        await trial.quiet(waiting)
         before = await trial.house.history(waiting)
         await lonely.prompt(other, "And then?")
         await trial.house.ended(other, 2)

@@ -162,7 +162,7 @@ class Renewing(Waiting):
 
     async def reach(self, trial: Trial, session: SessionId) -> None:
         if self.course == 0:
-            await renewed(trial, session, await run_of(trial, session))
+            await renewed(trial, session, await first_run_of(trial, session))
             return
         self.asks = await trial.house.asked(session, 2)
         before = await run_of(trial, session)
@@ -216,6 +216,12 @@ class ChildAsks(Waiting):
 
 async def run_of(trial: Trial, session: SessionId) -> str | None:
     return (await trial.house.temporal.get_workflow_handle(workflow_id(session)).describe()).run_id
+
+
+async def first_run_of(trial: Trial, session: SessionId) -> str:
+    """The run that the session began with, however many there have been by now."""
+    run = await trial.house.temporal.get_workflow_handle(workflow_id(session)).describe()
+    return run.raw_description.workflow_execution_info.first_run_id
 
 
 async def renewed(trial: Trial, session: SessionId, before: str | None) -> None:

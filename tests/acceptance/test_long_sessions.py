@@ -11,7 +11,7 @@ from workflows.domain.permissions.replies import Reply
 
 pytestmark = pytest.mark.acceptance
 
-STEPS = 80
+STEPS = 40
 
 
 async def test_row_12_open_asks_and_prompts_survive_new_runs_and_a_kill(open_trial: Open) -> None:
@@ -41,7 +41,7 @@ async def test_row_40_many_steps_leave_a_complete_transcript_over_many_runs(open
     reads = [{"filePath": "a.txt", "offset": number, "limit": 1} for number in range(1, STEPS + 1)]
     calls = [ScriptedCall(name="read", arguments=dict(each)) for each in reads]
     script = [ScriptedAnswer(tools=(call,), chunk=100) for call in calls]
-    async with open_trial(*script, DONE, history_events=80) as trial:
+    async with open_trial(*script, DONE, history_events=40) as trial:
         trial.house.file("a.txt", "".join(f"line {number}\n" for number in range(1, STEPS + 1)))
         await trial.worker()
         session = await trial.say("Read it, line by line.")

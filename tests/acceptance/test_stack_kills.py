@@ -1,4 +1,4 @@
-"""`kill -9` of the servers: alone, and everything at once (reliability.md rows 20, 23, 53, 55)."""
+"""`kill -9` of the servers: alone, and everything at once (reliability.md rows 20, 23, 53, 55; bug B16)."""
 
 import os
 import shutil
@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from activities.store.migrate import migrate
 from activities.store.prompts import Mode
 from tests.acceptance import story
 from tests.acceptance.conftest import Failed, Open
 from tests.acceptance.effects import Moment
-from tests.acceptance.parts import everything, kept_away, kill
+from tests.acceptance.matrix.blows import server_away
+from tests.acceptance.matrix.lane import Lane
+from tests.acceptance.parts import everything, kill
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial, trial
 from tests.acceptance.workers import Nursery, WorkerProcess
@@ -31,7 +32,7 @@ from worker.stack.up import up
 from workflows.domain.messages import CallState
 from workflows.domain.parking import ParkReason
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(400)]
 
 
 @pytest.fixture
@@ -54,10 +55,8 @@ def open_stack(own: Settings, tmp_path: Path, nursery: Nursery, trials: list[Tri
     """Open a trial on that stack."""
 
     @asynccontextmanager
-    async def opened(*answers: ScriptedAnswer, judged: bool = True, worker: bool = True) -> AsyncIterator[Trial]:
-        endpoints = await up(own, print, worker=worker)
-        if not worker:
-            await migrate(endpoints.postgres_url)  # the stack's worker does it, where there is one
+    async def opened(*answers: ScriptedAnswer, judged: bool = True) -> AsyncIterator[Trial]:
+        endpoints = await up(own, print)
         temporal = await connect(own, endpoints)
         async with trial(own, endpoints, temporal, Script(answers=answers), tmp_path, nursery) as built:
             trials.append(built)
@@ -68,69 +67,60 @@ def open_stack(own: Settings, tmp_path: Path, nursery: Nursery, trials: list[Tri
     return opened
 
 
-async def test_row_53_a_call_waits_and_its_siblings_stay_done_while_everything_dies(
+async def test_row_53_and_b16_all_stays_as_it_was_when_everything_dies_and_goes_on_when_a_person_says_so(
     open_stack: Open, own: Settings
 ) -> None:
-    async with open_stack(runs("one", "two", "three", "four", "five"), DONE) as trial:
+    tokens = ("one", "two", "three", "four", "five")
+    script = (ScriptedAnswer(tools=(*runs(*tokens[:4]).tools, *runs("five", hold=True).tools)), DONE)
+    async with open_stack(*script) as trial:
         trial.house.configure(permission={"bash": {"*": "allow", "effect three": "ask"}})
         session = await trial.say("Run them.")
         (ask,) = await trial.house.asked(session)
-        await trial.house.until(session, lambda event: event.type == "call.finished", 4)
+        await trial.house.until(session, lambda event: event.type == "call.finished", 3)
+        await trial.effects.reached("five")
         await trial.door.prompt(session, "And hurry.")
         await kill(*everything(own))
-        await up(own, print)
+        trial.effects.release("five")
+        await up(own.model_copy(update={"resume": Resume.NEVER}), print)
         await trial.reconnect()
         overview = await trial.house.client.session(session)
         assert [entry.id for entry in await trial.house.client.asks()] == [ask] and overview.waiting == 1
         await trial.door.answer(ask)
-        await trial.house.ended(session)
-        calls = await trial.house.calls(session)
-        roles = [message.role for message in await trial.house.client.transcript(session)]
-    assert [call.state for call in calls] == [CallState.DONE] * 5
-    assert [trial.effects.count(token) for token in ("one", "two", "three", "four", "five")] == [1] * 5
-    assert roles == ["user", "assistant", "user", "assistant"]
-
-
-async def test_b16_never_asks_no_model_and_starts_no_effect_after_a_restart_until_a_person_says_so(
-    open_stack: Open, own: Settings
-) -> None:
-    async with open_stack(runs("one", hold=True), runs("two"), DONE) as trial:
-        session = await trial.say("Run them.")
-        await trial.effects.reached("one")
-        await kill(*everything(own))
-        trial.effects.release("one")
-        await up(own.model_copy(update={"resume": Resume.NEVER}), print)
-        await trial.reconnect()
         await trial.quiet(session)
-        assert len(trial.house.model.ledger.entries) == 1 and trial.effects.count("two") == 0
+        assert len(trial.house.model.ledger.entries) == 1 and trial.effects.count("three") == 0
         assert (await trial.house.client.parked())[0].reason is ParkReason.KEPT
         await trial.house.client.resume(session)
         await trial.house.ended(session)
         calls = await trial.house.calls(session)
-    assert [call.state for call in calls] == [CallState.DONE] * 2
-    assert [trial.effects.count(token) for token in ("one", "two")] == [1, 1]
+        roles = [message.role for message in await trial.house.client.transcript(session)]
+    assert [call.state for call in calls] == [CallState.DONE] * 5
+    assert [trial.effects.count(token) for token in tokens] == [1] * 5
+    assert roles == ["user", "assistant", "user", "assistant"]
 
 
 async def test_row_20_and_row_55_servers_that_are_away_lose_no_outcome_and_no_prompt(
-    open_stack: Open, own: Settings, tmp_path: Path
+    lane: Lane, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
     held = DONE.model_copy(update={"faults": {1: Hold(after=0, path=str(gate))}})
-    async with open_stack(runs("one", hold=True), held, DONE) as trial:
+    script = Script(answers=(runs("one", hold=True), held, DONE))
+    async with lane.trial(script, tmp_path, {}) as trial:
         trial.wasted = 1
+        await trial.worker()
         session = await trial.say("Run it.")
         await trial.effects.reached("one")
-        async with kept_away(own, PartName.POSTGRES):
+        async with server_away(lane.settings, PartName.POSTGRES):
             trial.effects.release("one")
             await trial.effects.reached("one", Moment.END)
         await reached(gate)
         await trial.reconnect()
-        async with kept_away(own, PartName.TEMPORAL):
+        async with server_away(lane.settings, PartName.TEMPORAL):
             gate.touch()
             await appears(lambda: bool(trial.house.model.ledger.entries[1:]))
             accepted = await trial.door.prompt(session, "And then?", Mode.QUEUE)
         await trial.house.ended(session, 2)
         (call,) = await trial.house.calls(session)
+        await trial.passes()
     assert not accepted.rung
     assert call.state is CallState.DONE and trial.effects.count("one") == 1
 
@@ -139,7 +129,10 @@ async def test_a_session_goes_on_after_the_machine_was_started_anew(open_stack: 
     async with open_stack(runs("one", hold=True), DONE, judged=False) as trial:
         session = await trial.say("Run it.")
         await trial.effects.reached("one")
-        await kill(*everything(own), *trial.commands())
+        commands = trial.commands()
+        for each in commands:
+            each.suspend()  # a machine that goes down lets none of them tell of another's death
+        await kill(*everything(own), *commands)
         await reboot(own)
         await up(own, print)
         await trial.reconnect()
@@ -163,11 +156,12 @@ async def reboot(settings: Settings) -> None:
 
 
 async def test_row_23_nothing_begins_while_postgres_cannot_record_it_and_nothing_known_is_lost(
-    open_stack: Open, own: Settings, tmp_path: Path
+    lane: Lane, tmp_path: Path
 ) -> None:
+    own = lane.settings
     answer, claim, done = (tmp_path / name for name in ("answer", "claim", "done"))
     held = runs("one").model_copy(update={"faults": {1: Hold(after=1, path=str(answer))}})
-    async with open_stack(held, DONE, worker=False) as trial:
+    async with lane.trial(Script(answers=(held, DONE)), tmp_path, {}) as trial:
         trial.house.configure(permission={"bash": "ask"})
         worker = await trial.worker(faults=f"tool.before_claim=block:{claim}@1;tool.effect_done=block:{done}@1")
         session = await trial.say("Run it.")
@@ -175,7 +169,7 @@ async def test_row_23_nothing_begins_while_postgres_cannot_record_it_and_nothing
         await without_postgres(own, worker, answer, "waiting for the database")
         await trial.reconnect()
         (ask,) = await trial.house.asked(session)
-        async with kept_away(own, PartName.POSTGRES):  # F: a person is waited for
+        async with server_away(own, PartName.POSTGRES):  # F: a person is waited for
             pass
         await trial.reconnect()
         await trial.door.answer(ask)
@@ -186,6 +180,7 @@ async def test_row_23_nothing_begins_while_postgres_cannot_record_it_and_nothing
         await trial.reconnect()
         await trial.house.ended(session)
         (call,) = await trial.house.calls(session)
+        await trial.passes()
     assert call.state is CallState.DONE and trial.effects.count("one") == 1
 
 
@@ -194,7 +189,7 @@ async def without_postgres(
 ) -> None:
     """Kill PostgreSQL with all its processes, let a worker go on, and wait until it has said that it cannot; what has
     to hold until PostgreSQL is back."""
-    async with kept_away(own, PartName.POSTGRES):
+    async with server_away(own, PartName.POSTGRES):
         known = worker.log.read_text().count(said)
         gate.touch()
         await appears(lambda: worker.log.read_text().count(said) > known)

@@ -7,6 +7,8 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from bench.filled import Filler
 from tests.worker.test_client import alone as alone
 from worker.cli.look.export import Exporter
@@ -20,7 +22,7 @@ class Held(NamedTuple):
     bytes: int
 
 
-SHORT, LONG = 100, 350  # answers, each with 4 KB of output
+SHORT, LONG = 100, 220  # answers, each with 4 KB of output; the short one nearly fills a page
 
 
 async def exported(client: SessionClient, session: SessionId) -> int:
@@ -61,6 +63,7 @@ async def held(way: Callable[[SessionClient, SessionId], Awaitable[int]], client
         tracemalloc.stop()
 
 
+@pytest.mark.timeout(400)  # each allocation is noted down
 async def test_reading_holds_no_more_of_a_long_session_than_of_a_short_one(
     alone: SessionClient, tmp_path: Path
 ) -> None:
@@ -68,6 +71,6 @@ async def test_reading_holds_no_more_of_a_long_session_than_of_a_short_one(
     short, long = await filler.long(SHORT, 4000), await filler.long(LONG, 4000)
     for way in (exported, verified, logged, watched):
         little, much = await held(way, alone, short), await held(way, alone, long)
-        assert much.read > 3 * little.read
-        assert much.bytes < 1.5 * little.bytes, way.__name__
+        assert much.read > 2 * little.read
+        assert much.bytes < 1.4 * little.bytes, way.__name__
     assert (await alone.verify(long)).problem is None

@@ -105,9 +105,15 @@ class Supervisor:
         return not self._stopping.is_set()
 
     def _child_ended(self) -> None:
-        """Collect adopted orphans: whoever is still a zombie after a while is waited for by nobody else."""
+        """Collect adopted orphans: whoever is still a zombie after a while is waited for by nobody else.
+
+        The parts are, however late on a busy machine, and how they have ended is to be known.
+        """
         seen = zombies()
-        asyncio.get_running_loop().call_later(_ORPHANED, lambda: reap(seen & zombies()))
+        asyncio.get_running_loop().call_later(_ORPHANED, lambda: reap((seen & zombies()) - self._own()))
+
+    def _own(self) -> frozenset[int]:
+        return frozenset(part.process.pid for part in self._state.parts if part.process is not None)
 
     def _changed(self, part: Part) -> None:
         others = tuple(other for other in self._state.parts if other.name is not part.name)

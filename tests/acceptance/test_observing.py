@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -20,9 +19,10 @@ from activities.model.litellm_model import LiteLLM
 from tests.acceptance.workers import Nursery, environment
 from tests.house import House, house
 from tests.patience import appears
+from tests.ports import neighbours
 from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from worker.settings import Settings
-from worker.stack.ports import LOOPBACK, free
+from worker.stack.ports import LOOPBACK
 from worker.stack.state import Endpoints
 
 DASHBOARD = Path(__file__).parents[2] / "docs" / "deploy" / "dashboard.json"
@@ -89,14 +89,6 @@ async def observed(house: House, nursery: Nursery, metrics: int, traces: int) ->
         await appears(lambda: worker.ended)
 
 
-def ports() -> tuple[int, int]:
-    """Two free ports side by side, of those that nobody is given for outgoing connections meanwhile."""
-    while True:
-        port = random.randrange(10_000, 20_000)  # servers of stacks are above
-        if free(port) and free(port + 1):
-            return port, port + 1
-
-
 async def scraped(port: int) -> dict[str, float]:
     """All series with their labels."""
     async with httpx.AsyncClient(trust_env=False) as client:
@@ -115,7 +107,7 @@ def named() -> set[str]:
 async def test_a_session_shows_in_metrics_and_traces_and_the_dashboard_names_what_is_there(
     open_house: Open, nursery: Nursery
 ) -> None:
-    metrics, sdk = ports()
+    metrics, sdk = neighbours()
     async with open_house(WRITE, DONE) as built, collecting() as (collector, traces):
         built.configure(permission={"edit": "ask"})
         async with observed(built, nursery, metrics, traces):

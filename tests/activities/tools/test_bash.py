@@ -224,7 +224,7 @@ async def test_an_exit_code_that_means_no_signal_is_only_a_number(world: World) 
 
 
 async def test_a_command_that_nobody_waited_for_is_an_error(world: World) -> None:
-    world.tool = Bash(Allowance(lease_seconds=0.2))
+    world.tool = Bash(Allowance(lease_seconds=2.0))  # long enough for a shell to begin, on a busy machine too
     await given_up(await world.begin("echo begun; sleep 60"))
     await asyncio.to_thread(world.keeper().wait, 60)
     with pytest.raises(ToolError, match=r"no worker was there for [0-9.]+ min\.\n\nbegun"):

@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -126,4 +127,4 @@ async def test_a_clock_that_goes_wrong_is_named(settings: Settings, stack: Endpo
         text=True,
     )
 
-    assert "clock is 3600 s behind" in ended.stdout or "clock is 3599 s behind" in ended.stdout, ended
+    assert re.search(r"clock is 3[56]\d\d s behind", ended.stdout), ended

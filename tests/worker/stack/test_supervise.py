@@ -18,17 +18,18 @@ from worker.stack.status import endpoints, status
 from worker.stack.up import up
 
 
-async def test_a_killed_postgres_comes_back_with_its_data(running: Settings) -> None:
+async def test_a_killed_postgres_comes_back_with_its_data_and_leaves_no_zombies(running: Settings) -> None:
     url, killed = _url(running), pid(running, PartName.POSTGRES)
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE kept ()")
 
-    os.kill(killed, signal.SIGKILL)
+    os.kill(killed, signal.SIGKILL)  # its own children have no parent now but the supervisor
     await _replaced(running, PartName.POSTGRES, killed)
 
     with psycopg.connect(url) as connection:
         assert connection.execute("SELECT to_regclass('kept')").fetchone() == ("kept",)
     assert part(running, PartName.POSTGRES).trouble == "killed by SIGKILL"
+    await appears(lambda: not _zombie_children(_supervisor(running).pid))
 
 
 async def test_a_killed_temporal_comes_back_at_its_address(running: Settings) -> None:
@@ -43,7 +44,9 @@ async def test_a_killed_temporal_comes_back_at_its_address(running: Settings) ->
     assert await client.service_client.check_health()
 
 
-async def test_a_killed_supervisor_takes_everything_with_it_and_the_next_one_starts_at_once(running: Settings) -> None:
+async def test_a_killed_supervisor_takes_everything_with_it_and_a_killed_stack_comes_back_with_its_data(
+    running: Settings,
+) -> None:
     former = _pids(running)
     children = [processes.ref(pid) for pid in former]
 
@@ -55,9 +58,6 @@ async def test_a_killed_supervisor_takes_everything_with_it_and_the_next_one_sta
     assert not status(running).stopped
     await up(running, print, worker=False)
     assert former.isdisjoint(_pids(running))
-
-
-async def test_a_stack_that_was_killed_as_a_whole_comes_back_with_its_data(running: Settings) -> None:
     with psycopg.connect(_url(running)) as connection:
         connection.execute("CREATE TABLE kept ()")
 
@@ -68,17 +68,8 @@ async def test_a_stack_that_was_killed_as_a_whole_comes_back_with_its_data(runni
         assert connection.execute("SELECT to_regclass('kept')").fetchone() == ("kept",)
 
 
-async def test_orphans_of_a_killed_server_leave_no_zombies(running: Settings) -> None:
-    killed = pid(running, PartName.POSTGRES)
-    os.kill(killed, signal.SIGKILL)  # its own children have no parent now but the supervisor
-
-    await _replaced(running, PartName.POSTGRES, killed)
-
-    await appears(lambda: not _zombie_children(_supervisor(running).pid))
-
-
-async def test_down_stops_all_parts_and_says_that_it_was_wanted(running: Settings) -> None:
-    children = [processes.ref(pid) for pid in _pids(running)]
+async def test_down_stops_all_parts_says_that_it_was_wanted_and_up_finds_the_same_addresses(running: Settings) -> None:
+    before, children = endpoints(running), [processes.ref(pid) for pid in _pids(running)]
 
     await down(running, print)
 
@@ -86,6 +77,7 @@ async def test_down_stops_all_parts_and_says_that_it_was_wanted(running: Setting
     assert status(running).stopped
     assert status(running).supervisor is None
     assert {part.exits for part in status(running).parts} == {0}
+    assert await up(running, print, worker=False) == before
 
 
 def _url(settings: Settings) -> str:

@@ -10,7 +10,6 @@ import pytest
 from tests.conftest import settings_of
 from tests.worker.stack.conftest import part
 from worker.settings import Settings
-from worker.stack.down import down
 from worker.stack.layout import Layout
 from worker.stack.state import Endpoints, PartName
 from worker.stack.status import endpoints, external, status
@@ -32,13 +31,6 @@ async def test_two_commands_at_once_start_one_stack(home: Settings) -> None:
     assert endpoints(home) == Endpoints.model_validate_json(said[0])
     supervisors = [process for process in psutil.process_iter(["cmdline", "cwd"]) if _supervises(process, home)]
     assert len(supervisors) == 1
-
-
-async def test_a_stack_that_was_taken_down_comes_up_at_the_same_addresses(running: Settings) -> None:
-    before = endpoints(running)
-    await down(running, print)
-
-    assert await up(running, print, worker=False) == before
 
 
 async def test_the_worker_is_started_after_the_migrations_and_only_when_it_is_wanted(running: Settings) -> None:
@@ -80,8 +72,10 @@ async def test_an_external_postgres_is_not_started_here(home: Settings, postgres
     assert [part.name for part in status(settings).parts] == [PartName.TEMPORAL]
 
 
-async def test_settings_that_name_other_servers_than_those_that_run_are_refused(running: Settings) -> None:
-    other = settings_of(running.home, HOLDFAST_POSTGRES_URL="postgresql://elsewhere/db")
+async def test_settings_that_name_other_servers_than_those_that_run_are_refused(
+    settings: Settings, stack: Endpoints
+) -> None:
+    other = settings_of(settings.home, HOLDFAST_POSTGRES_URL="postgresql://elsewhere/db")
 
     with pytest.raises(UsageError, match="holdfast down"):
         await up(other, print, worker=False)

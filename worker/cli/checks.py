@@ -22,7 +22,7 @@ async def examined(settings: Settings) -> list[Finding]:
     try:
         snapshot = await project.survey(settings, Path.cwd())
     except HoldfastError as error:
-        remedy = "Correct the file: nothing begins in this directory before."
+        remedy = "Correct it there, then try again: no task begins in this directory until then."
         return [*here, Finding(check="configuration", level=Level.FAILURE, says=str(error), remedy=remedy)]
     read = Finding(check="configuration", level=Level.OK, says="the files of this directory and yours can be used")
     return [*here, read, await _model_key(settings, snapshot)]

@@ -104,7 +104,7 @@ async def _temporal(settings: Settings) -> Answer:
 
 def _database(settings: Settings, found: ServerStatus) -> Answer:
     if found.trouble is not None:
-        return Level.FAILURE, found.trouble, "See that it runs and lets you in, or correct HOLDFAST_POSTGRES_URL."
+        return Level.FAILURE, found.trouble, _LET_IN
     says = f"an external server, {found.version} at {found.address}"
     if found.risk is None:
         return Level.OK, says, ""
@@ -119,10 +119,11 @@ def _engine(found: ServerStatus) -> Answer:
 
 
 async def _disk(settings: Settings) -> Answer:
-    free = shutil.disk_usage(_existing(settings.home)).free
+    """The fullest of the disks that we write to: root's database is not in its home."""
+    places = [settings.home] if settings.postgres_url is not None else [settings.home, cluster.root_of(settings)]
+    free, place = min((shutil.disk_usage(_existing(each)).free, each) for each in places)
     level = Level.FAILURE if free < _FULL else Level.WARNING if free < _SCARCE else Level.OK
-    remedy = "" if level is Level.OK else f"Free some space, or move {settings.home} and name it by HOLDFAST_HOME."
-    return level, f"{free / _GIB:.1f} GB are free for {settings.home}", remedy
+    return level, f"{free / _GIB:.1f} GB are free for {place}", "" if level is Level.OK else _ROOM.format(place=place)
 
 
 async def _home(settings: Settings) -> Answer:
@@ -237,6 +238,13 @@ async def _key(settings: Settings) -> Answer:
     )
 
 
+_LET_IN: Final = (
+    "See that it runs and lets you in, or correct HOLDFAST_POSTGRES_URL: host, user, password and database stand there."
+)
+_ROOM: Final = (
+    "Free some space on the disk of {place}: `holdfast status` says what takes room, `holdfast archive` moves "
+    "a session out of the database."
+)
 _ELSEWHERE: Final = (
     "What is started here waits: start a worker here, or name the host that shares these files by HOLDFAST_HOST."
 )

@@ -4,11 +4,14 @@ import asyncio
 import importlib.util
 import os
 import re
+import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
-from contextlib import AsyncExitStack
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -18,11 +21,12 @@ from tests.conftest import settings_of
 from tests.patience import appears
 from tests.worker.stack.conftest import pid
 from worker.settings import Settings
-from worker.stack import cluster
+from worker.stack import cluster, state
 from worker.stack.doctor import Finding, Level, examine
 from worker.stack.layout import Layout
 from worker.stack.ports import LOOPBACK, Ports
-from worker.stack.state import Endpoints, PartName
+from worker.stack.processes import ProcessRef
+from worker.stack.state import Endpoints, Part, PartName, Phase, StackState
 from worker.stack.status import endpoints, status
 
 ASKED = "import asyncio; from worker.stack.doctor import examine; from worker.settings import Settings; "
@@ -66,6 +70,49 @@ async def test_servers_that_hang_are_full_or_have_died_are_named(running: Settin
     assert "its supervisor has died" in died["stack"].says and "holdfast up" in died["stack"].remedy
 
 
+async def test_what_a_killed_stack_has_left_behind_is_named_and_in_nobodys_way(tmp_path: Path) -> None:
+    layout = Layout(home=tmp_path / "home")
+    layout.create()
+    another = ProcessRef(pid=os.getpid(), born="before the last boot")  # its number is taken again
+    served = Endpoints(postgres_url="postgresql://nowhere/none", temporal_address="127.0.0.1:9")
+    parts = tuple(Part(name=name, process=another, serving=True) for name in PartName)
+    state.write(layout.state, StackState(supervisor=another, phase=Phase.SERVING, endpoints=served, parts=parts))
+    killed = await examined(settings_of(layout.home))
+    layout.state.write_text('{"supervisor": {"pid"')
+    torn = await examined(settings_of(layout.home))
+
+    assert failing(killed) == failing(torn) == set()
+    assert "its supervisor has died" in killed["stack"].says and "holdfast up" in killed["stack"].remedy
+    assert torn["stack"].says == "does not run" and "holdfast up" in torn["stack"].remedy
+
+
+async def refuse_password(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """What a PostgreSQL says to a password that is wrong."""
+    while (await reader.readexactly(struct.unpack("!I", await reader.readexactly(4))[0] - 4))[:2] == b"\x04\xd2":
+        writer.write(b"N")  # no encryption
+    writer.write(struct.pack("!cII", b"R", 8, 3))
+    await reader.readexactly(5)
+    said = b'SFATAL\0VFATAL\0C28P01\0Mpassword authentication failed for user "me"\0\0'
+    writer.write(struct.pack("!cI", b"E", 4 + len(said)) + said)
+    writer.close()
+
+
+async def test_a_database_that_refuses_the_password_is_named_and_the_password_is_not(
+    settings: Settings, stack: Endpoints, tmp_path: Path
+) -> None:
+    server = await asyncio.start_server(refuse_password, LOOPBACK, 0)
+    async with server:
+        url = f"postgresql://me:wr0ng@{LOOPBACK}:{server.sockets[0].getsockname()[1]}/work"
+        own = {"HOLDFAST_HOME": str(tmp_path), "HOLDFAST_POSTGRES_URL": url, "TEMPORAL_ADDRESS": stack.temporal_address}
+        found = await examined(Settings.read({**settings.environment, **own}))
+
+    assert (
+        'password authentication failed for user "me"' in found["postgres"].says and LOOPBACK in found["postgres"].says
+    )
+    assert "HOLDFAST_POSTGRES_URL" in found["postgres"].remedy and "wr0ng" not in repr(found)
+    assert "postgres" in found["migrations"].remedy and found["temporal"].level is Level.OK
+
+
 async def test_data_of_another_major_version_are_named_and_left_alone(tmp_path: Path) -> None:
     settings = settings_of(tmp_path / "home")
     root = cluster.root_of(settings)
@@ -81,7 +128,20 @@ async def test_data_of_another_major_version_are_named_and_left_alone(tmp_path: 
     assert found["postgres"].level is Level.FAILURE and "PostgreSQL 9" in found["postgres"].says
 
 
-async def test_a_home_that_cannot_be_written_to_and_ports_that_others_took_are_named(tmp_path: Path) -> None:
+@contextmanager
+def no_file_may_grow() -> Iterator[None]:
+    """To whoever writes it is as on a full disk; one of its own cannot be mounted everywhere."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+async def test_a_home_without_room_or_that_is_no_directory_and_ports_that_others_took_are_named(tmp_path: Path) -> None:
+    with no_file_may_grow():
+        full = await examined(settings_of(tmp_path / "full"))
     (tmp_path / "file").touch()
     impossible = await examined(settings_of(tmp_path / "file" / "home"))
     layout = Layout(home=tmp_path / "home")
@@ -91,6 +151,7 @@ async def test_a_home_that_cannot_be_written_to_and_ports_that_others_took_are_n
         layout.ports.write_text(Ports(temporal=port, ui=port).model_dump_json())
         taken = await examined(settings_of(layout.home))
 
+    assert full["home"].level is Level.FAILURE and str(tmp_path) in full["home"].says and "room" in full["home"].remedy
     assert impossible["home"].level is Level.FAILURE and "HOLDFAST_HOME" in impossible["home"].remedy
     assert str(port) in taken["ports"].says and "chooses new ones" in taken["ports"].remedy
 

@@ -4,6 +4,7 @@ import asyncio
 import functools
 import os
 import pwd
+import shutil
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
 
+from worker.cli.look.wrap import flowed
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 from worker.stack.status import endpoints, noticed
@@ -66,11 +68,11 @@ def found(settings: Settings) -> Endpoints | None:
     return endpoints(settings)
 
 
-async def started(settings: Settings) -> Endpoints:
-    """Have the stack serve, worker included; progress goes to standard error."""
+async def started(settings: Settings, tell: Callable[[str], None] | None = None) -> Endpoints:
+    """Have the stack serve, worker included; progress goes to standard error, or is told."""
     from worker.stack.up import up  # commands that find the stack running and only read need not load it
 
-    return await up(settings, say)
+    return await up(settings, tell or say)
 
 
 def actor() -> "Actor":
@@ -92,4 +94,4 @@ def ring(settings: Settings) -> None:
 
 def say(text: str) -> None:
     """Progress and notes for a person: they are no output, so they go to standard error."""
-    click.echo(text, err=True)
+    click.echo(flowed(text, shutil.get_terminal_size().columns) if sys.stderr.isatty() else text, err=True)

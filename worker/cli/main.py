@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
+from worker.cli import door
 from worker.cli.exits import Exit, of_error
 from worker.cli.look.text import prose
 from worker.settings import Settings
@@ -157,7 +158,7 @@ def _code() -> int:
         error.show()
         return error.exit_code
     except HoldfastError as error:
-        click.echo(f"holdfast: {prose(str(error))}", err=True)
+        door.say(f"holdfast: {prose(str(error))}")
         return of_error(error)
     except Exception:  # a bug of ours: all that can be done here is to show it
         traceback.print_exc()

@@ -48,7 +48,7 @@ async def login(settings: Settings, provider: str) -> None:
     click.echo(f"Stored for {exact(provider)}, in {exact(str(settings.auth))}.")
 
 
-@auth.command("list")
+@auth.command("list", short_help="List the providers that have a key.")
 @door.command
 async def list_(settings: Settings) -> None:
     """List the providers that have a key, and the variables that were handed over.

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from worker.cli import complete, door, find, neighbours
+from worker.cli.look.page import fitted
 from worker.cli.look.standing import sentences, state
 from worker.cli.look.table import table
 from worker.cli.look.text import age, counted, exact, line
@@ -35,7 +36,7 @@ def sessions(context: click.Context, here: bool, limit: int, as_json: bool) -> N
         context.exit(_listed(here, limit, as_json))
 
 
-@sessions.command()
+@sessions.command(short_help="Show how a session stands.")
 @_SESSION
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
 @door.command
@@ -53,7 +54,7 @@ async def show(settings: Settings, session: str, as_json: bool) -> None:
         click.echo(seen.model_dump_json(indent=2))
         return
     for row in sentences(seen, datetime.now(UTC), asks[0].id if asks else None):
-        click.echo(row)
+        click.echo(fitted(row))
 
 
 @door.command

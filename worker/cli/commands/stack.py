@@ -8,6 +8,7 @@ import click
 from worker import handover
 from worker.cli import door
 from worker.cli.exits import Exit
+from worker.cli.look.page import columns, fitted
 from worker.cli.look.table import table
 from worker.cli.look.text import counted, exact, prose
 from worker.settings import Settings
@@ -121,11 +122,11 @@ async def doctor(settings: Settings, as_json: bool) -> Exit:
     if as_json:
         click.echo(json.dumps([finding.model_dump(mode="json") for finding in findings], indent=2))
     else:
-        for row in table((_mark(each.level), each.check, prose(each.says)) for each in findings):
+        for row in table(((_mark(each.level), each.check, prose(each.says)) for each in findings), columns()):
             click.echo(row)
         for each in findings:
             if each.remedy:
-                click.echo(f"{each.check}: {prose(each.remedy)}")
+                click.echo(fitted(f"{each.check}: {prose(each.remedy)}"))
     return Exit.FAILED if any(finding.level == "failure" for finding in findings) else Exit.DONE
 
 
@@ -176,7 +177,7 @@ def _lines(seen: StackStatus) -> Iterator[str]:
     if seen.endpoints is not None and seen.endpoints.ui_url is not None:
         yield f"Temporal's pages: {seen.endpoints.ui_url}"
     yield from _room(seen)
-    yield from outdated(seen)
+    yield from map(fitted, outdated(seen))
 
 
 def _room(seen: StackStatus) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from worker.cli.look.text import width
-from worker.cli.look.wrap import clipped
+from worker.cli.look.wrap import clipped, flowed
 
 _ERASE_BELOW: Final = "\r\x1b[J"
 _VOID: Final = "(That answer was interrupted and does not count; it begins again.)"
@@ -16,6 +16,12 @@ _VOID: Final = "(That answer was interrupted and does not count; it begins again
 def columns() -> int | None:
     """How many columns standard output has; None when it is no terminal, so that nothing is fitted to it."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def fitted(text: str) -> str:
+    """Sentences of ours as standard output has room for them."""
+    room = columns()
+    return text if room is None else flowed(text, room)
 
 
 class Page:

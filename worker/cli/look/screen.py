@@ -7,6 +7,7 @@ from worker.cli import door
 from worker.cli.look.family import Family, story
 from worker.cli.look.gauge import Gauge
 from worker.cli.look.page import Page
+from worker.cli.look.wrap import flowed
 from worker.client import Seen
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
@@ -34,7 +35,7 @@ class Screen:
     def say(self, text: str) -> None:
         """Tell a person what is no part of the story: above the line that passes, or on standard error."""
         if self.page.live:
-            self.page.line(text)
+            self.page.line(flowed(text, self.page.columns or 0))
         else:
             door.say(text)
 

@@ -14,7 +14,7 @@ from worker.cli.look.effect import colour, hunks, picture
 from worker.cli.look.gauge import Gauge
 from worker.cli.look.page import Page
 from worker.cli.look.text import DIFF, OUTPUT, clock, collapsed, counted, exact, line, prose
-from worker.cli.look.wrap import boxed, wrapped
+from worker.cli.look.wrap import boxed, flowed, wrapped
 from worker.client import Delta, InboxEntry, Mode, Seen
 from workflows.domain import events
 from workflows.domain.ids import PartId
@@ -30,6 +30,7 @@ _MARKS: Final = {
 _QUICK: Final = ("repeatable", "idempotent")  # calls of these classes are shown when they are done
 _BOXES: Final = {"completed": "[x]", "in_progress": "[~]", "cancelled": "[-]"}
 _LISTED: Final = 50  # todos
+_FURTHER: Final = 4  # blanks before the rows that a line goes on in: no line of ours begins so, and some quote others
 
 
 class Teller(Protocol):
@@ -180,7 +181,9 @@ class Story:
                 self._say(f"The grant {event.grant} was revoked by {exact(seen.record.actor.subject)}.")
 
     def _say(self, text: str, *, fg: str | None = None, dim: bool | None = None) -> None:
-        self.page.line(click.style(text, fg=fg, dim=dim) if fg or dim else text)
+        room = self.page.columns
+        for row in (text if room is None else flowed(text, room, _FURTHER)).split("\n"):
+            self.page.line(click.style(row, fg=fg, dim=dim) if fg or dim else row)
 
     def _prompt(self, text: str) -> None:
         shown = collapsed(prose(text.strip()), OUTPUT).text

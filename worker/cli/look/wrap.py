@@ -1,4 +1,5 @@
-"""Lines cut to the columns of a terminal: in the middle of words, for nothing of them may be moved or left out."""
+"""Lines fitted to the columns of a terminal: those of others cut in the middle of words, for nothing of them may be
+moved or left out; our own sentences between words."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ import click
 from worker.cli.look.text import width
 
 _STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")
+_WORD: Final = re.compile(r"( *)((?:`[^`]*`|[^ `]|`)+)")  # what stands in backquotes is to be copied, and stays whole
 _NARROWEST: Final = 20
 _TAB: Final = 8
 
@@ -23,6 +25,22 @@ def wrapped(line: str, columns: int) -> list[str]:
             row, taken = "", 0
         row, taken = row + character, taken + wide
     return [*rows, row]
+
+
+def flowed(text: str, columns: int, indent: int = 0) -> str:
+    """Sentences of ours in rows of at most so many columns, but for a word that is longer; each row but the first
+    begins `indent` blanks further than its line."""
+    return "\n".join(row for each in text.split("\n") for row in _flowing(each, columns, indent))
+
+
+def _flowing(line: str, columns: int, indent: int) -> Iterator[str]:
+    row, lead = "", " " * (len(line) - len(line.lstrip(" ")) + indent)
+    for blanks, word in _WORD.findall(line):
+        if row.strip() and width(click.unstyle(row + blanks + word)) > columns:
+            yield row
+            row, blanks = lead, ""
+        row += blanks + word
+    yield row
 
 
 def boxed(text: str, columns: int | None = None, colour: Callable[[str], str | None] | None = None) -> list[str]:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.cli.look.text import width
-from worker.cli.look.wrap import boxed, clipped, wrapped
+from worker.cli.look.wrap import boxed, clipped, flowed, wrapped
 
 
 def test_no_line_of_a_command_looks_like_one_of_ours() -> None:
@@ -16,6 +16,17 @@ def test_a_long_line_goes_on_behind_its_own_bar_and_never_at_the_left_edge() -> 
     padded = "true" + " " * 32 + "holdfast answer per_1 once"
 
     assert boxed(padded, 40) == ["  │ true" + " " * 32, "  ┊ holdfast answer per_1 once"]
+
+
+def test_a_sentence_of_ours_goes_on_between_words_and_a_command_in_it_stays_whole() -> None:
+    said = "It failed: no such model, take it up again by `holdfast retry ses_1 -m a/b`."
+
+    assert flowed(said, 40, 4).split("\n") == [
+        "It failed: no such model, take it up",
+        "    again by",
+        "    `holdfast retry ses_1 -m a/b`.",
+    ]
+    assert flowed("  short\n\n" + "x" * 50, 40) == "  short\n\n" + "x" * 50
 
 
 def test_every_row_of_a_line_has_its_colour() -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+import click
+
 from worker.cli.look.text import width
 from worker.cli.look.wrap import flowed
 
@@ -11,7 +13,7 @@ _GAP = "  "
 def table(rows: Iterable[Sequence[str]], columns: int | None = None) -> list[str]:
     """The rows as lines with aligned columns; `columns` of a terminal let the last cell, a sentence, go on below."""
     rows = [tuple(row) for row in rows]
-    widths = [max(width(cell) for cell in column) for column in zip(*rows, strict=True)]
+    widths = [max(width(click.unstyle(cell)) for cell in column) for column in zip(*rows, strict=True)]
     lines = [_line(row, widths) for row in rows]
     if columns is None:
         return lines
@@ -19,5 +21,5 @@ def table(rows: Iterable[Sequence[str]], columns: int | None = None) -> list[str
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    padded = (cell + " " * (most - width(cell)) for cell, most in zip(row, widths, strict=True))
+    padded = (cell + " " * (most - width(click.unstyle(cell))) for cell, most in zip(row, widths, strict=True))
     return _GAP.join(padded).rstrip()

@@ -41,7 +41,7 @@ async def login(settings: Settings, provider: str) -> None:
     if not provider_named(provider).listed:
         door.say(f"{exact(provider)!r} is none of the providers known by name ({', '.join(sorted(PROVIDERS))}).")
     asked = sys.stdin.isatty()
-    key = click.prompt(f"Key of {provider}", hide_input=True, err=True) if asked else sys.stdin.readline()
+    key = click.prompt(f"Key of {exact(provider)}", hide_input=True, err=True) if asked else sys.stdin.readline()
     if not key.strip():
         raise UsageError("The key is empty: nothing was stored.")
     Keys(settings.auth).set(provider, key.strip())

@@ -124,9 +124,12 @@ async def doctor(settings: Settings, as_json: bool) -> Exit:
     else:
         for row in table(((_mark(each.level), each.check, prose(each.says)) for each in findings), columns()):
             click.echo(row)
+        remedies: dict[str, list[str]] = {}
         for each in findings:
-            if each.remedy:
-                click.echo(fitted(f"{each.check}: {prose(each.remedy)}"))
+            remedies.setdefault(each.remedy, []).append(each.check)
+        for remedy, checks in remedies.items():
+            if remedy:
+                click.echo(fitted(f"{', '.join(checks)}: {prose(remedy)}"))
     return Exit.FAILED if any(finding.level == "failure" for finding in findings) else Exit.DONE
 
 
@@ -171,7 +174,7 @@ def _show(seen: StackStatus, as_json: bool) -> None:
 def _lines(seen: StackStatus) -> Iterator[str]:
     """No address of the database: it may hold a password."""
     yield _headline(seen)
-    yield from table([*map(_part, seen.parts), *map(_server, seen.servers), *map(_host, seen.hosts)])
+    yield from table([*map(_part, seen.parts), *map(_server, seen.servers), *map(_host, seen.hosts)], columns())
     if seen.endpoints is not None and not any(each.name == "temporal" for each in seen.servers):
         yield f"Temporal: {exact(seen.endpoints.temporal_address)}"
     if seen.endpoints is not None and seen.endpoints.ui_url is not None:

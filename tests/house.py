@@ -98,17 +98,18 @@ class House:
         return await self.temporal.get_workflow_handle(workflow_id(session)).fetch_history()
 
     @asynccontextmanager
-    async def working(self, **changed: Any) -> AsyncIterator[None]:
-        """A worker, with its sweeper, while the block runs."""
+    async def working(self, *, swept: bool = True, **changed: Any) -> AsyncIterator[None]:
+        """A worker while the block runs, with its sweeper or without one."""
         settings = self.settings.model_copy(update=changed)
         sweeper = Sweeper(self.database, self.temporal, Bells(self.database, by_client(self.temporal), settings))
         async with worker(settings, self.temporal, self.database, self.port), asyncio.timeout(LONGEST):
-            sweeping = asyncio.create_task(sweeper.run())
+            chores = [asyncio.create_task(sweeper.run())] if swept else []
             try:
                 yield
             finally:
-                sweeping.cancel()
-                await asyncio.gather(sweeping, return_exceptions=True)
+                for chore in chores:
+                    chore.cancel()
+                await asyncio.gather(*chores, return_exceptions=True)
 
 
 async def reached(path: Path, suffix: str = ".reached") -> None:

@@ -140,9 +140,8 @@ def _arguments() -> argparse.Namespace:
         epilog="\n".join(f"{name:10} {group.__doc__}" for name, group in GROUPS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--only", nargs="+", metavar="GROUP", choices=GROUPS, help="some of the groups below (all)")
-    which.add_argument("--write", action="store_true", help=f"put the figures of all into {page.PAGE.name}")
+    parser.add_argument("--only", nargs="+", metavar="GROUP", choices=GROUPS, help="some of the groups below (all)")
+    parser.add_argument("--write", action="store_true", help=f"put the figures into {page.PAGE.name}, in place of all")
     return parser.parse_args()
 
 

@@ -1,7 +1,8 @@
 """Where the milliseconds of a step go: the answer's way into the database, the engine's ways, the tool, the request."""
 
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import chain, pairwise
 from statistics import median
 from typing import Final
@@ -57,7 +58,7 @@ def _around(entry: Entry, spans: Sequence[Span]) -> int:
 
 
 def activities(events: Iterable[HistoryEvent]) -> list[Span]:
-    """Start and end of each activity that has completed, in order."""
+    """Start and end of each activity that has completed, in order; a local one's are in its marker."""
     started: dict[int, datetime] = {}
     spans = []
     for event in events:
@@ -66,4 +67,11 @@ def activities(events: Iterable[HistoryEvent]) -> list[Span]:
             started[event.event_id] = at
         elif event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
             spans.append((started[event.activity_task_completed_event_attributes.started_event_id], at))
+        elif event.event_type == EventType.EVENT_TYPE_MARKER_RECORDED:
+            told = json.loads(event.marker_recorded_event_attributes.details["data"].payloads[0].data)
+            spans.append((_moment(told["original_schedule_time"]), _moment(told["complete_time"])))
     return spans
+
+
+def _moment(stamp: Mapping[str, int]) -> datetime:
+    return datetime.fromtimestamp(stamp["seconds"], UTC) + timedelta(microseconds=stamp["nanos"] // 1000)

@@ -38,7 +38,7 @@ from workflows.session import SessionWorkflow
 
 PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core", "opentelemetry")
 _POLLERS: Final = PollerBehaviorAutoscaling()  # 12.7 steps/s with 20 sessions, where five fixed ones had 10.8
-_WORKFLOW_TASKS: Final = 16  # one interpreter lock: more only queue up inside
+_WORKFLOW_TASKS: Final = 64  # each stays taken while a quick tool runs as a part of it
 _ACTIVITIES: Final = 200  # waiting model calls must not starve tools
 _EAGER: Final = 16  # as many parallel calls of a step as start without a detour over the server
 

@@ -1,13 +1,13 @@
 """Engine: how a session's workflow reaches its activities, its ids, and its next run."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from temporalio.exceptions import WorkflowAlreadyStartedError
-from temporalio.workflow import ActivityConfig
+from temporalio.workflow import ActivityConfig, LocalActivityConfig
 
 from activities.session.project import Project
 from activities.session.turns import Turns
@@ -42,9 +42,17 @@ class Engine:
         While the turn's moves are being ended (`leaving`), no result leads on: an activity that finishes all the
         same swallows the cancellation that came for it.
         """
+        return await self._result(workflow.execute_activity_method(activity, request, **config))
+
+    async def act_here(self, activity: Callable[..., Any], request: Q, config: LocalActivityConfig) -> Any:
+        """The same, by the worker that carries out this workflow task, and as a part of the task: a bell or a stop
+        that comes meanwhile waits for it."""
+        return await self._result(workflow.execute_local_activity_method(activity, request, **config))
+
+    async def _result(self, running: Awaitable[Any]) -> Any:
         self.in_flight += 1
         try:
-            result = await workflow.execute_activity_method(activity, request, **config)
+            result = await running
         finally:
             self.in_flight -= 1
         if self.leaving:

@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import Final
 
 from temporalio.common import RetryPolicy
-from temporalio.workflow import ActivityCancellationType, ActivityConfig
+from temporalio.workflow import ActivityCancellationType, ActivityConfig, LocalActivityConfig
 
+from workflows.domain.ids import PartId
 from workflows.domain.state import Limits
 
 # Trying again is of no use: the engine would pay for the same oversized value again, or the rows have moved on.
@@ -28,6 +29,10 @@ _DATABASE_AWAY: Final = RetryPolicy(
     non_retryable_error_types=FINAL,
 )
 
+# Tools that only look, and are mostly done in milliseconds: what ends late or twice costs nothing but its time.
+QUICK: Final = frozenset({"read", "glob", "grep"})
+_QUICKLY: Final = timedelta(seconds=1)  # 20 sessions at a load of 5 took less; a stop may have to wait for it
+
 
 def model(limits: Limits, summary: str) -> ActivityConfig:
     """Asking the model: bounded by its own idle timeouts, this is the last resort."""
@@ -37,6 +42,17 @@ def model(limits: Limits, summary: str) -> ActivityConfig:
 def tool(limits: Limits, summary: str) -> ActivityConfig:
     """Running a call: the tool's own time limit ends it long before."""
     return _config(_CRASHES, limits.effect, summary, heartbeat=limits.heartbeat)
+
+
+def quick_tool(call: PartId, summary: str) -> LocalActivityConfig:
+    """Running one of QUICK as a part of a workflow task, tried once: what fails is run as any other call is."""
+    return LocalActivityConfig(
+        activity_id=call,  # history keeps no request of it
+        start_to_close_timeout=_QUICKLY,
+        retry_policy=RetryPolicy(maximum_attempts=1),
+        cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        summary=summary,
+    )
 
 
 def project(limits: Limits, summary: str) -> ActivityConfig:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 
 from activities.model.generate import Model
 from activities.tools.run import Tools
@@ -119,12 +119,24 @@ class Turn:
         call.reported()
 
     async def run_call(self, call: CallState) -> Ran:
-        request = RunRequest(
+        """Run a call: as a part of this workflow task where only quick ones are open, for others would wait for it."""
+        summary = self.engine.summary(call.shown or f"{call.tool} {call.id}")
+        if all(each.tool in policies.QUICK for each in self.turn.open_calls()):
+            quick = policies.quick_tool(call.id, summary)
+            try:
+                here: Ran = await self.engine.act_here(Tools.run, self.run_request(call), quick)
+            except FailureError as error:  # replayed it comes bare, without the ActivityError around it
+                if is_cancelled_exception(error):
+                    raise
+            else:
+                return here
+        ran: Ran = await self.engine.act(Tools.run, self.run_request(call), policies.tool(self.session.limits, summary))
+        return ran
+
+    def run_request(self, call: CallState) -> RunRequest:
+        return RunRequest(
             **self.engine.fence(), turn=self.turn.id, call=call.id, revision=call.revision, guarded=call.repeats
         )
-        summary = self.engine.summary(call.shown or f"{call.tool} {call.id}")
-        result: Ran = await self.engine.act(Tools.run, request, policies.tool(self.session.limits, summary))
-        return result
 
     async def refuse(self, call: CallState) -> Ran:
         request = RefuseRequest(**self.engine.fence(), turn=self.turn.id, call=call.id)

@@ -21,6 +21,7 @@ from workflows.domain.wire import PARKED, STOPPED
 
 _SCHEDULED: Final = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
 _COMPLETED: Final = EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
+_MARKER: Final = EventType.EVENT_TYPE_MARKER_RECORDED
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ async def runs(temporal: Client, workflow: str) -> list[WorkflowHistory]:
 
 
 def activities(histories: Sequence[WorkflowHistory]) -> Iterator[Ran]:
-    """All activities of these runs."""
+    """All activities of these runs; of a local one history keeps the call's id and the result."""
     for history in histories:
         results = {
             event.activity_task_completed_event_attributes.scheduled_event_id: _first(
@@ -55,6 +56,11 @@ def activities(histories: Sequence[WorkflowHistory]) -> Iterator[Ran]:
             if event.event_type == _SCHEDULED:
                 asked = event.activity_task_scheduled_event_attributes
                 yield Ran(asked.activity_type.name, _first(asked.input), results.get(event.event_id))
+            elif event.event_type == _MARKER:
+                details = event.marker_recorded_event_attributes.details
+                data = _first(details["data"])
+                result = _first(details["result"]) if "result" in details else None
+                yield Ran(data["activity_type"], {"call": data["activity_id"]}, result)
 
 
 def promised(ran: Ran) -> str | None:

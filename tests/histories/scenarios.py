@@ -7,7 +7,9 @@ from pathlib import Path
 
 from temporalio.api.enums.v1 import EventType
 
-from tests.house import House, reached
+from activities.store.journal import journal
+from tests.house import ACTOR, House, reached
+from tests.workflows.runs import activities
 from worker.parking import park_all
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from worker.settings import Resume
@@ -116,6 +118,18 @@ async def parked(house: House, _: Path) -> SessionId:
     return session
 
 
+async def held_up(house: House, _: Path) -> SessionId:
+    """A quick call that cannot be claimed within its second gets a task of its own."""
+    session = await house.say("Go.")
+    await house.until(session, lambda event: event.type == "message.completed")
+    async with journal(house.database, session, ACTOR) as opened:
+        await opened.locked()
+        while "holdfast.tools.run" not in activities(await house.history(session)):
+            await asyncio.sleep(_LOOK_PERIOD)
+    await house.ended(session)
+    return session
+
+
 async def completed(house: House, session: SessionId) -> int:
     """How many activities of the session have completed."""
     history = await house.history(session)
@@ -140,6 +154,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
     return {
         "plain_turn": Scenario((DONE,), whole_turn),
         "parallel_calls": Scenario((PARALLEL, DONE), whole_turn),
+        "held_up": Scenario((LOOK, DONE), held_up),
         "ask_waiting": Scenario((WRITE, DONE), ask_waiting),
         "ask_answered": Scenario((WRITE, DONE), ask_answered),
         "steered": Scenario((held(gate), DONE), steered),

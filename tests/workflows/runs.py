@@ -1,5 +1,7 @@
 """The runs of a session, one after the other, and what they did."""
 
+import json
+
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowContinuedAsNewError, WorkflowHistory
 
@@ -8,6 +10,7 @@ from worker.bells import workflow_id
 from workflows.domain.ids import SessionId
 
 SCHEDULED = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
+MARKER = EventType.EVENT_TYPE_MARKER_RECORDED
 
 
 async def chain(house: House, session: SessionId, runs: int = 1) -> list[WorkflowHistory]:
@@ -37,3 +40,9 @@ def activities(history: WorkflowHistory) -> list[str]:
     """The activities of a run, in the order of their scheduling."""
     events = [event for event in history.events if event.event_type == SCHEDULED]
     return [event.activity_task_scheduled_event_attributes.activity_type.name for event in events]
+
+
+def run_within(history: WorkflowHistory) -> list[str]:
+    """The calls that were run as a part of workflow tasks of a run, in the order in which they were through."""
+    markers = [each.marker_recorded_event_attributes for each in history.events if each.event_type == MARKER]
+    return [json.loads(marker.details["data"].payloads[0].data)["activity_id"] for marker in markers]

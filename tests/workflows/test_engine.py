@@ -51,7 +51,8 @@ async def test_a_chain_keeps_its_fences_over_its_runs(open_house: Open) -> None:
         runs = [fences(history) for history in await chain(house, session)]
     placed = [fence for run in runs for fence in run]
     assert len(runs) > 1 and len({fence.chain for fence in placed}) == 1
-    assert [fence.schedule for fence in placed] == list(range(1, len(placed) + 1))
+    numbers = [fence.schedule for fence in placed]  # those of quick calls are not in the history
+    assert numbers == sorted(set(numbers))
 
 
 async def test_a_later_chain_has_higher_fences(open_house: Open) -> None:

@@ -1,22 +1,27 @@
 """Turns: one move after the other, told to the stock UI; calls that change one file wait for each other."""
 
 import asyncio
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
 
 import pytest
 from temporalio.client import WorkflowHistory
 
-from tests.histories.scenarios import DONE, LOOK, PARALLEL, WRITE
-from tests.house import House
+from activities.store.bells import Bell, BellKind
+from activities.store.journal import journal
+from tests.activities.scene import somebody_waits
+from tests.histories.scenarios import DONE, LOOK, PARALLEL, WRITE, held_up
+from tests.house import ACTOR, House
 from tests.patience import PATIENCE
 from tests.workflows.conftest import Open
-from tests.workflows.runs import SCHEDULED, activities
+from tests.workflows.runs import MARKER, SCHEDULED, activities, chain, run_within
 from worker.bells import workflow_id
 from worker.connect import DATA_CONVERTER
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from worker.settings import Detail
 from workflows.domain.events import CallClaimed, CallFinished
 from workflows.domain.ids import SessionId
+from workflows.domain.messages import CallState
 
 EDITS = ScriptedAnswer(
     tools=tuple(
@@ -25,10 +30,14 @@ EDITS = ScriptedAnswer(
     )
 )
 
+MIXED = ScriptedAnswer(
+    tools=(*PARALLEL.tools[:2], ScriptedCall(name="bash", arguments={"command": "true", "description": "Nothing"}))
+)
+
 
 def summaries(history: WorkflowHistory) -> list[str]:
     """What the stock UI shows beside each activity."""
-    shown = [event.user_metadata.summary for event in history.events if event.event_type == SCHEDULED]
+    shown = [event.user_metadata.summary for event in history.events if event.event_type in (SCHEDULED, MARKER)]
     return [DATA_CONVERTER.payload_converter.from_payloads([each], [str])[0] for each in shown]
 
 
@@ -87,10 +96,58 @@ async def test_edits_of_one_file_all_apply_in_their_order_also_where_one_needs_t
 
 
 async def test_calls_that_change_nothing_in_common_do_not_wait_for_each_other(open_house: Open) -> None:
-    async with open_house(PARALLEL, DONE) as house, house.working():
-        session = await house.say("Read.")
+    async with open_house(MIXED, DONE) as house, house.working():
+        session = await house.say("Read, and run.")
         await house.ended(session)
         history = await house.history(session)
     places = [event.event_id for event in history.events if event.event_type == SCHEDULED]
-    reads = [place for place, name in zip(places, activities(history), strict=True) if name == "holdfast.tools.run"]
-    assert [place - reads[0] for place in reads] == [0, 1, 2]
+    ran = [place for place, name in zip(places, activities(history), strict=True) if name == "holdfast.tools.run"]
+    assert [place - ran[0] for place in ran] == [0, 1, 2] and run_within(history) == []
+
+
+async def test_quick_calls_need_no_tasks_of_their_own(open_house: Open) -> None:
+    async with open_house(PARALLEL, DONE) as house, house.working():
+        session = await house.say("Read.")
+        await house.ended(session)
+        history, calls = await house.history(session), await house.calls(session)
+    assert "holdfast.tools.run" not in activities(history)
+    assert sorted(run_within(history)) == sorted(call.id for call in calls)
+
+
+async def test_a_quick_call_that_is_held_up_gets_a_task_of_its_own(open_house: Open, tmp_path: Path) -> None:
+    async with open_house(LOOK, DONE) as house, house.working():
+        house.file("a.txt", "one\n")
+        session = await held_up(house, tmp_path)
+        history, (call,) = await house.history(session), await house.calls(session)
+        log = [event.type for event in await house.events(session)]
+    assert call.outcome is not None and "a.txt" in call.outcome.output
+    assert run_within(history) == [call.id] and log.count("call.finished") == 1
+
+
+async def test_a_bell_beside_a_quick_call_before_the_run_leaves_has_it_run_again_and_end_once(open_house: Open) -> None:
+    async with open_house(LOOK, DONE) as house, house.working():
+        house.hurry(history_events=12)
+        session = await house.say("Look.")
+        await house.until(session, lambda event: event.type == "message.completed")
+        async with journal(house.database, session, ACTOR) as opened:
+            await opened.locked()
+            await somebody_waits(house.database)
+            await house.client.ring(Bell(kind=BellKind.RESUME, id="prk_1", session=session))
+        await house.ended(session)
+        log = [event.type for event in await house.events(session)]
+        assert len(await chain(house, session, 2)) > 1
+    assert (log.count("call.claimed"), log.count("call.finished")) == (1, 1)
+
+
+async def test_a_quick_call_of_a_worker_that_ends_is_run_by_the_next_one(open_house: Open) -> None:
+    async with open_house(LOOK, DONE) as house:
+        async with AsyncExitStack() as locks, house.working(drain_seconds=0):
+            session = await house.say("Look.")
+            await house.until(session, lambda event: event.type == "message.completed")
+            opened = await locks.enter_async_context(journal(house.database, session, ACTOR))
+            await opened.locked()
+            await somebody_waits(house.database)
+        async with house.working():
+            await house.ended(session)
+        (call,) = await house.calls(session)
+    assert call.state is CallState.DONE

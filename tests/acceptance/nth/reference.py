@@ -1,5 +1,5 @@
 """The reference session: an edit that a rule allows, a command that a person is asked about, a prompt in between, and
-a subagent that runs a command of its own, and is refused by its provider once."""
+a subagent that reads the file, runs a command of its own, and is refused by its provider once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,6 +25,7 @@ _HAND_OVER: Final = ScriptedCall(
     arguments={"description": "run it", "prompt": "[[script:child]] Run it.", "subagent_type": "general"},
     id="hand over",
 )
+_READ: Final = ScriptedCall(name="read", arguments={"filePath": FILE}, id="read")
 _HANDED: Final = effect("handed").model_copy(update={"id": "run"})
 _CHILD: Final = "child"
 _BUSY: Final = Refuse(headers={"retry-after-ms": "100"})
@@ -35,13 +36,16 @@ _SAID: Final = {
         ScriptedAnswer(text="All is done.", usage=_USAGE),
     ),
     _CHILD: (
+        ScriptedAnswer(text="I look first.", tools=(_READ,), usage=_USAGE),
         ScriptedAnswer(text="I run it.", tools=(_HANDED,), usage=_USAGE),
         ScriptedAnswer(text="It has run.", usage=_USAGE, faults={1: _BUSY}),
     ),
 }
 REFUSED: Final = 1  # requests that are refused anyhow
 _REQUESTS: Final = (  # in their order: script, place of the answer in it, and how often it was asked for
-    *((DEFAULT, 0, 1), (DEFAULT, 1, 1), (_CHILD, 0, 1), (_CHILD, 1, 1), (_CHILD, 1, 2), (DEFAULT, 2, 1)),
+    *((DEFAULT, 0, 1), (DEFAULT, 1, 1)),
+    *((_CHILD, 0, 1), (_CHILD, 1, 1), (_CHILD, 2, 1), (_CHILD, 2, 2)),
+    (DEFAULT, 2, 1),
 )
 
 

@@ -1,0 +1,44 @@
+"""Quick calls, which run as a part of a workflow task: its loss has them run again, and they end once all the same."""
+
+import pytest
+
+from tests.acceptance.conftest import Open
+from tests.acceptance.scenarios import DONE, frozen
+from tests.house import House
+from worker.scripted.script import ScriptedAnswer, ScriptedCall
+from workflows.domain.ids import SessionId
+from workflows.domain.messages import CallState
+
+pytestmark = pytest.mark.acceptance
+
+LOOK = ScriptedAnswer(tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),))
+
+
+async def ended_once(house: House, session: SessionId) -> None:
+    """The session's one call was claimed once and has one outcome."""
+    (call,) = await house.calls(session)
+    events = [event.type for event in await house.events(session)]
+    assert call.state is CallState.DONE and call.outcome is not None and "here" in call.outcome.output
+    assert (events.count("call.claimed"), events.count("call.finished")) == (1, 1)
+
+
+@pytest.mark.parametrize("point", ["tool.claimed", "tool.committed"], ids=["H2", "K"])
+async def test_a_quick_call_whose_worker_is_killed_runs_again_and_ends_once(open_trial: Open, point: str) -> None:
+    async with open_trial(LOOK, DONE) as trial:
+        trial.house.file("a.txt", "here\n")
+        first = await trial.worker(faults=f"{point}=kill9@1")
+        session = await trial.say("Look.")
+        await first.killed()
+        await trial.worker()
+        await trial.house.ended(session)
+        await ended_once(trial.house, session)
+    assert len(trial.house.model.ledger.entries) == 2
+
+
+async def test_row_14_a_quick_call_ends_once_when_its_frozen_worker_wakes(open_trial: Open) -> None:
+    async with open_trial(LOOK, DONE, DONE) as trial:
+        trial.house.file("a.txt", "here\n")
+        async with frozen(trial, "tool.effect_done", "Look.") as session:
+            await trial.house.ended(session)
+            await ended_once(trial.house, session)
+        await ended_once(trial.house, session)

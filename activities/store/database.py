@@ -36,6 +36,10 @@ _UNREACHABLE: Final = (
     psycopg.errors.IdleInTransactionSessionTimeout,
 )
 
+_OF_ANOTHER_SCHEMA: Final = (
+    *(psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction),
+)
+
 
 def dumps(value: Any) -> str:
     """JSON in ASCII: NUL and lone surrogates stay escapes, which a json column keeps as they are."""
@@ -177,13 +181,19 @@ def checked(url: str) -> str:
 
 @contextmanager
 def reaching() -> Iterator[None]:
-    """Turn the driver's ways of saying "not reachable" into Unavailable, and our own of "not as it was" into Moved."""
+    """Turn the driver's ways of saying "not reachable" or "not here" into Unavailable, and our own of "not as it was"
+    into Moved."""
     try:
         yield
     except psycopg.errors.SerializationFailure as error:  # of hold_session and hold_step: we serialize by locks
         raise Moved from error
     except psycopg.errors.LockNotAvailable as error:
         raise Unavailable("Another process has held this session's lock for 10 s; try again.") from error
+    except _OF_ANOTHER_SCHEMA as error:
+        raise Unavailable(
+            "The database does not have the tables that this Holdfast needs. A worker of the same release makes them "
+            f"when it starts; `holdfast doctor` compares the two. (PostgreSQL: {error.diag.message_primary or error})"
+        ) from error
     except _UNREACHABLE as error:
         raise Unavailable(
             f"PostgreSQL cannot be reached (`holdfast status` looks at it): "

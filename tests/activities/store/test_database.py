@@ -49,8 +49,16 @@ async def test_a_transaction_that_fails_leaves_nothing(database: Database, sessi
 
 
 def test_a_mistake_of_ours_is_not_called_an_outage() -> None:
-    with pytest.raises(psycopg.errors.UndefinedTable), reaching():
-        raise psycopg.errors.UndefinedTable
+    with pytest.raises(psycopg.errors.NotNullViolation), reaching():
+        raise psycopg.errors.NotNullViolation
+
+
+async def test_a_database_that_no_worker_has_filled_yet_is_named(postgres_url: str) -> None:
+    async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as connection:
+        await connection.execute("DROP SCHEMA holdfast CASCADE")
+    async with Database(postgres_url) as database:
+        with pytest.raises(Unavailable, match=r'worker .* makes them.*relation "session" does not exist'):
+            await database.rows(b"SELECT FROM session")
 
 
 def test_json_is_ascii_so_that_any_text_can_be_kept() -> None:

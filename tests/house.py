@@ -17,6 +17,7 @@ from activities.store.database import Database
 from tests.patience import PATIENCE
 from worker.assemble import worker
 from worker.bells import Bells, by_client, workflow_id
+from worker.chores import beside
 from worker.client import Seen, SessionClient
 from worker.scripted.script import Script
 from worker.scripted.server import ModelServer, serve
@@ -102,14 +103,12 @@ class House:
         """A worker while the block runs, with its sweeper or without one."""
         settings = self.settings.model_copy(update=changed)
         sweeper = Sweeper(self.database, self.temporal, Bells(self.database, by_client(self.temporal), settings))
-        async with worker(settings, self.temporal, self.database, self.port), asyncio.timeout(LONGEST):
-            chores = [asyncio.create_task(sweeper.run())] if swept else []
-            try:
-                yield
-            finally:
-                for chore in chores:
-                    chore.cancel()
-                await asyncio.gather(*chores, return_exceptions=True)
+        async with (
+            worker(settings, self.temporal, self.database, self.port),
+            asyncio.timeout(LONGEST),
+            beside(*([sweeper.run()] if swept else [])),
+        ):
+            yield
 
 
 async def reached(path: Path, suffix: str = ".reached") -> None:

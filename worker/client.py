@@ -1,8 +1,7 @@
 """SessionClient: start, prompt, answer, stop, watch, list. The public Python API; every door is a face of it."""
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +9,7 @@ from activities.mint import Mint
 from activities.session import answers
 from activities.session.answers import Decided as Decided
 from activities.session.answers import Settled as Settled
-from activities.store import bells, events, grants, parks, prompts, retries, sessions, stops, transcript
+from activities.store import bells, grants, parks, prompts, retries, sessions, stops
 from activities.store.bells import Bell, BellKind
 from activities.store.deltas import Delta as Delta
 from activities.store.events import Verified as Verified
@@ -26,17 +25,15 @@ from activities.store.sessions import Totals as Totals
 from activities.store.stops import Stopped as Stopped
 from activities.store.transcript import Ran as Ran
 from activities.store.transcript import Told as Told
-from worker.inbox import Inbox
 from worker.inbox import InboxEntry as InboxEntry
 from worker.inbox import Parked as Parked
+from worker.reading import Reading
 from worker.settings import Settings
 from worker.stack.state import Endpoints
-from worker.watching import TICK, Watching, read
 from worker.watching import Seen as Seen
 from workflows.domain.errors import Conflict, Unavailable, UsageError
 from workflows.domain.events import Actor
 from workflows.domain.ids import AskId, GrantId, MessageId, ParkId, Prefix, RetryId, SessionId, StopId
-from workflows.domain.messages import Transcript
 from workflows.domain.permissions.grants import Scope
 from workflows.domain.value import Value
 
@@ -63,7 +60,7 @@ class Retrying(Retried):
     rung: bool
 
 
-class SessionClient(Inbox):
+class SessionClient(Reading):
     """What a person can do with sessions. PostgreSQL first of all: the engine is reached when a bell is rung."""
 
     def __init__(self, settings: Settings, endpoints: Endpoints, actor: Actor) -> None:
@@ -178,48 +175,9 @@ class SessionClient(Inbox):
         await self._ring_stop(session, stopped)
         return stopped
 
-    async def sessions(self, directory: str | None = None, limit: int = 1000) -> list[Overview]:
-        return await sessions.overview(self.database, directory=directory, host=self.settings.host, limit=limit)
-
-    async def session_ids(self) -> list[SessionId]:
-        return await sessions.ids(self.database)
-
-    async def session(self, session: SessionId) -> Overview:
-        """One session. Raises NotFound."""
-        return await sessions.get(self.database, session)
-
-    async def here(self, session: SessionId) -> Overview:
-        """A session whose rows are here. Raises NotFound, and Conflict for one that is archived."""
-        found = await self.session(session)
-        if found.archive is not None:
-            raise Conflict(f"Session {session!r} {found.archive}.")
-        return found
-
-    async def tree(self, session: SessionId) -> list[SessionId]:
-        """The session and its subagents', each behind the one that started it. Raises NotFound."""
-        await self.here(session)
-        return await sessions.tree(self.database, session)
-
-    async def totals(self, session: SessionId) -> Totals:
-        return await sessions.totals(self.database, session)
-
-    async def grants(self, *, revoked_too: bool = False) -> list[GrantRow]:
-        return await grants.listed(self.database, revoked_too=revoked_too)
-
     async def revoke(self, grant: GrantId) -> None:
         """Revoke a grant. Raises NotFound, Conflict."""
         await grants.revoke(self.database, grant, self.actor)
-
-    async def log(self, session: SessionId, after: int = 0) -> AsyncGenerator[Seen, None]:
-        """The session's events so far. Raises NotFound."""
-        await self.here(session)
-        async for seen in read(self.database, session, after):
-            yield seen
-
-    async def verify(self, session: SessionId) -> Verified:
-        """Recompute the session's hash chain. Raises NotFound."""
-        await self.here(session)
-        return await events.verify(self.database, session)
 
     async def archive(self, session: SessionId) -> Path:
         """Move a session that rests into a file, with its subagents'. Raises NotFound, Conflict."""
@@ -228,36 +186,6 @@ class SessionClient(Inbox):
     async def restore(self, archive: Path) -> SessionId:
         """Bring the sessions of an archive back; the first of them. Raises UsageError, Conflict."""
         return (await self._archivist().restore(archive)).session
-
-    async def transcript(self, session: SessionId) -> Transcript:
-        """The messages of a session. Raises NotFound."""
-        await self.here(session)
-        async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as said:
-            return await transcript.read(said, session)
-
-    async def told(self, session: SessionId) -> AsyncIterator[Told]:
-        """The messages of a session one after the other, never all at once. Raises NotFound."""
-        await self.session(session)
-        async for told in transcript.pages(self.database, session):
-            yield told
-
-    async def watch(
-        self, session: SessionId, after: int = 0, *, below: bool = False
-    ) -> AsyncGenerator[Seen | Delta, None]:
-        """Events after `after`, each once and in order, and unfinished pieces as they come; it does not end.
-
-        With `below`, the events of subagents too. A connection that breaks is opened again, and what came meanwhile
-        is not missed. Who leaves early closes it (`aclosing`), for it holds a connection. Raises NotFound.
-        """
-        watching, known = Watching(self.database, session, after, below=below), False
-        while True:
-            try:
-                known = known or bool(await self.here(session))
-                async with aclosing(watching.pieces()) as pieces:
-                    async for piece in pieces:
-                        yield piece
-            except Unavailable:
-                await asyncio.sleep(TICK)
 
     async def ring(self, bell: Bell) -> bool:
         """Ring now, if the engine can be reached; else the row waits for the sweeper. True: the engine knows."""

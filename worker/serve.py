@@ -6,9 +6,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
 import uvloop
 from temporalio.client import Client
@@ -22,6 +20,7 @@ from activities.store.database import Database
 from worker import release
 from worker.assemble import worker
 from worker.bells import Bells, by_client, queue
+from worker.chores import beside
 from worker.connect import connect, retain
 from worker.leaving import leave
 from worker.notifier import Notifier
@@ -67,22 +66,10 @@ async def serve(settings: Settings) -> None:
             Notifier(database, settings, redactor(settings)).run(),
             _warm(model),
         )
-        async with _beside(*chores), worker(settings, client, database, model):
+        async with beside(*chores), worker(settings, client, database, model):
             _LOG.info("working on %r, pid %d", queue(settings.task_queue, settings.host), os.getpid())
             await stopping.wait()
     await observing.close()
-
-
-@asynccontextmanager
-async def _beside(*chores: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Do these as long as the worker works, to the end of its last task; each waits outages out by itself."""
-    tasks = [asyncio.create_task(chore) for chore in chores]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _warm(model: LiteLLM) -> None:

@@ -18,7 +18,7 @@ from activities.store.calls import CallRow, FreshCall
 from activities.store.database import Database, Moved, dumps
 from activities.store.journal import WORKER, Place, journal
 from activities.store.persistence import persistently
-from activities.tools.claim import Claim, Claimed, Parked, Stored, Undecided, claim, claim_fresh
+from activities.tools.claim import Claim, Claimed, Over, Parked, Stored, Undecided, claim, claim_fresh
 from activities.tools.output import shortened
 from activities.tools.tool import ABORTED, GoesOn, Stopped, Unknown
 from activities.tools.workshop import Job, Workshop
@@ -87,14 +87,8 @@ class Tools:
             case Claimed():
                 await self.settle(held.call, fence, CallState.UNKNOWN, unknown_outcome(held.call, str(plan)))
                 return Ran(state=RanState.SETTLED)
-            case Stored(rejected=rejected):
-                return Ran(state=RanState.REJECTED if rejected else RanState.SETTLED)
-            case Undecided():
-                return undecided(held)
-            case Parked():
-                return Ran(state=RanState.PARKED)
             case _:
-                return Ran(state=RanState.SETTLED)
+                return not_begun(held)
 
     async def claim(
         self, request: RunRequest, fence: Fence, plan: Plan | ToolError | None, fresh: FreshCall | None
@@ -225,6 +219,18 @@ def unknown_outcome(call: CallRow, known: str) -> Outcome:
     what = f"{call.tool} {dumps(call.arguments)}"[:2000]
     text = load("reminders/unknown", call=what, started=started, known=known)
     return Outcome(output=text, error=True, metadata={"unknown": True})
+
+
+def not_begun(held: Stored | Undecided | Over | Parked) -> Ran:
+    """What the workflow is told of a call that was not this attempt's to begin."""
+    match held:
+        case Stored(rejected=True):
+            return Ran(state=RanState.REJECTED)
+        case Undecided():
+            return undecided(held)
+        case Parked():
+            return Ran(state=RanState.PARKED)
+    return Ran(state=RanState.SETTLED)
 
 
 def undecided(held: Undecided) -> Ran:

@@ -62,10 +62,11 @@ async def _step(bench: Bench) -> list[Figure]:
     """the overhead of a step, in its parts, and its history"""
     ours, floor = await bench.sides()
     overhead, rounds = await step_overhead.alone(bench.stage, ours, floor)
+    at_length = await step_overhead.alone_at_length(bench.stage, ours, floor)
     mine, theirs = zip(*rounds, strict=True)
     parts = await breakdown.breakdown(bench.stage.temporal, sum(mine, []), sum(theirs, []))
     sizes = [*await history.plain(bench.stage, ours, floor), *await history.asked(bench.stage, ours, floor)]
-    return [*overhead, *parts, *sizes, await failpoints.unarmed()]
+    return [*overhead, at_length, *parts, *sizes, await failpoints.unarmed()]
 
 
 async def _sessions(bench: Bench) -> list[Figure]:

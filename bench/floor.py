@@ -126,7 +126,7 @@ def worker(settings: Settings, client: Client, activities: Activities) -> Worker
         build_id=version("holdfast"),
         workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
         activity_task_poller_behavior=PollerBehaviorAutoscaling(),
-        max_concurrent_workflow_tasks=16,
+        max_concurrent_workflow_tasks=64,
         max_concurrent_activities=200,
         max_eager_activity_reservations_per_workflow_task=16,
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=settings.sticky_seconds),

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
 from pathlib import Path
@@ -28,6 +28,8 @@ _FILES: Final = ("a.txt", "b.txt")  # in turns: the same call again and again wo
 _LINE: Final = "All work and no play makes a line of notes.\n"
 _PATIENCE: Final = 600.0
 _NUMBERS: Final = count(1)
+
+Called = Callable[[int], ScriptedCall]  # the call of the n-th step
 
 
 @dataclass(frozen=True)
@@ -112,22 +114,36 @@ async def bare(stage: Stage, like: Ours) -> Bare:
     return Bare(worker, stage.temporal)
 
 
-def script(stage: Stage, steps: int) -> str:
-    """A new script of so many calls of `read`, and a word at the end; its name."""
+def reading(step: int) -> ScriptedCall:
+    """The call of a step: quick, so that it is a part of the workflow's task."""
+    return ScriptedCall(name="read", arguments={"filePath": _FILES[step % len(_FILES)]})
+
+
+def noting(step: int) -> ScriptedCall:
+    """A call that is an activity of its own, and as small."""
+    todo = {"content": f"Note {step}.", "status": "pending", "priority": "low"}
+    return ScriptedCall(name="todowrite", arguments={"todos": [todo]})
+
+
+def script(stage: Stage, steps: int, called: Called = reading) -> str:
+    """A new script of so many steps with a call, and a word at the end; its name."""
     name = f"bench-{next(_NUMBERS)}"
-    calls = tuple(
-        ScriptedAnswer(text="Reading on.", tools=(ScriptedCall(name="read", arguments={"filePath": file}),))
-        for file in (_FILES[number % len(_FILES)] for number in range(steps))
-    )
-    stage.scripts[name] = Script(answers=(*calls, ScriptedAnswer(text="That was all.")))
+    answers = [ScriptedAnswer(text="Reading on.", tools=(called(step),)) for step in range(steps)]
+    stage.scripts[name] = Script(answers=(*answers, ScriptedAnswer(text="That was all.")))
     return name
 
 
 async def play(
-    stage: Stage, side: Side, *, steps: int, sessions: int = 1, patience: float = _PATIENCE
+    stage: Stage,
+    side: Side,
+    *,
+    steps: int,
+    sessions: int = 1,
+    called: Called = reading,
+    patience: float = _PATIENCE,
 ) -> list[Conversation]:
     """Play so many sessions at once, to the last answer. Nobody watches them: that would cost time, too."""
-    names = [script(stage, steps) for _ in range(sessions)]
+    names = [script(stage, steps, called) for _ in range(sessions)]
     ledger = stage.model.ledger
     last = len(ledger.entries) + sessions * (steps + 1)
     workflows = await asyncio.gather(*(side.start(name) for name in names))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from statistics import median, quantiles
 from typing import Final
 
-from bench.sides import Conversation, Side, gap, play, rate
+from bench.sides import Called, Conversation, Side, gap, noting, play, rate, reading
 from bench.stage import Stage
 from bench.table import Budget, Figure
 
@@ -21,11 +21,16 @@ _STEPS_TOGETHER: Final = 5
 Rounds = list[tuple[list[Conversation], list[Conversation]]]
 
 
-async def in_turns(stage: Stage, ours: Side, floor: Side, rounds: int, *, steps: int, sessions: int = 1) -> Rounds:
-    """Both sides one after the other, again and again: what else runs on the machine hits both."""
+async def in_turns(
+    stage: Stage, ours: Side, floor: Side, rounds: int, *, steps: int, sessions: int = 1, called: Called = reading
+) -> Rounds:
+    """Both sides one after the other, again and again: what else runs on the machine hits both.
+
+    `called` is what is called on our side; the floor always reads.
+    """
     return [
         (
-            await play(stage, ours, steps=steps, sessions=sessions),
+            await play(stage, ours, steps=steps, sessions=sessions, called=called),
             await play(stage, floor, steps=steps, sessions=sessions),
         )
         for _ in range(rounds)
@@ -42,6 +47,14 @@ async def alone(stage: Stage, ours: Side, floor: Side) -> tuple[list[Figure], Ro
         _compared("step overhead, one session (ms)", pairs, ALONE),
         Figure("worker's CPU time per step (ms)", mine, theirs),
     ], rounds
+
+
+async def alone_at_length(stage: Stage, ours: Side, floor: Side) -> Figure:
+    """The overhead of a step whose call is an activity of its own; no budget is set for it."""
+    rounds = await in_turns(stage, ours, floor, _ROUNDS, steps=_STEPS, called=noting)
+    return _compared(
+        "step overhead, a call with an activity of its own (ms)", [(gap(one), gap(two)) for one, two in rounds]
+    )
 
 
 async def together(stage: Stage, ours: Side, floor: Side) -> Figure:
@@ -79,7 +92,7 @@ def _busy(side: Side) -> float:
     return (times.user + times.system) * 1000
 
 
-def _compared(name: str, pairs: list[tuple[float, float]], budget: Budget) -> Figure:
+def _compared(name: str, pairs: list[tuple[float, float]], budget: Budget | None = None) -> Figure:
     """The medians, and the median of the rounds' ratios, so that one slow minute does not decide."""
     mine, theirs = zip(*pairs, strict=True)
     return Figure(name, median(mine), median(theirs), budget, median(one / other for one, other in pairs))

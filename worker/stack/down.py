@@ -6,8 +6,9 @@ from typing import Final
 
 from worker.settings import Settings
 from worker.stack import locks, processes, state
+from worker.stack.incumbent import incumbent, runs
 from worker.stack.layout import Layout
-from worker.stack.state import Phase, StackState
+from worker.stack.state import Phase
 from workflows.domain.errors import Unavailable
 
 _PATIENCE: Final = 120.0  # seconds for the whole stack; the supervisor has shorter ones for each part
@@ -19,16 +20,16 @@ async def down(settings: Settings, say: Callable[[str], None]) -> None:
     if not layout.home.exists():
         return
     async with locks.held(layout.up_lock, lambda: say("Another command starts or stops the stack: waiting for it.")):
-        seen = state.read(layout.state)
-        if seen is None:
-            return
-        if seen.alive:
+        if runs(layout):
             say("Stopping the stack.")
-            await _stop(seen)
+            await _stop(layout)
         _note(layout)
 
 
-async def _stop(seen: StackState) -> None:
+async def _stop(layout: Layout) -> None:
+    seen = await incumbent(layout, _PATIENCE)
+    if seen is None:
+        return  # it has ended by itself
     seen.supervisor.kill(signal.SIGTERM)
     if not await processes.gone(seen.supervisor, _PATIENCE):
         raise Unavailable(

@@ -35,7 +35,7 @@ class Layout(Value):
 
     @property
     def supervisor_lock(self) -> Path:
-        """Held by the supervisor as long as it lives."""
+        """Held by the supervisor as long as it lives, from whoever starts it on."""
         return self.home / "supervisor.lock"
 
     @property

@@ -26,6 +26,16 @@ def acquire(path: Path) -> int | None:
     return descriptor
 
 
+def free(path: Path) -> bool:
+    """Whether nobody holds the lock at `path`, which need not be there."""
+    if not path.exists():
+        return True
+    descriptor = acquire(path)
+    if descriptor is not None:
+        os.close(descriptor)
+    return descriptor is not None
+
+
 @asynccontextmanager
 async def held(path: Path, waiting: Callable[[], None] = lambda: None) -> AsyncIterator[int]:
     """Hold the lock at `path`; `waiting` is called once when somebody else has it. Yields its descriptor."""

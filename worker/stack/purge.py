@@ -8,8 +8,8 @@ from typing import Final
 
 from worker.settings import Settings
 from worker.stack import cluster, locks
+from worker.stack.incumbent import runs
 from worker.stack.layout import Layout
-from worker.stack.state import read
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.value import Value
 
@@ -59,8 +59,7 @@ async def purge(settings: Settings, wanted: list[Doomed]) -> list[Path]:
     """
     layout = Layout(home=settings.home)
     async with locks.held(layout.up_lock):
-        seen = read(layout.state)
-        if seen is not None and seen.alive:
+        if runs(layout):
             raise Conflict("The stack was started meanwhile: nothing is removed.")
         for each in wanted:
             await asyncio.to_thread(_remove, each.path)

@@ -10,7 +10,7 @@ from typing import Final
 
 from worker import release
 from worker.settings import Settings
-from worker.stack import cluster, locks, ports, processes, state
+from worker.stack import cluster, ports, processes, state
 from worker.stack.binaries import temporal as temporal_binary
 from worker.stack.layout import Layout
 from worker.stack.linux import adopt_orphans, dies_with_me, reap, zombies
@@ -19,7 +19,7 @@ from worker.stack.postgres import PostgresService
 from worker.stack.service import Keeper, Service
 from worker.stack.state import RESTART_WORKER, START_WORKER, Endpoints, Part, PartName, Phase, StackState
 from worker.stack.temporal import Data, TemporalService
-from workflows.domain.errors import Conflict, HoldfastError, Unavailable
+from workflows.domain.errors import HoldfastError, Unavailable
 
 _MARGIN: Final = 5.0  # seconds beyond its own drain that a worker gets before it is killed
 _ORPHANED: Final = 1.0  # seconds
@@ -137,13 +137,11 @@ async def _all(events: Iterable[asyncio.Event]) -> None:
 
 
 async def supervise(settings: Settings, umask: int) -> None:
-    """Be the supervisor of the stack of these settings. Raises Conflict if there is one already.
+    """Be the supervisor of the stack of these settings, whose lock this process holds.
 
     `umask` is the person's own, for the worker, which makes files in their work tree.
     """
     layout = Layout(home=settings.home)
-    if locks.acquire(layout.supervisor_lock) is None:
-        raise Conflict(f"Another supervisor holds {str(layout.supervisor_lock)!r}: it runs this stack already.")
     adopt_orphans()
     await _clear(state.read(layout.state))
     servers, endpoints = await _servers(settings)
@@ -184,10 +182,18 @@ async def _temporal(settings: Settings) -> temporal_binary.TemporalBinary:
 
 
 def main() -> None:
-    """Run as `python -m worker.stack.supervise`, by `up`, which has prepared everything that takes long."""
-    if "--version" in sys.argv[1:]:
-        print(f"holdfast {release.mine()}")
-        return
+    """Run as `python -m worker.stack.supervise LOCK`, by `up`, which has prepared everything that takes long.
+
+    LOCK is the descriptor of the supervisor's lock. Our parts do not get it: whoever holds it is the supervisor.
+    """
+    match sys.argv[1:]:
+        case ["--version"]:
+            print(f"holdfast {release.mine()}")
+            return
+        case [lock]:
+            os.set_inheritable(int(lock), False)
+        case _:
+            sys.exit("`holdfast up` starts the supervisor.")
     umask = os.umask(0o077)  # what the servers write is nobody else's business
     settings = Settings.read()
     os.chdir(settings.home)

@@ -10,6 +10,7 @@ from typing import Final
 from worker.settings import Resume, Settings
 from worker.stack import cluster, locks, processes, state
 from worker.stack.binaries import temporal as binaries
+from worker.stack.incumbent import incumbent
 from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
 from worker.stack.state import RESTART_WORKER, START_WORKER, Endpoints, Part, PartName, Phase, StackState
@@ -114,13 +115,14 @@ def _with_worker(seen: StackState) -> bool:
 
 async def _servers(settings: Settings, layout: Layout, say: Say) -> StackState:
     """Have the supervisor run and its servers serve."""
-    found = state.read(layout.state)
+    found = await incumbent(layout, settings.start_seconds)
     if found is not None and found.phase in (Phase.STOPPING, Phase.DOWN):
         await processes.gone(found.supervisor, settings.start_seconds)
     if found is None or not found.alive:
         await _prepare(settings, say)
         say("Starting the stack.")
-        supervisor = _spawn(settings, layout)
+        async with locks.held(layout.supervisor_lock) as lock:
+            supervisor = _spawn(settings, layout, lock)
     else:
         supervisor = found.supervisor
     return await _until(layout, supervisor, _serving, settings.start_seconds)
@@ -134,12 +136,16 @@ async def _prepare(settings: Settings, say: Say) -> None:
         await binaries.obtain(settings, Data(home=settings.home).version(), say)
 
 
-def _spawn(settings: Settings, layout: Layout) -> ProcessRef:
-    """Start the supervisor in a session of its own; it inherits our environment, which its arguments never show."""
+def _spawn(settings: Settings, layout: Layout, lock: int) -> ProcessRef:
+    """Start the supervisor in a session of its own; it inherits our environment, which its arguments never show.
+
+    It inherits its lock, too: there is no moment in which it runs and nobody can tell, though we be killed in it.
+    """
     log = os.fspath(layout.log("supervisor"))
+    os.set_inheritable(lock, True)
     pid = os.posix_spawn(
         sys.executable,
-        [sys.executable, "-P", "-m", "worker.stack.supervise"],
+        [sys.executable, "-P", "-m", "worker.stack.supervise", str(lock)],
         dict(settings.environment),
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

@@ -1,14 +1,33 @@
-"""Taking down what runs, or no longer runs."""
+"""Taking down what runs, what no longer runs, and what does not run yet."""
 
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Final
 
-from tests.conftest import settings_of
-from worker.stack import state
+import psutil
+import pytest
+
+from tests.conftest import remove, settings_of
+from tests.patience import PATIENCE, appears
+from worker.settings import Settings
+from worker.stack import processes, state
 from worker.stack.down import down
 from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
 from worker.stack.state import Endpoints, Phase, StackState
 from worker.stack.status import status
+from worker.stack.up import up
+
+_UP: Final = (sys.executable, "-P", "-m", "worker.cli.main", "up")
+_STANDS_STILL: Final = """
+import os, signal, sys
+if "worker.stack.supervise" in sys.orig_argv:
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
 
 
 async def test_a_stack_that_was_killed_and_taken_down_since_was_stopped_on_purpose(tmp_path: Path) -> None:
@@ -29,3 +48,53 @@ async def test_a_stack_that_never_ran_leaves_no_trace(tmp_path: Path) -> None:
     await down(settings, print)
 
     assert not settings.home.exists()
+
+
+async def test_a_supervisor_whose_up_was_killed_before_it_could_speak_is_stopped(
+    late: Settings, orphan: ProcessRef
+) -> None:
+    await down(late, lambda _: orphan.kill(signal.SIGCONT))
+
+    assert not orphan.alive
+    assert status(late).stopped
+
+
+async def test_a_supervisor_whose_up_was_killed_before_it_could_speak_is_taken_by_the_next_up(
+    late: Settings, orphan: ProcessRef
+) -> None:
+    async def go_on() -> None:
+        orphan.kill(signal.SIGCONT)
+
+    await asyncio.gather(up(late, print, worker=False), go_on())  # in this order: it begins with a look
+
+    assert status(late).supervisor == orphan.pid
+
+
+@pytest.fixture
+async def late(tmp_path: Path) -> AsyncIterator[Settings]:
+    """Settings of a stack whose supervisors stand still at first; its database is elsewhere, and need not be there."""
+    (tmp_path / "sitecustomize.py").write_text(_STANDS_STILL)
+    variables = {"PYTHONPATH": os.fspath(tmp_path), "HOLDFAST_POSTGRES_URL": "postgresql://elsewhere.invalid/db"}
+    settings = settings_of(tmp_path / "home", **variables)
+    yield settings
+    await remove(settings)
+
+
+@pytest.fixture
+async def orphan(late: Settings) -> AsyncIterator[ProcessRef]:
+    """A supervisor that stands still before its first word, and whose `holdfast up` was killed."""
+    command = await asyncio.create_subprocess_exec(*_UP, env=late.environment)
+    await appears(lambda: _still(command.pid) is not None)
+    supervisor = _still(command.pid)
+    assert supervisor is not None
+    command.kill()
+    await command.wait()
+    yield supervisor
+    supervisor.kill(signal.SIGKILL)
+    assert await processes.gone(supervisor, PATIENCE)
+
+
+def _still(parent: int) -> ProcessRef | None:
+    """The child of this process that stands still."""
+    children = psutil.Process(parent).children()
+    return next((processes.ref(each.pid) for each in children if each.status() == psutil.STATUS_STOPPED), None)

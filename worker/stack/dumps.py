@@ -15,19 +15,19 @@ _WHAT: Final = ("--schema=holdfast", "--no-owner", "--no-privileges")
 
 
 async def dump(settings: Settings, url: str, file: Path) -> None:
-    """Write all rows as they are at one moment; whoever works goes on. Raises Unavailable."""
+    """Write all rows as they are at one moment; whoever works goes on. Raises Unavailable, UsageError."""
     await _run(settings, url, "pg_dump", *_WHAT, "--format=custom", "--no-unlogged-table-data", f"--file={file}")
 
 
 async def load(settings: Settings, url: str, file: Path) -> None:
-    """Read a dump into a database that has no schema of ours: all of it, or nothing. Raises Unavailable."""
+    """Read a dump into a database that has no schema of ours: all of it, or nothing. Raises as `dump`."""
     options = ("--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error")
     await _run(settings, url, "pg_restore", *options, str(file))
 
 
 async def _run(settings: Settings, url: str, program: str, *arguments: str) -> None:
     """Run one of the programs; a password goes by the environment, which other users do not see."""
-    found = await postgres.find(settings, None)
+    found = await postgres.clients(settings, (await server.look(url)).major)
     address, password = server.without_password(url)
     environment = environment_of(settings.environment) | ({"PGPASSWORD": password} if password else {})
     process = await asyncio.create_subprocess_exec(

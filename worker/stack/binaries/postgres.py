@@ -5,7 +5,7 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -36,14 +36,27 @@ async def find(settings: Settings, wanted: int | None) -> PostgresBinaries:
     Raises UsageError that says what was looked at, and, for data of another version, how to move them.
     """
     seen: list[PostgresBinaries] = []
-    for directory in _candidates(settings):
-        major = await _major(directory)
-        if major is None:
-            continue
-        seen.append(PostgresBinaries(directory=directory, major=major))
-        if major == wanted or (wanted is None and major >= OLDEST):
-            return seen[-1]
+    async for found in _present(settings):
+        if found.major == wanted or (wanted is None and found.major >= OLDEST):
+            return found
+        seen.append(found)
     raise UsageError(_missing(settings, seen) if wanted is None else _moved(wanted, seen))
+
+
+async def clients(settings: Settings, served: int) -> PostgresBinaries:
+    """The binaries to dump and load a server of this major version with: older ones refuse to, and newer ones may say
+    what it does not understand.
+
+    The first of its own version, else of the next one that is here. Raises UsageError.
+    """
+    seen = [found async for found in _present(settings)]
+    fitting = [found for found in seen if found.major >= served]
+    if not fitting:
+        raise UsageError(
+            f"The server is PostgreSQL {served}, and its dumps need programs that are not older (found: "
+            f"{_listed(seen)}): name a directory with `pg_dump` and `pg_restore` by HOLDFAST_POSTGRES_BIN."
+        )
+    return min(fitting, key=lambda found: found.major)
 
 
 async def readable(binaries: PostgresBinaries, shared: Path) -> PostgresBinaries:
@@ -59,6 +72,12 @@ async def readable(binaries: PostgresBinaries, shared: Path) -> PostgresBinaries
         if not copy.exists():
             await asyncio.to_thread(_copy, package, copy)
     return binaries.model_copy(update={"directory": copy / binaries.directory.relative_to(package.parent)})
+
+
+async def _present(settings: Settings) -> AsyncIterator[PostgresBinaries]:
+    for directory in _candidates(settings):
+        if (major := await _major(directory)) is not None:
+            yield PostgresBinaries(directory=directory, major=major)
 
 
 def _candidates(settings: Settings) -> Iterator[Path]:
@@ -111,7 +130,7 @@ def _copy(package: Path, target: Path) -> None:
 
 
 def _missing(settings: Settings, seen: list[PostgresBinaries]) -> str:
-    looked = ", ".join(f"{found.directory} ({found.major})" for found in seen) or "none"
+    looked = _listed(seen)
     if settings.postgres_binaries is not None:
         return (
             f"HOLDFAST_POSTGRES_BIN={str(settings.postgres_binaries)!r} does not hold PostgreSQL {OLDEST} or newer "
@@ -122,6 +141,10 @@ def _missing(settings: Settings, seen: list[PostgresBinaries]) -> str:
         "Holdfast or the system's postgresql package, name a directory with `initdb` and `postgres` by "
         "HOLDFAST_POSTGRES_BIN, or a server by HOLDFAST_POSTGRES_URL."
     )
+
+
+def _listed(seen: list[PostgresBinaries]) -> str:
+    return ", ".join(f"{found.directory} ({found.major})" for found in seen) or "none"
 
 
 def _moved(wanted: int, seen: list[PostgresBinaries]) -> str:

@@ -55,6 +55,21 @@ async def test_data_of_a_version_that_is_not_here_are_refused_with_the_way_to_mo
         await postgres.find(_settings(), 9)
 
 
+@pytest.mark.parametrize(("served", "fitting"), [(15, {15, 16}), (16, {16}), (17, {17, 18}), (18, {18})])
+async def test_a_server_is_dumped_and_loaded_by_programs_of_its_version_or_the_next(
+    served: int, fitting: set[int]
+) -> None:
+    """The wheel has 16 and 18; this machine may have others."""
+    assert (await postgres.clients(_settings(), served)).major in fitting
+
+
+async def test_programs_that_are_older_than_a_server_are_refused(tmp_path: Path) -> None:
+    named = _programs(tmp_path / "bin", "16.2")
+
+    with pytest.raises(UsageError, match="PostgreSQL 17(.|\n)*HOLDFAST_POSTGRES_BIN"):
+        await postgres.clients(_settings(HOLDFAST_POSTGRES_BIN=str(named)), 17)
+
+
 async def test_a_copy_of_the_wheel_is_readable_for_all_and_works(tmp_path: Path) -> None:
     found = await postgres.find(_settings(), None)
 

@@ -115,7 +115,8 @@ def _database(settings: Settings, found: ServerStatus) -> Answer:
 def _engine(found: ServerStatus) -> Answer:
     if found.trouble is not None:
         return Level.FAILURE, found.trouble, "See that it runs, or correct TEMPORAL_ADDRESS and its companions."
-    return Level.OK, f"an external server, {found.version} at {found.address}", ""
+    says = f"an external server, {found.version} at {found.address}"
+    return (Level.WARNING, f"{says}: it {found.risk}", _UPGRADE) if found.risk else (Level.OK, says, "")
 
 
 async def _disk(settings: Settings) -> Answer:
@@ -241,6 +242,7 @@ async def _key(settings: Settings) -> Answer:
 _LET_IN: Final = (
     "See that it runs and lets you in, or correct HOLDFAST_POSTGRES_URL: host, user, password and database stand there."
 )
+_UPGRADE: Final = "Upgrade it, one minor version at a time; docs/deploy.md has the way."
 _ROOM: Final = (
     "Free some space on the disk of {place}: `holdfast status` says what takes room, `holdfast archive` moves "
     "a session out of the database."

@@ -1,6 +1,7 @@
 """Servers that run elsewhere, as far as they can be seen from here: whether they answer, and who works."""
 
 import asyncio
+import re
 from typing import Final
 
 from activities.store import hosts, server
@@ -11,6 +12,8 @@ from worker.stack.status import HostStatus, ServerStatus, StackStatus, external,
 from workflows.domain.errors import Unavailable, UsageError
 
 _PATIENCE: Final = 10  # seconds for Temporal to answer
+_PATCHED: Final = {28: 4, 29: 6, 30: 4}  # of Temporal 1: the first patch without known holes, by minor (security.md 9)
+_RELEASED: Final = re.compile(r"1\.(\d+)\.(\d+)")
 _SOON: Final = 4.0  # seconds for a connection to the database
 
 
@@ -60,13 +63,25 @@ async def temporal(settings: Settings, where: str) -> ServerStatus:
     try:
         async with asyncio.timeout(_PATIENCE):
             client = await connect(settings, Endpoints(postgres_url="", temporal_address=where))
+            serves = await version(client)
             return ServerStatus(
                 name="temporal",
                 address=where,
-                version=await version(client),
+                version=serves,
+                risk=holes(serves),
                 workers=await pollers(client, queue(settings.task_queue, settings.host)),
             )
     except TimeoutError:
         return ServerStatus(name="temporal", address=where, trouble=f"it does not answer within {_PATIENCE} s")
     except Unavailable as error:
         return ServerStatus(name="temporal", address=where, trouble=str(error))
+
+
+def holes(version: str) -> str | None:
+    """What is to be feared of a released Temporal of this version; nothing is known of other builds."""
+    released = _RELEASED.fullmatch(version)
+    if released is None:
+        return None
+    minor, patch = int(released[1]), int(released[2])
+    sound = minor > max(_PATCHED) or patch >= _PATCHED.get(minor, patch + 1)
+    return None if sound else "has known security holes, which 1.30.4 has not."

@@ -1,6 +1,7 @@
 """External servers, seen from here."""
 
 import psycopg
+import pytest
 
 from worker.settings import Settings
 from worker.stack import elsewhere
@@ -39,3 +40,13 @@ async def test_a_database_that_may_lose_something_is_a_risk(settings: Settings, 
     found = await elsewhere.postgres(postgres_url)
 
     assert found.trouble is None and "synchronous_commit=off" in (found.risk or "")
+
+
+@pytest.mark.parametrize("version", ["1.30.4", "1.29.6", "1.32.1", "1.31.0", "0.0.0-DEV", "1.31.0-142.3", "2.0.0"])
+def test_a_temporal_without_known_holes_is_no_risk(version: str) -> None:
+    assert elsewhere.holes(version) is None
+
+
+@pytest.mark.parametrize("version", ["1.30.3", "1.29.5", "1.28.3", "1.27.9"])
+def test_a_temporal_with_known_holes_is_a_risk(version: str) -> None:
+    assert "1.30.4" in (elsewhere.holes(version) or "")

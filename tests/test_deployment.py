@@ -62,6 +62,14 @@ def test_the_schema_notices_a_misspelt_field() -> None:
     assert not schema().is_valid({**compose(), "services": {"worker": {"image": "x", "depends-on": []}}})
 
 
+def test_what_the_page_adds_to_the_compose_file_is_by_the_same_schema_and_of_its_services() -> None:
+    page = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+    added = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)]
+
+    assert added and all(schema().is_valid(each) for each in added)
+    assert {name for each in added for name in each["services"]} <= compose()["services"].keys()
+
+
 def test_the_compose_file_refers_to_what_is_there() -> None:
     used = {volume.partition(":")[0] for _, each in services() for volume in each.get("volumes", []) if ":" in volume}
     files = {name for name in used if name.startswith("./")}
@@ -89,6 +97,10 @@ def test_whoever_serves_says_whether_it_is_well_and_is_started_again() -> None:
         if each.get("restart") == "unless-stopped":
             assert "healthcheck" in each or each["image"] == "holdfast", name
     assert instructions("HEALTHCHECK")
+
+
+def test_what_a_container_says_does_not_fill_the_disk() -> None:
+    assert {name for name, each in services() if each.get("logging") != {"driver": "local"}} == set()
 
 
 def test_images_are_pinned_and_nothing_is_published_beyond_loopback() -> None:

@@ -2,7 +2,7 @@
 
 PostgreSQL and Temporal's server of production with the settings, scripts and order of the compose file; what the
 Dockerfile installs prepares them; two workers. Then the reference session, the death of a worker and a rolling restart,
-with the invariants of the fault tests at the end, and one figure beside the floor of the same run.
+with the invariants of the fault tests at the end, a backup, and one figure beside the floor of the same run.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from time import monotonic
 
@@ -18,7 +19,7 @@ from bench.stage import Stage, configure
 from bench.table import Figure, table
 from tests.acceptance import workers
 from tests.acceptance.trial import Trial, trial
-from tests.production import scenes
+from tests.production import keeping, scenes
 from tests.production.programs import programs
 from tests.production.servers import Served, done, image, servers
 from worker.connect import connect, version
@@ -37,19 +38,25 @@ async def main() -> int:
     with tempfile.TemporaryDirectory(prefix="holdfast-production-") as scratch, workers.nursery() as nursery:
         directory = Path(scratch)
         directory.chmod(0o711)  # PostgreSQL may run as another user
+        print(
+            "Starting PostgreSQL and Temporal as docker-compose.yml does, and installing what the image holds.",
+            flush=True,
+        )
         async with servers(user, built, cli, directory) as served, image(directory) as installed:
             settings = _settings(user, served, directory)
-            for _ in range(2):  # doing it again changes nothing
+            for again in (False, True):  # which changes nothing
                 own = dict(settings.environment)
-                await done(installed / "python", "-P", "-m", "worker.prepare", env=own, cwd=directory)
+                await done(installed / "python", "-P", "-m", "worker.prepare", env=own, cwd=directory, quiet=again)
             endpoints = Endpoints(postgres_url=served.postgres_url, temporal_address=served.temporal)
             client = await connect(settings, endpoints)
             print(f"Temporal {await version(client)} on PostgreSQL, namespace {client.namespace!r}")
             (directory / "trial").mkdir()
             async with trial(settings, endpoints, client, scenes.scripts(), directory / "trial", nursery) as opened:
-                found = await _played(opened)
+                found = await _played(opened, lambda: keeping.kept(opened.house, served, installed, directory))
             print("\n".join(found) or "All holds.", flush=True)
+            print("Measuring a step beside the floor: a minute.", flush=True)
             print(table(await _bench(settings, endpoints, served, directory)))
+            print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     return 1 if found else 0
 
 
@@ -60,8 +67,8 @@ def _settings(user: Settings, served: Served, directory: Path) -> Settings:
     return Settings.read({**kept, **served.environment, **own})
 
 
-async def _played(opened: Trial) -> list[str]:
-    """Play the scenes, one after the other; what does not hold."""
+async def _played(opened: Trial, keep: Callable[[], Awaitable[list[str]]]) -> list[str]:
+    """Play the scenes, one after the other, and `keep` what they leave; what does not hold."""
     opened.wasted = scenes.WASTED
     for _ in range(2):
         await opened.worker()
@@ -72,7 +79,9 @@ async def _played(opened: Trial) -> list[str]:
     async with _told(f"rolling restart of two workers with {scenes.SESSIONS} sessions at work"):
         codes = await scenes.rolling_restart(opened)
     homes = await scenes.hosts(opened)
-    found = await scenes.wrong(opened)
+    async with _told("a backup, and a new database made of it"):
+        found = await keep()
+    found += await scenes.wrong(opened)
     found += [f"a worker that was asked to end has ended with code {code}" for code in codes if code != 0]
     if homes != {opened.house.settings.host}:
         found.append(f"sessions were at home on {homes}")

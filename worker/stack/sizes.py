@@ -16,12 +16,13 @@ _DAY = 24 * 3600
 
 
 async def measured(settings: Settings, places: Endpoints | None) -> Sizes:
-    """Look at the files, and ask the database."""
+    """Look at the files, and ask the database: an external one, else that of our stack at `places`, if it serves."""
     layout = Layout(home=settings.home)
     folders = (layout.temporal, *(layout.home / name for name in ("calls", "tool-output", "archive", "logs")))
     temporal, calls, outputs, archives, logs = await asyncio.to_thread(lambda: [*map(_size, folders)])
+    url = settings.postgres_url or (places.postgres_url if places is not None else None)
     return Sizes(
-        postgres=await _database(places),
+        postgres=await _database(url),
         temporal=None if settings.external_temporal else temporal,
         outputs=calls + outputs,
         archives=archives,
@@ -35,11 +36,11 @@ def kept(settings: Settings) -> Kept:
     return Kept(sessions=settings.archive_after_days, outputs=output.RETENTION / _DAY, runs=runs)
 
 
-async def _database(places: Endpoints | None) -> int | None:
-    if places is None:
+async def _database(url: str | None) -> int | None:
+    if url is None:
         return None
     try:
-        return await server.size(places.postgres_url)
+        return await server.size(url)
     except Unavailable:
         return None
 

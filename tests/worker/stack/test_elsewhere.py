@@ -1,11 +1,14 @@
 """External servers, seen from here."""
 
+from pathlib import Path
+
 import psycopg
 import pytest
 
 from worker.settings import Settings
-from worker.stack import elsewhere
-from worker.stack.state import Endpoints
+from worker.stack import elsewhere, processes, state
+from worker.stack.layout import Layout
+from worker.stack.state import Endpoints, Part, PartName, Phase, StackState
 
 NOBODY = "127.0.0.1:9"
 
@@ -24,6 +27,20 @@ async def test_servers_that_answer_do_not_serve_without_a_worker(
     postgres, temporal = seen.servers
     assert (postgres.trouble, temporal.trouble, temporal.workers, seen.serving) == (None, None, 0, False)
     assert postgres.version and temporal.version
+
+
+async def test_servers_that_answer_serve_as_soon_as_a_worker_runs_here(
+    settings: Settings, stack: Endpoints, postgres_url: str, task_queue: str, tmp_path: Path
+) -> None:
+    both = all_elsewhere(settings, postgres_url, stack.temporal_address, task_queue)
+    here = both.model_copy(update={"home": tmp_path, "worker": True})
+    part = Part(name=PartName.WORKER, process=processes.me(), serving=True)
+    said = StackState(supervisor=processes.me(), phase=Phase.SERVING, endpoints=stack, parts=(part,))
+    state.write(Layout(home=tmp_path).state, said)
+
+    seen = await elsewhere.looked(here)
+
+    assert seen.serving and [each.workers for each in seen.servers] == [None, 0]
 
 
 async def test_servers_that_do_not_answer_say_why_and_show_no_password(settings: Settings) -> None:

@@ -14,9 +14,10 @@ _PAUSE: Final = 0.05  # seconds between two tries: a thread that blocks in flock
 def acquire(path: Path) -> int | None:
     """Take the lock at `path` if it is free: an open file descriptor that holds it until it is closed, or None.
 
-    A child that inherits the descriptor holds the lock too, for as long as it lives.
+    A child that inherits the descriptor holds the lock too, for as long as it lives. A directory that is not there is
+    made, for its owner only.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -46,6 +46,7 @@ async def up(settings: Settings, say: Say, *, worker: bool = True, migrate: Migr
         return _agreed(settings, ready)
     layout.create()
     async with locks.held(layout.up_lock, lambda: say("Another command starts or stops the stack: waiting for it.")):
+        layout.create()  # again: what was waited for may have been `down --purge`
         serving = await _servers(settings, layout, say)
         if not complete(serving):
             await _trusted(settings)

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import shutil
+import stat
 import sys
 
 import psutil
@@ -10,6 +12,7 @@ import pytest
 from tests.conftest import settings_of
 from tests.worker.stack.conftest import part
 from worker.settings import Settings
+from worker.stack import locks
 from worker.stack.layout import Layout
 from worker.stack.state import Endpoints, PartName
 from worker.stack.status import endpoints, external, status
@@ -70,6 +73,20 @@ async def test_an_external_postgres_is_not_started_here(home: Settings, postgres
 
     assert served.postgres_url == postgres_url
     assert [part.name for part in status(settings).parts] == [PartName.TEMPORAL]
+
+
+async def test_a_home_that_is_purged_while_it_is_waited_for_is_made_anew(home: Settings) -> None:
+    settings = settings_of(home.home, HOLDFAST_POSTGRES_URL="postgresql://elsewhere.invalid/db")
+    waiting = asyncio.Event()
+    async with locks.held(Layout(home=settings.home).up_lock):
+        starting = asyncio.create_task(up(settings, lambda _: waiting.set(), worker=False))
+        await waiting.wait()
+        shutil.rmtree(settings.home)
+
+    served = await starting
+
+    assert endpoints(settings) == served
+    assert stat.S_IMODE(settings.home.stat().st_mode) == 0o700
 
 
 async def test_settings_that_name_other_servers_than_those_that_run_are_refused(

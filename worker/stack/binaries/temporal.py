@@ -66,6 +66,7 @@ async def obtain(settings: Settings, wanted: str | None, say: Callable[[str], No
     if found := await find(settings, wanted):
         return found
     lock = cached(settings).with_name("lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)  # a cache may be shared with others
     async with locks.held(lock, lambda: say("Another process fetches the Temporal server: waiting for it.")):
         return await find(settings, wanted) or await _bring(settings, wanted, say)
 

@@ -8,12 +8,13 @@ from worker.cli.follow import Follower, Interrupted, Lull
 from worker.cli.look.jsonlines import lines_after
 from worker.cli.look.screen import Screen
 from worker.cli.look.story import Teller
-from worker.client import Delta, Seen, SessionClient
+from worker.client import Delta, Overview, Seen, SessionClient
 from worker.settings import Settings
 from workflows.domain import events
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.wire import AskState
 
+_RESTING = (events.TurnEnded, events.SessionEnded, events.PromptWithdrawn, events.RetryWithdrawn)
 _IDLE = "Nothing to do just now. Ctrl-C leaves."
 
 
@@ -65,6 +66,8 @@ class Watch:
         self._screen = screen
         self._after = after
         self._until_idle = until_idle
+        self._joined = after  # the last event as it was at the beginning: what has ended by then is no news
+        self._resting = True  # as far as it was told, no turn is open
         self._follower = Follower(client, session, after, alive=screen is not None and screen.page.live)
 
     async def follow(self) -> Exit:
@@ -73,7 +76,9 @@ class Watch:
         Raises Unavailable when the stack is taken down.
         """
         async with self._follower:
-            if (end := await self._over(self._after)) is not None:
+            now = await self._look()
+            self._joined = now.seq
+            if (end := self._end(self._after, now)) is not None:
                 return end
             async for happening in self._follower.happenings():
                 match happening:
@@ -92,16 +97,17 @@ class Watch:
         raise AssertionError("happenings do not end")
 
     async def _react(self, seen: Seen) -> Exit | None:
-        match seen.record.event:
-            case events.AskRaised(ask=ask):
-                await self._asked(ask)
-            case events.TurnEnded() | events.SessionEnded() | events.PromptWithdrawn() if self._is_own(seen):
-                return await self._over(seen.record.seq)
-        return None
-
-    def _is_own(self, seen: Seen) -> bool:
-        """Whether an event is of the session itself, and not of a subagent's."""
-        return seen.record.session == self._session
+        event, seq = seen.record.event, seen.record.seq
+        if isinstance(event, events.AskRaised):
+            await self._asked(event.ask)
+        if seen.record.session != self._session:  # a subagent's
+            return None
+        if isinstance(event, events.TurnEnded) and seq > self._joined:
+            door.ring(self._client.settings)
+        if isinstance(event, (events.TurnOpened, *_RESTING)):
+            self._resting = isinstance(event, _RESTING)
+        # Whatever comes last may be the end: an answer that was too late, for instance, follows the end of its turn.
+        return self._end(seq, await self._look()) if self._resting and seq >= self._joined else None
 
     async def _asked(self, ask: AskId) -> None:
         for entry in await self._follower.reached(lambda: self._client.asks(ask=ask)):
@@ -109,11 +115,12 @@ class Watch:
                 door.ring(self._client.settings)
                 self._teller.ask(entry)
 
-    async def _over(self, seq: int) -> Exit | None:
+    async def _look(self) -> Overview:
+        return await self._follower.reached(lambda: self._client.session(self._session))
+
+    def _end(self, seq: int, now: Overview) -> Exit | None:
         """How it has ended, once this event was the last and nothing more can come, or is waited for."""
-        now = await self._follower.reached(lambda: self._client.session(self._session))
         over = now.status == "ended" or self._until_idle
         if seq < now.seq or now.working or not over:
             return None
-        door.ring(self._client.settings)
         return exits.of_turn(now.reason) if now.reason else Exit.STOPPED

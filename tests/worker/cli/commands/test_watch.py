@@ -27,6 +27,7 @@ async def test_what_has_happened_is_told_and_it_ends_when_nothing_is_left_to_do(
     async with open_house(HELLO, HELLO) as house, house.working():
         session = await house.say("one")
         await house.ended(session)
+        await house.client.stop(session)  # which stops nothing, and follows the end of the turn in the log
         ended = await shell(house).run("watch", session, "--until-idle")
 
     assert ended.code == 0 and "> one" in ended.out and "Hello to you." in ended.out
@@ -72,6 +73,7 @@ async def test_a_watcher_follows_until_the_session_is_ended(open_house: OpenHous
             asked = await terminal.until(r"holdfast answer (per_\w+) once")
             await shell(house).run("answer", asked[1], "once")
             await terminal.until("Hello to you.")
+            await terminal.until("\a")  # the task has ended, though the watching has not
             await shell(house).run("end", session)
             await terminal.until("The session has ended")
             code = await terminal.ended()

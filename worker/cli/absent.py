@@ -1,10 +1,10 @@
 """Who follows a session is told when it waits for a worker on its host, and when one is there."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from worker.cli import door
 from worker.cli.look.standing import absent, waits_for_its_host
 from worker.cli.look.text import exact
 from worker.client import SessionClient
@@ -14,7 +14,7 @@ from workflows.domain.ids import SessionId
 _LOOK: Final = 3.0  # seconds between two looks
 
 
-async def tell(client: SessionClient, session: SessionId) -> None:
+async def tell(client: SessionClient, session: SessionId, say: Callable[[str], None]) -> None:
     """Say so until cancelled, once each time; a session whose host is not named waits for none."""
     waited = False
     while True:
@@ -24,9 +24,9 @@ async def tell(client: SessionClient, session: SessionId) -> None:
                 return
             waits = waits_for_its_host(seen)
             if waits and not waited:
-                door.say(absent(seen))
+                say(absent(seen))
             if waited and not seen.away:
-                door.say(f"A worker is there on host {exact(seen.host)}.")
+                say(f"A worker is there on host {exact(seen.host)}.")
                 waits = False
             waited = waits or (waited and seen.away)
         await asyncio.sleep(_LOOK)

@@ -1,6 +1,7 @@
 """Conversation: a prompt is followed until its turn has ended, with questions answered and Ctrl-C understood."""
 
 import asyncio
+from contextlib import nullcontext
 
 import click
 
@@ -12,6 +13,7 @@ from worker.cli.look.jsonlines import lines
 from worker.cli.look.screen import Screen
 from worker.cli.look.story import Teller
 from worker.cli.look.text import counted, line, prose, span
+from worker.cli.relay import relayed
 from worker.client import Delta, Seen, SessionClient, Stopped
 from workflows.domain import events
 from workflows.domain.errors import HoldfastError, Unavailable
@@ -29,14 +31,17 @@ async def followed(
     as_json: bool,
 ) -> Exit:
     """Follow what was accepted to its end, as a story or as lines of JSON. Raises Unavailable."""
-    if as_json:
-        return await Conversation(client, session, accepted, lines(session), seq=seq, no_wait=no_wait).follow()
-    with Screen(client.settings, session) as screen:
-        conversation = Conversation(client, session, accepted, screen.story, seq=seq, screen=screen, no_wait=no_wait)
-        end = await conversation.follow()
-    if end is Exit.DONE:
-        lasted = f" in {span(screen.gauge.lasted)}" if screen.gauge.lasted is not None else ""
-        click.echo(click.style(f"Done{lasted} · {await totals(client, session)}", dim=True))
+    screen = None if as_json else Screen(client.settings, session)
+    teller = screen.story if screen is not None else lines(session)
+    async with relayed() as relay:
+        with screen or nullcontext():
+            follower = Follower(client, session, seq, relay, screen)
+            end = await Conversation(client, session, accepted, teller, follower, screen, no_wait=no_wait).follow()
+        if screen is not None and end is Exit.DONE:
+            lasted = f" in {span(screen.gauge.lasted)}" if screen.gauge.lasted is not None else ""
+            click.echo(click.style(f"Done{lasted} · {await totals(client, session)}", dim=True))
+        if end is Exit.INTERRUPTED:
+            relay.hurry()
     return end
 
 
@@ -51,7 +56,7 @@ async def totals(client: SessionClient, session: SessionId) -> str:
 
 
 class Conversation:
-    """Tells what comes of a prompt or a retry that was accepted, from a point of the log on.
+    """Tells what comes of a prompt or a retry that was accepted.
 
     `screen` is where it is told to people, and questions are put when somebody is there to be asked. With `no_wait` a
     question is the end.
@@ -63,9 +68,9 @@ class Conversation:
         session: SessionId,
         accepted: MessageId | RetryId,
         teller: Teller,
-        *,
-        seq: int = 0,
+        follower: Follower,
         screen: Screen | None = None,
+        *,
         no_wait: bool = False,
     ) -> None:
         self._client = client
@@ -73,7 +78,7 @@ class Conversation:
         self._accepted = accepted
         self._teller = teller
         self._screen = screen
-        self._follower = Follower(client, session, seq, alive=screen is not None and screen.page.live)
+        self._follower = follower
         asks = screen is not None and not no_wait and at_a_terminal()
         self._interview = Interview(client, screen, self._follower) if screen and asks else None
         self._no_wait = no_wait
@@ -145,21 +150,20 @@ class Conversation:
     def _interrupted(self) -> Exit | None:
         """The first Ctrl-C stops the turn, the second one only leaves."""
         if self._stop is None:
-            self._say("Stopping the turn. Ctrl-C again leaves without waiting for its end.")
+            self._follower.say("Stopping the turn. Ctrl-C again leaves without waiting for its end.")
             self._stop = asyncio.create_task(self._client.stop(self._session))
             self._stop.add_done_callback(self._report)
             return None
         recorded = self._stop.done() and self._stop.exception() is None
-        self._say(f"Left. {'The stop is recorded.' if recorded else 'The stop could not be recorded.'}")
-        self._say(f"  holdfast watch {self._session}")
+        if recorded:
+            self._follower.say("Left. The stop is recorded, and the turn ends by itself.")
+        else:
+            self._follower.say(
+                f"Left before the stop was recorded: the task may go on. `holdfast stop {self._session}`"
+            )
+        self._follower.say(f"  holdfast watch {self._session}")
         return Exit.INTERRUPTED
 
     def _report(self, stop: asyncio.Task[Stopped]) -> None:
         if isinstance(error := stop.exception(), HoldfastError):
-            self._say(f"The stop could not be recorded: {prose(str(error))}")
-
-    def _say(self, text: str) -> None:
-        if self._screen is not None:
-            self._screen.say(text)
-        else:
-            door.say(text)
+            self._follower.say(f"The stop was not recorded, so the task goes on: {prose(str(error))}")

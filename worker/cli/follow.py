@@ -7,11 +7,13 @@ import signal
 import sys
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import AsyncExitStack, aclosing
 from typing import Final, Self, TypeAlias, TypeVar
 
 from worker.cli import absent, door
 from worker.cli.keyboard import Keyboard
+from worker.cli.look.screen import Screen
+from worker.cli.relay import Relay
 from worker.client import Delta, Seen, SessionClient
 from worker.settings import Settings
 from worker.stack.status import status
@@ -22,7 +24,7 @@ from workflows.domain.value import Value
 T = TypeVar("T")
 
 _LOOK: Final = 1.0  # seconds between two looks at the stack: nobody tells us of the end of another's process
-_AHEAD: Final = 1000  # happenings that wait for a slow terminal
+_AHEAD: Final = 100  # happenings that wait for a slow terminal; some are long
 _BEAT: Final = 0.2  # seconds between two lulls
 
 
@@ -46,10 +48,18 @@ Happening: TypeAlias = Seen | Delta | Typed | Interrupted | Lull
 class Follower:
     """What happens to a session after `seq`, in order and without end, from the beginning of the `async with` on.
 
-    `alive` says that a screen shows it, which has to be brought up to date in lulls.
+    Nothing more is told while the relay is behind, but what a person does is heard. `screen` is where it is told to
+    people; one that is live has to be brought up to date in lulls.
     """
 
-    def __init__(self, client: SessionClient, session: SessionId, seq: int = 0, *, alive: bool = False) -> None:
+    def __init__(
+        self,
+        client: SessionClient,
+        session: SessionId,
+        seq: int,
+        relay: Relay,
+        screen: Screen | None = None,
+    ) -> None:
         self._client = client
         self._session = session
         self._seq = seq
@@ -57,8 +67,10 @@ class Follower:
         self._urgent: deque[Happening] = deque()
         self._room = asyncio.Semaphore(_AHEAD)
         self._failed: Exception | None = None
-        self._alive = alive
-        self.keyboard = Keyboard(self._entered, self._touched, self._closed, alive=alive)
+        self._relay = relay
+        self._alive = screen is not None and screen.page.live
+        self.say = screen.say if screen is not None else door.say
+        self.keyboard = Keyboard(self._entered, self._touched, self._closed, alive=self._alive)
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -67,7 +79,9 @@ class Follower:
         for number, handler in handlers.items():
             loop.add_signal_handler(number, handler)
             self._stack.callback(loop.remove_signal_handler, number)
-        for work in (self._watch(), keep_up(self._client.settings), absent.tell(self._client, self._session)):
+        kept_up = keep_up(self._client.settings, self.say)
+        told = absent.tell(self._client, self._session, self.say)
+        for work in (self._watch(), kept_up, told, self._relay.broken()):
             self._stack.push_async_callback(_ended, asyncio.create_task(self._feed(work)))
         self._stack.callback(self.keyboard.rest)
         if self._alive and at_a_terminal():
@@ -79,19 +93,37 @@ class Follower:
 
     async def happenings(self) -> AsyncIterator[Happening]:
         """Raises Unavailable when somebody takes the stack down, or when it cannot be brought up again."""
+        news = True
         while True:
-            while self._urgent:
-                yield self._urgent.popleft()
-            if self._alive and self._queue.empty():
+            await self._heard()
+            # That time goes on is no news: on a terminal that is not read, signs of life would only pile up.
+            if self._alive and not self._urgent and self._queue.empty() and (news or self._relay.idle):
                 yield Lull()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_BEAT if self._alive else None):
-                    happening = await self._queue.get()
-                if isinstance(happening, Exception):
-                    raise happening
-                if isinstance(happening, (Seen, Delta)):
-                    self._room.release()
+            news = (happening := await self._next()) is not None
+            if happening is not None:
                 yield happening
+
+    async def _next(self) -> Happening | None:
+        """What happens next; None when a lull is due before."""
+        if self._urgent:
+            return self._urgent.popleft()
+        try:
+            async with asyncio.timeout(_BEAT if self._alive else None):
+                happening = await self._queue.get()
+        except TimeoutError:
+            return None
+        if isinstance(happening, Exception):
+            raise happening
+        if isinstance(happening, (Seen, Delta)):
+            self._room.release()
+        return happening
+
+    async def _heard(self) -> None:
+        """Wait until what was told is read, but for a little, or until a person does something."""
+        await asyncio.sleep(0)  # signals are heard here, though the next happenings are there already
+        while not self._urgent and self._relay.behind:
+            self._relay.stirred.clear()
+            await self._relay.stirred.wait()
 
     async def reached(self, reading: Callable[[], Awaitable[T]]) -> T:
         """What `reading` gives, as soon as the database answers: like a happening, it waits for a stack that is
@@ -111,6 +143,7 @@ class Follower:
         """What a person does is heard before what is still to be told, however slow the terminal is."""
         self._urgent.append(happening)
         self._touched()
+        self._relay.stirred.set()
 
     def _closed(self) -> None:
         self._queue.put_nowait(OSError(errno.EIO, "The terminal was closed"))  # as whoever writes to it is told
@@ -145,7 +178,7 @@ async def _ended(task: asyncio.Task[None]) -> None:
     await asyncio.wait([task])
 
 
-async def keep_up(settings: Settings) -> None:
+async def keep_up(settings: Settings, say: Callable[[str], None]) -> None:
     """Bring the stack up again whenever it is gone. Raises Unavailable once somebody has taken it down."""
     while True:
         seen = status(settings)
@@ -154,7 +187,7 @@ async def keep_up(settings: Settings) -> None:
                 "The stack was stopped with `holdfast down`. The task waits for its next start: `holdfast up`."
             )
         if seen.supervisor is None:  # one that lives is serving, or somebody is just starting or stopping it
-            await door.started(settings)
+            await door.started(settings, say)
         await asyncio.sleep(_LOOK)
 
 

@@ -58,13 +58,14 @@ class Keyboard:
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
     def resume(self) -> None:
-        """Have the terminal hand over single keys again, and echo none; Ctrl-C stays a signal."""
+        """Have the terminal hand over single keys again, and echo none; Ctrl-C stays a signal, and throws away nothing
+        that was written and is not read yet."""
         if not self.open:
             return
         asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read)
         if self._alive:
             mode = termios.tcgetattr(sys.stdin)
-            mode[3] &= ~(termios.ICANON | termios.ECHO)
+            mode[3] = mode[3] & ~(termios.ICANON | termios.ECHO) | termios.NOFLSH
             termios.tcsetattr(sys.stdin, termios.TCSANOW, mode)
 
     def leave(self) -> None:

@@ -70,6 +70,13 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
 
+    def look_away(self) -> None:
+        """Read nothing from now on, as a slow line does: what is written has nowhere to go."""
+        asyncio.get_running_loop().remove_reader(self.master)
+
+    def look_again(self) -> None:
+        asyncio.get_running_loop().add_reader(self.master, self.read)
+
     def hang_up(self) -> None:
         """Close the terminal, as a window is closed."""
         asyncio.get_running_loop().remove_reader(self.master)

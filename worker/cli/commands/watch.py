@@ -1,5 +1,7 @@
 """`holdfast watch`: look at a session, as long as one likes."""
 
+from contextlib import nullcontext
+
 import click
 
 from worker.cli import complete, door, exits, find, neighbours
@@ -8,6 +10,7 @@ from worker.cli.follow import Follower, Interrupted, Lull
 from worker.cli.look.jsonlines import lines_after
 from worker.cli.look.screen import Screen
 from worker.cli.look.story import Teller
+from worker.cli.relay import relayed
 from worker.client import Delta, Overview, Seen, SessionClient
 from worker.settings import Settings
 from workflows.domain import events
@@ -20,7 +23,7 @@ _IDLE = "Nothing to do just now. Ctrl-C leaves."
 
 @click.command()
 @click.argument("session", shell_complete=complete.session)
-@click.option("--after", type=click.IntRange(0), default=0, help="Begin after this event of the log.")
+@click.option("--after", type=click.IntRange(0), default=0, metavar="SEQ", help="Begin after this event of its log.")
 @click.option("--until-idle", is_flag=True, help="End when nothing is left to do, with the last turn's exit code.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @door.command
@@ -28,7 +31,8 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
     """Watch a session: what has happened, and what happens.
 
     SESSION is an id, its beginning, or `last` (of this directory). A stack that dies meanwhile is brought up again,
-    and nothing is missed. Ctrl-C only leaves; the task goes on.
+    and nothing is missed. Ctrl-C only leaves; the task goes on. With --after, a subagent
+    that is at work by then is told of from now on; one that starts later, from its beginning.
 
     \b
     Examples:
@@ -39,12 +43,16 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
         found = await client.session(await find.session(client, session))
         if found.parent is None:
             await neighbours.tell(client, found.id)
-        if as_json:
-            told = await lines_after(client, found.id, after)
-            return await Watch(client, found.id, told, after=after, until_idle=until_idle).follow()
-        with Screen(settings, found.id) as screen:
-            watching = Watch(client, found.id, screen.story, screen, after=after, until_idle=until_idle)
-            return await watching.follow()
+        screen = None if as_json else Screen(settings, found.id)
+        teller = screen.story if screen is not None else await lines_after(client, found.id, after)
+        async with relayed() as relay:
+            with screen or nullcontext():
+                follower = Follower(client, found.id, after, relay, screen)
+                watching = Watch(client, found.id, teller, follower, screen, after=after, until_idle=until_idle)
+                end = await watching.follow()
+            if end is Exit.INTERRUPTED:
+                relay.hurry()
+    return end
 
 
 class Watch:
@@ -55,6 +63,7 @@ class Watch:
         client: SessionClient,
         session: SessionId,
         teller: Teller,
+        follower: Follower,
         screen: Screen | None = None,
         *,
         after: int,
@@ -63,12 +72,12 @@ class Watch:
         self._client = client
         self._session = session
         self._teller = teller
+        self._follower = follower
         self._screen = screen
         self._after = after
         self._until_idle = until_idle
         self._joined = after  # the last event as it was at the beginning: what has ended by then is no news
         self._resting = True  # as far as it was told, no turn is open
-        self._follower = Follower(client, session, after, alive=screen is not None and screen.page.live)
 
     async def follow(self) -> Exit:
         """Follow it until Ctrl-C, the session's end, or (with `until_idle`) until nothing is left to do.

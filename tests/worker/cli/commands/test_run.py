@@ -224,6 +224,35 @@ async def test_the_second_ctrl_c_leaves_though_the_turn_cannot_end_and_the_stop_
     assert isinstance(ended, TurnEnded) and ended.reason == "stopped"
 
 
+async def test_a_terminal_that_is_not_read_holds_up_neither_the_task_nor_ctrl_c(open_house: OpenHouse) -> None:
+    paragraphs = [f"{'so ' * 150}it is {number}." for number in range(200)]  # more than a terminal has room for
+    long = TOUCH.model_copy(update={"text": "\n\n".join(paragraphs), "chunk": 2**20})
+    async with open_house(long, HANGS) as house, house.working():
+        async with shell(house).terminal("run", *MODEL, "go") as running:
+            await running.until(said(0))  # the others are being written, or wait for that
+            running.look_away()
+            await house.model.stalled.wait()
+            running.type(CTRL_C)
+            (session,) = await house.client.sessions()
+            ended = await house.ended(session.id)
+            running.look_again()
+            for number in range(1, len(paragraphs)):
+                await running.until(said(number))
+            await running.until("has ended: stopped")
+            code = await running.ended()
+        async with shell(house).terminal("watch", session.id) as watching:
+            await watching.until(said(0))
+            watching.look_away()
+            watching.type(CTRL_C)
+            left = await watching.ended()
+
+    assert isinstance(ended, TurnEnded) and ended.reason == "stopped" and (code, left) == (5, 130)
+
+
+def said(number: int) -> str:
+    return rf"it\s+is\s+{number}\."
+
+
 async def test_a_closed_terminal_leaves_the_task_running(open_house: OpenHouse) -> None:
     async with open_house(TOUCH, HELLO) as house, house.working():
         house.configure(**ASKING)

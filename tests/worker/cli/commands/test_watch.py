@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,8 @@ from activities import failpoints
 from tests.house import House
 from tests.worker.cli.conftest import CTRL_C, Ended, OpenHouse, shell
 from worker.cli.commands.watch import Watch
+from worker.cli.follow import Follower
+from worker.cli.relay import Relay
 from worker.client import Delta, InboxEntry, Seen, SessionClient
 from worker.scripted.script import ScriptedAnswer, ScriptedCall, Stall
 from worker.settings import Settings
@@ -141,7 +144,7 @@ async def watched(house: House, settings: Settings, session: SessionId, name: st
     heard = Heard()
     with failpoints.at_work(name):
         async with SessionClient(settings, house.endpoints, house.client.actor) as own:
-            watching = asyncio.create_task(Watch(own, session, heard, after=0, until_idle=True).follow())
+            watching = asyncio.create_task(followed(own, session, heard))
             async with asyncio.timeout(60):
                 while not heard.asked:
                     assert not watching.done(), watching.exception()
@@ -149,6 +152,12 @@ async def watched(house: House, settings: Settings, session: SessionId, name: st
             watching.cancel()
             await asyncio.wait([watching])
     return heard
+
+
+async def followed(client: SessionClient, session: SessionId, heard: Heard) -> None:
+    async with Relay(sys.stdout.fileno()) as relay:
+        follower = Follower(client, session, 0, relay)
+        await Watch(client, session, heard, follower, after=0, until_idle=True).follow()
 
 
 async def test_whoever_looks_is_told_that_a_session_waits_for_a_worker_where_its_files_are(

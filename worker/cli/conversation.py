@@ -14,6 +14,7 @@ from worker.cli.look.screen import Screen
 from worker.cli.look.story import Teller
 from worker.cli.look.text import counted, line, prose, span
 from worker.cli.relay import relayed
+from worker.cli.sending import Sending
 from worker.client import Delta, Seen, SessionClient, Stopped
 from workflows.domain import events
 from workflows.domain.errors import HoldfastError, Unavailable
@@ -25,18 +26,23 @@ async def followed(
     client: SessionClient,
     session: SessionId,
     accepted: MessageId | RetryId,
+    sending: Sending,
     *,
     seq: int,
     no_wait: bool,
     as_json: bool,
 ) -> Exit:
-    """Follow what was accepted to its end, as a story or as lines of JSON. Raises Unavailable."""
+    """Follow what was accepted to its end, as a story or as lines of JSON; stop it if its sending was interrupted.
+
+    Raises Unavailable.
+    """
     screen = None if as_json else Screen(client.settings, session)
     teller = screen.story if screen is not None else lines(session)
     async with relayed() as relay:
         with screen or nullcontext():
             follower = Follower(client, session, seq, relay, screen)
-            end = await Conversation(client, session, accepted, teller, follower, screen, no_wait=no_wait).follow()
+            conversation = Conversation(client, session, accepted, teller, follower, screen, no_wait=no_wait)
+            end = await conversation.follow(sending)
         if screen is not None and end is Exit.DONE:
             lasted = f" in {span(screen.gauge.lasted)}" if screen.gauge.lasted is not None else ""
             click.echo(click.style(f"Done{lasted} · {await totals(client, session)}", dim=True))
@@ -86,9 +92,11 @@ class Conversation:
         self._turn: TurnId | None = None
         self._stop: asyncio.Task[Stopped] | None = None
 
-    async def follow(self) -> Exit:
+    async def follow(self, sending: Sending) -> Exit:
         """Follow it to its end. Raises Unavailable when the stack is taken down."""
-        async with self._follower:
+        async with self._follower:  # which hears Ctrl-C from here on
+            if sending.interrupted:
+                self._interrupted()
             for entry in await self._follower.reached(lambda: self._client.asks(session=self._session)):
                 if (end := await self._asked(entry.id)) is not None:
                     return end

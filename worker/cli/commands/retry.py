@@ -9,6 +9,7 @@ from worker.cli import complete, door, find, project
 from worker.cli.conversation import followed
 from worker.cli.exits import Exit
 from worker.cli.look.text import exact
+from worker.cli.sending import Sending
 from worker.client import Overview, Retrying
 from worker.settings import Settings
 
@@ -37,12 +38,15 @@ async def retry(
     async with door.client(settings, working=True) as client:
         known = await client.session(await find.session(client, session))
         await _ready(settings, known, model)
-        accepted = await client.retry(known.id, model=model)
-        _introduce(known, accepted, model)
-        if detach:
-            click.echo(accepted.model_dump_json() if as_json else accepted.session)
-            return Exit.DONE
-        return await followed(client, known.id, accepted.retry, seq=known.seq, no_wait=no_wait, as_json=as_json)
+        with Sending() as sending:
+            accepted = await client.retry(known.id, model=model)
+            _introduce(known, accepted, model)
+            if detach and not sending.interrupted:
+                click.echo(accepted.model_dump_json() if as_json else accepted.session)
+                return Exit.DONE
+            return await followed(
+                client, known.id, accepted.retry, sending, seq=known.seq, no_wait=no_wait, as_json=as_json
+            )
 
 
 async def _ready(settings: Settings, known: Overview, model: str | None) -> None:

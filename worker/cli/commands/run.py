@@ -12,6 +12,7 @@ from worker.cli.conversation import followed
 from worker.cli.exits import Exit
 from worker.cli.look import parking
 from worker.cli.look.text import exact
+from worker.cli.sending import Sending
 from worker.client import Accepted, SessionClient
 from worker.settings import Settings
 from workflows.domain.ids import MessageId, session_of
@@ -85,15 +86,16 @@ async def run(
     if session is None:
         await _ready(settings, Path.cwd(), task)
     async with door.client(settings, working=True) as client:
-        begun = await (_begin(client, task) if session is None else _go_on(client, task, session))
-        await _introduce(client, begun)
-        if detach:
-            _leave(begun.accepted, as_json)
-            return Exit.DONE
-        accepted = begun.accepted
-        return await followed(
-            client, accepted.session, accepted.prompt, seq=begun.seq, no_wait=no_wait, as_json=as_json
-        )
+        with Sending() as sending:
+            begun = await (_begin(client, task) if session is None else _go_on(client, task, session))
+            await _introduce(client, begun)
+            accepted = begun.accepted
+            if detach and not sending.interrupted:
+                _leave(accepted, as_json)
+                return Exit.DONE
+            return await followed(
+                client, accepted.session, accepted.prompt, sending, seq=begun.seq, no_wait=no_wait, as_json=as_json
+            )
 
 
 async def _ready(settings: Settings, directory: Path, task: Task) -> None:

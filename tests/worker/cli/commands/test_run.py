@@ -1,11 +1,16 @@
 """`holdfast run` as a process: its story, its questions, its end."""
 
+import asyncio
 import json
 import signal
 import stat
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from activities.store import sessions
+from tests.acceptance.proxy import Proxy
+from tests.house import House
 from tests.worker.cli.conftest import CTRL_C, CTRL_D, OpenHouse, shell
 from worker.cli.exits import Exit
 from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall, Stall
@@ -222,6 +227,52 @@ async def test_the_second_ctrl_c_leaves_though_the_turn_cannot_end_and_the_stop_
 
     assert code == 130
     assert isinstance(ended, TurnEnded) and ended.reason == "stopped"
+
+
+@asynccontextmanager
+async def held(house: House) -> AsyncIterator[tuple[str, asyncio.Event, asyncio.Event]]:
+    """An address of the engine that keeps whoever comes after a session was accepted waiting: when somebody is, and to
+    let them through."""
+    came, through, between = asyncio.Event(), asyncio.Event(), Proxy(house.endpoints.temporal_address)
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if await house.client.sessions():
+            came.set()
+            await through.wait()
+        await between.accept(reader, writer)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    try:
+        yield "{}:{}".format(*server.sockets[0].getsockname()), came, through
+    finally:
+        server.close()
+        between.close()
+
+
+async def test_ctrl_c_between_the_acceptance_of_a_task_and_its_following_stops_it(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house, held(house) as (address, came, through):
+        async with shell(house).with_(TEMPORAL_ADDRESS=address).terminal("run", *MODEL, "go") as terminal:
+            await came.wait()
+            terminal.type(CTRL_C)
+            await terminal.until("It is stopped as soon as it is accepted")
+            through.set()
+            await terminal.until("Withdrawn: go")
+            stopped = await terminal.ended()
+        came.clear()
+        through.clear()
+        async with shell(house).with_(TEMPORAL_ADDRESS=address).terminal("run", *MODEL, "go") as terminal:
+            await came.wait()
+            terminal.type(CTRL_C)
+            await terminal.until("It is stopped as soon")
+            terminal.type(CTRL_C)
+            await terminal.until("Left before it was known")
+            left = await terminal.ended()
+        through.set()
+        async with house.working():
+            finished = await house.ended((await house.client.sessions())[0].id)
+
+    assert (stopped, left) == (5, 130)
+    assert isinstance(finished, TurnEnded) and finished.reason == "done"  # nothing has stopped it
 
 
 async def test_a_terminal_that_is_not_read_holds_up_neither_the_task_nor_ctrl_c(open_house: OpenHouse) -> None:

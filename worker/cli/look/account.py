@@ -128,7 +128,7 @@ class Account:
         match event := seen.record.event:
             case events.ModelRetry():
                 chapter.failed(at, exact(event.kind), line(note_of(seen, event.note), 200))
-            case events.CallClaimed(recovered=True):
+            case events.CallClaimed(recovered=True) if not _handed_down(seen, event.call):
                 chapter.trouble(at, f"{self._label(seen, event.call)}: taken up again after an interruption")
             case events.CallDrifted():
                 chapter.trouble(at, f"{self._label(seen, event.call)}: changed after it was decided, and decided anew")
@@ -182,6 +182,12 @@ def _answer(seen: Seen, event: events.AskAnswered, who: str, waited: timedelta) 
     ask = ask_of(seen, event.ask)
     why = f": {line(ask.feedback)}" if ask and ask.feedback else ""
     return f"{reply} by {who} after {span(waited.total_seconds())}{why}"
+
+
+def _handed_down(seen: Seen, call: PartId) -> bool:
+    """Whether a call is a subagent's work, which is claimed again when that is done."""
+    found = call_of(seen, call)
+    return found is not None and found.tool == "task"
 
 
 def _exit(call: CallContent) -> bool:

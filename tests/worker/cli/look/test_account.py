@@ -170,11 +170,12 @@ def test_interruptions_unknown_ends_and_stops_are_troubles(night: Night) -> None
     claimed = events.CallClaimed(call=PartId("prt_1"), fence=(1, 1, 1), snapshot=SnapshotId("cfg_1"), recovered=True)
     night.happens(claimed, prt_1=content)
     night.calls(content, "unknown")
+    night.happens(claimed, prt_1=call("task", {"description": "look"}, title="look"))  # its subagent has ended
     night.happens(events.StopAccepted(stop=StopId("stp_1"), turn=TURN), who="ada@here")
     night.ends("stopped")
 
     told = "\n".join(night.told())
-    assert "bash deploy: taken up again after an interruption" in told
+    assert "bash deploy: taken up again after an interruption" in told and "task look" not in told
     assert "bash deploy: nobody knows whether it happened" in told
     assert "stopped by ada@here" in told and "ran deploy (unknown)" in told and "1 min · stopped" in told
 

@@ -6,6 +6,7 @@ from enum import Enum, auto
 from typing import Final
 
 from worker.cli.look.effect import picture, saved
+from worker.cli.look.wrap import folded
 from worker.client import Decided, InboxEntry
 from workflows.domain.permissions.grants import Scope
 from workflows.domain.permissions.replies import Reply
@@ -17,6 +18,8 @@ _WORDS: Final = {
     "reject": ("r", "reject", "n", "no"),
     "view": ("v", "view"),
 }
+
+_FURTHER: Final = 9  # blanks more than a line has, before what it goes on with
 
 
 class Unclear(Enum):
@@ -54,8 +57,9 @@ class Question:
         yield from shown.lines
         yield "  once     this time only"
         if rule := saved(self.entry):
-            yield f"  always   this too, as long as the session lives: {rule}"
-            yield f"  project  the same in every session of {self.entry.directory!r}, for 30 days"
+            yield from folded(f"  always   this too, as long as the session lives: {rule}", columns, _FURTHER)
+            all_here = f"  project  the same in every session of {self.entry.directory!r}, for 30 days"
+            yield from folded(all_here, columns, _FURTHER)
         yield "  reject   with a reason for the agent, as in: reject use uv instead"
 
     def decide(self, typed: str) -> Decided | Unclear:

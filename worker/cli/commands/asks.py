@@ -9,8 +9,9 @@ import click
 from worker.cli import complete, door, find
 from worker.cli.look import parking
 from worker.cli.look.effect import listed, picture, saved
-from worker.cli.look.page import columns
+from worker.cli.look.page import columns, fitted
 from worker.cli.look.text import age, counted, exact, line
+from worker.cli.look.wrap import folded
 from worker.inbox import Inbox, InboxEntry, Parked
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
@@ -147,20 +148,21 @@ async def _oldest(inbox: Inbox, session: SessionId | None, limit: int | None) ->
 def _show(entry: InboxEntry, *, whole: bool) -> None:
     since = age(entry.asked_at, datetime.now(UTC))
     state = f"waits for {since}" if entry.state is AskState.OPEN else str(entry.state)
-    click.echo(f"{click.style(entry.id, bold=True)}  {state}  {line(entry.title, 60)}  ({entry.session})")
+    click.echo(fitted(f"{click.style(entry.id, bold=True)}  {state}  {line(entry.title, 60)}  ({entry.session})", 2))
     shown = picture(entry, whole=whole, columns=columns())
     for each in shown.lines:
         click.echo(each)
     if shown.hidden:
-        click.echo(f"  Some of it is hidden. All of it, and the digest to allow it by: holdfast asks {entry.id}")
+        told = f"  Some of it is hidden. All of it, and the digest to allow it by: `holdfast asks {entry.id}`"
+        click.echo(fitted(told, 2))
     if rule := saved(entry):
-        click.echo(f"  always would allow {rule}")
+        click.echo("\n".join(folded(f"  always would allow {rule}", columns(), 2)))
     click.echo("" if shown.hidden else f"  digest {entry.digest[:_SHORT]}\n")
 
 
 def _show_parked(parked: Parked) -> None:
     click.echo(f"{click.style(parked.session, bold=True)}  parked  {line(parked.title, 60)}")
-    click.echo(f"  {parking.why(parked.reason, parked.was, parked.now)}")
+    click.echo(fitted(f"  {parking.why(parked.reason, parked.was, parked.now)}"))
     for each in parking.ways(parked.session):
         click.echo(each)
     click.echo()

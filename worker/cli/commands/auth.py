@@ -63,7 +63,7 @@ async def list_(settings: Settings) -> None:
     for variable in given:
         click.echo(f"{exact(variable)}  handed over by a shell, until `holdfast down`")
     if not stored and not given:
-        door.say("No key is known: `holdfast auth login PROVIDER` stores one.")
+        door.say("No key is stored, and no shell has handed one over: `holdfast auth login PROVIDER` stores one.")
 
 
 @auth.command()

@@ -1,13 +1,16 @@
 """`holdfast grants`: what was allowed for good."""
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import click
 
 from worker.cli import complete, door, find
+from worker.cli.look.page import columns
 from worker.cli.look.table import table
 from worker.cli.look.text import age, counted, exact
+from worker.cli.look.wrap import folded
 from worker.client import GrantRow
 from worker.settings import Settings
 
@@ -44,7 +47,7 @@ async def list_(settings: Settings, all_: bool = False, as_json: bool = False) -
     if as_json:
         click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
         return
-    for row in table(_row(each) for each in found):
+    for row in table(map(_row, found)) if columns() is None else (row for each in found for row in _rows(each)):
         click.echo(row)
     if not found:
         door.say("Nothing was allowed for good.")
@@ -73,6 +76,13 @@ def _row(row: GrantRow) -> tuple[str, ...]:
     since = f"{age(grant.time, datetime.now(UTC))} ago, by {exact(grant.author)}"
     rule = f"{exact(grant.permission)}: {exact(', '.join(grant.patterns))}"
     return grant.id, _state(row), rule, f"{grant.scope} {where}", counted(row.uses, "use"), since
+
+
+def _rows(row: GrantRow) -> Iterator[str]:
+    """The same for people, whose terminal has no room for all of it on one line."""
+    grant, state, rule, *others = _row(row)
+    yield from folded(f"{grant}  {state}  {rule}", columns(), 2)
+    yield from folded(f"  {', '.join(others)}", columns(), 2)
 
 
 def _state(row: GrantRow) -> str:

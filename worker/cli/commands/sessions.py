@@ -7,13 +7,15 @@ from pathlib import Path
 import click
 
 from worker.cli import complete, door, find, neighbours
-from worker.cli.look.page import fitted
+from worker.cli.look.page import columns, fitted
 from worker.cli.look.standing import sentences, state
 from worker.cli.look.table import table
-from worker.cli.look.text import age, counted, exact, line
+from worker.cli.look.text import age, counted, exact, line, width
 from worker.client import Overview, Stopped
 from worker.settings import Settings
 
+_TITLE = 60  # characters
+_NARROWEST = 12  # of what is cut on a narrow terminal
 _SESSION = click.argument("session", shell_complete=complete.session)
 
 
@@ -65,7 +67,7 @@ async def _listed(settings: Settings, here: bool, limit: int, as_json: bool) -> 
         click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
     elif not found:
         door.say("There is no session yet: `holdfast run` starts one.")
-    for row in [] if as_json else table(_row(each) for each in found):
+    for row in [] if as_json else _rows(found):
         click.echo(row)
     for group in neighbours.crowded(found):
         named = ", ".join(each.id for each in group)
@@ -112,11 +114,35 @@ async def end(settings: Settings, session: str, as_json: bool) -> None:
     click.echo(stopped.model_dump_json() if as_json else f"The session has ended: {found}")
 
 
-def _row(seen: Overview) -> tuple[str, ...]:
-    now = datetime.now(UTC)
+def _rows(found: list[Overview]) -> list[str]:
+    """The sessions as a table; a terminal without room for it shows the beginning of titles, the end of directories."""
+    now, room = datetime.now(UTC), columns()
+    stand = [(each.id, state(each, now), age(each.updated_at, now)) for each in found]
+    about = [(_title(each), _where(each)) for each in found]
+    whole = table((*first, *second) for first, second in zip(stand, about, strict=True))
+    if room is None or all(width(row) <= room for row in whole):
+        return whole
+    left = room - max(map(width, table((*first, "", "|") for first in stand))) + 1
+    where = min(max(width(each) for _, each in about), left // 3)
+    titles = [_begun(_title(each), max(left - where, _NARROWEST)) for each in found]
+    where = max(left - max(map(width, titles)), _NARROWEST)
+    return table((*first, title, _where(each, where)) for first, title, each in zip(stand, titles, found, strict=True))
+
+
+def _title(seen: Overview) -> str:
+    """A subagent's below that of its session."""
     branch = f"{'  ' * (seen.depth - 1)}└ " if seen.depth else ""
-    where = "" if seen.depth else exact(seen.directory)
-    return seen.id, state(seen, now), age(seen.updated_at, now), f"{branch}{line(seen.title, 60)}", where
+    return f"{branch}{line(seen.title, _TITLE)}"
+
+
+def _begun(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _where(seen: Overview, longest: int | None = None) -> str:
+    """The directory, or its end; a subagent works in that of its session."""
+    named = "" if seen.depth else exact(seen.directory)
+    return named if longest is None or len(named) <= longest else f"…{named[1 - longest :]}"
 
 
 def _stopped(stopped: Stopped) -> str:

@@ -173,14 +173,13 @@ def _show(seen: StackStatus, as_json: bool) -> None:
 
 def _lines(seen: StackStatus) -> Iterator[str]:
     """No address of the database: it may hold a password."""
-    yield _headline(seen)
+    yield fitted(_headline(seen))
     yield from table([*map(_part, seen.parts), *map(_server, seen.servers), *map(_host, seen.hosts)], columns())
     if seen.endpoints is not None and not any(each.name == "temporal" for each in seen.servers):
         yield f"Temporal: {exact(seen.endpoints.temporal_address)}"
     if seen.endpoints is not None and seen.endpoints.ui_url is not None:
         yield f"Temporal's pages: {seen.endpoints.ui_url}"
-    yield from _room(seen)
-    yield from map(fitted, outdated(seen))
+    yield from (fitted(each, 2) for each in (*_room(seen), *outdated(seen)))
 
 
 def _room(seen: StackStatus) -> Iterator[str]:
@@ -204,7 +203,9 @@ def _headline(seen: StackStatus) -> str:
         return "The stack does not serve: `holdfast doctor` says what to do."
     if any(server.workers == 0 for server in seen.servers) and not any(host.working for host in seen.hosts):
         return "Nobody works: `holdfast doctor` says what to do."
-    return "The stack is down." if seen.stopped or seen.supervisor is None else "The stack does not serve yet."
+    if seen.stopped or seen.supervisor is None:
+        return "The stack is down: `holdfast up` starts it, and so does every command that needs it."
+    return "The stack does not serve yet: `holdfast logs` shows what it is at."
 
 
 def _server(server: ServerStatus) -> tuple[str, ...]:

@@ -77,6 +77,7 @@ class Watch:
         self._after = after
         self._until_idle = until_idle
         self._joined = after  # the last event as it was at the beginning: what has ended by then is no news
+        self._told = after
         self._resting = True  # as far as it was told, no turn is open
 
     async def follow(self) -> Exit:
@@ -96,7 +97,7 @@ class Watch:
                     case Delta():
                         self._teller.show(happening)
                     case Lull() if self._screen is not None:
-                        self._screen.refresh(self._screen.gauge.told() or _IDLE)
+                        self._screen.refresh(self._screen.gauge.told() or (_IDLE if self._told >= self._joined else ""))
                     case Seen():
                         if self._screen is not None:
                             self._screen.note(happening)
@@ -111,6 +112,7 @@ class Watch:
             await self._asked(event.ask)
         if seen.record.session != self._session:  # a subagent's
             return None
+        self._told = seq
         if isinstance(event, events.TurnEnded) and seq > self._joined:
             door.ring(self._client.settings)
         if isinstance(event, (events.TurnOpened, *_RESTING)):

@@ -13,6 +13,7 @@ from worker.cli.look.chapter import Asked, Chapter, lines, short, used
 from worker.cli.look.contents import CallContent, ask_of, call_of, note_of, part_of, prompt_of
 from worker.cli.look.standing import now
 from worker.cli.look.text import counted, exact, line, moment, span
+from worker.cli.look.wrap import folded
 from worker.client import Overview, Seen
 from workflows.domain import events
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId
@@ -154,7 +155,8 @@ def page(account: Account, seen: Overview, at: datetime, columns: int) -> Iterat
     """The account as one page: the newest turns whole, those before them in short, and how the session stands."""
     chapters = account.chapters
     yield click.style(line(seen.title, columns), bold=True)
-    yield f"  {seen.id} in {exact(seen.directory)} · {line(seen.agent)} · {exact(seen.model or 'no model yet')}"
+    where = f"  {seen.id} in {exact(seen.directory)} · {line(seen.agent)} · {exact(seen.model or 'no model yet')}"
+    yield from folded(where, columns, 2)
     yield from (f"  {each}" for each in _sum(chapters, seen, at))
     before, newest = chapters[:-_WHOLE], chapters[-_WHOLE:]
     yield from ["", f"… and {counted(len(before) - _LINES, 'turn')} before these"] if len(before) > _LINES else [""]
@@ -163,7 +165,9 @@ def page(account: Account, seen: Overview, at: datetime, columns: int) -> Iterat
         yield from [""] if chapter is not newest[0] or before else []
         yield from lines(chapter, columns)
     yield ""
-    yield from now(seen, at, waiting[0] if (waiting := account.waiting()) else None)
+    waiting = account.waiting()
+    for each in now(seen, at, waiting[0] if waiting else None):
+        yield from folded(each, columns, 2)
 
 
 def _sum(chapters: list[Chapter], seen: Overview, at: datetime) -> Iterator[str]:

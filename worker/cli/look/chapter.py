@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from worker.cli.look.text import counted, line, moment, span
+from worker.cli.look.wrap import folded
 from workflows.domain.ids import AskId
 from workflows.domain.messages import CallState
 from workflows.domain.usage import Tokens
@@ -19,6 +20,7 @@ _FILES: Final = 8
 _QUESTIONS: Final = 12
 _TROUBLES: Final = 8
 _LABEL: Final = 9  # columns
+_FURTHER: Final = 2  # blanks before the rows that an entry goes on in
 _NOT_DONE: Final = {
     CallState.FAILED: "failed",
     CallState.UNKNOWN: "unknown",
@@ -117,11 +119,11 @@ def lines(chapter: Chapter, columns: int) -> Iterator[str]:
     room = columns - _LABEL - 2
     for each in chapter.prompts:
         yield f"  > {line(each, columns - 4)}"
-    yield from _section("did", _did(chapter, room))
-    yield from _section("asked", _asked(chapter, room))
-    yield from _section("trouble", _troubles(chapter, room))
-    yield from _section("said", [line(chapter.said, room * 2)] if chapter.said else [])
-    yield from _section("used", [used(chapter.steps, chapter.tokens, chapter.cost)])
+    yield from _section("did", _did(chapter, room), room)
+    yield from _section("asked", _asked(chapter, room), room)
+    yield from _section("trouble", _troubles(chapter, room), room)
+    yield from _section("said", [line(chapter.said, room * 2)] if chapter.said else [], room)
+    yield from _section("used", [used(chapter.steps, chapter.tokens, chapter.cost)], room)
 
 
 def _headline(chapter: Chapter) -> str:
@@ -129,8 +131,8 @@ def _headline(chapter: Chapter) -> str:
     return f"Turn {chapter.number} · {moment(chapter.begun)}{lasted} · {chapter.reason or 'at work'}"
 
 
-def _section(label: str, told: Iterator[str] | list[str]) -> Iterator[str]:
-    for number, each in enumerate(told):
+def _section(label: str, told: Iterator[str] | list[str], room: int) -> Iterator[str]:
+    for number, each in enumerate(row for entry in told for row in folded(entry, room, _FURTHER)):
         yield f"  {click.style((label if number == 0 else '').ljust(_LABEL), dim=True)}{each}"
 
 
@@ -167,7 +169,7 @@ def _asked(chapter: Chapter, room: int) -> Iterator[str]:
         what = line(each.what, max(room - len(said) - 10, 20))
         yield f"{moment(each.at, chapter.begun)} {what} → {said}"
         if each.rule:
-            yield f"      from then on allowed: {line(each.rule, room - 28)}"
+            yield f"      from then on allowed: {line(each.rule, room * 2)}"
     yield from _more(len(asked) - _QUESTIONS, "question")
 
 

@@ -8,7 +8,7 @@ import click
 from pydantic import JsonValue
 
 from worker.cli.look.text import COMMAND, DIFF, Shown, collapsed, counted, exact, foreign_letters, line
-from worker.cli.look.wrap import boxed
+from worker.cli.look.wrap import boxed, folded
 from worker.inbox import InboxEntry
 from workflows.domain.value import Value
 
@@ -28,8 +28,9 @@ def picture(entry: InboxEntry, *, whole: bool = False, columns: int | None = Non
     """What will happen if the ask is allowed; with `whole`, however long that is."""
     shown = _effect(entry, whole)
     box = boxed(shown.text, columns, colour if difference(entry) is not None else None)
-    headline = click.style(_path(entry) + _headline(entry), bold=True)
-    return Picture(lines=(headline, *box, *_notes(entry)), hidden=shown.hidden)
+    headline = (click.style(row, bold=True) for row in folded(_path(entry) + _headline(entry), columns, 2))
+    notes = (row for note in _notes(entry) for row in folded(note, columns, 2))
+    return Picture(lines=(*headline, *box, *notes), hidden=shown.hidden)
 
 
 def saved(entry: InboxEntry) -> str | None:

@@ -9,6 +9,7 @@ from worker.cli.look.gauge import Gauge
 from worker.cli.look.page import Page
 from worker.cli.look.story import Story, Teller
 from worker.cli.look.text import line, width
+from worker.cli.look.wrap import folded
 from worker.client import Delta, InboxEntry, Seen
 from workflows.domain.events import TaskStarted
 from workflows.domain.ids import SessionId
@@ -31,8 +32,8 @@ class Margin(Page):
         self._page.line(self._marked(text))
 
     def settle(self, whole: str) -> None:
-        for each in whole.splitlines():
-            self.line(each)
+        for row in folded(whole.rstrip("\n"), self.columns) if whole else []:
+            self.line(row)
 
     def _marked(self, text: str) -> str:
         return f"{click.style(f'{self._name} │', dim=True)} {text}"

@@ -18,10 +18,10 @@ def columns() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def fitted(text: str) -> str:
-    """Sentences of ours as standard output has room for them."""
+def fitted(text: str, indent: int = 0) -> str:
+    """Sentences of ours as standard output has room for them; rows that one goes on in are `indent` blanks further."""
     room = columns()
-    return text if room is None else flowed(text, room)
+    return text if room is None else flowed(text, room, indent)
 
 
 class Page:

@@ -7,7 +7,7 @@ from worker.cli.look import parking
 from worker.cli.look.text import age, behind, clock, counted, exact, line, prose
 from worker.client import Overview
 from workflows.domain.closing import CloseReason
-from workflows.domain.ids import AskId
+from workflows.domain.ids import AskId, SessionId
 
 
 def state(seen: Overview, now: datetime) -> str:
@@ -49,7 +49,7 @@ def sentences(seen: Overview, at: datetime, ask: AskId | None = None) -> Iterato
     where = f"{exact(seen.directory)} on {exact(seen.host)}" if seen.host else exact(seen.directory)
     yield f"  {seen.id} in {where}, changed {age(seen.updated_at, at)} ago"
     yield f"  {line(seen.agent)}, {exact(seen.model or 'no model yet')}"
-    yield f"  {state(seen, at)}{f' of turn {seen.number}' if seen.number else ''}"
+    yield f"  {f'Turn {seen.number}: ' if seen.number else ''}{state(seen, at)}"
     yield from (f"  {each}" for each in _reasons(seen, at, ask))
 
 
@@ -57,6 +57,11 @@ def now(seen: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]
     """How a session stands, as the end of what is told of it."""
     yield f"Now: {state(seen, at)}"
     yield from (f"  {each}" for each in _reasons(seen, at, ask))
+
+
+def again(session: SessionId) -> str:
+    """How a turn that failed is taken up again."""
+    return f"holdfast retry {session}  takes it up again; `-m provider/model` asks another model"
 
 
 def _reasons(seen: Overview, now: datetime, ask: AskId | None) -> Iterator[str]:
@@ -81,4 +86,4 @@ def _reasons(seen: Overview, now: datetime, ask: AskId | None) -> Iterator[str]:
     if seen.error is not None:
         yield f"It failed: {prose(seen.error)}"
     if seen.reason == CloseReason.FAILED and seen.status != "ended" and not seen.working and seen.parent is None:
-        yield f"To take it up again: holdfast retry {seen.id} [-m provider/model]"
+        yield again(seen.id)

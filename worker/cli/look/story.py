@@ -13,8 +13,9 @@ from worker.cli.look.contents import CallContent, ask_of, call_of, note_of, part
 from worker.cli.look.effect import colour, hunks, picture
 from worker.cli.look.gauge import Gauge
 from worker.cli.look.page import Page
+from worker.cli.look.standing import again
 from worker.cli.look.text import DIFF, OUTPUT, clock, collapsed, counted, exact, line, prose
-from worker.cli.look.wrap import boxed, flowed, wrapped
+from worker.cli.look.wrap import boxed, flowed, folded
 from worker.client import Delta, InboxEntry, Mode, Seen
 from workflows.domain import events
 from workflows.domain.ids import PartId
@@ -188,9 +189,8 @@ class Story:
     def _prompt(self, text: str) -> None:
         shown = collapsed(prose(text.strip()), OUTPUT).text
         room = self.page.columns
-        for each in shown.split("\n"):
-            for row in [each] if room is None else wrapped(each, room - 2):
-                self.page.line(click.style(f"> {row}", bold=True))
+        for row in folded(shown, None if room is None else room - 2):
+            self.page.line(click.style(f"> {row}", bold=True))
 
     def _piece(self, body: dict[str, JsonValue]) -> None:
         """One piece: text grows, everything else is only mentioned."""
@@ -258,7 +258,7 @@ class Story:
         if event.note is not None:
             self._say(f"The task failed: {prose(note_of(seen, event.note))}", fg="red")
             if not self._below:
-                self._say(f"  To take it up again: holdfast retry {seen.record.session} [-m provider/model]")
+                self._say(f"  {again(seen.record.session)}")
         elif event.reason != "done":
             self._say(f"The turn has ended: {event.reason}.")
 

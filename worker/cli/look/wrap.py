@@ -33,14 +33,38 @@ def flowed(text: str, columns: int, indent: int = 0) -> str:
     return "\n".join(row for each in text.split("\n") for row in _flowing(each, columns, indent))
 
 
+def folded(text: str, columns: int | None, indent: int = 0) -> list[str]:
+    """Sentences that hold words of others, without styles, in rows: as `flowed`, and a word that is longer than a row
+    is cut, too: nothing goes on further left than it should. The lines as they are where no columns are to be kept to.
+    """
+    if columns is None:
+        return text.split("\n")
+    return [row for line in text.split("\n") for row in _folding(line, columns, indent)]
+
+
+def _folding(line: str, columns: int, indent: int) -> Iterator[str]:
+    lead = _lead(line, indent)[: columns // 2]
+    for flowing in _flowing(line, columns, indent):
+        row, *others = wrapped(flowing, columns)
+        yield row
+        while others:
+            row, *others = wrapped(lead + "".join(others), columns)
+            yield row
+
+
 def _flowing(line: str, columns: int, indent: int) -> Iterator[str]:
-    row, lead = "", " " * (len(line) - len(line.lstrip(" ")) + indent)
+    row, lead = "", _lead(line, indent)
     for blanks, word in _WORD.findall(line):
         if row.strip() and width(click.unstyle(row + blanks + word)) > columns:
             yield row
             row, blanks = lead, ""
         row += blanks + word
     yield row
+
+
+def _lead(line: str, indent: int) -> str:
+    """What the rows begin with that a line goes on in."""
+    return " " * (len(line) - len(line.lstrip(" ")) + indent)
 
 
 def boxed(text: str, columns: int | None = None, colour: Callable[[str], str | None] | None = None) -> list[str]:

@@ -20,7 +20,11 @@ async def test_sessions_are_listed_with_what_they_do(open_house: OpenHouse) -> N
         session = await house.say("greet\x1b[2J me")
         await house.ended(session)
         listed, as_json = await shell(house).run("sessions", "--here"), await shell(house).run("sessions", "--json")
+        async with shell(house).terminal("sessions") as terminal:
+            row = await terminal.until(rf"{session}  done .* me  ….*project\r\n")  # the directory's name is a long one
+            await terminal.ended()
 
+    assert len(row[0].rstrip()) <= 80
     assert listed.code == 0 and listed.out.startswith(f"{session}  done  ") and "greet [2J me" in listed.out
     assert [each["id"] for each in json.loads(as_json.out)] == [session]
 
@@ -41,7 +45,7 @@ async def test_a_pause_of_the_provider_is_shown_wherever_one_looks(open_house: O
     assert isinstance(retry, ModelRetry) and isinstance(ended, TurnEnded) and ended.reason == "stopped"
     when = f"resumes at {clock(datetime.fromisoformat(retry.next_at), datetime.now(UTC))}"
     assert f"{session}  {when}  " in listed.out and f"{when} (429, attempt 1): Rate limit" in watched
-    assert f"{when} of turn 1" in shown.out and "It said: Rate limit reached" in shown.out
+    assert f"Turn 1: {when}" in shown.out and "It said: Rate limit reached" in shown.out
     assert json.loads(as_json.out)["pause"]["attempt"] == 1 and f"{session}  stopped" in after.out
 
 

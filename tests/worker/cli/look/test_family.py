@@ -4,8 +4,9 @@ import click
 import pytest
 
 from tests.worker.cli.look.test_story import seen
-from worker.cli.look.family import story
+from worker.cli.look.family import Margin, story
 from worker.cli.look.page import Page
+from worker.cli.look.text import width
 from worker.client import Delta, Seen
 from workflows.domain import events
 from workflows.domain.events import Event
@@ -40,6 +41,16 @@ def test_what_a_subagent_does_stands_behind_its_names(capsys: Capture) -> None:
         "general › explore │ Turn 1 · explore · a/b",
         "Turn 1 · build · a/b",
     ]
+
+
+def test_a_long_answer_of_a_subagent_stays_behind_its_name(capsys: Capture) -> None:
+    page = Page(live=True)
+    Margin(page, "general").settle("so it is " * 40 + "x" * 100)
+    page.close()
+
+    rows = [row for row in click.unstyle(capsys.readouterr().out).splitlines() if row]  # and some that were erased
+    assert page.columns is not None
+    assert len(rows) > 5 and all(row.startswith("general │ ") and width(row) <= page.columns for row in rows)
 
 
 def test_the_name_of_an_agent_can_do_nothing_to_the_terminal(capsys: Capture) -> None:

@@ -156,7 +156,7 @@ def test_tasks_are_told_as_a_list(story: Story, capsys: Capture) -> None:
     assert told(capsys) == "✓ todowrite  2 todos\n  [x] look\n  [~] mend\n  [ ] tell\n"
 
 
-AGAIN = "  To take it up again: holdfast retry ses_1 [-m provider/model]\n"
+AGAIN = "  holdfast retry ses_1  takes it up again; `-m provider/model` asks another model\n"
 RETRY = RetryId("rty_1")
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.cli.look.text import width
-from worker.cli.look.wrap import boxed, clipped, flowed, wrapped
+from worker.cli.look.wrap import boxed, clipped, flowed, folded, wrapped
 
 
 def test_no_line_of_a_command_looks_like_one_of_ours() -> None:
@@ -27,6 +27,11 @@ def test_a_sentence_of_ours_goes_on_between_words_and_a_command_in_it_stays_whol
         "    `holdfast retry ses_1 -m a/b`.",
     ]
     assert flowed("  short\n\n" + "x" * 50, 40) == "  short\n\n" + "x" * 50
+
+
+def test_words_of_others_in_a_sentence_of_ours_never_go_on_at_the_left_edge() -> None:
+    assert folded("  asks for " + "x" * 20 + " y", 14, 2) == ["  asks for", *["    " + "x" * 10] * 2, "    y"]
+    assert folded("a\nb", None) == ["a", "b"]
 
 
 def test_every_row_of_a_line_has_its_colour() -> None:

@@ -1,19 +1,24 @@
-"""What a command costs before it does anything: seconds and memory, beside a Python that imports two libraries."""
+"""What a command costs before it does anything: seconds and memory, beside a Python that imports two libraries.
+
+`asks` reads, `answer` and `send` ring; `send` looks at the directory's configuration besides.
+"""
 
 import asyncio
 import json
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Mapping
+from contextlib import aclosing
 from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench import stopwatch
+from bench import sides, stopwatch
 from bench.stage import Stage
 from bench.table import Budget, Figure
-from worker.client import SessionClient
-from workflows.domain.events import Actor
+from worker.client import Seen
+from workflows.domain.events import AskRaised
+from workflows.domain.ids import AskId, SessionId
 
 READS: Final = Budget(must=0.4, aim=0.25)
 RINGS: Final = Budget(must=0.7, aim=0.5)
@@ -27,24 +32,41 @@ Rounds = list[dict[str, tuple[float, float]]]
 
 
 async def start(stage: Stage) -> list[Figure]:
-    """A command that reads (`asks`) and one that rings (`send`), in turns with the floor."""
+    """Commands that read and that ring, in turns with the floor."""
     holdfast = str(Path(sys.executable).with_name("holdfast"))
-    async with SessionClient(stage.settings, stage.endpoints, Actor(subject="bench", method="bench")) as client:
-        session = (await client.start(str(stage.folder), "Wait.", model="scripted/model")).session
+    session, ask = await _asked(stage)
     rounds = await in_turns(
         stage,
         bare=_BARE,
         floor=_FLOOR,
         reads=[holdfast, "asks", "--json"],
-        rings=[holdfast, "send", session, "--queue", "Wait."],
+        answers=[holdfast, "answer", ask, "once"],
+        sends=[holdfast, "send", session, "--queue", "Wait."],
     )
     return [
         Figure("Python that does nothing (s)", median(each["bare"][0] for each in rounds), digits=2),
         _seconds("a command that reads (s), beside its imports", rounds, "reads", READS),
-        _seconds("a command that rings (s)", rounds, "rings", RINGS),
+        _seconds("a command that rings: an answer (s)", rounds, "answers", RINGS),
+        _seconds("a command that rings: a prompt (s)", rounds, "sends", RINGS),
         _memory("memory of a command that reads (MB)", rounds, "reads", READS_MEMORY),
-        _memory("memory of a command that rings (MB)", rounds, "rings", RINGS_MEMORY),
+        _memory("memory of a command that rings: an answer (MB)", rounds, "answers", RINGS_MEMORY),
+        _memory("memory of a command that rings: a prompt (MB)", rounds, "sends", RINGS_MEMORY),
     ]
+
+
+async def _asked(stage: Stage) -> tuple[SessionId, AskId]:
+    """A session with an ask, whose worker is gone: nobody works while commands are measured.
+
+    The same answer again is recorded once, and rings each time.
+    """
+    side = await sides.ours(stage, sides.project(stage, "commands", permission={"read": "ask"}), "commands")
+    session = SessionId((await side.start(sides.script(stage, 1))).partition("/")[2])
+    async with aclosing(side.client.watch(session)) as watched:
+        async for seen in watched:
+            if isinstance(seen, Seen) and isinstance(seen.record.event, AskRaised):
+                side.worker.kill()
+                return session, seen.record.event.ask
+    raise AssertionError("a watch does not end")
 
 
 async def in_turns(

@@ -24,7 +24,9 @@ def prompt(words: tuple[str, ...], *, edit: bool) -> str:
             raise UsageError("The prompt was not saved in the editor, so nothing is done.")
         return checked(written)
     if not words:
-        raise UsageError('Say what is to be done: holdfast run "make the tests pass". `-` reads standard input.')
+        raise UsageError(
+            'Say what is to be done, as in "make the tests pass"; `-` reads standard input, --edit opens your editor.'
+        )
     return checked(text)
 
 

@@ -46,6 +46,10 @@ def dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
+class Unprepared(Unavailable):
+    """The database does not have the tables that this Holdfast needs."""
+
+
 class Moved(Exception):
     """A row is not as it was when it was last seen: what was decided on by then has to be decided anew."""
 
@@ -181,8 +185,8 @@ def checked(url: str) -> str:
 
 @contextmanager
 def reaching() -> Iterator[None]:
-    """Turn the driver's ways of saying "not reachable" or "not here" into Unavailable, and our own of "not as it was"
-    into Moved."""
+    """Turn the driver's ways of saying "not reachable" into Unavailable, those of "no such table" into Unprepared, and
+    our own of "not as it was" into Moved."""
     try:
         yield
     except psycopg.errors.SerializationFailure as error:  # of hold_session and hold_step: we serialize by locks
@@ -190,7 +194,7 @@ def reaching() -> Iterator[None]:
     except psycopg.errors.LockNotAvailable as error:
         raise Unavailable("Another process has held this session's lock for 10 s; try again.") from error
     except _OF_ANOTHER_SCHEMA as error:
-        raise Unavailable(
+        raise Unprepared(
             "The database does not have the tables that this Holdfast needs. A worker of the same release makes them "
             f"when it starts; `holdfast doctor` compares the two. (PostgreSQL: {error.diag.message_primary or error})"
         ) from error

@@ -3,9 +3,7 @@
 from datetime import datetime
 from typing import Final
 
-import psycopg
-
-from activities.store.database import Database
+from activities.store.database import Database, Unprepared
 from activities.store.queries import Queries
 from workflows.domain.value import Value
 
@@ -31,5 +29,5 @@ async def listed(database: Database) -> list[Host]:
     """The hosts that workers or sessions have named; none where nobody has prepared the database yet."""
     try:
         return [Host(**row) for row in await database.rows(_QUERIES.listed)]
-    except psycopg.errors.UndefinedTable:
+    except Unprepared:
         return []

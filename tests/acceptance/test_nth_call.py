@@ -56,7 +56,7 @@ async def test_a_program_that_does_not_look_for_its_stored_answer_is_found_out(
     code = mutate("activities/store/generations.py", looks, forgets)
     stand = Stand(settings, stack, template, nursery, tmp_path / "trials", code)
     found = await stand.disturbed(Fault(Kind.ACTIVITY, Form.AMBIGUOUS, 2), Undisturbed([], {}))
-    paid_twice = [problem for problem in found.problems if re.match(r"I8: \d requests for 5 answers", problem)]
+    paid_twice = [problem for problem in found.problems if re.match(r"I8: \d requests for 6 answers", problem)]
     assert found.fired and paid_twice, found.problems
 
 

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from activities.store.database import Database, dumps, reaching
+from activities.store.database import Database, Unprepared, dumps, reaching
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId
 
@@ -57,7 +57,7 @@ async def test_a_database_that_no_worker_has_filled_yet_is_named(postgres_url: s
     async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as connection:
         await connection.execute("DROP SCHEMA holdfast CASCADE")
     async with Database(postgres_url) as database:
-        with pytest.raises(Unavailable, match=r'worker .* makes them.*relation "session" does not exist'):
+        with pytest.raises(Unprepared, match=r'worker .* makes them.*relation "session" does not exist'):
             await database.rows(b"SELECT FROM session")
 
 

@@ -58,8 +58,12 @@ def _around(entry: Entry, spans: Sequence[Span]) -> int:
 
 
 def activities(events: Iterable[HistoryEvent]) -> list[Span]:
-    """Start and end of each activity that has completed, in order; a local one's are in its marker."""
+    """Start and end of each activity that has completed, in order.
+
+    A local one's are in its marker, which counts its run time from the start of the workflow's task.
+    """
     started: dict[int, datetime] = {}
+    task = datetime.min.replace(tzinfo=UTC)
     spans = []
     for event in events:
         at = event.event_time.ToDatetime(tzinfo=UTC)
@@ -69,7 +73,10 @@ def activities(events: Iterable[HistoryEvent]) -> list[Span]:
             spans.append((started[event.activity_task_completed_event_attributes.started_event_id], at))
         elif event.event_type == EventType.EVENT_TYPE_MARKER_RECORDED:
             told = json.loads(event.marker_recorded_event_attributes.details["data"].payloads[0].data)
-            spans.append((_moment(told["original_schedule_time"]), _moment(told["complete_time"])))
+            begin = _moment(told["original_schedule_time"])
+            spans.append((begin, begin + (_moment(told["complete_time"]) - task)))
+        elif event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED:
+            task = at
     return spans
 
 

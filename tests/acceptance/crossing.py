@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -75,8 +75,10 @@ class Crossing:
         answers, server = await asyncio.open_unix_connection(self._server)
         self._writers += [client, server]
         passage = _Passage(client, server)
-        with suppress(ConnectionError):
+        try:
             await asyncio.gather(self._ask(reader, passage), self._answer(answers, passage))
+        except ConnectionError:  # a client that has died left something unread: the server has to hear of its end, too
+            passage.abort()
 
     def close(self) -> None:
         """Break all connections; what was never let go has not crossed."""

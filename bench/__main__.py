@@ -128,7 +128,9 @@ async def main() -> None:
         bench = Bench(built)
         for name in given.only or GROUPS:
             print(f"{name}: {GROUPS[name].__doc__} …", flush=True)
-            figures += await GROUPS[name](bench)
+            measured = await GROUPS[name](bench)
+            print(table(measured), flush=True)  # now: a later group may fail, or be interrupted
+            figures += measured
     print(f"\n{table(figures)}\n\n{_machine()}")
     if given.write:
         page.write(page.PAGE, figures, _machine())

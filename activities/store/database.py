@@ -37,7 +37,9 @@ _UNREACHABLE: Final = (
 )
 
 _OF_ANOTHER_SCHEMA: Final = (
-    *(psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction),
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
 )
 
 

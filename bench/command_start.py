@@ -1,13 +1,13 @@
 """What a command costs before it does anything: seconds and memory, beside a Python that imports two libraries.
 
-`asks` reads, `answer` and `send` ring; `send` looks at the directory's configuration besides.
+`asks` reads, `answer` and `send` have a worker ring; `send` looks at the directory's configuration besides.
 """
 
 import asyncio
 import json
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from statistics import median
@@ -34,15 +34,14 @@ Rounds = list[dict[str, tuple[float, float]]]
 async def start(stage: Stage) -> list[Figure]:
     """Commands that read and that ring, in turns with the floor."""
     holdfast = str(Path(sys.executable).with_name("holdfast"))
-    session, ask = await _asked(stage)
-    rounds = await in_turns(
-        stage,
-        bare=_BARE,
-        floor=_FLOOR,
-        reads=[holdfast, "asks", "--json"],
-        answers=[holdfast, "answer", ask, "once"],
-        sends=[holdfast, "send", session, "--queue", "Wait."],
-    )
+    session, asks = await _asked(stage)
+    same = {
+        "bare": _BARE,
+        "floor": _FLOOR,
+        "reads": [holdfast, "asks", "--json"],
+        "sends": [holdfast, "send", session, "--queue", "Wait."],
+    }
+    rounds = await in_turns(stage, [{**same, "answers": [holdfast, "answer", ask, "once"]} for ask in asks[:_ROUNDS]])
     return [
         Figure("Python that does nothing (s)", median(each["bare"][0] for each in rounds), digits=2),
         _seconds("a command that reads (s), beside its imports", rounds, "reads", READS),
@@ -54,25 +53,24 @@ async def start(stage: Stage) -> list[Figure]:
     ]
 
 
-async def _asked(stage: Stage) -> tuple[SessionId, AskId]:
-    """A session with an ask, whose worker is gone: nobody works while commands are measured.
-
-    The same answer again is recorded once, and rings each time.
-    """
+async def _asked(stage: Stage) -> tuple[SessionId, list[AskId]]:
+    """A session that waits for one answer more than there are rounds: its turn does not go on meanwhile."""
     side = await sides.ours(stage, sides.project(stage, "commands", permission={"read": "ask"}), "commands")
-    session = SessionId((await side.start(sides.script(stage, 1))).partition("/")[2])
+    session = SessionId((await side.start(sides.script(stage, 1, calls=_ROUNDS + 1))).partition("/")[2])
+    asks: list[AskId] = []
     async with aclosing(side.client.watch(session)) as watched:
         async for seen in watched:
             if isinstance(seen, Seen) and isinstance(seen.record.event, AskRaised):
-                side.worker.kill()
-                return session, seen.record.event.ask
+                asks.append(seen.record.event.ask)
+                if len(asks) > _ROUNDS:
+                    return session, asks
     raise AssertionError("a watch does not end")
 
 
 async def in_turns(
-    stage: Stage, *, rounds: int = _ROUNDS, elsewhere: Mapping[str, str] = {}, **commands: list[str]
+    stage: Stage, rounds: Sequence[Mapping[str, list[str]]], elsewhere: Mapping[str, str] = {}
 ) -> Rounds:
-    """Run the commands again and again, as in a user's shell: compiled modules are kept.
+    """Run each round's commands, as in a user's shell: compiled modules are kept. The first round does not count.
 
     `elsewhere` are variables of theirs that lead to other servers.
     """
@@ -85,7 +83,7 @@ async def in_turns(
         env=environment,
         cwd=stage.folder,
     )
-    said, _ = await process.communicate(json.dumps({"commands": commands, "rounds": rounds}).encode())
+    said, _ = await process.communicate(json.dumps(rounds).encode())
     if process.returncode != 0:
         raise RuntimeError("A command that was to be measured has failed.")
     measured: Rounds = json.loads(said)

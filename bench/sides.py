@@ -125,10 +125,13 @@ def noting(step: int) -> ScriptedCall:
     return ScriptedCall(name="todowrite", arguments={"todos": [todo]})
 
 
-def script(stage: Stage, steps: int, called: Called = reading) -> str:
-    """A new script of so many steps with a call, and a word at the end; its name."""
+def script(stage: Stage, steps: int, called: Called = reading, *, calls: int = 1) -> str:
+    """A new script of so many steps with so many calls, and a word at the end; its name."""
     name = f"bench-{next(_NUMBERS)}"
-    answers = [ScriptedAnswer(text="Reading on.", tools=(called(step),)) for step in range(steps)]
+    answers = [
+        ScriptedAnswer(text="Reading on.", tools=tuple(called(step + call) for call in range(calls)))
+        for step in range(steps)
+    ]
     stage.scripts[name] = Script(answers=(*answers, ScriptedAnswer(text="That was all.")))
     return name
 

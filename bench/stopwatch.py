@@ -21,6 +21,4 @@ def run(argv: list[str]) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    order = json.load(sys.stdin)
-    rounds = [{name: run(argv) for name, argv in order["commands"].items()} for _ in range(order["rounds"])]
-    json.dump(rounds, sys.stdout)
+    json.dump([{name: run(argv) for name, argv in commands.items()} for commands in json.load(sys.stdin)], sys.stdout)

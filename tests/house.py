@@ -16,7 +16,7 @@ from activities.session.answers import Decided
 from activities.store.database import Database
 from tests.patience import PATIENCE
 from worker.assemble import worker
-from worker.bells import Bells, by_client, workflow_id
+from worker.bells import Bells, workflow_id
 from worker.chores import beside
 from worker.client import Seen, SessionClient
 from worker.scripted.script import Script
@@ -102,7 +102,7 @@ class House:
     async def working(self, *, swept: bool = True, **changed: Any) -> AsyncIterator[None]:
         """A worker while the block runs, with its sweeper or without one."""
         settings = self.settings.model_copy(update=changed)
-        sweeper = Sweeper(self.database, self.temporal, Bells(self.database, by_client(self.temporal), settings))
+        sweeper = Sweeper(self.database, self.temporal, Bells(self.database, self.temporal, settings))
         async with (
             worker(settings, self.temporal, self.database, self.port),
             asyncio.timeout(LONGEST),

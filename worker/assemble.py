@@ -28,7 +28,7 @@ from activities.store.database import Database
 from activities.tools.run import Tools
 from activities.tools.table import TOOLS
 from activities.tools.workshop import Workshop
-from worker.bells import Bells, by_client, queue
+from worker.bells import Bells, queue
 from worker.handover import HandedOver
 from worker.redacting import redactor, summaries
 from worker.sandbox import Sandbox
@@ -102,7 +102,7 @@ def worker(settings: Settings, client: Client, database: Database, port: ModelPo
         client,
         task_queue=queue(settings.task_queue, settings.host),
         workflows=[SessionWorkflow],
-        activities=activities(settings, database, port, Bells(database, by_client(client), settings).ring),
+        activities=activities(settings, database, port, Bells(database, client, settings).ring),
         workflow_runner=runner(),
         interceptors=[Edge(redactor(settings))],
         build_id=version("holdfast"),  # else the SDK compiles and hashes every loaded module: seconds of each start

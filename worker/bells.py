@@ -1,11 +1,10 @@
 """Bells: the signal that tells a session's workflow to look at its rows; it carries ids only."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from temporalio.client import Client
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -24,59 +23,18 @@ from workflows.domain.state import Limits, SessionState
 from workflows.domain.value import Value
 from workflows.domain.wire import AnswerRef, LookRef, PromptRef, SettledRef, StopRef
 
-if TYPE_CHECKING:
-    from temporalio.client import Client
-
 WORKFLOW: Final = "holdfast.session"
 _PATIENCE: Final = timedelta(seconds=5)
 _SUMMARY: Final = 200  # bytes; the engine takes 400
 _TASK: Final = timedelta(seconds=5)  # so long a worker that was killed inside a workflow task holds the session up
 
 
-@dataclass(frozen=True)
-class Start:
-    """A run to be started, if none is open, and the signal that it gets in any case."""
-
-    id: str
-    task_queue: str
-    state: SessionState
-    signal: str
-    reference: Value
-    search_attributes: TypedSearchAttributes
-    summary: str
-    details: str
-    task_timeout: timedelta = _TASK
-
-
-Starter = Callable[[Start], Awaitable[None]]  # raises RPCError
-
-
-def by_client(client: "Client") -> Starter:
-    """Starts runs by the engine's whole client, as a worker has it."""
-
-    async def start(run: Start) -> None:
-        await client.start_workflow(
-            WORKFLOW,
-            run.state,
-            id=run.id,
-            task_queue=run.task_queue,
-            task_timeout=run.task_timeout,
-            start_signal=run.signal,
-            start_signal_args=[run.reference],
-            search_attributes=run.search_attributes,
-            static_summary=run.summary,
-            static_details=run.details,
-        )
-
-    return start
-
-
 class Bells:
     """Rings by signal-with-start: a run that has completed is started anew, and looks at the rows."""
 
-    def __init__(self, database: Database, start: Starter, settings: Settings) -> None:
+    def __init__(self, database: Database, client: Client, settings: Settings) -> None:
         self.database = database
-        self.start = start
+        self.client = client
         self.settings = settings
 
     async def ring(self, bell: Bell) -> None:
@@ -84,17 +42,17 @@ class Bells:
         origin = await sessions.origin(self.database, bell.session)
         try:
             async with asyncio.timeout(_PATIENCE.total_seconds()), io_failpoint("external.bell", _lost):
-                await self.start(
-                    Start(
-                        id=workflow_id(bell.session),
-                        task_queue=queue(self.settings.task_queue, origin.host),
-                        state=self.state(bell.session),
-                        signal=signal(bell.kind),
-                        reference=reference(bell),
-                        search_attributes=search_attributes(bell.session, origin.directory, origin.agent),
-                        summary=self.summary(origin),
-                        details=details(bell.session),
-                    )
+                await self.client.start_workflow(
+                    WORKFLOW,
+                    self.state(bell.session),
+                    id=workflow_id(bell.session),
+                    task_queue=queue(self.settings.task_queue, origin.host),
+                    task_timeout=_TASK,
+                    start_signal=signal(bell.kind),
+                    start_signal_args=[reference(bell)],
+                    search_attributes=search_attributes(bell.session, origin.directory, origin.agent),
+                    static_summary=self.summary(origin),
+                    static_details=details(bell.session),
                 )
         except (RPCError, TimeoutError) as error:
             raise Unavailable(f"Temporal did not take the bell for {bell.session}: {error}") from error

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from google.protobuf.duration_pb2 import Duration
@@ -11,17 +12,27 @@ from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSe
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest, GetSystemInfoRequest, UpdateNamespaceRequest
 from temporalio.client import Client, Interceptor
+from temporalio.contrib.pydantic import PydanticPayloadConverter, ToJsonOptions, pydantic_data_converter
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
 
-from worker.payloads import DATA_CONVERTER as DATA_CONVERTER
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 from workflows.domain.attributes import KEYWORDS
 from workflows.domain.errors import Unavailable
 
 _QUOTED: Final = re.compile(r'message: "([^"]+)"')
+
+
+class _PayloadConverter(PydanticPayloadConverter):
+    """Leaves out what was never set: histories stay small, and a new field with a default changes no old payload."""
+
+    def __init__(self) -> None:
+        super().__init__(ToJsonOptions(exclude_unset=True))
+
+
+DATA_CONVERTER: Final = replace(pydantic_data_converter, payload_converter_class=_PayloadConverter)
 
 
 async def connect(

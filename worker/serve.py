@@ -19,7 +19,7 @@ from activities.store import server
 from activities.store.database import Database
 from worker import release
 from worker.assemble import worker
-from worker.bells import Bells, by_client, queue
+from worker.bells import Bells, queue
 from worker.chores import beside
 from worker.connect import connect, retain
 from worker.leaving import leave
@@ -28,6 +28,7 @@ from worker.observing import Observing
 from worker.presence import Presence
 from worker.redacting import redactor
 from worker.release import Release
+from worker.ringer import Ringer
 from worker.settings import Settings, process_environment
 from worker.stack import processes, state
 from worker.stack.layout import Layout
@@ -58,8 +59,10 @@ async def serve(settings: Settings) -> None:
     async with Database(places.postgres_url, size=settings.database_connections) as database:
         limits = {"first_token": settings.first_token_seconds, "idle": settings.silence_seconds}
         model = LiteLLM(process_environment(), **limits)
+        ringer = Bells(database, client, settings)
         chores = (
-            Sweeper(database, client, Bells(database, by_client(client), settings)).run(),
+            Ringer(database, ringer).run(),
+            Sweeper(database, client, ringer).run(),
             Upkeep(database, settings.home, settings.archive_after, settings.host).run(),
             Presence(database, settings.host, settings.alive_file).run(),
             observing.run(database),

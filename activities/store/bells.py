@@ -1,7 +1,9 @@
 """Bells: what was accepted and not yet rung, or rung and not yet taken up."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -13,6 +15,9 @@ from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("bells")
 _SWEEP_LOCK: Final = 0x73776570  # advisory lock: "swep"
+_RINGER: Final = "holdfast_ringer_"  # so begin the names of the connections of workers that ring for doors
+_PATIENCE: Final = 0.4  # seconds for a worker to ring; reaching the engine takes a command as long
+_LOOK: Final = 0.01  # seconds between two looks whether it has
 
 
 class BellKind(StrEnum):
@@ -54,6 +59,26 @@ async def rang(database: Database, bell: Bell) -> None:
         BellKind.RESUME: _QUERIES.rang_park,
     }[bell.kind]
     await database.rows(query, id=bell.id)
+
+
+async def pass_on(database: Database, bell: Bell) -> bool:
+    """Have one of the workers that listen ring; whether the engine has acknowledged in time. Raises Unavailable."""
+    if not await database.rows(_QUERIES.pass_on, ringer=_RINGER, bell=bell.model_dump_json()):
+        return False
+    until = asyncio.get_running_loop().time() + _PATIENCE
+    while not await database.rows(_QUERIES.delivered, id=bell.id):
+        if asyncio.get_running_loop().time() > until:
+            return False
+        await asyncio.sleep(_LOOK)
+    return True
+
+
+async def passed_on(database: Database) -> AsyncGenerator[str, None]:
+    """The bells that doors pass on to us, as JSON, as long as the connection holds. Raises Unavailable."""
+    name = f"{_RINGER}{uuid.uuid4().hex}"
+    async with database.listening(name, name=name) as connection, aclosing(connection.notifies()) as notices:
+        async for notice in notices:
+            yield notice.payload
 
 
 async def undelivered(database: Database, before: datetime) -> list[Bell]:

@@ -163,10 +163,10 @@ class Database:
                 yield bool(row and row[0])
 
     @asynccontextmanager
-    async def listening(self, channel: str) -> AsyncIterator[AsyncConnection[TupleRow]]:
-        """A connection of its own outside the pool, listening on a channel."""
+    async def listening(self, channel: str, *, name: str | None = None) -> AsyncIterator[AsyncConnection[TupleRow]]:
+        """A connection of its own outside the pool, listening on a channel; others may find it by its `name`."""
         with reaching():
-            connection = await AsyncConnection.connect(self.url, **self._connecting)
+            connection = await AsyncConnection.connect(self.url, **self._connecting, application_name=name)
             try:
                 await connection.execute(f"LISTEN {channel}")
                 yield connection

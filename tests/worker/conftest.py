@@ -33,10 +33,10 @@ async def house(
 
 
 @asynccontextmanager
-async def cut_off(house: House) -> AsyncIterator[SessionClient]:
+async def cut_off(house: House, *, passes_on: bool = False) -> AsyncIterator[SessionClient]:
     """A client that cannot reach Temporal."""
     away = house.endpoints.model_copy(update={"temporal_address": "127.0.0.1:9"})
-    async with SessionClient(house.settings, away, ACTOR) as client:
+    async with SessionClient(house.settings, away, ACTOR, passes_on=passes_on) as client:
         yield client
 
 

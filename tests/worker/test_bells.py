@@ -10,9 +10,8 @@ from activities.store import bells, sessions
 from activities.store.bells import Bell, BellKind
 from tests.house import House
 from tests.worker.conftest import unheard
-from worker.bells import Bells, by_client, reference, search_attributes, workflow_id
-from worker.connect import DATA_CONVERTER, connect
-from worker.doorbell import doorbell
+from worker.bells import Bells, reference, search_attributes, workflow_id
+from worker.connect import DATA_CONVERTER
 from worker.settings import Detail
 from workflows.domain.errors import NotFound, Unavailable
 from workflows.domain.ids import SessionId, TurnId
@@ -61,29 +60,6 @@ async def test_the_first_bell_starts_a_run_and_is_noted(house: House) -> None:
     assert await bells.undelivered(house.database, datetime.now(UTC) + timedelta(seconds=1)) == []
 
 
-async def started(house: House, session: SessionId, prompt: str) -> list[str]:
-    """How the session's run was started, and its signal, with the names of both blotted out."""
-    first, signalled = (await house.history(session)).events[:2]
-    begun, rung = (
-        first.workflow_execution_started_event_attributes,
-        signalled.workflow_execution_signaled_event_attributes,
-    )
-    said = (begun.workflow_type, begun.task_queue, begun.workflow_task_timeout, begun.input, begun.search_attributes)
-    kinds = [payload.metadata["type"] for payload in begun.search_attributes.indexed_fields.values()]
-    known = [*map(str, (*said, rung.input, *kinds)), begun.identity, rung.identity, rung.signal_name]
-    return [each.replace(session, "SESSION").replace(prompt, "PROMPT") for each in known]
-
-
-async def test_a_door_starts_the_same_run_as_a_worker_whose_client_is_the_whole_one(house: House) -> None:
-    one, other = await unheard(house), await unheard(house)
-    light = Bells(house.database, await doorbell(house.settings, house.endpoints), house.settings)
-    client = await connect(house.settings, house.endpoints)
-    for accepted, ringer in ((one, light), (other, Bells(house.database, by_client(client), house.settings))):
-        await ringer.ring(Bell(kind=BellKind.PROMPT, id=accepted.prompt, session=accepted.session))
-
-    assert await started(house, one.session, one.prompt) == await started(house, other.session, other.prompt)
-
-
 async def test_more_bells_reach_the_same_run(house: House) -> None:
     session = await house.say("Hello.")
     for kind in BellKind:
@@ -106,7 +82,7 @@ async def test_a_completed_run_is_revived(house: House) -> None:
 
 async def test_a_new_run_is_told_every_limit_so_that_a_replay_finds_them(house: House) -> None:
     own = house.settings.model_copy(update={"idle_seconds": 7.0, "history_events": 77, "heartbeat_seconds": 1.5})
-    state = Bells(house.database, by_client(house.temporal), own).state(SESSION)
+    state = Bells(house.database, house.temporal, own).state(SESSION)
     assert state == SessionState(session=SESSION, limits=Limits(idle=7.0, events=77, heartbeat=1.5))
     assert state.limits.model_fields_set == set(Limits.model_fields)
 
@@ -116,13 +92,13 @@ async def test_a_bell_that_the_engine_does_not_take_is_not_noted(house: House) -
     wrong = await Client.connect(house.endpoints.temporal_address, namespace="nowhere", data_converter=DATA_CONVERTER)
     lost = Bell(kind=BellKind.PROMPT, id=accepted.prompt, session=accepted.session)
     with pytest.raises(Unavailable, match="did not take the bell"):
-        await Bells(house.database, by_client(wrong), house.settings).ring(lost)
+        await Bells(house.database, wrong, house.settings).ring(lost)
     assert await bells.undelivered(house.database, datetime.now(UTC) + timedelta(seconds=1)) == [lost]
 
 
 async def test_a_bell_of_no_session_is_not_rung(house: House) -> None:
     with pytest.raises(NotFound, match="'ses_x'"):
-        await Bells(house.database, by_client(house.temporal), house.settings).ring(bell(BellKind.PROMPT))
+        await Bells(house.database, house.temporal, house.settings).ring(bell(BellKind.PROMPT))
 
 
 async def test_the_stock_ui_names_the_session_where_it_may_and_says_where_the_rest_is(house: House) -> None:
@@ -130,9 +106,7 @@ async def test_the_stock_ui_names_the_session_where_it_may_and_says_where_the_re
     session = (await house.client.start(str(house.project), f"Use {token} " + "\U0001f600" * 80)).session
     told = []
     for detail in Detail:
-        bells = Bells(
-            house.database, by_client(house.temporal), house.settings.model_copy(update={"summaries": detail})
-        )
+        bells = Bells(house.database, house.temporal, house.settings.model_copy(update={"summaries": detail}))
         told.append(bells.summary(await sessions.origin(house.database, session)))
     run = await house.temporal.get_workflow_handle(workflow_id(session)).describe()
 

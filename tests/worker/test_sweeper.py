@@ -11,7 +11,7 @@ from activities.store import bells, sessions
 from tests.activities.scene import Scene, scene_in
 from tests.house import House
 from tests.worker.conftest import cut_off, unheard
-from worker.bells import Bells, by_client, workflow_id
+from worker.bells import Bells, workflow_id
 from worker.sweeper import Sweeper, stuck
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.permissions.grants import Scope
@@ -21,7 +21,7 @@ from workflows.domain.wire import AskState
 
 @pytest.fixture
 def sweeper(house: House) -> Sweeper:
-    return Sweeper(house.database, house.temporal, Bells(house.database, by_client(house.temporal), house.settings))
+    return Sweeper(house.database, house.temporal, Bells(house.database, house.temporal, house.settings))
 
 
 @pytest.fixture

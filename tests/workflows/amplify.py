@@ -9,7 +9,7 @@ from temporalio.worker import Worker
 
 from tests.house import LONGEST, House, reached
 from worker.assemble import activities, runner
-from worker.bells import Bells, by_client
+from worker.bells import Bells
 from workflows.domain.ids import SessionId
 from workflows.session import SessionWorkflow
 
@@ -17,7 +17,7 @@ from workflows.session import SessionWorkflow
 @asynccontextmanager
 async def forgetful(house: House) -> AsyncIterator[None]:
     """A worker without a cache: every workflow task replays the whole history."""
-    ringer = Bells(house.database, by_client(house.temporal), house.settings)
+    ringer = Bells(house.database, house.temporal, house.settings)
     without_cache = Worker(
         house.temporal,
         task_queue=house.settings.task_queue,

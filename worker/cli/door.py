@@ -48,7 +48,7 @@ async def client(settings: Settings, *, working: bool = False) -> AsyncIterator[
     from worker.client import SessionClient  # commands that only look at the stack need no driver of its database
 
     places = None if working else found(settings)
-    async with SessionClient(settings, places or await started(settings), actor()) as opened:
+    async with SessionClient(settings, places or await started(settings), actor(), passes_on=True) as opened:
         yield opened
 
 

@@ -21,6 +21,20 @@ UPDATE retry SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
 -- name: rang_park
 UPDATE park SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
 
+-- name: pass_on
+SELECT pg_notify(ringer, %(bell)s) FROM (
+    SELECT application_name AS ringer FROM pg_stat_activity
+    WHERE datname = current_database() AND starts_with(application_name, %(ringer)s) ORDER BY random() LIMIT 1
+) AS listening
+
+-- name: delivered
+SELECT id FROM prompt WHERE id = %(id)s AND delivered_at IS NOT NULL
+UNION ALL SELECT id FROM ask WHERE id = %(id)s AND delivered_at IS NOT NULL
+UNION ALL SELECT id FROM stop WHERE id = %(id)s AND delivered_at IS NOT NULL
+UNION ALL SELECT call FROM task WHERE call = %(id)s AND delivered_at IS NOT NULL
+UNION ALL SELECT id FROM retry WHERE id = %(id)s AND delivered_at IS NOT NULL
+UNION ALL SELECT id FROM park WHERE id = %(id)s AND delivered_at IS NOT NULL
+
 -- name: undelivered
 SELECT 'prompt' AS kind, p.id, p.session, NULL AS turn FROM prompt p JOIN session s ON s.id = p.session
 WHERE p.delivered_at IS NULL AND p.state = 'accepted' AND s.status = 'active' AND p.accepted_at < %(before)s

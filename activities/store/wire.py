@@ -92,7 +92,7 @@ class _Talk:
     """One exchange: everything is said, then everything is heard, also when whoever waits is cancelled meanwhile."""
 
     def __init__(self, pgconn: PGconn, messages: Sequence[_Message]) -> None:
-        self.answers: list[PGresult] = []
+        self.answers: list[Sequence[PGresult]] = []
         self.failure: PGresult | None = None
         self.prepared: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
         self._pgconn = pgconn
@@ -124,19 +124,20 @@ class _Talk:
 
     def _hear(self, message: _Message) -> PQGen[None]:
         if message.prepares is not None:
-            prepared = yield from self._answer()
+            (prepared, *_) = yield from self._answer()
             if prepared.status == ExecStatus.COMMAND_OK and message.name:
                 self.prepared[message.prepares] = message.name
         self.answers.append((yield from self._answer()))
 
-    def _answer(self) -> PQGen[PGresult]:
-        results = yield from generators.fetch_many(self._pgconn)
+    def _answer(self) -> PQGen[Sequence[PGresult]]:
+        """What a statement is answered: one result, or one for each row where the statement before was streamed, for
+        libpq takes the first one of a pipeline for its continuation."""
+        results: Sequence[PGresult] = yield from generators.fetch_many(self._pgconn)
         if not results:
             raise OperationalError("the connection is closed")
-        answer: PGresult = results[0]
-        if answer.status == ExecStatus.FATAL_ERROR and self.failure is None:
-            self.failure = answer
-        return answer
+        if results[-1].status == ExecStatus.FATAL_ERROR and self.failure is None:
+            self.failure = results[-1]
+        return results
 
 
 @cache
@@ -147,9 +148,13 @@ def _positional(query: bytes) -> tuple[bytes, tuple[str, ...]]:
     return _PLACEHOLDER.sub(lambda found: numbers[found[1]], query).replace(b"%%", b"%"), names
 
 
-def _rows(adapting: abc.Transformer, answer: PGresult) -> Rows:
-    if not answer.nfields:
+def _rows(adapting: abc.Transformer, results: Sequence[PGresult]) -> Rows:
+    first = results[0]
+    if not first.nfields:
         return []
-    adapting.set_pgresult(answer)
-    names = [(answer.fname(column) or b"").decode() for column in range(answer.nfields)]
-    return adapting.load_rows(0, answer.ntuples, lambda values: dict(zip(names, values, strict=True)))
+    names = [(first.fname(column) or b"").decode() for column in range(first.nfields)]
+    rows: Rows = []
+    for result in results:
+        adapting.set_pgresult(result)
+        rows += adapting.load_rows(0, result.ntuples, lambda values: dict(zip(names, values, strict=True)))
+    return rows

@@ -58,3 +58,28 @@ async def test_large_values_go_both_ways_at_once(connection: Connection) -> None
     large = "x" * 1_000_000
     answers = await connection.exchange([value(large)] * 3)
     assert [len(row["again"]) for (row,) in answers] == [1_000_000] * 3
+
+
+async def streamed(connection: Connection) -> None:
+    """Read a query row by row, after which libpq reads the next pipeline's first one so, too."""
+    async with connection.cursor() as cursor:
+        assert len([row async for row in cursor.stream("SELECT generate_series(1, 3)")]) == 3
+
+
+async def test_all_rows_of_a_known_statement_are_read_behind_one_that_was_streamed(connection: Connection) -> None:
+    numbers = Statement(b"SELECT n FROM generate_series(1, %(last)s) AS n", {"last": 3})
+    known = await connection.exchange([numbers])
+    await streamed(connection)
+    assert await connection.exchange([numbers]) == known == [[{"n": 1}, {"n": 2}, {"n": 3}]]
+
+
+async def test_a_known_statement_that_fails_behind_one_that_was_streamed_fails_as_itself(
+    connection: Connection,
+) -> None:
+    failing = Statement(b"SELECT 1 / (3 - n) AS n FROM generate_series(1, %(last)s) AS n", {"last": 3})
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        await connection.exchange([failing])
+    assert len(await connection.exchange([Statement(failing.query, {"last": 2})])) == 1
+    await streamed(connection)
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        await connection.exchange([failing])

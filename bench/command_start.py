@@ -1,4 +1,4 @@
-"""What a command costs before it does anything: seconds and memory, beside a Python that imports two libraries.
+"""What a command costs before it does anything: seconds and memory, beside a Python that imports its two libraries.
 
 `asks` reads, `answer` and `send` have a worker ring; `send` looks at the directory's configuration besides.
 """
@@ -25,7 +25,7 @@ RINGS: Final = Budget(must=0.7, aim=0.5)
 READS_MEMORY: Final = Budget(must=50, aim=40)
 RINGS_MEMORY: Final = Budget(must=75, aim=65)
 _ROUNDS: Final = 11  # the first one, which may compile, does not count
-_FLOOR: Final = [sys.executable, "-P", "-c", "import pydantic, psycopg"]
+_FLOOR: Final = [sys.executable, "-P", "-c", "import psycopg; from pydantic import BaseModel"]
 _BARE: Final = [sys.executable, "-P", "-c", "pass"]
 
 Rounds = list[dict[str, tuple[float, float]]]

@@ -34,7 +34,7 @@ async def long_session(stage: Stage) -> list[Figure]:
         short, long = await filler.long(_SHORT, _OUTPUT), await filler.long(_LONG, _OUTPUT)
         huge = await filler.long(3, _HUGE)
         figures = []
-        for words in (["export"], ["log"], ["log", "--verify"], ["sessions", "show"]):
+        for words in (["export"], ["log"], ["log", "--verify"], ["sessions", "show"], ["watch", "--until-idle"]):
             of = {"short": short, "long": long, "huge": huge}
             commands = {which: [_holdfast(), *words, session] for which, session in of.items()}
             rounds = await in_turns(stage, [commands] * _ROUNDS, elsewhere)

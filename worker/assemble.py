@@ -1,9 +1,7 @@
 """What makes a worker: which workflows and activities, what passes through the sandbox, how many of each at once."""
 
 import tempfile
-import uuid
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -30,6 +28,7 @@ from activities.tools.table import TOOLS
 from activities.tools.workshop import Workshop
 from worker.bells import Bells, queue
 from worker.handover import HandedOver
+from worker.machine import machine
 from worker.redacting import redactor, summaries
 from worker.sandbox import Sandbox
 from worker.settings import Detail, Settings
@@ -72,22 +71,6 @@ def activities(settings: Settings, database: Database, port: ModelPort, ring: Ri
         tools.refuse,
         turns.close,
     ]
-
-
-def machine(home: Path) -> str:
-    """The name of this data directory on this machine: claims made under another one cannot be looked into here."""
-    file = home / "machine"
-    try:
-        return file.read_text()
-    except FileNotFoundError:
-        home.mkdir(parents=True, exist_ok=True)
-        name = uuid.uuid4().hex
-        draft = file.with_name(f".machine.{name}")
-        draft.write_text(name)
-        with suppress(FileExistsError):
-            file.hardlink_to(draft)
-        draft.unlink()
-        return file.read_text()
 
 
 def describing(settings: Settings) -> Describe:

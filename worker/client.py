@@ -88,8 +88,16 @@ class SessionClient(Reading):
         session: SessionId | None = None,
         prompt: MessageId | None = None,
     ) -> Accepted:
-        """Make a session and accept its first prompt; ids given by the caller make a repeated start the same one."""
+        """Make a session and accept its first prompt; ids given by the caller make a repeated start the same one.
+
+        Raises UsageError, also where our host is another machine's, by which the session would be taken.
+        """
         checked(text)
+        if self.settings.host is not None and self.settings.worker:
+            from activities.store import hosts  # where all is on one machine, no host has a name
+            from worker import machine
+
+            await hosts.must_not_be_taken(self.database, self.settings.host, machine.known(self.settings.home))
         new = NewSession(
             id=session or SessionId(self._mint.new(Prefix.SESSION)),
             host=self.settings.host,

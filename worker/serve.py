@@ -23,6 +23,7 @@ from worker.bells import Bells, queue
 from worker.chores import beside
 from worker.connect import connect, retain
 from worker.leaving import leave
+from worker.machine import machine
 from worker.notifier import Notifier
 from worker.observing import Observing
 from worker.presence import Presence
@@ -57,6 +58,8 @@ async def serve(settings: Settings) -> None:
     client = await connect(settings, places, runtime=observing.runtime, interceptors=observing.interceptors)
     await _retain(settings, client)
     async with Database(places.postgres_url, size=settings.database_connections) as database:
+        presence = Presence(database, settings.host, machine(settings.home), settings.alive_file)
+        await presence.claim()
         limits = {"first_token": settings.first_token_seconds, "idle": settings.silence_seconds}
         model = LiteLLM(process_environment(), **limits)
         ringer = Bells(database, client, settings)
@@ -64,7 +67,7 @@ async def serve(settings: Settings) -> None:
             Ringer(database, ringer).run(),
             Sweeper(database, client, ringer).run(),
             Upkeep(database, settings.home, settings.archive_after, settings.host).run(),
-            Presence(database, settings.host, settings.alive_file).run(),
+            presence.run(stopping),
             observing.run(database),
             Notifier(database, settings, redactor(settings)).run(),
             _warm(model),
@@ -73,6 +76,8 @@ async def serve(settings: Settings) -> None:
             _LOG.info("working on %r, pid %d", queue(settings.task_queue, settings.host), os.getpid())
             await stopping.wait()
     await observing.close()
+    if presence.taken is not None:
+        raise presence.taken
 
 
 async def _warm(model: LiteLLM) -> None:

@@ -1,18 +1,21 @@
 """Hosts: a session's work is done where its files are, and waits where nobody can do it."""
 
+from pathlib import Path
+
 import pytest
 from temporalio.api.history.v1 import HistoryEvent
 
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, hands_over, runs
 from tests.acceptance.trial import Trial
-from tests.acceptance.workers import WorkerProcess
+from tests.acceptance.workers import WorkerProcess, environment
+from tests.hosts import LONG_AGO, taken
+from tests.patience import appears
 from worker.scripted.script import Script
 from workflows.domain.ids import SessionId
 
 pytestmark = pytest.mark.acceptance
 
-_LONG_AGO = b"UPDATE host SET seen_at = seen_at - interval '1 min' WHERE name = 'alpha'"
 SCRIPTS = {
     "parent": Script(answers=(hands_over("child"), DONE, runs("late"), DONE)),
     "child": Script(answers=(runs("early"), DONE)),
@@ -31,7 +34,7 @@ async def test_each_session_and_its_subagents_run_on_its_host_only_and_wait_for_
         await trial.house.ended(other)
 
         await first.kill()
-        await trial.house.database.rows(_LONG_AGO)
+        await trial.house.database.rows(LONG_AGO)
         await trial.door.prompt(one, "Again.")
         await trial.door.prompt(other, "Again.")
         await trial.house.ended(other, 2)
@@ -44,6 +47,24 @@ async def test_each_session_and_its_subagents_run_on_its_host_only_and_wait_for_
         assert await who_worked(trial, one) | await who_worked(trial, child) == {name(first), name(second)}
         assert await who_worked(trial, other) == {name(beta)}
     assert (trial.effects.count("early"), trial.effects.count("late")) == (1, 1)
+
+
+async def test_a_host_is_one_machines_and_a_worker_that_has_lost_it_ends(open_trial: Open, tmp_path: Path) -> None:
+    async with open_trial() as trial:
+        first = await worker_on(trial, "alpha")
+        settings = trial.house.settings.model_copy(update={"home": tmp_path / "unshared"})
+        own = environment(settings, trial.house.endpoints, tmp_path, "")
+        with pytest.raises(AssertionError, match="Give this machine a name of its own by HOLDFAST_HOST"):
+            await trial.nursery.start(own, tmp_path / "refused.log")
+
+        await first.freeze()
+        await trial.house.database.rows(LONG_AGO)
+        await taken(trial.house.database, "alpha", "another")
+        first.wake()
+        await appears(lambda: first.ended)
+
+        assert [int((tmp_path / f"{name}.exit").read_text()) for name in ("refused", first.log.stem)] == [3, 3]
+        assert "this worker ends: Host 'alpha' is another machine's" in first.log.read_text()
 
 
 async def worker_on(trial: Trial, host: str) -> WorkerProcess:

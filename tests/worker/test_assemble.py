@@ -1,6 +1,5 @@
 """What makes a worker."""
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from activities.model.litellm_model import LiteLLM
 from activities.session.describing import nothing
 from activities.store.bells import Bell
 from activities.store.database import Database
-from worker.assemble import activities, describing, machine, runner
+from worker.assemble import activities, describing, runner
 from worker.handover import hand_over
 from worker.redacting import redactor
 from worker.settings import Detail, Settings
@@ -37,17 +36,6 @@ def test_every_activity_carries_the_projects_name(tmp_path: Path) -> None:
     made = activities(settings(tmp_path), Database("postgresql://nowhere"), LiteLLM({}), nobody)
     names = [name(function) for function in made]
     assert len(set(names)) == 6 and all(each.startswith("holdfast.") for each in names)
-
-
-def test_a_data_directory_has_one_name_for_good(tmp_path: Path) -> None:
-    home = tmp_path / "not" / "there"
-    assert machine(home) == machine(home) and machine(home) != machine(tmp_path)
-    assert [path.name for path in home.iterdir()] == ["machine"]
-
-
-async def test_two_workers_at_once_agree_on_the_name(tmp_path: Path) -> None:
-    names = await asyncio.gather(*(asyncio.to_thread(machine, tmp_path) for _ in range(8)))
-    assert len(set(names)) == 1
 
 
 @pytest.mark.parametrize(

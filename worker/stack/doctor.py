@@ -214,9 +214,12 @@ async def _poller(settings: Settings) -> Answer:
     found = await elsewhere.temporal(settings, served.temporal_address)
     if found.trouble is not None:
         return Level.FAILURE, "cannot be seen: Temporal does not answer", "See what is said of temporal."
+    known = await elsewhere.hosts_of(settings)
+    if any(host.taken for host in known):
+        return Level.FAILURE, f"{_place(settings)} is another machine's, whose worker takes what is begun here", _RENAME
     if found.workers:
         return Level.OK, f"{found.workers} worker{'s' * (found.workers != 1)} of {_place(settings)}", ""
-    if others := [host.name for host in await elsewhere.hosts_of(settings) if host.working]:
+    if others := [host.name for host in known if host.working]:
         return Level.WARNING, f"no worker of {_place(settings)}, only of {', '.join(others)}", _ELSEWHERE
     here = "`holdfast up` starts one; see `holdfast logs`."
     there = "Start one where the work trees are: `python -P -m worker.serve`."
@@ -249,6 +252,10 @@ _ROOM: Final = (
 )
 _ELSEWHERE: Final = (
     "What is started here waits: start a worker here, or name the host that shares these files by HOLDFAST_HOST."
+)
+_RENAME: Final = (
+    "Give this machine a name of its own by HOLDFAST_HOST, or have both share the work trees and HOLDFAST_HOME; then "
+    "`holdfast down` and `holdfast up`."
 )
 _ANEW: Final = (
     "`holdfast logs {name}` may say why; `holdfast down`, then `holdfast up` begins anew, and nothing is lost."

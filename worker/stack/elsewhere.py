@@ -6,6 +6,8 @@ from typing import Final
 
 from activities.store import hosts, server
 from activities.store.database import Database
+from activities.store.hosts import Host
+from worker import machine
 from worker.settings import Settings
 from worker.stack.state import Endpoints, PartName
 from worker.stack.status import HostStatus, ServerStatus, StackStatus, external, status
@@ -31,7 +33,7 @@ async def looked(settings: Settings) -> StackStatus:
         part.name == PartName.WORKER and part.pid is not None for part in here.parts
     )  # it may not have asked yet
     worked = ours or all(each.workers != 0 for each in found) or any(host.working for host in known)
-    serving = begun and worked and all(each.trouble is None for each in found)
+    serving = begun and worked and all(each.trouble is None for each in found) and not any(host.taken for host in known)
     return here.model_copy(update={"servers": tuple(found), "hosts": known, "serving": serving})
 
 
@@ -44,7 +46,13 @@ async def hosts_of(settings: Settings) -> tuple[HostStatus, ...]:
             found = await hosts.listed(database)
     except (Unavailable, UsageError):
         return ()
-    return tuple(HostStatus(name=each.name, working=each.working, sessions=each.sessions) for each in found)
+    return tuple(_host(each, settings) for each in found)
+
+
+def _host(found: Host, settings: Settings) -> HostStatus:
+    ours = settings.worker and found.name == settings.host and found.machine is not None
+    taken = ours and found.working and found.machine != machine.known(settings.home)
+    return HostStatus(name=found.name, working=found.working, sessions=found.sessions, taken=taken)
 
 
 async def postgres(url: str) -> ServerStatus:

@@ -50,11 +50,15 @@ class ServerStatus(Value):
 
 
 class HostStatus(Value):
-    """A host that workers or sessions have named; `sessions` have work there, and wait where nobody is `working`."""
+    """A host that workers or sessions have named; `sessions` have work there, and wait where nobody is `working`.
+
+    `taken`: it has the name of this machine's, and is another's.
+    """
 
     name: str
     working: bool
     sessions: int
+    taken: bool = False
 
 
 class StackStatus(Value):

@@ -22,6 +22,7 @@ Say = Callable[[str], None]
 Migrate = Callable[[str], Awaitable[object]]
 
 _POLL: Final = 0.02  # seconds between two looks at what the supervisor says
+_SOON: Final = 4.0  # seconds for a connection to an external database
 _HOPELESS: Final = 4  # times that a server may end before it has served
 _LOG_TAIL: Final = 15  # lines
 
@@ -47,6 +48,8 @@ async def up(settings: Settings, say: Say, *, worker: bool = True, migrate: Migr
     layout.create()
     async with locks.held(layout.up_lock, lambda: say("Another command starts or stops the stack: waiting for it.")):
         layout.create()  # again: what was waited for may have been `down --purge`
+        if worker:
+            await _alone(settings)
         serving = await _servers(settings, layout, say)
         if not complete(serving):
             await _trusted(settings)
@@ -205,6 +208,20 @@ async def _trusted(settings: Settings) -> None:
     from activities.store import server  # as for `_migrate`
 
     await server.require(settings.postgres_url, lossy=settings.lossy_database)
+
+
+async def _alone(settings: Settings) -> None:
+    """Refuse a host that workers of another machine have the name of, which our own database has none of.
+
+    Raises HostTaken.
+    """
+    if settings.postgres_url is not None and settings.host is not None:
+        from activities.store import hosts  # as for `_migrate`
+        from activities.store.database import Database
+        from worker import machine
+
+        async with Database(settings.postgres_url, size=1, patience=_SOON) as database:
+            await hosts.must_not_be_taken(database, settings.host, machine.known(settings.home))
 
 
 async def _register(settings: Settings, served: Endpoints) -> None:

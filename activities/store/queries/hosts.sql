@@ -1,9 +1,18 @@
 -- name: seen
-INSERT INTO host (name, seen_at) VALUES (%(name)s, now())
-ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at
+-- A server that has just started has heard of nobody for a while: so long nobody else takes the host, either.
+INSERT INTO host (name, seen_at, machine, address) VALUES (%(name)s, now(), %(machine)s, host(inet_client_addr()))
+ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at, machine = excluded.machine, address = excluded.address
+WHERE host.machine IS NULL OR host.machine = excluded.machine
+   OR greatest(host.seen_at, pg_postmaster_start_time()) < now() - interval '15 s'
+RETURNING name
+
+-- name: holder
+SELECT name, machine, address, seen_at > now() - interval '15 s' AS working,
+       extract(epoch FROM now() - seen_at)::float8 AS silent
+FROM host WHERE name = %(name)s
 
 -- name: listed
-SELECT n.name, coalesce(h.seen_at > now() - interval '15 s', false) AS working, h.seen_at,
+SELECT n.name, coalesce(h.seen_at > now() - interval '15 s', false) AS working, h.seen_at, h.machine,
        (SELECT count(DISTINCT s.id) FROM session s
         WHERE s.host = n.name AND s.parked IS NULL
           AND (s.id IN (SELECT session FROM turn WHERE state = 'open')

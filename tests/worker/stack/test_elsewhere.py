@@ -5,10 +5,19 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from activities.store import hosts
+from activities.store.database import Database
+from activities.store.hosts import HostTaken
+from tests.house import ACTOR
+from worker.client import SessionClient
+from worker.machine import machine
 from worker.settings import Settings
 from worker.stack import elsewhere, processes, state
+from worker.stack.doctor import Level, examine
 from worker.stack.layout import Layout
 from worker.stack.state import Endpoints, Part, PartName, Phase, StackState
+from worker.stack.status import status
+from worker.stack.up import up
 
 NOBODY = "127.0.0.1:9"
 
@@ -41,6 +50,28 @@ async def test_servers_that_answer_serve_as_soon_as_a_worker_runs_here(
     seen = await elsewhere.looked(here)
 
     assert seen.serving and [each.workers for each in seen.servers] == [None, 0]
+
+
+async def test_a_host_that_is_another_machines_is_named_and_nothing_is_begun_there(
+    settings: Settings, stack: Endpoints, postgres_url: str, task_queue: str, tmp_path: Path
+) -> None:
+    both = all_elsewhere(settings, postgres_url, stack.temporal_address, task_queue)
+    here = both.model_copy(update={"home": tmp_path, "worker": True, "host": "alpha"})
+    async with Database(postgres_url) as database:
+        await hosts.seen(database, "alpha", machine(tmp_path))
+        ours = await elsewhere.hosts_of(here)
+        await database.rows(b"UPDATE host SET machine = 'another'")
+
+    seen, checked = await elsewhere.looked(here), {each.check: each for each in await examine(here)}
+    with pytest.raises(HostTaken):
+        await up(here, print)
+    async with SessionClient(here, stack.model_copy(update={"postgres_url": postgres_url}), ACTOR) as client:
+        with pytest.raises(HostTaken):
+            await client.start("/p", "Hello.")
+
+    assert [[host.taken for host in found] for found in (ours, seen.hosts)] == [[False], [True]] and not seen.serving
+    assert checked["worker"].level is Level.FAILURE and "HOLDFAST_HOST" in checked["worker"].remedy
+    assert status(here).supervisor is None
 
 
 async def test_servers_that_do_not_answer_say_why_and_show_no_password(settings: Settings) -> None:

@@ -201,6 +201,8 @@ def _headline(seen: StackStatus) -> str:
         return f"The stack serves{f', supervised by process {seen.supervisor}' if seen.supervisor else ''}."
     if any(server.trouble is not None for server in seen.servers):
         return "The stack does not serve: `holdfast doctor` says what to do."
+    if any(host.taken for host in seen.hosts):
+        return "Another machine works under this one's host name: `holdfast doctor` says what to do."
     if any(server.workers == 0 for server in seen.servers) and not any(host.working for host in seen.hosts):
         return "Nobody works: `holdfast doctor` says what to do."
     if seen.stopped or seen.supervisor is None:
@@ -217,6 +219,7 @@ def _server(server: ServerStatus) -> tuple[str, ...]:
 
 def _host(host: HostStatus) -> tuple[str, ...]:
     doing = "has a worker" if host.working else "has no worker"
+    doing += " of another machine" if host.taken else ""
     return (
         f"  host {exact(host.name)}",
         doing,

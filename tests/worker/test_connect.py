@@ -4,13 +4,16 @@ import asyncio
 import socket
 import ssl
 import subprocess
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
+from google.protobuf.duration_pb2 import Duration
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, RegisterNamespaceRequest
 from temporalio.client import Client
+from temporalio.service import OperatorService, RPCError, RPCStatusCode
 
 from worker.connect import DATA_CONVERTER, connect, pollers, register_attributes, retain
 from worker.settings import Settings
@@ -110,6 +113,27 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
 
 async def test_attributes_may_be_registered_again(temporal_client: Client) -> None:
     await register_attributes(temporal_client)
+
+
+class _Worker(Client):
+    """A client of a server that forbids it what is a matter of its operators, as one with an authorizer does."""
+
+    @property
+    def operator_service(self) -> OperatorService:
+        raise RPCError("Request unauthorized.", RPCStatusCode.PERMISSION_DENIED, b"")
+
+
+async def test_attributes_that_may_neither_be_listed_nor_added_are_found_by_asking_for_runs(
+    temporal_client: Client,
+) -> None:
+    await register_attributes(_Worker(temporal_client.service_client))
+
+    bare = f"bare-{uuid.uuid4().hex}"
+    kept = Duration(seconds=86_400)
+    request = RegisterNamespaceRequest(namespace=bare, workflow_execution_retention_period=kept)
+    await temporal_client.workflow_service.register_namespace(request)
+    with pytest.raises(Unavailable, match=rf"Request unauthorized.*HoldfastSession.*'{bare}' by hand"):
+        await register_attributes(_Worker(temporal_client.service_client, namespace=bare))
 
 
 async def test_a_queue_without_workers_has_no_pollers(temporal_client: Client, task_queue: str) -> None:

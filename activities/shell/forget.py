@@ -1,5 +1,6 @@
 """Forgetting calls: their private directories go when nobody can need them any more."""
 
+import math
 import shutil
 from collections.abc import Collection
 from pathlib import Path
@@ -24,7 +25,11 @@ def forget_old(folder: Path, now: float, unsettled: Collection[str]) -> list[str
 
 
 def _touched(path: Path) -> float:
-    return max(entry.lstat().st_mtime for entry in (path, *path.iterdir()))
+    """When something in it has changed last; what another worker is just removing is as good as new."""
+    try:
+        return max(entry.lstat().st_mtime for entry in (path, *path.iterdir()))
+    except FileNotFoundError:
+        return math.inf
 
 
 def _kept(call: CallDirectory) -> bool:

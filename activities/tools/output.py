@@ -35,10 +35,13 @@ async def shortened(output: Output, around: Surroundings) -> Outcome:
 
 def forget_old(folder: Path, now: float) -> list[str]:
     """Remove complete outputs that are older than RETENTION (`now` in seconds since 1970); their names."""
-    old = [file for file in folder.glob(f"{_PREFIX}*") if now - file.lstat().st_mtime > RETENTION]
-    for file in old:
-        file.unlink(missing_ok=True)
-    return [file.name for file in old]
+    forgotten = []
+    for file in folder.glob(f"{_PREFIX}*"):
+        with suppress(FileNotFoundError):  # workers that share the folder forget at the same time
+            if now - file.lstat().st_mtime > RETENTION:
+                file.unlink()
+                forgotten.append(file.name)
+    return forgotten
 
 
 def _save(path: Path, text: str) -> None:

@@ -18,16 +18,22 @@ _LOG: Final = logging.getLogger("holdfast.upkeep")
 
 
 class Upkeep:
-    """Clears away once an hour; `data` is Holdfast's data directory. Sessions that rest for longer than `archive_after`
-    are archived, if they are at home on the same `host`."""
+    """Clears away at once, then `every` so many seconds; `data` is Holdfast's data directory. Sessions that rest for
+    longer than `archive_after` are archived, if they are at home on the same `host`."""
 
     def __init__(
-        self, database: Database, data: Path, archive_after: timedelta | None = None, host: str | None = None
+        self,
+        database: Database,
+        data: Path,
+        archive_after: timedelta | None = None,
+        host: str | None = None,
+        every: float = EVERY,
     ) -> None:
         self.database = database
         self.data = data
         self.host = host
         self.archive_after = archive_after
+        self.every = every
 
     async def run(self) -> None:
         """Clear away until cancelled."""
@@ -38,7 +44,7 @@ class Upkeep:
                 _LOG.info("not cleared away: %s", error)
             except Exception:  # nobody would notice its end
                 _LOG.exception("not cleared away")
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(self.every)
 
     async def clear(self, now: datetime) -> None:
         """Remove outputs and calls that are old, and pieces of answers that never finished; archive old sessions."""

@@ -1,13 +1,53 @@
 """Upkeep: what a worker clears away, at once and again."""
 
 import asyncio
+import logging
 import os
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psycopg
+import pytest
+
 from activities.shell.forget import RETENTION
 from activities.store.database import Database
+from tests.acceptance.crossing import crossing
+from tests.patience import appears
+from worker.chores import beside
 from worker.upkeep import Upkeep
+
+_REFUSE = b"""
+CREATE FUNCTION holdfast.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+CREATE TRIGGER refuses BEFORE DELETE ON holdfast.delta EXECUTE FUNCTION holdfast.refuse()
+"""
+_ALLOW = b"DROP FUNCTION holdfast.refuse CASCADE"
+_MODELS = ("activities.model", "litellm", "httpx", "openai")
+
+
+async def test_what_is_old_goes_at_once_and_later_on_whatever_has_failed_meanwhile(
+    postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "holdfast.upkeep")
+    output, call = old(tmp_path / "tool-output" / "tool_1"), old(tmp_path / "calls" / "prt_1" / "lease").parent
+    async with crossing(postgres_url) as way, Database(way.url, patience=1) as database:
+        async with beside(Upkeep(database, tmp_path).run()):
+            await appears(lambda: not output.exists() and not call.exists())
+        async with beside(Upkeep(database, tmp_path, every=0.05).run()):
+            way.part()
+            await appears(lambda: "not cleared away: PostgreSQL cannot be reached" in caplog.text)
+            change(postgres_url, _REFUSE)
+            way.join()
+            await appears(lambda: "RaiseException: refused" in caplog.text)
+            change(postgres_url, _ALLOW)
+            call = old(tmp_path / "calls" / "prt_2" / "lease").parent
+            await appears(lambda: not call.exists())
+
+
+def change(postgres_url: str, how: bytes) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(how)
 
 
 def old(file: Path) -> Path:
@@ -26,3 +66,10 @@ async def test_workers_that_share_a_data_directory_may_clear_it_at_once(postgres
         await asyncio.gather(*(Upkeep(database, tmp_path).clear(datetime.now(UTC)) for _ in range(8)))
 
     assert not any(path.exists() for path in (*files, *calls))
+
+
+def test_no_model_can_be_asked_by_it() -> None:
+    program = "import sys, worker.upkeep; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+
+    assert not [name for name in loaded.stdout.split() if name.startswith(_MODELS)]

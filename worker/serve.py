@@ -15,7 +15,7 @@ from activities import failpoints
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_model import LiteLLM
 from activities.redact import Redactor
-from activities.store import server
+from activities.store import migrate, server
 from activities.store.database import Database
 from worker import release
 from worker.assemble import worker
@@ -118,10 +118,12 @@ async def _retain(settings: Settings, client: Client) -> None:
 
 
 async def _trusted(settings: Settings, url: str) -> None:
-    """Refuse an external database that may lose what it has acknowledged, or say so loudly where that is wanted."""
+    """Refuse an external database that another release has migrated, or that may lose what it has acknowledged; where
+    the latter is wanted, say so loudly."""
     found = await server.require(url, lossy=settings.lossy_database)
     if found.lossy:
         _LOG.warning("%s %s", server.address(url), server.risk(found))
+    await migrate.require(url)
 
 
 def introduce(settings: Settings, known: Release) -> None:

@@ -24,6 +24,16 @@ class DatabaseNewer(HoldfastError):
         )
 
 
+class DatabaseOlder(HoldfastError):
+    """The database lacks migrations that this Holdfast needs."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"The database is at migration {found}, this Holdfast needs {known}: prepare it first, by "
+            "`python -P -m worker.prepare` or `holdfast up --restart-worker`."
+        )
+
+
 class DatabaseForeign(HoldfastError):
     """A migration of the database is not the one that this Holdfast knows by its number."""
 
@@ -82,6 +92,15 @@ async def current_version(postgres_url: str) -> int:
     with reaching():
         async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
             return await _current(connection, known())
+
+
+async def require(postgres_url: str) -> None:
+    """Raise DatabaseNewer, DatabaseOlder or DatabaseForeign unless the database is at this code's schema."""
+    found, needed = await current_version(postgres_url), len(known())
+    if found > needed:
+        raise DatabaseNewer(found, needed)
+    if found < needed:
+        raise DatabaseOlder(found, needed)
 
 
 def known() -> list[bytes]:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -22,13 +23,16 @@ def empty_url(postgres_url: str) -> str:
     return postgres_url
 
 
-async def test_an_empty_database_is_migrated_and_may_be_prepared_again(empty_url: str, stack: Endpoints) -> None:
+async def test_an_empty_database_has_to_be_prepared_before_workers_start_and_may_be_again(
+    empty_url: str, stack: Endpoints, tmp_path: Path
+) -> None:
     named = {"HOLDFAST_POSTGRES_URL": empty_url, "TEMPORAL_ADDRESS": stack.temporal_address}
-    program = [sys.executable, "-P", "-m", "worker.prepare"]
+    environment = {**os.environ, **named, "HOLDFAST_HOME": str(tmp_path)}
+    programs = [[sys.executable, "-P", "-m", f"worker.{name}"] for name in ("serve", "prepare", "prepare")]
 
-    ended = [subprocess.run(program, env=dict(os.environ) | named, check=False).returncode for _ in range(2)]
+    ended = [subprocess.run(each, env=environment, check=False, capture_output=True, text=True) for each in programs]
 
-    assert ended == [0, 0]
+    assert [each.returncode for each in ended] == [3, 0, 0] and "python -P -m worker.prepare" in ended[0].stderr
     assert await current_version(empty_url) == len(known())
 
 

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from activities.store.migrate import DatabaseForeign, DatabaseNewer, current_version, known, migrate
+from activities.store.migrate import (
+    DatabaseForeign,
+    DatabaseNewer,
+    DatabaseOlder,
+    current_version,
+    known,
+    migrate,
+    require,
+)
 from worker.stack.cluster import ROLE, SUPERUSER, Cluster
 from workflows.domain.errors import Unavailable
 
@@ -24,8 +32,11 @@ def empty_url(template: Cluster) -> Iterator[str]:
 
 async def test_an_empty_database_is_brought_up_to_date(empty_url: str) -> None:
     assert await current_version(empty_url) == 0
+    with pytest.raises(DatabaseOlder, match="at migration 0, .* `python -P -m worker.prepare`"):
+        await require(empty_url)
     assert await migrate(empty_url) == len(known())
     assert await current_version(empty_url) == len(known())
+    await require(empty_url)
 
 
 async def test_several_at_once_migrate_once(empty_url: str) -> None:
@@ -36,8 +47,9 @@ async def test_a_newer_database_is_refused_and_left_alone(empty_url: str) -> Non
     await migrate(empty_url)
     async with await psycopg.AsyncConnection.connect(empty_url) as connection:
         await connection.execute("INSERT INTO holdfast.migration VALUES (99, 'of tomorrow')")
-    with pytest.raises(DatabaseNewer, match="at migration 99"):
-        await migrate(empty_url)
+    for door in (migrate, require):
+        with pytest.raises(DatabaseNewer, match="at migration 99"):
+            await door(empty_url)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +63,7 @@ async def test_a_database_that_another_migration_of_the_number_has_made_is_refus
     await migrate(empty_url)
     async with await psycopg.AsyncConnection.connect(empty_url) as connection:
         await connection.execute(edit.encode())
-    for door in (migrate, current_version):
+    for door in (migrate, current_version, require):
         with pytest.raises(DatabaseForeign, match="its migration 1 is a different one"):
             await door(empty_url)
 

@@ -95,7 +95,7 @@ def _raw(entry: InboxEntry) -> str:
 
 def _effect(entry: InboxEntry, whole: bool) -> Shown:
     is_diff = difference(entry) is not None
-    text = exact(_raw(entry), tabs=is_diff)
+    text = exact(_raw(entry), lines=True, tabs=is_diff)
     return Shown(text=text) if whole else collapsed(text, DIFF if is_diff else COMMAND)
 
 

@@ -38,13 +38,14 @@ def prose(text: str) -> str:
     return _escaped(text, "\n\t", blanks=True)
 
 
-def exact(text: str, *, tabs: bool = False) -> str:
-    """`text` with everything escaped that could be taken for something else; line breaks (and `tabs`) stay.
+def exact(text: str, *, lines: bool = False, tabs: bool = False) -> str:
+    """`text` with everything escaped that could be taken for something else, so that it is one line: a name that holds
+    a line break would look like a line of ours. `lines` keeps line breaks, `tabs` those.
 
     Blanks are marked where they would not be noticed: at the beginning, at the end of lines, and where many of them
     could push something out of view.
     """
-    first, *others = text.split("\n")
+    first, *others = text.split("\n") if lines else [text]
     inner = first.lstrip(" ")
     lead = _BLANK * (len(first) - len(inner)) if inner else ""
     kept = "\t" if tabs else ""
@@ -62,14 +63,13 @@ def line(text: str, longest: int = 100) -> str:
 
 def collapsed(text: str, limit: Limit) -> Shown:
     """`text` with so much of its middle hidden that it keeps to the limit; says how much that is."""
-    lines = text.split("\n")
-    if len(lines) > limit.lines:
-        head, tail = limit.lines * 2 // 3, limit.lines - limit.lines * 2 // 3
-        hidden = lines[head:-tail]
-        mark = f"[… {counted(len(hidden), 'line')} hidden, {counted(len(chr(10).join(hidden)), 'character')} …]"
-        kept = "\n".join((*lines[:head], mark, *lines[-tail:]))
-        return Shown(text=_cut(kept, limit.characters), hidden=True)
-    return Shown(text=_cut(text, limit.characters), hidden=len(text) > limit.characters)
+    lines, above = text.split("\n"), limit.lines * 2 // 3
+    if len(lines) <= limit.lines and len(text) <= limit.characters:
+        return Shown(text=text)
+    below = limit.lines - above if len(lines) > limit.lines else 0  # else there are no lines to be left out
+    head = "\n".join(lines[: above if below else None])[: limit.characters * 2 // 3]
+    tail = "\n".join(lines[-below:])[-(limit.characters // 3) :]
+    return Shown(text=_without(text[len(head) : len(text) - len(tail)], head, tail), hidden=True)
 
 
 def counted(number: int, noun: str) -> str:
@@ -156,11 +156,14 @@ def _escape(character: str, blanks: bool) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def _cut(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    head, tail = most * 2 // 3, most // 3
-    return f"{text[:head]} [… {counted(len(text) - head - tail, 'character')} hidden …] {text[-tail:]}"
+def _without(hidden: str, head: str, tail: str) -> str:
+    """What is shown of a text, with what is said of that between: whole lines, or characters of lines."""
+    lines = hidden.count("\n")
+    if lines > 1 and hidden[0] == hidden[-1] == "\n":
+        left = counted(len(hidden) - 2, "character")
+        return f"{head}\n[… {counted(lines - 1, 'line')} hidden, {left} …]\n{tail}"
+    over = f" and {counted(lines, 'line break')}" if lines else ""
+    return f"{head} [… {counted(len(hidden) - lines, 'character')}{over} hidden …] {tail}"
 
 
 def _letters(text: str) -> str:

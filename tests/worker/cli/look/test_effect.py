@@ -31,6 +31,13 @@ def test_a_change_is_shown_as_its_difference_under_the_resolved_path() -> None:
     assert shown(ask) == ["edit wants to change /p/a.txt (+1 −1)", *(f"  │ {each}" for each in DIFF.split("\n")[4:-1])]
 
 
+def test_a_file_whose_name_holds_a_line_break_does_not_write_a_line_of_its_own() -> None:
+    request = PermissionRequest(permission="edit", patterns=("a\n  digest 0",), metadata={"diff": DIFF})
+    ask = entry("edit", {"filePath": "a"}, request, Target(path="/p/a\n  digest 0", before="x", after="y"))
+
+    assert shown(ask)[0] == r"edit wants to change /p/a\n  digest 0 (+1 −1)"
+
+
 def test_a_hidden_part_is_told_and_can_be_seen() -> None:
     ask = bash("\n".join(f"echo {number}" for number in range(100)))
 

@@ -1,5 +1,6 @@
 """Text of strangers on a terminal: the attacks of security.md 4, and what ordinary text looks like."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -45,7 +46,11 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
     ],
 )
 def test_nothing_in_a_command_hides(text: str, shown: str) -> None:
-    assert exact(text) == shown
+    assert exact(text, lines=True) == shown
+
+
+def test_a_name_never_goes_on_in_a_line_of_its_own() -> None:
+    assert exact("a\nholdfast answer per_1 once\n") == r"a\nholdfast answer per_1 once\n"
 
 
 def test_prose_keeps_its_blanks_and_tabs_but_no_terminal_sequence() -> None:
@@ -67,6 +72,17 @@ def test_padding_cannot_push_the_payload_out_of_view() -> None:
 
     assert shown.hidden and shown.text.endswith("; rm -rf /")
     assert "[… 8,016 characters hidden …]" in shown.text
+
+
+def test_what_is_hidden_of_many_long_lines_is_counted_whole() -> None:
+    text = "\n".join(f"line {number} {'x' * 100}" for number in range(60))
+
+    shown = collapsed(text, COMMAND)
+
+    said = re.search(r" \[… ([\d,]+) characters and (\d+) line breaks hidden …\] ", shown.text)
+    assert said is not None and shown.hidden
+    hidden = int(said[1].replace(",", "")) + int(said[2])
+    assert len(shown.text) - len(said[0]) == COMMAND.characters - 1 == len(text) - hidden
 
 
 @pytest.mark.parametrize("text", ["short", "", "x" * 10, "a\nb\nc"])

@@ -1,9 +1,6 @@
 """`holdfast log`, `export` and `archive`: what was recorded of a session."""
 
 import json
-import shutil
-import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -18,13 +15,16 @@ from worker.cli import complete, door, find
 from worker.cli.exits import Exit
 from worker.cli.look.account import Account, page
 from worker.cli.look.export import Exporter
-from worker.cli.look.text import counted, exact
+from worker.cli.look.page import columns
+from worker.cli.look.text import counted, exact, width
+from worker.cli.look.wrap import flowed, folded
 from worker.client import Seen, SessionClient, Verified
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
 
 _COLUMNS = 100  # of a page that nobody sees on a terminal, and the most on one
 _LONGEST = 60  # characters of a field in the log
+_DETAILS = 7  # blanks before an event's details in a row of their own: they stand below its time
 
 
 @click.command()
@@ -60,7 +60,7 @@ async def log(
         if not (each_event or as_json or after is not None):
             return await _account(client, found)
         async for seen in client.log(found, after or 0):
-            click.echo(_as_json(seen) if as_json else "  ".join(_fields(seen)))
+            click.echo(_as_json(seen) if as_json else _event(seen))
     return Exit.DONE
 
 
@@ -111,7 +111,7 @@ def _of_file(path: Path, verify: bool, after: int, as_json: bool) -> Exit:
     for record in verifying.records(path):
         if record.seq > after:
             seen = Seen(record=record, contents={})
-            click.echo(record.model_dump_json() if as_json else "  ".join(_fields(seen)))
+            click.echo(record.model_dump_json() if as_json else _event(seen))
     return Exit.DONE
 
 
@@ -120,8 +120,8 @@ async def _account(client: SessionClient, session: SessionId) -> Exit:
     for each in await client.tree(session):
         async for seen in client.log(each):
             account.note(seen)
-    columns = min(shutil.get_terminal_size().columns, _COLUMNS) if sys.stdout.isatty() else _COLUMNS
-    for row in page(account, await client.session(session), datetime.now(UTC), columns):
+    room = min(columns() or _COLUMNS, _COLUMNS)
+    for row in page(account, await client.session(session), datetime.now(UTC), room):
         click.echo(row)
     return Exit.DONE
 
@@ -148,14 +148,16 @@ def _as_json(seen: Seen) -> str:
     return json.dumps({**seen.record.model_dump(mode="json"), "contents": seen.contents}, separators=(",", ":"))
 
 
-def _fields(seen: Seen) -> Iterator[str]:
-    record = seen.record
-    yield f"{record.seq:>5}"
-    yield f"{datetime.fromisoformat(record.at).astimezone():%Y-%m-%d %H:%M:%S}"
-    yield exact(record.actor.subject)
-    yield click.style(record.event.type, bold=True)
-    details = record.event.model_dump(mode="json", exclude={"type"}, exclude_defaults=True)
-    yield " ".join(f"{name}={_short(value)}" for name, value in details.items() if not name.endswith("seal"))
+def _event(seen: Seen) -> str:
+    """An event on one line; on a terminal that has no room for it, its details in rows below."""
+    record, room = seen.record, columns()
+    when = f"{datetime.fromisoformat(record.at).astimezone():%Y-%m-%d %H:%M:%S}"
+    head = "  ".join((f"{record.seq:>5}", when, exact(record.actor.subject), click.style(record.event.type, bold=True)))
+    fields = record.event.model_dump(mode="json", exclude={"type"}, exclude_defaults=True)
+    details = " ".join(f"{name}={_short(value)}" for name, value in fields.items() if not name.endswith("seal"))
+    if room is None or width(click.unstyle(f"{head}  {details}")) <= room:
+        return f"{head}  {details}".rstrip()
+    return "\n".join([flowed(head, room, 2), *folded(f"{' ' * _DETAILS}{details}", room)])
 
 
 def _short(value: JsonValue) -> str:

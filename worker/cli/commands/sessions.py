@@ -11,10 +11,12 @@ from worker.cli.look.page import columns, fitted
 from worker.cli.look.standing import sentences, state
 from worker.cli.look.table import table
 from worker.cli.look.text import age, counted, exact, line, width
+from worker.cli.look.wrap import folded
 from worker.client import Overview, Stopped
 from worker.settings import Settings
 
 _TITLE = 60  # characters
+_NAMED = 3  # sessions of a directory where many are at work
 _NARROWEST = 12  # of what is cut on a narrow terminal
 _SESSION = click.argument("session", shell_complete=complete.session)
 
@@ -70,8 +72,10 @@ async def _listed(settings: Settings, here: bool, limit: int, as_json: bool) -> 
     for row in [] if as_json else _rows(found):
         click.echo(row)
     for group in neighbours.crowded(found):
-        named = ", ".join(each.id for each in group)
-        door.say(f"At work in one directory, {exact(group[0].directory)}: {named}. Each sees what the others change.")
+        named = ", ".join(each.id for each in group[:_NAMED])
+        more = f" and {counted(len(group) - _NAMED, 'other')}" if len(group) > _NAMED else ""
+        where = exact(group[0].directory)
+        door.say(f"At work in one directory, {where}: {named}{more}. Each sees what the others change.")
 
 
 @click.command()
@@ -115,7 +119,8 @@ async def end(settings: Settings, session: str, as_json: bool) -> None:
 
 
 def _rows(found: list[Overview]) -> list[str]:
-    """The sessions as a table; a terminal without room for it shows the beginning of titles, the end of directories."""
+    """The sessions as a table; a terminal without room for it shows the beginning of titles, the end of directories,
+    and one without room for these what a session is about below how it stands."""
     now, room = datetime.now(UTC), columns()
     stand = [(each.id, state(each, now), age(each.updated_at, now)) for each in found]
     about = [(_title(each), _where(each)) for each in found]
@@ -123,10 +128,17 @@ def _rows(found: list[Overview]) -> list[str]:
     if room is None or all(width(row) <= room for row in whole):
         return whole
     left = room - max(map(width, table((*first, "", "|") for first in stand))) + 1
-    where = min(max(width(each) for _, each in about), left // 3)
-    titles = [_begun(_title(each), max(left - where, _NARROWEST)) for each in found]
-    where = max(left - max(map(width, titles)), _NARROWEST)
+    if left < 2 * _NARROWEST:
+        below = zip(table(stand), about, strict=True)
+        return [row for first, second in below for row in (*folded(first, room, 2), *folded(_below(*second), room, 2))]
+    where = min(max(width(each) for _, each in about), max(left // 3, _NARROWEST))
+    titles = [_begun(_title(each), left - where) for each in found]
+    where = left - max(map(width, titles))
     return table((*first, title, _where(each, where)) for first, title, each in zip(stand, titles, found, strict=True))
+
+
+def _below(title: str, where: str) -> str:
+    return f"  {title}  {where}".rstrip()
 
 
 def _title(seen: Overview) -> str:

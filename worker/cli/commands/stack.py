@@ -229,9 +229,8 @@ def _host(host: HostStatus) -> tuple[str, ...]:
 
 def _part(part: PartStatus) -> tuple[str, ...]:
     doing = f"process {part.pid}" if part.pid is not None else "does not run"
-    doing += f", {part.release}" if part.release else ""
     again = f"restarted {counted(part.exits, 'time')}, {prose(part.trouble or '')}" if part.exits else ""
-    return f"  {part.name}", doing, again
+    return f"  {part.name}", doing, ", ".join(filter(None, (str(part.release or ""), again)))
 
 
 def _mark(level: str) -> str:

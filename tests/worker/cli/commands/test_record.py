@@ -3,6 +3,7 @@
 import json
 import os
 
+import click
 import psycopg
 
 from tests.worker.cli.conftest import OpenHouse, shell
@@ -26,7 +27,13 @@ async def test_the_log_is_shown_and_its_chain_is_verified(open_house: OpenHouse)
             await shell(house).run("log", session, *more) for more in ((), ("--events",), ("--verify",))
         ]
         count = len(await house.events(session))
+        async with shell(house).terminal("log", session, "--events") as terminal:
+            narrow = await terminal.until(
+                r"(?s)created\S*\r\n {7}directory=.*turn\.ended\S*\s+turn=\w+ reason=done\r\n"
+            )
+            await terminal.ended()
 
+    assert all(len(row.rstrip()) <= 80 for row in click.unstyle(narrow[0]).splitlines())
     assert told.code == 0 and "  > hello (tester@here)" in told.out and told.out.endswith("Now: done\n")
     assert shown.code == 0 and len(shown.out.splitlines()) == count
     assert "    1  " in shown.out and "session.created" in shown.out and "tester@here" in shown.out

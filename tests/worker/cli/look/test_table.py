@@ -9,3 +9,20 @@ def test_columns_are_aligned_also_with_wide_letters() -> None:
 
 def test_no_rows_make_no_lines() -> None:
     assert table([]) == []
+
+
+def test_a_last_cell_goes_on_below_its_beginning_or_below_the_others_without_room_and_nothing_is_wider() -> None:
+    path = ("ok", "home", "/a/directory/with/a/long/name can be written to")
+
+    assert table([path, ("ok", "x", "")], 24) == [
+        "ok  home",
+        "    /a/directory/with/a/",
+        "    long/name",
+        "    can be written to",
+        "ok  x",
+    ]
+    assert table([path], 30) == [
+        "ok  home  /a/directory/with/a/",
+        "          long/name",
+        "          can be written to",
+    ]

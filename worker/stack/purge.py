@@ -27,6 +27,7 @@ _OURS: Final = {
     "supervisor.lock": "a lock",
     "up.lock": "a lock",
 }
+_ARCHIVES: Final = "archive"
 
 
 class Doomed(Value):
@@ -44,11 +45,14 @@ def doomed(settings: Settings) -> list[Doomed]:
     beside = cluster.sockets_of(settings, data)
     if beside.parent != data and beside.is_dir():
         found.append(Doomed(path=beside, what="the database's socket"))
-    if layout.state.exists():
+    if layout.state.exists() or _begun(layout, data):
         known = ((layout.home / name, what) for name, what in _OURS.items())
         return found + [Doomed(path=path, what=what) for path, what in known if os.path.lexists(path)]
     if not found and settings.home.exists() and any(settings.home.iterdir()):
-        raise UsageError(f"{str(settings.home)!r} does not look like a stack's home: nothing is removed.")
+        raise UsageError(
+            f"{str(settings.home)!r} does not look like a stack's home, so nothing is removed: see what HOLDFAST_HOME "
+            "names."
+        )
     return found
 
 
@@ -68,6 +72,14 @@ async def purge(settings: Settings, wanted: list[Doomed]) -> list[Path]:
     if not left and layout.home.is_dir():
         layout.home.rmdir()
     return left
+
+
+def _begun(layout: Layout, data: Path) -> bool:
+    """Whether an `up` that was killed before its stack said a word has made this: all it makes is there, and nothing
+    of anybody else."""
+    names = {path.name for path in layout.home.iterdir()} if layout.home.is_dir() else set()
+    made = {path.name for path in (layout.up_lock, layout.logs, layout.temporal)}
+    return names == {layout.up_lock.name} or made <= names <= {*_OURS, _ARCHIVES, data.name}
 
 
 def _is_cluster(root: Path) -> bool:

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from worker.settings import Settings
+from worker.stack import locks
+from worker.stack.layout import Layout
 from worker.stack.purge import doomed, purge
 from workflows.domain.errors import UsageError
 
@@ -32,6 +34,24 @@ async def test_strange_files_archives_and_what_links_lead_to_stay(tmp_path: Path
 
     assert [path.name for path in left] == ["archive"]
     assert (elsewhere / "thesis.txt").exists()
+
+
+async def test_what_an_up_has_made_that_was_killed_before_its_first_word_goes_and_nothing_beside_strange_files(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    layout = Layout(home=home)
+    layout.create()
+    layout.log("supervisor").touch()
+    async with locks.held(layout.up_lock), locks.held(layout.supervisor_lock):
+        pass  # and whoever held them is dead
+    (home / "thesis.txt").touch()
+    with pytest.raises(UsageError, match="does not look like a stack's home"):
+        doomed(settings(home))
+    (home / "thesis.txt").unlink()
+
+    assert await purge(settings(home), doomed(settings(home))) == []
+    assert not home.exists()
 
 
 async def test_an_empty_home_goes_too(tmp_path: Path) -> None:

@@ -31,9 +31,9 @@ from workflows.domain.value import Value
 
 _SESSION: Final = re.compile(r"\bses_\w+")
 _INTRODUCTION: Final = (
-    "An agent mends a failing test in a fresh repository. On its way it is killed with `kill -9`: the",
-    "worker twice, and once everything that runs. It needs no key and asks you nothing: a scripted model",
-    "answers behind a real OpenAI-compatible endpoint, and the demo answers the agent's questions itself.",
+    "An agent mends a failing test in a fresh repository. On its way it is killed with `kill -9`: the worker twice, "
+    "and once everything that runs. It needs no key and asks you nothing: a scripted model answers behind a real "
+    "OpenAI-compatible endpoint, and the demo answers the agent's questions itself."
 )
 _HISTORY: Final = (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "-m", "A package with a failing test"))
 
@@ -53,8 +53,7 @@ async def play(user: Settings, tell: Tell) -> bool:
     """Play a demo beside the user's own stack; whether everything held. Raises HoldfastError when it cannot go on."""
     story = Story(tell)
     story.title("Holdfast demo")
-    for text in _INTRODUCTION:
-        story.say(text)
+    story.say(_INTRODUCTION)
     async with locks.held(root_of(user) / "demo.lock", lambda: story.progress("Waiting for another demo to end.")):
         stage = Stage.beside(user, datetime.now())
         await down(stage.settings, story.progress)  # of a demo that was killed itself
@@ -95,7 +94,7 @@ async def _set(stage: Stage, story: Story, url: str) -> bool:
     for arguments in _HISTORY:
         await git(stage, *arguments)
     failed = (await tests(stage)).code != 0
-    story.fact("project", f"{stage.repository}, under git")
+    story.fact("project", f"under git, in {stage.repository}")
     story.fact("test", "fails, as it should" if failed else "passes, though it should not")
     story.fact("model", f"scripted, at {url}, reached through litellm like any other")
     began = monotonic()
@@ -121,10 +120,10 @@ def _outlook(stage: Stage, story: Story, user: Settings, played: Played) -> None
     """What a person can do next, in lines that work as they are printed."""
     own = _command(user)
     story.title("Try next (the demo's stack is stopped; these start it again, the last one stops it)")
-    story.say(f"{own} log {played.session} --verify")
-    story.say(f"{own} export {played.session}")
-    story.say(f"git -C {shlex.quote(str(stage.repository))} diff")
-    story.say(f"{own} down")
+    story.offer(f"{own} log {played.session} --verify")
+    story.offer(f"{own} export {played.session}")
+    story.offer(f"git -C {shlex.quote(str(stage.repository))} diff")
+    story.offer(f"{own} down")
 
 
 def _command(user: Settings) -> str:
@@ -140,7 +139,7 @@ def _command(user: Settings) -> str:
     return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in variables.items()), shlex.quote(name)])
 
 
-def print_plainly(text: str, _: Tone) -> None:
+def print_plainly(text: str, _: Tone, __: int | None) -> None:
     print(text, flush=True)
 
 

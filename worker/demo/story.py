@@ -16,6 +16,7 @@ from workflows.domain import events
 from workflows.domain.events import Record
 from workflows.domain.messages import CallState, TextPart
 
+_INDENT: Final = 2  # blanks before a line
 _LABEL: Final = 9  # characters of a label's column
 _WIDE: Final = 84  # characters of a text on one line
 _MARGIN: Final = " " * 6  # before what a command has printed
@@ -31,7 +32,8 @@ class Tone(StrEnum):
     BAD = "bad"
 
 
-Tell = Callable[[str, Tone], None]
+Tell = Callable[[str, Tone, int | None], None]  # a line, its tone, and the blanks that it goes on with if it must;
+# None for one to be copied, which is never broken
 
 
 class Story:
@@ -41,28 +43,34 @@ class Story:
         self._tell = tell
 
     def title(self, text: str) -> None:
-        self._tell("", Tone.PLAIN)
-        self._tell(text, Tone.TITLE)
+        self._tell("", Tone.PLAIN, 0)
+        self._tell(text, Tone.TITLE, 0)
 
     def say(self, text: str) -> None:
-        self._tell(f"  {text}", Tone.PLAIN)
+        self._tell(f"  {text}", Tone.PLAIN, _INDENT)
+
+    def offer(self, command: str) -> None:
+        """A command to be copied."""
+        self._tell(f"  {command}", Tone.PLAIN, None)
 
     def progress(self, text: str) -> None:
         """What goes on while nothing else is to be seen."""
-        self._tell(f"  {text}", Tone.QUIET)
+        self._tell(f"  {text}", Tone.QUIET, _INDENT)
 
     def fact(self, label: str, text: str, tone: Tone = Tone.PLAIN) -> None:
         """A line with a word in front that says what it is about."""
-        self._tell(f"  {label:<{_LABEL}} {text}", tone)
+        self._tell(f"  {label:<{_LABEL}} {text}", tone, _INDENT + _LABEL + 1)
 
     def moment(self, at: datetime, label: str, text: str, tone: Tone = Tone.PLAIN) -> None:
         """A line of the session's story, with its time of day."""
-        self._tell(f"  {_clock(at)}  {label:<{_LABEL}} {text}", tone)
+        start = f"  {_clock(at)}  "
+        self._tell(f"{start}{label:<{_LABEL}} {text}", tone, len(start) + _LABEL + 1)
 
     def printed(self, command: str, output: str) -> None:
         """A command and what it printed, as a person sees it."""
         for each in (f"$ {command}", *output.splitlines()):
-            self._tell(f"{_MARGIN}{each}".rstrip(), Tone.QUIET)
+            lead = len(each) - len(each.lstrip(" "))
+            self._tell(f"{_MARGIN}{each}".rstrip(), Tone.QUIET, len(_MARGIN) + lead + _INDENT)
 
     def seen(self, seen: Seen) -> None:
         """An event of the session, if it is one for people."""

@@ -153,7 +153,7 @@ def told(evidence: Evidence) -> tuple[bool, list[str]]:
     """Whether a demo with this evidence has gone well, and which checks it tells as failed."""
     lines: list[str] = []
     checks = judge(evidence)
-    Story(lambda text, _: lines.append(text)).results(evidence, checks)
+    Story(lambda text, *_: lines.append(text)).results(evidence, checks)
     failed = re.findall(r"FAILED +(.*)", "\n".join(lines))
     return Played(session=SESSION, checks=tuple(checks)).holds, failed
 

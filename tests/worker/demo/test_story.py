@@ -27,7 +27,7 @@ def told() -> list[tuple[str, Tone]]:
 
 @pytest.fixture
 def story(told: list[tuple[str, Tone]]) -> Story:
-    return Story(lambda text, tone: told.append((text, tone)))
+    return Story(lambda text, tone, _: told.append((text, tone)))
 
 
 def seen(event: Event, **contents: object) -> Seen:
@@ -72,3 +72,13 @@ def test_a_recovery_is_told_with_both_of_its_times(story: Story, told: list[tupl
     worker = Successor(pid=8, seen=NOON.replace(second=1))
     story.recovered(Recovery(kill=kill, worker=worker, progress=NOON.replace(second=3), how="it goes on"))
     assert told[0][0].endswith("a new worker (8) after 1.0 s; it goes on 2.0 s later")
+
+
+def test_a_line_that_goes_on_does_so_below_its_text_and_one_to_be_copied_is_not_broken() -> None:
+    further: list[int | None] = []
+    story = Story(lambda _, __, blanks: further.append(blanks))
+    story.fact("model", "scripted")
+    story.moment(NOON, "step 1", "I will look.")
+    story.printed("holdfast asks", "  edit")
+    story.offer("holdfast down")
+    assert further == [12, 22, 8, 10, None]

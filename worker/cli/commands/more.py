@@ -19,13 +19,17 @@ def demo() -> int:
       holdfast demo
     """
     # Half of Holdfast, which `version` need not load.
+    from worker.cli.look.page import columns
+    from worker.cli.look.wrap import folded
     from worker.demo import play
     from worker.demo.story import Tone
 
-    def tell(text: str, tone: Tone) -> None:
-        click.echo(
-            click.style(text, bold=tone is Tone.TITLE or None, dim=tone is Tone.QUIET or None, fg=_COLOURS.get(tone))
-        )
+    def tell(text: str, tone: Tone, further: int | None) -> None:
+        room = None if further is None else columns()
+        lead = len(text) - len(text.lstrip(" "))
+        for row in folded(text, room, (further or 0) - lead):
+            bold, dim = tone is Tone.TITLE or None, tone is Tone.QUIET or None
+            click.echo(click.style(row, bold=bold, dim=dim, fg=_COLOURS.get(tone)))
 
     return play.main(tell=tell)
 

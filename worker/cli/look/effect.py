@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from worker.cli.look.text import COMMAND, DIFF, Shown, collapsed, counted, exact, foreign_letters, line
 from worker.cli.look.wrap import boxed, folded
 from worker.inbox import InboxEntry
+from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
@@ -57,9 +58,13 @@ def hunks(diff: str) -> str:
 
 def difference(entry: InboxEntry) -> str | None:
     """What the call would change in a file."""
-    requests = (entry.request, *(entry.plan.requests if entry.plan else ()))
-    found = (request.metadata.get("diff") for request in requests)
+    found = (request.metadata.get("diff") for request in _requests(entry))
     return next((diff for diff in found if isinstance(diff, str) and diff), None)
+
+
+def _requests(entry: InboxEntry) -> tuple[PermissionRequest, ...]:
+    """What is asked for, and what else the same call needs: the answer allows the whole of it."""
+    return (entry.request, *(entry.plan.requests if entry.plan else ()))
 
 
 def _path(entry: InboxEntry) -> str:
@@ -115,12 +120,12 @@ def _notes(entry: InboxEntry) -> Iterator[str]:
     elif request.permission not in (entry.tool, "edit"):
         yield f"  It needs {exact(request.permission)}: {exact(', '.join(request.patterns))}"
     yield from _reach(entry)
-    if request.opaque is not None:
-        yield f"  Careful: {line(request.opaque, 300)}"
+    for why in dict.fromkeys(each.opaque for each in _requests(entry) if each.opaque is not None):
+        yield f"  Careful: {line(why, 300)}"
     if isinstance(caution := request.metadata.get("caution"), str):
         yield f"  Careful: {line(caution)}"
-    programs = [pattern.split(" ", 1)[0] for pattern in request.patterns] if entry.tool == "bash" else []
-    for note in foreign_letters(programs, _raw(entry)):
+    commands = (pattern for each in _requests(entry) if each.permission == "bash" for pattern in each.patterns)
+    for note in foreign_letters(list(dict.fromkeys(each.split(" ", 1)[0] for each in commands)), _raw(entry)):
         yield f"  Careful: {note}"
     if entry.tool == "bash" and isinstance(said := entry.arguments.get("description"), str):
         yield f"  In the agent's own words: {line(said)}"

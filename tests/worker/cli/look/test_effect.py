@@ -81,3 +81,14 @@ def test_a_command_says_which_files_it_changes_and_how_many_there_are() -> None:
     ask = ask.model_copy(update={"plan": ask.plan.model_copy(update={"requests": (ask.request, change)})})
 
     assert "  It changes build, a.txt (4 files)" in shown(ask)
+
+
+def test_what_is_to_be_feared_of_a_command_is_said_whatever_of_it_is_asked_for() -> None:
+    ask = bash("рm a")  # a cyrillic letter
+    edit = PermissionRequest(permission="edit", patterns=("a",), always=("a",))
+    opaque = ask.request.model_copy(update={"opaque": "It hides."})
+    plan = ask.plan.model_copy(update={"requests": (opaque, edit)}) if ask.plan else None
+
+    rows = shown(ask.model_copy(update={"request": edit, "plan": plan}))
+
+    assert "  Careful: It hides." in rows and any("The program name 'рm' holds" in row for row in rows)

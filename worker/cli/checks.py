@@ -1,11 +1,10 @@
 """What `holdfast doctor` checks: the stack, and whether the chosen model has a key."""
 
-from pathlib import Path
-
 from activities.model.keys import Keys, find_key
 from activities.model.providers import provider_named
 from activities.project.references import resolve
 from worker.cli import project
+from worker.cli.current import current_directory
 from worker.handover import HandedOver
 from worker.settings import Settings
 from worker.stack.doctor import Finding, Level, examine
@@ -17,10 +16,14 @@ _CHECK = "model key"
 
 
 async def examined(settings: Settings) -> list[Finding]:
-    """All findings, those of the stack first; it knows the providers only, here the model of the directory is known."""
+    """All findings, those of the stack first; it knows the providers only, here the model of the directory is known.
+
+    Raises UsageError where there is no directory.
+    """
+    directory = current_directory()
     here = [each for each in await examine(settings) if each.check != _CHECK]
     try:
-        snapshot = await project.survey(settings, Path.cwd())
+        snapshot = await project.survey(settings, directory)
     except HoldfastError as error:
         remedy = "Correct it there, then try again: no task begins in this directory until then."
         return [*here, Finding(check="configuration", level=Level.FAILURE, says=str(error), remedy=remedy)]

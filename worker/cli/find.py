@@ -1,9 +1,9 @@
 """From what a person types to the id that it means."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from worker.cli.current import current_directory
 from worker.inbox import Inbox, InboxEntry
 from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId, is_id
@@ -36,10 +36,10 @@ async def session(client: "SessionClient", typed: str) -> SessionId:
     if is_id(Prefix.SESSION, typed):
         return SessionId(typed)
     if typed == LAST:
-        here = await client.sessions(str(Path.cwd()), limit=1)
-        if not here:
+        newest = await client.sessions(str(current_directory()), limit=1)
+        if not newest:
             raise NotFound("This directory has no session yet. `holdfast sessions` lists those of all directories.")
-        return here[0].id
+        return newest[0].id
     known = await client.session_ids()
     found = _only(typed, Prefix.SESSION, known)
     if found is None:

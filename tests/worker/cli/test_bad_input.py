@@ -2,13 +2,14 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.worker.cli.conftest import Ended, OpenHouse, Shell, shell
+from tests.worker.cli.conftest import PROGRAM, Ended, OpenHouse, Shell, shell
 from worker.cli.find import missing
 from worker.scripted.script import ScriptedAnswer
 from workflows.domain.ids import Prefix
@@ -44,6 +45,20 @@ async def test_every_command_that_takes_a_session_refuses_an_unknown_one(open_ho
     assert [each.code for each in ended] == [2] * len(TAKES_A_SESSION)
     wrong = [each.err for each in ended if f"There is no session '{SESSION}'. `holdfast sessions`" not in each.err]
     assert not wrong
+
+
+async def test_a_shell_whose_directory_is_gone_is_told_so(bare: Shell) -> None:
+    gone = bare.directory / "gone"
+    gone.mkdir()
+    in_it = (
+        f"import os, sys; os.rmdir({str(gone)!r}); os.execv({str(PROGRAM)!r}, ['holdfast', 'run', '-m', 'a/b', 'hi'])"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", in_it, cwd=gone, env=bare.environment, stderr=asyncio.subprocess.PIPE
+    )
+    _, err = await process.communicate()
+
+    assert process.returncode == 2 and b"is not there any more" in err and b"Traceback" not in err
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from activities.shell.environment import recorded
 from worker import handover
 from worker.cli import complete, door, find, neighbours, project, typed
 from worker.cli.conversation import followed
+from worker.cli.current import current_directory
 from worker.cli.exits import Exit
 from worker.cli.look import parking
 from worker.cli.look.text import exact
@@ -84,7 +85,7 @@ async def run(
     if agent != AGENT:
         door.say(f"Warning: there is no primary agent {agent!r}, {AGENT!r} is used instead.")
     if session is None:
-        await _ready(settings, Path.cwd(), task)
+        await _ready(settings, current_directory(), task)
     async with door.client(settings, working=True) as client:
         with Sending() as sending:
             begun = await (_begin(client, task) if session is None else _go_on(client, task, session))
@@ -108,7 +109,7 @@ async def _ready(settings: Settings, directory: Path, task: Task) -> None:
 
 
 async def _begin(client: SessionClient, task: Task) -> Begun:
-    directory = str(Path.cwd())
+    directory = str(current_directory())
     environment = recorded(client.settings.environment)
     accepted = await client.start(
         directory,

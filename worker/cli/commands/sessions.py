@@ -2,11 +2,11 @@
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 
 import click
 
 from worker.cli import complete, door, find, neighbours
+from worker.cli.current import current_directory
 from worker.cli.look.page import columns, fitted
 from worker.cli.look.standing import sentences, state
 from worker.cli.look.table import table
@@ -64,7 +64,7 @@ async def show(settings: Settings, session: str, as_json: bool) -> None:
 @door.command
 async def _listed(settings: Settings, here: bool, limit: int, as_json: bool) -> None:
     async with door.client(settings) as client:
-        found = await client.sessions(str(Path.cwd()) if here else None, limit=limit)
+        found = await client.sessions(str(current_directory()) if here else None, limit=limit)
     if as_json:
         click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
     elif not found:

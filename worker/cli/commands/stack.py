@@ -98,6 +98,8 @@ async def status(settings: Settings, as_json: bool) -> Exit:
     seen = await _seen(settings)
     room = {"sizes": await sizes.measured(settings, seen.endpoints), "kept": sizes.kept(settings)}
     seen = seen.model_copy(update=room)
+    if _silent(seen):
+        seen = seen.model_copy(update={"serving": False})
     _show(seen, as_json)
     return Exit.DONE if seen.serving else Exit.UNREACHABLE
 
@@ -205,9 +207,17 @@ def _headline(seen: StackStatus) -> str:
         return "Another machine works under this one's host name: `holdfast doctor` says what to do."
     if any(server.workers == 0 for server in seen.servers) and not any(host.working for host in seen.hosts):
         return "Nobody works: `holdfast doctor` says what to do."
+    if _silent(seen):
+        return "PostgreSQL runs and does not answer: `holdfast doctor` says what to do."
     if seen.stopped or seen.supervisor is None:
         return "The stack is down: `holdfast up` starts it, and so does every command that needs it."
     return "The stack does not serve yet: `holdfast logs` shows what it is at."
+
+
+def _silent(seen: StackStatus) -> bool:
+    """Whether the stack's own database was asked for its size, and said nothing."""
+    own = seen.supervisor is not None and all(each.name != "postgres" for each in seen.servers)
+    return own and seen.endpoints is not None and seen.sizes is not None and seen.sizes.postgres is None
 
 
 def _server(server: ServerStatus) -> tuple[str, ...]:

@@ -29,6 +29,10 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
     before = await person.run("status")
     up, again = await person.run("up"), await person.run("up")
     shown, checked = await person.run("status", "--json"), await person.run("doctor", "--json")
+    database = part(json.loads(shown.out), "postgres")["pid"]
+    os.kill(database, signal.SIGSTOP)
+    hung = await person.run("status")
+    os.kill(database, signal.SIGCONT)
     logs = await person.run("logs", "supervisor", "-n", "5")
     before_it = forged(home)
     told, renewed = await person.run("asks"), await person.run("up", "--restart-worker", "--json")
@@ -38,6 +42,7 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
 
     assert [ended.code for ended in (before, up, again, shown, logs, down, after)] == [3, 0, 0, 0, 0, 0, 3]
     assert "Starting the stack." in up.err and again.err == ""
+    assert hung.code == 3 and "PostgreSQL runs and does not answer: `holdfast doctor`" in hung.out
     assert "Temporal's pages: http://127.0.0.1:" in up.out and "postgresql" not in up.out
     assert {part["name"] for part in json.loads(shown.out)["parts"]} == {"postgres", "temporal", "worker"}
     assert "build 0ld" in told.err and "`holdfast up --restart-worker`" in told.err

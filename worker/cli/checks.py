@@ -33,7 +33,7 @@ async def examined(settings: Settings) -> list[Finding]:
 
 async def _model_key(settings: Settings, snapshot: ProjectSnapshot) -> Finding:
     try:
-        model = project.chosen_model(snapshot, None)
+        model = project.chosen_model(settings, snapshot, None)
         return await _key(settings, model, snapshot.config.provider.get(model.partition("/")[0]) or Provider())
     except HoldfastError as error:
         return Finding(check=_CHECK, level=Level.WARNING, says=str(error))

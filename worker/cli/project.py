@@ -30,12 +30,13 @@ def remarks(snapshot: ProjectSnapshot) -> Iterator[str]:
         yield f"Warning: {prose(warning)}"
 
 
-def chosen_model(snapshot: ProjectSnapshot, named: str | None) -> str:
+def chosen_model(settings: Settings, snapshot: ProjectSnapshot, named: str | None) -> str:
     """The model that a turn of this directory uses. Raises UsageError when nothing names one, or not in full."""
     model = named or snapshot.agent.model or snapshot.config.model
     if model is None:
         raise UsageError(
-            "No model is chosen: name one with `-m provider/model`, or for good as `model` in your opencode.json."
+            "No model is chosen: name one with `-m provider/model`, or for good as `model` in this directory's "
+            f"opencode.json or in {str(settings.config / 'opencode.json')!r}."
         )
     parted(model)
     return model

@@ -53,7 +53,7 @@ async def _ready(settings: Settings, known: Overview, model: str | None) -> None
     """See that the model can be named so, and hand over the keys of this shell."""
     snapshot = await project.survey(settings, Path(known.directory))
     if model is not None:
-        project.chosen_model(snapshot, model)
+        project.chosen_model(settings, snapshot, model)
     await handover.hand_over(settings, handover.names(snapshot.config, model or known.model))
 
 

@@ -104,7 +104,7 @@ async def _ready(settings: Settings, directory: Path, task: Task) -> None:
     snapshot = await project.survey(settings, directory)
     for remark in project.remarks(snapshot):
         door.say(remark)
-    model = project.chosen_model(snapshot, task.model)
+    model = project.chosen_model(settings, snapshot, task.model)
     await handover.hand_over(settings, handover.names(snapshot.config, model))
 
 

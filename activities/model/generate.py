@@ -25,7 +25,7 @@ from activities.model.port import ModelPort, ModelRequest, ToolOffer
 from activities.model.prepare import Preparer
 from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
 from activities.model.system_prompt import system_prompt
-from activities.model.view import view
+from activities.model.view import Answers, view
 from activities.redact import Redactor
 from activities.session.describing import Describe
 from activities.session.judging import Judge, judge
@@ -90,6 +90,7 @@ class Model:
         self.patience = patience
         self.mint = Mint()
         self.transcripts = Transcripts()
+        self.answers: Answers = Answers()
 
     @activity.defn(name="holdfast.model.generate")
     async def generate(self, request: GenerateRequest) -> Step:
@@ -148,9 +149,10 @@ class Model:
         """Stream the answer; watchers see it grow, tagged with this attempt."""
         model = question.begun.standing.model
         system = system_prompt(question.snapshot, model, platform=platform.system().lower(), today=date.today())
+        said = question.begun.transcript
         wanted = ModelRequest(
             endpoint=reached.endpoint,
-            messages=view(system, question.begun.transcript, model, reached.facts, text_only=request.text_only),
+            messages=view(system, said, model, reached.facts, text_only=request.text_only, answers=self.answers),
             tools=() if request.text_only else self.offers(question.snapshot),
             options=reached.options,
         )

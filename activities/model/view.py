@@ -1,9 +1,10 @@
 """The view: a transcript as the messages that a model is sent (opencode.md 5.5)."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 from activities.model import media, port
+from activities.model.remembered import Remembered
 from activities.store.database import dumps
 from prompts import load
 from workflows.domain.messages import (
@@ -18,6 +19,8 @@ from workflows.domain.messages import (
 _TEXT_ONLY: Final = port.ModelFacts()
 INTERRUPTED: Final = "[Tool execution was interrupted]"
 
+Answers: TypeAlias = Remembered[AssistantMessage, tuple[port.Message, ...]]
+
 
 def view(
     system: str,
@@ -26,19 +29,21 @@ def view(
     facts: port.ModelFacts = _TEXT_ONLY,
     *,
     text_only: bool = False,
+    answers: Answers | None = None,
 ) -> tuple[port.Message, ...]:
     """System prompt, then the conversation; with `text_only` a closing word that no tools are left.
 
     What only the provider of an answer understands is left out where another `model` is asked now; what the model
-    cannot see by its `facts` is replaced by a word.
+    cannot see by its `facts` is replaced by a word. `answers` remembers what the view before has made of the same ones.
     """
+    answers = Remembered() if answers is None else answers
     messages: list[port.Message] = [port.SystemMessage(content=system)]
     newest_answer = max((place for place, each in enumerate(transcript) if each.role == "assistant"), default=-1)
     for place, message in enumerate(transcript):
         if isinstance(message, UserMessage):
             messages.append(port.UserMessage(content=_said(message, unseen=place > newest_answer)))
         else:
-            messages.extend(_answer(message, facts, own=message.body.model == model))
+            messages += _answer(message, facts, answers, own=message.body.model == model)
     if text_only:
         messages.append(port.UserMessage(content=load("reminders/last_step")))
     return tuple(messages)
@@ -51,7 +56,14 @@ def _said(message: UserMessage, *, unseen: bool) -> str:
     return message.text
 
 
-def _answer(message: AssistantMessage, facts: port.ModelFacts, *, own: bool) -> Iterator[port.Message]:
+def _answer(
+    message: AssistantMessage, facts: port.ModelFacts, answers: Answers, *, own: bool
+) -> tuple[port.Message, ...]:
+    kind = own, facts.images, facts.documents
+    return answers.get(message, kind, lambda: tuple(_made(message, facts, own=own)))
+
+
+def _made(message: AssistantMessage, facts: port.ModelFacts, *, own: bool) -> Iterator[port.Message]:
     text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart) and part.text)
     thoughts = [part for part in message.parts if isinstance(part, ReasoningPart)]
     calls = [part for part in message.parts if isinstance(part, ToolPart)]

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from activities.model import port
-from activities.model.view import INTERRUPTED, view
+from activities.model.view import INTERRUPTED, Answers, view
 from workflows.domain.ids import MessageId, PartId, TurnId
 from workflows.domain.messages import (
     AnswerBody,
@@ -88,3 +88,17 @@ def test_what_calls_have_read_follows_them_where_the_model_can_see_it() -> None:
     unseen = view("", transcript, "a/b")
     assert [message.role for message in unseen[2:]] == ["assistant", "tool", "tool"]
     assert isinstance(unseen[3], port.ToolMessage) and "cannot see pictures" in unseen[3].content
+
+
+def test_an_answer_is_made_into_messages_once_for_each_kind_of_model_as_long_as_it_is_there() -> None:
+    picture = Outcome(output="a picture", attachments=({"mime": "image/gif", "url": GIF},))
+    thought = ReasoningPart(text="hm", details=({"signature": "s"},))
+    answers, transcript = Answers(), (said("x"), answered(thought, call(picture)))
+    kinds = [(model, port.ModelFacts(images=images)) for model in ("a/b", "c/d") for images in (False, True)]
+    for model, facts in kinds:
+        first = view("", transcript, model, facts, answers=answers)
+        again = view("", transcript, model, facts, answers=answers)
+        assert first == again == view("", transcript, model, facts) and first[2] is again[2]
+    assert len(answers) == len(kinds)
+    del transcript
+    assert len(answers) == 0

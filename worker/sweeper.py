@@ -23,6 +23,7 @@ from workflows.domain.ids import GrantId
 EVERY: Final = 3.0  # seconds
 _FRESH: Final = timedelta(seconds=2)  # a bell that a door is just ringing is not lost
 _RUNNING: Final = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
+_RARELY: Final = 20  # a list of all runs is asked for again after so many times as long as it took
 _FAILING: Final = 5  # attempts of one activity
 _STUCK: Final = 3  # attempts of one workflow task (temporal.md 12)
 _LOG: Final = logging.getLogger("holdfast.sweeper")
@@ -35,6 +36,7 @@ class Sweeper:
         self.database = database
         self.client = client
         self.bells = ringer
+        self._listed_until = 0.0  # by the event loop's clock
 
     async def run(self) -> None:
         """Sweep until cancelled; an outage is waited out."""
@@ -51,7 +53,7 @@ class Sweeper:
         """One look at everything that waits.
 
         Sessions that wait for people, and those above them, may be thousands: while the engine lists their runs, they
-        cost nothing more.
+        cost nothing more, and the more there are, the more rarely it is asked to.
         """
         async with bells.sweeping(self.database) as mine:
             if not mine:
@@ -60,12 +62,22 @@ class Sweeper:
             for bell in await bells.undelivered(self.database, before):
                 with suppress(Unavailable):  # one session that cannot be rung must not keep the others waiting
                     await self.bells.ring(bell)
-            running = {run.id async for run in self.client.list_workflows(_RUNNING)}
+            running = await self.listed()
             for session in await bells.waiting(self.database):
-                if not session.resting or workflow_id(session.session) not in running:
+                if not session.resting or (running is not None and workflow_id(session.session) not in running):
                     await self.look_at(session)
             for grant in await grants.unspread(self.database, before):
                 await self.spread(grant)
+
+    async def listed(self) -> set[str] | None:
+        """The open runs; None where they were listed not long ago."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        if began < self._listed_until:
+            return None
+        running = {run.id async for run in self.client.list_workflows(_RUNNING)}
+        self._listed_until = clock() + _RARELY * (clock() - began)
+        return running
 
     async def spread(self, grant: GrantId) -> None:
         """Let a grant reach its whole project; what it answers is undelivered, and rung by the next sweep."""

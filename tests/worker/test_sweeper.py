@@ -1,5 +1,6 @@
 """The sweeper: what was accepted is rung again until the engine knows, and nobody is rung for nothing."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from temporalio.service import RPCError
 from activities.store import bells, sessions
 from tests.activities.scene import Scene, scene_in
 from tests.house import House
+from tests.patience import PATIENCE
 from tests.worker.conftest import cut_off, unheard
 from worker.bells import Bells, workflow_id
 from worker.sweeper import Sweeper, stuck
@@ -50,6 +52,17 @@ async def test_a_prompt_whose_bell_was_lost_is_rung(house: House, sweeper: Sweep
     await sweeper.sweep()
     assert await running(house, lost)
     assert await signals(house, lost) == 1
+
+
+async def test_the_more_time_a_list_of_all_runs_takes_the_more_rarely_it_is_asked_for(
+    house: House, sweeper: Sweeper
+) -> None:
+    session = await house.say("Hello.")
+    async with asyncio.timeout(PATIENCE):
+        while workflow_id(session) not in (await sweeper.listed() or ()):
+            assert await sweeper.listed() is None
+            await asyncio.sleep(0.05)
+    assert await sweeper.listed() is None
 
 
 async def test_a_projects_grant_reaches_the_sessions_that_its_door_did_not_get_to(

@@ -81,8 +81,10 @@ async def _database(bench: Bench) -> list[Figure]:
     """what a step costs PostgreSQL, and 200 steps of one session"""
     ours, floor = await bench.sides()
     long, size = await postgres.growing(bench.stage, ours, LONG)
+    mine = await step_overhead.beside_a_short_one(bench.stage, ours, long)
     (bare,) = await play(bench.stage, floor, steps=LONG)
-    return [*step_overhead.growth(long, bare), size, *await postgres.traffic(bench.stage)]
+    theirs = await step_overhead.beside_a_short_one(bench.stage, floor, bare)
+    return [*step_overhead.growth(mine, theirs), size, *await postgres.traffic(bench.stage)]
 
 
 async def _opencode(bench: Bench) -> list[Figure]:
@@ -103,8 +105,10 @@ async def _asks(bench: Bench) -> list[Figure]:
 async def _thousand(bench: Bench) -> list[Figure]:
     """1,000 steps of one session"""
     ours, floor = await bench.sides()
-    (mine,) = await play(bench.stage, ours, steps=LONGEST, patience=_PATIENCE)
-    (theirs,) = await play(bench.stage, floor, steps=LONGEST, patience=_PATIENCE)
+    (long,) = await play(bench.stage, ours, steps=LONGEST, patience=_PATIENCE)
+    mine = await step_overhead.beside_a_short_one(bench.stage, ours, long)
+    (bare,) = await play(bench.stage, floor, steps=LONGEST, patience=_PATIENCE)
+    theirs = await step_overhead.beside_a_short_one(bench.stage, floor, bare)
     return step_overhead.growth(mine, theirs, LONGEST)
 
 

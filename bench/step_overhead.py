@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from statistics import median, quantiles
-from typing import Final
+from typing import Final, NamedTuple
 
 from bench.sides import Called, Conversation, Side, gap, noting, play, rate, reading
 from bench.stage import Stage
@@ -13,6 +13,7 @@ TOGETHER: Final = Budget(must=0.7, aim=1.0, ratio=True, at_least=True)
 GROWTH: Final = Budget(must=2.0, aim=1.3)
 SESSIONS: Final = 20
 LONG: Final = 200  # steps of the session that shows growth
+_SHORT: Final = 25  # steps of the one that it is compared with
 _ROUNDS: Final = 3
 _STEPS: Final = 20
 _ROUNDS_TOGETHER: Final = 2
@@ -64,22 +65,34 @@ async def together(stage: Stage, ours: Side, floor: Side) -> Figure:
     return _compared(f"steps per second, {SESSIONS} sessions", pairs, TOGETHER)
 
 
-def growth(ours: Conversation, floor: Conversation, steps: int = LONG) -> list[Figure]:
-    """How much slower the last steps of a long session are than its first ones; the transcript grows with it.
+class Lengths(NamedTuple):
+    """A long session, and a short one played when it had ended: when it began, the machine may have been another."""
+
+    long: Conversation
+    short: Conversation
+
+    def ratio(self, typical: Callable[[list[float]], float]) -> float:
+        """The last steps of the long one to the first ones of the short one."""
+        return typical(self.long.gaps()[-_SHORT:]) / typical(self.short.gaps(2))
+
+
+async def beside_a_short_one(stage: Stage, side: Side, long: Conversation) -> Lengths:
+    """A long session that has just ended, with a short one after it."""
+    (short,) = await play(stage, side, steps=_SHORT)
+    return Lengths(long, short)
+
+
+def growth(ours: Lengths, floor: Lengths, steps: int = LONG) -> list[Figure]:
+    """How much slower the last steps of a long session are than the first ones of another; the transcript grows.
 
     The floor sends the same transcript and reads none: its growth is that of the request alone. The quickest tenths
     stand beside the medians, not judged: where the two differ, other programs have come or gone in between.
     """
     name = f"overhead at step {steps:,} to that at steps 3–25"
     return [
-        Figure(name, _grown(ours, median), _grown(floor, median), GROWTH, digits=2),
-        Figure("  the same of the quickest tenths", _grown(ours, _quickest), _grown(floor, _quickest), digits=2),
+        Figure(name, ours.ratio(median), floor.ratio(median), GROWTH, digits=2),
+        Figure("  the same of the quickest tenths", ours.ratio(_quickest), floor.ratio(_quickest), digits=2),
     ]
-
-
-def _grown(long: Conversation, typical: Callable[[list[float]], float]) -> float:
-    gaps = long.gaps()
-    return typical(gaps[-25:]) / typical(gaps[2:25])
 
 
 def _quickest(gaps: list[float]) -> float:

@@ -13,11 +13,10 @@ class Queries:
 
     def __init__(self, noun: str) -> None:
         self._noun = noun
-        self._texts = _read(noun)
 
     def __getattr__(self, name: str) -> bytes:
         try:
-            return self._texts[name]
+            return _read(self._noun)[name]  # now: a command uses few of the files
         except KeyError:
             raise AttributeError(f"queries/{self._noun}.sql has no query named {name!r}") from None
 

@@ -1,7 +1,6 @@
 """The table of commands, and the edge where an error becomes words and an exit code."""
 
 import errno
-import gc
 import importlib
 import logging
 import os
@@ -137,7 +136,6 @@ def commands() -> None:
 def main() -> NoReturn:
     """Run one command. The process ends by `os._exit`: one that has reached Temporal may abort if it ends by itself."""
     logging.disable(logging.WARNING)  # of libraries, on reconnecting for instance: what a person must know is raised
-    gc.set_threshold(50_000)  # imports make objects that stay: looking through them is a tenth of a command's start
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text streams of ours
     code = _code()

@@ -23,7 +23,7 @@ from workflows.domain.ids import GrantId
 EVERY: Final = 3.0  # seconds
 _FRESH: Final = timedelta(seconds=2)  # a bell that a door is just ringing is not lost
 _RUNNING: Final = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
-_RARELY: Final = 20  # a list of all runs is asked for again after so many times as long as it took
+_RARELY: Final = 20.0  # a list of all runs is asked for again after so many times as long as it took
 _FAILING: Final = 5  # attempts of one activity
 _STUCK: Final = 3  # attempts of one workflow task (temporal.md 12)
 _LOG: Final = logging.getLogger("holdfast.sweeper")
@@ -32,10 +32,11 @@ _LOG: Final = logging.getLogger("holdfast.sweeper")
 class Sweeper:
     """Runs in every worker, works in one of them at a time; never rings at a run that merely has not come to it yet."""
 
-    def __init__(self, database: Database, client: Client, ringer: Bells) -> None:
+    def __init__(self, database: Database, client: Client, ringer: Bells, rarely: float = _RARELY) -> None:
         self.database = database
         self.client = client
         self.bells = ringer
+        self.rarely = rarely
         self._listed_until = 0.0  # by the event loop's clock
 
     async def run(self) -> None:
@@ -76,7 +77,7 @@ class Sweeper:
         if began < self._listed_until:
             return None
         running = {run.id async for run in self.client.list_workflows(_RUNNING)}
-        self._listed_until = clock() + _RARELY * (clock() - began)
+        self._listed_until = clock() + self.rarely * (clock() - began)
         return running
 
     async def spread(self, grant: GrantId) -> None:

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
+from activities.cancelling import ended
+
 
 @asynccontextmanager
 async def beside(*chores: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
@@ -13,6 +15,4 @@ async def beside(*chores: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await ended(*tasks)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Final, Self
 
+from activities.cancelling import ended
 from activities.model.stream import Delta
 from workflows.domain.errors import Unavailable
 
@@ -66,8 +67,7 @@ class DeltaBatcher:
     ) -> None:
         """Send what is left; after an error or a stop there is nobody to wait for."""
         if error is not None:
-            self._pump.cancel()
-            await asyncio.wait([self._pump])
+            await ended(self._pump)
             return
         self._closed.set()
         self._some.set()

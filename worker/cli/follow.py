@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from typing import Final, Self, TypeAlias, TypeVar
 
+from activities.cancelling import ended
 from worker.cli import absent, door
 from worker.cli.keyboard import Keyboard
 from worker.cli.look.screen import Screen
@@ -82,7 +83,7 @@ class Follower:
         kept_up = keep_up(self._client.settings, self.say)
         told = absent.tell(self._client, self._session, self.say)
         for work in (self._watch(), kept_up, told, self._relay.broken()):
-            self._stack.push_async_callback(_ended, asyncio.create_task(self._feed(work)))
+            self._stack.push_async_callback(ended, asyncio.create_task(self._feed(work)))
         self._stack.callback(self.keyboard.rest)
         if self._alive and at_a_terminal():
             self.keyboard.listen()  # from the beginning: what is typed while nothing is asked would stay on the screen
@@ -171,11 +172,6 @@ class Follower:
         except Exception as error:  # whatever it is, it is raised again where the happenings are taken
             self._failed = error
             self._queue.put_nowait(error)
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
 
 
 async def keep_up(settings: Settings, say: Callable[[str], None]) -> None:

@@ -10,13 +10,19 @@ from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
 from temporalio.api.namespace.v1 import NamespaceConfig
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest, GetSystemInfoRequest, UpdateNamespaceRequest
+from temporalio.api.workflowservice.v1 import (
+    DescribeNamespaceRequest,
+    DescribeTaskQueueRequest,
+    GetSystemInfoRequest,
+    UpdateNamespaceRequest,
+)
 from temporalio.client import Client, Interceptor
 from temporalio.contrib.pydantic import PydanticPayloadConverter, ToJsonOptions, pydantic_data_converter
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
 
+from activities.store.engines import Engine
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 from workflows.domain.attributes import KEYWORDS
@@ -122,6 +128,19 @@ async def pollers(client: Client, task_queue: str) -> int:
         return len((await client.workflow_service.describe_task_queue(request)).pollers)
     except RPCError as error:
         raise Unavailable(f"Temporal does not tell who polls {task_queue!r}: {error.message}") from error
+
+
+async def engine(client: Client) -> Engine:
+    """Which Temporal this is: its namespace by the id that no other one has, also where one moves to another address.
+
+    Raises Unavailable.
+    """
+    target = f"namespace {client.namespace!r} at {client.service_client.config.target_host}"
+    try:
+        found = await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
+    except RPCError as error:
+        raise Unavailable(f"Temporal does not tell of namespace {client.namespace!r}: {error.message}") from error
+    return Engine(namespace=found.namespace_info.id, target=target)
 
 
 async def version(client: Client) -> str:

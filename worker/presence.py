@@ -2,39 +2,38 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from activities.store import hosts
-from activities.store.database import Database
-from activities.store.hosts import HostTaken
-from workflows.domain.errors import Unavailable
+from workflows.domain.errors import Unavailable, UsageError
 
 _LOG: Final = logging.getLogger("holdfast.presence")
 
+Claim = Callable[[], Awaitable[None]]
+
 
 class Presence:
-    """Gives signs of life while the worker takes tasks: in the database for its host, if it has one, and in a file.
+    """Gives signs of life while the worker takes tasks: in the database, by its claims, and in a file.
 
-    A host belongs to one data directory, `machine`. `taken` says that another one has it by now, as may happen to a
-    worker that was frozen.
+    A claim says that something is this worker's and those of its kind, and raises UsageError where it is others'.
+    `taken` is what it has raised by now, as may happen to a worker that was frozen.
     """
 
-    def __init__(self, database: Database, host: str | None, machine: str, file: Path | None = None) -> None:
-        self.database = database
-        self.host = host
-        self.machine = machine
+    def __init__(self, claims: Sequence[Claim], file: Path | None = None) -> None:
+        self.claims = claims
         self.file = file
-        self.taken: HostTaken | None = None
+        self.taken: UsageError | None = None
 
     async def run(self, ending: asyncio.Event) -> None:
-        """Give signs of life until cancelled, or until the host is another machine's: then `ending` is set."""
-        while self.host is not None or self.file is not None:
+        """Give signs of life until cancelled, or until something claimed is others': then `ending` is set."""
+        while self.claims or self.file is not None:
             try:
                 await self.show()
             except (Unavailable, OSError) as error:
                 _LOG.info("no sign of life given: %s", error)
-            except HostTaken as error:
+            except UsageError as error:
                 _LOG.error("this worker ends: %s", error)
                 self.taken = error
                 ending.set()
@@ -46,13 +45,13 @@ class Presence:
     async def show(self) -> None:
         """Give one sign. The file is no matter of the database: a worker that waits for that one is well.
 
-        Raises HostTaken, Unavailable.
+        Raises UsageError, Unavailable.
         """
         if self.file is not None:
             self.file.touch()
         await self.claim()
 
     async def claim(self) -> None:
-        """Have the host, if there is one: before a worker takes tasks of it. Raises HostTaken, Unavailable."""
-        if self.host is not None:
-            await hosts.seen(self.database, self.host, self.machine)
+        """Have what is claimed: before a worker takes tasks. Raises UsageError, Unavailable."""
+        for claim in self.claims:
+            await claim()

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+from functools import partial
 from typing import Final
 
 import uvloop
@@ -15,18 +16,18 @@ from activities import failpoints
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_model import LiteLLM
 from activities.redact import Redactor
-from activities.store import migrate, server
+from activities.store import engines, hosts, migrate, server
 from activities.store.database import Database
 from worker import release
 from worker.assemble import worker
 from worker.bells import Bells, queue
 from worker.chores import beside
-from worker.connect import connect, retain
+from worker.connect import connect, engine, retain
 from worker.leaving import leave
 from worker.machine import machine
 from worker.notifier import Notifier
 from worker.observing import Observing
-from worker.presence import Presence
+from worker.presence import Claim, Presence
 from worker.redacting import redactor
 from worker.release import Release
 from worker.ringer import Ringer
@@ -58,7 +59,7 @@ async def serve(settings: Settings) -> None:
     client = await connect(settings, places, runtime=observing.runtime, interceptors=observing.interceptors)
     await _retain(settings, client)
     async with Database(places.postgres_url, size=settings.database_connections) as database:
-        presence = Presence(database, settings.host, machine(settings.home), settings.alive_file)
+        presence = Presence(await _claims(settings, client, database), settings.alive_file)
         await presence.claim()
         limits = {"first_token": settings.first_token_seconds, "idle": settings.silence_seconds}
         model = LiteLLM(process_environment(), **limits)
@@ -78,6 +79,16 @@ async def serve(settings: Settings) -> None:
     await observing.close()
     if presence.taken is not None:
         raise presence.taken
+
+
+async def _claims(settings: Settings, client: Client, database: Database) -> list[Claim]:
+    """What nobody else may have: a host, no other data directory; an external database, no other engine."""
+    claims: list[Claim] = []
+    if settings.host is not None:
+        claims.append(partial(hosts.seen, database, settings.host, machine(settings.home)))
+    if settings.postgres_url is not None:
+        claims.append(partial(engines.seen, database, await engine(client)))
+    return claims
 
 
 async def _warm(model: LiteLLM) -> None:

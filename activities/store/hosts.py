@@ -23,14 +23,20 @@ class Host(Value):
     sessions: int
 
 
-class Holder(Value):
-    """Whose a host is: `machine` is the data directory of its workers, the last sign was given `silent` seconds ago."""
+class Sign(Value):
+    """The last sign of life of some workers, given `silent` seconds ago from `address` (None: from the database's own
+    machine); `working`: so lately that one of them counts as being there."""
 
-    name: str
-    machine: str | None
     address: str | None
     working: bool
     silent: float
+
+
+class Holder(Sign):
+    """Whose a host is: `machine` is the data directory of its workers."""
+
+    name: str
+    machine: str | None
 
 
 class HostTaken(UsageError):

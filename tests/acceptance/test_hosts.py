@@ -1,10 +1,15 @@
 """Hosts: a session's work is done where its files are, and waits where nobody can do it."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
+from google.protobuf.duration_pb2 import Duration
 from temporalio.api.history.v1 import HistoryEvent
+from temporalio.api.workflowservice.v1 import RegisterNamespaceRequest
+from temporalio.client import Client
 
+from activities.store import hosts
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, hands_over, runs
 from tests.acceptance.trial import Trial
@@ -59,12 +64,30 @@ async def test_a_host_is_one_machines_and_a_worker_that_has_lost_it_ends(open_tr
 
         await first.freeze()
         await trial.house.database.rows(LONG_AGO)
-        await taken(trial.house.database, "alpha", "another")
+        await taken(partial(hosts.seen, trial.house.database, "alpha", "another"))
         first.wake()
         await appears(lambda: first.ended)
 
         assert [int((tmp_path / f"{name}.exit").read_text()) for name in ("refused", first.log.stem)] == [3, 3]
         assert "this worker ends: Host 'alpha' is another machine's" in first.log.read_text()
+
+
+async def test_a_database_is_one_engines_and_a_worker_of_another_ends(open_trial: Open, tmp_path: Path) -> None:
+    async with open_trial() as trial:
+        await trial.worker()
+        other = f"other-{tmp_path.name}"
+        await _namespace(trial.house.temporal, other)
+        own = {**environment(trial.house.settings, trial.house.endpoints, tmp_path, ""), "TEMPORAL_NAMESPACE": other}
+        with pytest.raises(AssertionError, match="are run by another Temporal, namespace 'default' at"):
+            await trial.nursery.start(own, tmp_path / "refused.log")
+
+        assert int((tmp_path / "refused.exit").read_text()) == 3
+
+
+async def _namespace(client: Client, name: str) -> None:
+    kept = Duration(seconds=86_400)
+    request = RegisterNamespaceRequest(namespace=name, workflow_execution_retention_period=kept)
+    await client.workflow_service.register_namespace(request)
 
 
 async def worker_on(trial: Trial, host: str) -> WorkerProcess:

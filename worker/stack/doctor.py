@@ -219,6 +219,7 @@ async def _poller(settings: Settings) -> Answer:
         return Level.FAILURE, f"{_place(settings)} is another machine's, whose worker takes what is begun here", _RENAME
     if found.workers:
         return Level.OK, f"{found.workers} worker{'s' * (found.workers != 1)} of {_place(settings)}", ""
+    await elsewhere.must_be_the_engine(settings, served)
     if others := [host.name for host in known if host.working]:
         return Level.WARNING, f"no worker of {_place(settings)}, only of {', '.join(others)}", _ELSEWHERE
     here = "`holdfast up` starts one; see `holdfast logs`."

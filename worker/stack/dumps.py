@@ -12,11 +12,12 @@ from worker.stack.cluster import environment_of
 from workflows.domain.errors import Unavailable
 
 _WHAT: Final = ("--schema=holdfast", "--no-owner", "--no-privileges")
+_LEFT_OUT: Final = ("--no-unlogged-table-data", "--exclude-table-data=holdfast.engine")  # another one may take it over
 
 
 async def dump(settings: Settings, url: str, file: Path) -> None:
     """Write all rows as they are at one moment; whoever works goes on. Raises Unavailable, UsageError."""
-    await _run(settings, url, "pg_dump", *_WHAT, "--format=custom", "--no-unlogged-table-data", f"--file={file}")
+    await _run(settings, url, "pg_dump", *_WHAT, *_LEFT_OUT, "--format=custom", f"--file={file}")
 
 
 async def load(settings: Settings, url: str, file: Path) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import re
 from typing import Final
 
-from activities.store import hosts, server
+from activities.store import engines, hosts, server
 from activities.store.database import Database
 from activities.store.hosts import Host
 from worker import machine
@@ -64,6 +64,17 @@ async def postgres(url: str) -> ServerStatus:
         return ServerStatus(name="postgres", address=where, trouble=str(error))
     risk = server.risk(found) if found.lossy else None
     return ServerStatus(name="postgres", address=where, version=found.version, risk=risk)
+
+
+async def must_be_the_engine(settings: Settings, served: Endpoints) -> None:
+    """Raise EngineTaken where another Temporal than this stack's runs the sessions of its external database."""
+    if settings.postgres_url is None:
+        return
+    from worker.connect import connect, engine  # as below
+
+    ours = await engine(await connect(settings, served))
+    async with Database(settings.postgres_url, size=1, patience=_SOON) as database:
+        await engines.must_not_be_taken(database, ours)
 
 
 async def temporal(settings: Settings, where: str) -> ServerStatus:

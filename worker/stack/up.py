@@ -53,6 +53,7 @@ async def up(settings: Settings, say: Say, *, worker: bool = True, migrate: Migr
         serving = await _servers(settings, layout, say)
         if not complete(serving):
             await _trusted(settings)
+            await _only_engine(settings, serving)
             await migrate(serving.endpoints.postgres_url)
             await _park(settings, serving, say)
             await _register(settings, serving.endpoints)
@@ -231,3 +232,16 @@ async def _register(settings: Settings, served: Endpoints) -> None:
     from worker.connect import connect, register_attributes  # a second to import, and only an external server needs it
 
     await register_attributes(await connect(settings, served))
+
+
+async def _only_engine(settings: Settings, serving: StackState) -> None:
+    """Refuse an external database whose sessions another Temporal runs, before it is touched; what was started for it
+    is of no use then, and ends. Raises EngineTaken."""
+    from activities.store.engines import EngineTaken  # as for `_migrate`
+    from worker.stack import elsewhere
+
+    try:
+        await elsewhere.must_be_the_engine(settings, serving.endpoints)
+    except EngineTaken:
+        serving.supervisor.kill(signal.SIGTERM)
+        raise

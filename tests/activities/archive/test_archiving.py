@@ -163,7 +163,7 @@ async def test_the_log_of_a_session_that_is_here_cannot_be_deleted(scene: Scene)
 async def test_every_table_is_archived_or_known_to_stay(scene: Scene) -> None:
     query = b"SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'holdfast'"
     there = {row["name"] for row in await scene.database.rows(query)}
-    assert there == {*archives.TABLES, "delta", "host", "migration"}
+    assert there == {*archives.TABLES, "delta", "engine", "host", "migration"}
 
 
 def test_a_file_that_is_not_there_is_named() -> None:

@@ -1,6 +1,7 @@
 """Hosts: known by their workers and by their sessions; away when no worker has been there for a while."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -51,7 +52,7 @@ async def test_a_host_whose_worker_has_gone_is_anybodys(database: Database) -> N
     await hosts.seen(database, "alpha", "one")
     await database.rows(LONG_AGO)
     await hosts.must_not_be_taken(database, "alpha", "other")
-    await taken(database, "alpha", "other")
+    await taken(partial(hosts.seen, database, "alpha", "other"))
     with pytest.raises(HostTaken):
         await hosts.seen(database, "alpha", "one")
 

@@ -5,15 +5,18 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from activities.store import hosts
+from activities.store import engines, hosts
 from activities.store.database import Database
+from activities.store.engines import Engine, EngineTaken
 from activities.store.hosts import HostTaken
 from tests.house import ACTOR
+from tests.patience import appears
 from worker.client import SessionClient
 from worker.machine import machine
 from worker.settings import Settings
 from worker.stack import elsewhere, processes, state
 from worker.stack.doctor import Level, examine
+from worker.stack.down import down
 from worker.stack.layout import Layout
 from worker.stack.state import Endpoints, Part, PartName, Phase, StackState
 from worker.stack.status import status
@@ -72,6 +75,25 @@ async def test_a_host_that_is_another_machines_is_named_and_nothing_is_begun_the
     assert [[host.taken for host in found] for found in (ours, seen.hosts)] == [[False], [True]] and not seen.serving
     assert checked["worker"].level is Level.FAILURE and "HOLDFAST_HOST" in checked["worker"].remedy
     assert status(here).supervisor is None
+
+
+async def test_a_database_whose_sessions_another_temporal_runs_gets_no_worker_of_ours(
+    settings: Settings, stack: Endpoints, postgres_url: str, task_queue: str, tmp_path: Path
+) -> None:
+    both = all_elsewhere(settings, postgres_url, stack.temporal_address, task_queue)
+    here = Settings.read({**both.environment, "HOLDFAST_HOME": str(tmp_path), "HOLDFAST_WORKER": "true"})
+    async with Database(postgres_url) as database:
+        await engines.seen(database, Engine(namespace="another", target="theirs"))
+        await database.rows(b"UPDATE engine SET seen_at = now() + interval '1 hour'")  # however long the rest takes
+    try:
+        with pytest.raises(EngineTaken, match="run by another Temporal, theirs"):
+            await up(here, print)
+        checked = {each.check: each for each in await examine(here)}
+        await appears(lambda: status(here).supervisor is None)
+    finally:
+        await down(here, print)
+
+    assert checked["worker"].level is Level.FAILURE and "theirs" in checked["worker"].says
 
 
 async def test_servers_that_do_not_answer_say_why_and_show_no_password(settings: Settings) -> None:

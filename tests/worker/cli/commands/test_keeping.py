@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from activities.store import engines
 from activities.store.database import Database
+from activities.store.engines import Engine
 from tests import databases
 from tests.house import ACTOR, House
 from tests.worker.cli.conftest import OpenHouse, shell
@@ -41,6 +43,7 @@ async def test_a_backup_makes_a_home_whose_sessions_are_whole_and_whose_asks_can
             await house.answer(first)
             await house.ended(quiet)
             (house.project / "a.txt").unlink()  # as it was when the other one was asked for
+            await engines.seen(house.database, Engine(namespace="lost", target="a Temporal that is lost, too"))
             made = await shell(house).run("backup", "--workspaces", str(tmp_path))
         file = Path(made.out.strip())
         await house.temporal.get_workflow_handle(workflow_id(asking)).terminate("its database is lost")
@@ -50,6 +53,7 @@ async def test_a_backup_makes_a_home_whose_sessions_are_whole_and_whose_asks_can
                 person = shell(fresh)
                 restored = await type(person)(person.environment, tmp_path).run("restore", str(file))
                 shown = await person.run("sessions", "show", asking)
+                await engines.seen(fresh.database, Engine(namespace="new", target="another one"))
                 async with fresh.working():
                     answered, resumed = await person.run("answer", ask, "once"), await person.run("resume", asking)
                     await fresh.ended(asking)

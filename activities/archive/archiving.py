@@ -54,10 +54,20 @@ class Archivist:
                 raise Unavailable("Another process archives just now: try again.")
             found = await archives.old(self.database, now, self.host, session)
             if not found:
-                raise NotFound(f"There is no session {session!r} that a person has started and that is not archived.")
+                raise await self._no_root(session)
             if found[0].obstacle is not None:
-                raise Conflict(f"The session cannot be archived yet. {found[0].obstacle}.")
+                raise Conflict(f"Session {session!r} cannot be archived yet. {found[0].obstacle}.")
             return await self._archive(found[0], now)
+
+    async def _no_root(self, session: SessionId) -> NotFound | Conflict:
+        """Why there is nothing to archive under this id."""
+        root = await archives.root(self.database, session)
+        if root in (None, session):
+            return NotFound(f"There is no session {session!r} that a person has started and that is not archived.")
+        return Conflict(
+            f"Session {session!r} is a subagent's, and is archived with the one that it works for: "
+            f"`holdfast archive {root}` moves both."
+        )
 
     async def restore(self, path: Path) -> Manifest:
         """Bring the sessions of an archive back; the file stays. Raises UsageError, Conflict."""

@@ -43,7 +43,7 @@ TABLES: Final = {
     "ask": _OWN,
     "note": _OWN,
     "todo": _OWN,
-    "event": _OWN + b" ORDER BY session, seq",
+    "event": _OWN + b" ORDER BY array_position(%(sessions)s, session), seq",
 }
 # Rows of sessions stay as signs of where they are; configurations, and grants for projects, are others' too.
 _REMOVED: Final = {
@@ -76,13 +76,22 @@ async def old(
     return [_archivable(list(family), host) for _, family in groupby(rows, key=lambda row: row["root"])]
 
 
+async def root(reads: Reads, session: SessionId) -> SessionId | None:
+    """The session of a person that this one is of or works for, whatever has become of it; none for an unknown id."""
+    return next((SessionId(row["id"]) for row in await reads.rows(_QUERIES.root, session=session)), None)
+
+
 def _archivable(family: list[dict[str, object]], host: str | None) -> Archivable:
-    obstacles = [f"{row['session']}: {row['obstacle']}" for row in family if row["obstacle"]]
+    obstacles = [
+        f"{row['session']}: {row['obstacle']}; see `holdfast sessions show {row['session']}`"
+        for row in family
+        if row["obstacle"]
+    ]
     return Archivable(
         host=host,
         sessions=tuple(SessionId(str(row["session"])) for row in family),
         ends=tuple((int(str(row["seq"])), str(row["head"])) for row in family),
-        obstacle=obstacles[0] if obstacles else None,
+        obstacle=obstacles[-1] if obstacles else None,  # what keeps a subagent keeps those above it at work
     )
 
 
@@ -152,6 +161,7 @@ async def restoring(database: Database, ends: Mapping[SessionId, tuple[int, str]
             if (seq, head) != ends[session]:
                 raise Conflict(f"Session {session!r} was archived with another log: this is not the archive of it.")
         yield Restore(connection, cursor)
+        await cursor.execute(_QUERIES.returned, {"sessions": list(ends)})
 
 
 class Restore:

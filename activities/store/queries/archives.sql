@@ -1,7 +1,7 @@
 -- name: tree
 WITH RECURSIVE tree AS (
     SELECT id, id AS root, 0 AS depth FROM session
-    WHERE parent IS NULL AND status <> 'archived' AND updated_at < %(before)s
+    WHERE parent IS NULL AND status <> 'archived' AND greatest(updated_at, restored_at) < %(before)s
       AND (%(session)s::text IS NULL OR id = %(session)s)
     UNION ALL
     SELECT s.id, tree.root, tree.depth + 1 FROM session s JOIN tree ON s.parent = tree.id
@@ -9,7 +9,7 @@ WITH RECURSIVE tree AS (
 SELECT tree.root, s.id AS session, s.seq, encode(s.head, 'hex') AS head, CASE
     WHEN s.host IS DISTINCT FROM %(host)s::text
       THEN coalesce('its files are on host ' || s.host, 'its files are on no host that has a name')
-    WHEN s.updated_at >= %(before)s THEN 'it has changed lately'
+    WHEN greatest(s.updated_at, s.restored_at) >= %(before)s THEN 'it has changed lately'
     WHEN s.parked IS NOT NULL THEN 'it is parked'
     WHEN s.stuck IS NOT NULL THEN 'it is stuck'
     WHEN EXISTS (SELECT FROM ask WHERE ask.session = s.id AND ask.state = 'open') THEN 'it waits for an answer'
@@ -24,6 +24,14 @@ SELECT tree.root, s.id AS session, s.seq, encode(s.head, 'hex') AS head, CASE
     END AS obstacle
 FROM tree JOIN session s ON s.id = tree.id
 ORDER BY tree.root, tree.depth, s.id DESC
+
+-- name: root
+WITH RECURSIVE line AS (
+    SELECT id, parent FROM session WHERE id = %(session)s
+    UNION ALL
+    SELECT s.id, s.parent FROM session s JOIN line ON s.id = line.parent
+)
+SELECT id FROM line WHERE parent IS NULL
 
 -- name: lock
 SELECT id FROM session WHERE id = ANY(%(sessions)s) ORDER BY array_position(%(sessions)s, id) FOR UPDATE
@@ -41,6 +49,9 @@ SELECT id FROM call WHERE session = ANY(%(sessions)s)
 -- name: columns
 SELECT column_name FROM information_schema.columns
 WHERE table_schema = 'holdfast' AND table_name = %(table)s ORDER BY ordinal_position
+
+-- name: returned
+UPDATE session SET restored_at = now() WHERE id = ANY(%(sessions)s)
 
 -- name: standing
 SELECT id AS session, status, seq, encode(head, 'hex') AS head FROM session WHERE id = ANY(%(sessions)s) FOR UPDATE

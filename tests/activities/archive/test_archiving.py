@@ -38,8 +38,10 @@ async def rested(scene: Scene) -> Archivist:
 
 
 async def everything(scene: Scene) -> dict[str, list[dict[str, str | None]]]:
+    """All rows of the session, but for when it came back."""
     async with archives.export(scene.database, [scene.session]) as exported:
-        return {table: [row async for batch in exported.rows(table) for row in batch] for table in archives.TABLES}
+        found = {table: [row async for batch in exported.rows(table) for row in batch] for table in archives.TABLES}
+    return found | {"session": [{**row, "restored_at": None} for row in found["session"]]}
 
 
 async def test_an_archived_session_is_a_file_and_a_sign_and_comes_back_as_it_was(scene: Scene) -> None:
@@ -108,6 +110,22 @@ async def test_a_grant_for_the_project_outlives_its_session(scene: Scene) -> Non
     await archivist.restore(await archivist.one(scene.session))
     await archivist.one(scene.session)
     assert [row.grant.id for row in await grants.listed(scene.database)] == [settled.grant.id]
+
+
+async def test_a_session_that_came_back_rests_anew_before_it_goes_by_itself(scene: Scene) -> None:
+    archivist, now = await rested(scene), datetime.now(UTC)
+    await scene.database.rows(b"UPDATE session SET updated_at = now() - interval '1 year'")
+    await archivist.restore(await archivist.one(scene.session))
+    assert await archivist.all_since(now) == []
+    assert len(await archivist.all_since(now + timedelta(days=1))) == 1
+
+
+async def test_what_anothers_grant_has_answered_comes_back_where_that_grant_is_not(scene: Scene) -> None:
+    archivist = await rested(scene)
+    await scene.database.rows(b"UPDATE ask SET by_grant = 'another session''s, of another database'")
+    before = await everything(scene)
+    await archivist.restore(await archivist.one(scene.session))
+    assert await everything(scene) == before
 
 
 @pytest.mark.parametrize("point", ["archive.written", "archive.removed"])

@@ -3,12 +3,13 @@
 import json
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import groupby
 from pathlib import Path
 
 import click
 from pydantic import JsonValue
 
-from activities.archive import verifying
+from activities.archive import file, verifying
 from activities.archive.file import SUFFIX
 from activities.project import worktree
 from worker.cli import complete, door, find
@@ -108,10 +109,13 @@ def _of_file(path: Path, verify: bool, after: int, as_json: bool) -> Exit:
     """The log of an archive, session by session, or what verifying it shows."""
     if verify:
         return _told(verifying.verify(path), as_json)
-    for record in verifying.records(path):
-        if record.seq > after:
-            seen = Seen(record=record, contents={})
-            click.echo(record.model_dump_json() if as_json else _event(seen))
+    several = len(file.manifest(path).sessions) > 1
+    for session, records in groupby(verifying.records(path), key=lambda record: record.session):
+        if several and not as_json:
+            click.echo(f"{session}:")
+        for record in records:
+            if record.seq > after:
+                click.echo(record.model_dump_json() if as_json else _event(Seen(record=record, contents={})))
     return Exit.DONE
 
 

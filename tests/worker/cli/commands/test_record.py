@@ -7,6 +7,7 @@ import click
 import psycopg
 
 from tests.worker.cli.conftest import OpenHouse, shell
+from tests.workflows.handing import FOUND, LOOK, children, hands_over, played
 from worker.scripted.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
 
 READ = ScriptedAnswer(
@@ -114,3 +115,27 @@ async def test_an_archived_session_is_listed_read_from_its_file_and_brought_back
     assert refused.code == 6 and f"`holdfast restore {path}` brings it back" in refused.err
     assert "session.created" in read.out and "the chain is whole" in verified.out
     assert back.out == f"The session is back: {session}\n" and (whole.code, whole.out) == (0, verified.out)
+
+
+async def test_an_archive_is_a_sessions_and_its_subagents_and_is_asked_for_by_the_first(open_house: OpenHouse) -> None:
+    async with open_house(scripts=played(hands_over("child"), DONE, child=(LOOK, FOUND))) as house, house.working():
+        house.configure(agent={"explore": {"permission": {"bash": "ask"}}})
+        session = await house.say("look")
+        (child,) = await children(house, session)
+        (ask,) = await house.asked(child)
+        person = shell(house)
+        early = await person.run("archive", session)
+        await house.answer(ask)
+        await house.ended(session)
+        alone, told = await person.run("archive", child), await person.run("log", session, "--verify")
+        path = (await person.run("archive", session)).out.strip()
+        read, verified = await person.run("log", path), await person.run("log", path, "--verify")
+        below, back = await person.run("log", child), await person.run("restore", path)
+        listed, whole = await person.run("sessions"), await person.run("log", session, "--verify")
+
+    assert early.code == 6 and f"{child}: it waits for an answer; see `holdfast sessions show {child}`" in early.err
+    assert alone.code == 6 and f"`holdfast archive {session}`" in alone.err
+    assert [line for line in read.out.splitlines() if line.endswith(":")] == [f"{session}:", f"{child}:"]
+    assert (verified.code, verified.out) == (0, told.out) and len(told.out.splitlines()) == 2
+    assert below.code == 6 and f"`holdfast restore {path}` brings it back" in below.err
+    assert back.code == 0 and child in listed.out and whole.out == told.out

@@ -84,7 +84,8 @@ async def _database(bench: Bench) -> list[Figure]:
     mine = await step_overhead.beside_a_short_one(bench.stage, ours, long)
     (bare,) = await play(bench.stage, floor, steps=LONG)
     theirs = await step_overhead.beside_a_short_one(bench.stage, floor, bare)
-    return [*step_overhead.growth(mine, theirs), size, *await postgres.traffic(bench.stage)]
+    rest = await step_overhead.growth_of_the_rest(bench.stage.temporal, mine, theirs)
+    return [*step_overhead.growth(mine, theirs), rest, size, *await postgres.traffic(bench.stage)]
 
 
 async def _opencode(bench: Bench) -> list[Figure]:
@@ -109,7 +110,8 @@ async def _thousand(bench: Bench) -> list[Figure]:
     mine = await step_overhead.beside_a_short_one(bench.stage, ours, long)
     (bare,) = await play(bench.stage, floor, steps=LONGEST, patience=_PATIENCE)
     theirs = await step_overhead.beside_a_short_one(bench.stage, floor, bare)
-    return step_overhead.growth(mine, theirs, LONGEST)
+    rest = await step_overhead.growth_of_the_rest(bench.stage.temporal, mine, theirs)
+    return [*step_overhead.growth(mine, theirs, LONGEST), rest]
 
 
 async def _volume(bench: Bench) -> list[Figure]:

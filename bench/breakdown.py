@@ -33,16 +33,22 @@ async def breakdown(temporal: Client, ours: Sequence[Conversation], floor: Seque
     return [Figure(name, one, other) for name, one, other in zip(_PARTS, mine, theirs, strict=True)]
 
 
+async def without_requests(temporal: Client, conversation: Conversation) -> list[float]:
+    """The steps of a conversation's last run in milliseconds, but for reading the conversation and sending it: what is
+    left is the same for a context that does not grow."""
+    return [sum(parts[:-1]) for parts in await _steps(temporal, conversation)]
+
+
 async def _medians(temporal: Client, conversations: Sequence[Conversation]) -> list[float]:
     steps = chain.from_iterable([await _steps(temporal, each) for each in conversations])
     return [median(part) for part in zip(*steps, strict=True)]
 
 
 async def _steps(temporal: Client, conversation: Conversation) -> list[tuple[float, ...]]:
-    """The parts of each step in milliseconds."""
+    """The parts of each step of the conversation's last run in milliseconds."""
     history = await temporal.get_workflow_handle(conversation.workflow).fetch_history()
     spans = activities(history.events)
-    pairs = list(pairwise(conversation.entries))[_SKIPPED:]
+    pairs = [pair for pair in pairwise(conversation.entries) if pair[0].began >= spans[0][0]][_SKIPPED:]
     return [_parts(answer, request, spans[_around(answer, spans) :]) for answer, request in pairs]
 
 

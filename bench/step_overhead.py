@@ -4,6 +4,9 @@ from collections.abc import Callable
 from statistics import median, quantiles
 from typing import Final, NamedTuple
 
+from temporalio.client import Client
+
+from bench.breakdown import without_requests
 from bench.sides import Called, Conversation, Side, gap, noting, play, rate, reading
 from bench.stage import Stage
 from bench.table import Budget, Figure
@@ -11,6 +14,7 @@ from bench.table import Budget, Figure
 ALONE: Final = Budget(must=1.3, aim=1.0, ratio=True)
 TOGETHER: Final = Budget(must=0.7, aim=1.0, ratio=True, at_least=True)
 GROWTH: Final = Budget(must=2.0, aim=1.3)
+GROWTH_OF_THE_REST: Final = Budget(must=1.2, aim=1.0)
 SESSIONS: Final = 20
 LONG: Final = 200  # steps of the session that shows growth
 _SHORT: Final = 25  # steps of the one that it is compared with
@@ -93,6 +97,16 @@ def growth(ours: Lengths, floor: Lengths, steps: int = LONG) -> list[Figure]:
         Figure(name, ours.ratio(median), floor.ratio(median), GROWTH, digits=2),
         Figure("  the same of the quickest tenths", ours.ratio(_quickest), floor.ratio(_quickest), digits=2),
     ]
+
+
+async def growth_of_the_rest(temporal: Client, ours: Lengths, floor: Lengths) -> Figure:
+    """The same of all of a step but its request: what grows although the context would not."""
+    mine, theirs = [
+        median((await without_requests(temporal, side.long))[-_SHORT:])
+        / median(await without_requests(temporal, side.short))
+        for side in (ours, floor)
+    ]
+    return Figure("  the same but for reading and sending the context", mine, theirs, GROWTH_OF_THE_REST, digits=2)
 
 
 def _quickest(gaps: list[float]) -> float:

@@ -52,6 +52,14 @@ class Unprepared(Unavailable):
     """The database does not have the tables that this Holdfast needs."""
 
 
+class Unreachable(Unavailable):
+    """PostgreSQL does not answer, or does not let us in; `bare` says it for pages that give the way out themselves."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"PostgreSQL cannot be reached (`holdfast doctor` says what to do): {why}")
+        self.bare = f"PostgreSQL cannot be reached: {why}"
+
+
 class Moved(Exception):
     """A row is not as it was when it was last seen: what was decided on by then has to be decided anew."""
 
@@ -187,7 +195,7 @@ def checked(url: str) -> str:
 
 @contextmanager
 def reaching() -> Iterator[None]:
-    """Turn the driver's ways of saying "not reachable" into Unavailable, those of "no such table" into Unprepared, and
+    """Turn the driver's ways of saying "not reachable" into Unreachable, those of "no such table" into Unprepared, and
     our own of "not as it was" into Moved."""
     try:
         yield
@@ -201,10 +209,7 @@ def reaching() -> Iterator[None]:
             f"when it starts; `holdfast doctor` compares the two. (PostgreSQL: {error.diag.message_primary or error})"
         ) from error
     except _UNREACHABLE as error:
-        raise Unavailable(
-            f"PostgreSQL cannot be reached (`holdfast status` looks at it): "
-            f"{' '.join(str(error).split()) or type(error).__name__}"
-        ) from error
+        raise Unreachable(" ".join(str(error).split()) or type(error).__name__) from error
 
 
 async def _configure(connection: AsyncConnection[TupleRow]) -> None:

@@ -92,6 +92,12 @@ def ring(settings: Settings) -> None:
         click.echo("\a", nl=False, err=True)
 
 
+def room() -> int | None:
+    """How many columns standard error has; None when it is no terminal, so that nothing is fitted to it."""
+    return shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+
+
 def say(text: str) -> None:
     """Progress and notes for a person: they are no output, so they go to standard error."""
-    click.echo(flowed(text, shutil.get_terminal_size().columns) if sys.stderr.isatty() else text, err=True)
+    columns = room()
+    click.echo(text if columns is None else flowed(text, columns), err=True)

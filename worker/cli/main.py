@@ -156,11 +156,23 @@ def _code() -> int:
         error.show()
         return error.exit_code
     except HoldfastError as error:
-        door.say(f"holdfast: {prose(str(error))}")
-        return of_error(error)
-    except Exception:  # a bug of ours: all that can be done here is to show it
-        traceback.print_exc()
+        return _said(error)
+    except Exception as error:
+        if isinstance(error, OSError) and (known := _of_the_home(error)) is not None:
+            return _said(known)
+        traceback.print_exc()  # a bug of ours: all that can be done here is to show it
         return Exit.BUG
+
+
+def _said(error: HoldfastError) -> Exit:
+    door.say(f"holdfast: {prose(str(error))}")
+    return of_error(error)
+
+
+def _of_the_home(error: OSError) -> HoldfastError | None:
+    from worker.stack import home  # only what has failed pays for it
+
+    return home.unusable(Settings.read().home, error)
 
 
 if __name__ == "__main__":

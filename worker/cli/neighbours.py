@@ -16,15 +16,16 @@ _NAMED = 2  # others, each in a line of its own; more of them would hide what el
 async def tell(client: SessionClient, session: SessionId) -> None:
     """Say who else is at work where this session is."""
     others = list(beside(await client.sessions(limit=_LOOKED_AT), await client.session(session)))
-    for other in others if len(others) <= _NAMED else []:
-        door.say(
-            f"Session {other.id} is at work in {exact(other.directory)}, too: each sees what the other changes, as it "
-            "happens."
-        )
     if len(others) > _NAMED:
         door.say(
             f"{len(others)} other sessions are at work here, too: each sees what the others change, as it happens. "
             "`holdfast sessions --here` lists them."
+        )
+        return
+    for other in others:
+        door.say(
+            f"Session {other.id} is at work in {exact(other.directory)}, too: each sees what the other changes, as it "
+            "happens."
         )
 
 

@@ -7,6 +7,7 @@ import click
 from worker.cli import door
 from worker.cli.look.table import table
 from worker.cli.look.text import exact
+from worker.cli.look.wrap import folded
 from worker.settings import Settings
 from worker.stack.purge import Doomed, doomed, purge
 from workflows.domain.errors import UsageError
@@ -27,16 +28,22 @@ async def carry_out(settings: Settings) -> None:
     """Remove it; what is not ours stays, and is named."""
     left = await purge(settings, doomed(settings))
     for path in left:
-        door.say(f"Left: {exact(str(path))}")
+        _say(f"Left: {exact(str(path))}", 2)
     click.echo("Removed.")
 
 
 def _tell(settings: Settings, found: list[Doomed]) -> None:
     if not found:
-        door.say(f"There is nothing of a stack in {exact(str(settings.home))}.")
-    for row in table((f"  {exact(str(each.path))}", each.what) for each in found):
-        door.say(row)
+        _say(f"There is nothing of a stack in {exact(str(settings.home))}.", 2)
+    for row in table(((f"  {exact(str(each.path))}", each.what) for each in found), door.room()):
+        _say(row)
     if settings.postgres_url is not None:
         door.say("The database of HOLDFAST_POSTGRES_URL is not touched.")
     if settings.external_temporal is not None:
         door.say("The Temporal server that is named elsewhere is not touched.")
+
+
+def _say(text: str, indent: int = 0) -> None:
+    """What holds a path, which may be longer than a row: it goes on `indent` blanks further than it begins."""
+    for row in folded(text, door.room(), indent):
+        click.echo(row, err=True)

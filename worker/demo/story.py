@@ -16,7 +16,6 @@ from workflows.domain import events
 from workflows.domain.events import Record
 from workflows.domain.messages import CallState, TextPart
 
-_INDENT: Final = 2  # blanks before a line
 _LABEL: Final = 9  # characters of a label's column
 _WIDE: Final = 84  # characters of a text on one line
 _MARGIN: Final = " " * 6  # before what a command has printed
@@ -32,7 +31,7 @@ class Tone(StrEnum):
     BAD = "bad"
 
 
-Tell = Callable[[str, Tone, int | None], None]  # a line, its tone, and the blanks that it goes on with if it must;
+Tell = Callable[[str, Tone, int | None], None]  # a line, its tone, and how much further right it goes on if it must;
 # None for one to be copied, which is never broken
 
 
@@ -47,7 +46,7 @@ class Story:
         self._tell(text, Tone.TITLE, 0)
 
     def say(self, text: str) -> None:
-        self._tell(f"  {text}", Tone.PLAIN, _INDENT)
+        self._tell(f"  {text}", Tone.PLAIN, 0)
 
     def offer(self, command: str) -> None:
         """A command to be copied."""
@@ -55,22 +54,21 @@ class Story:
 
     def progress(self, text: str) -> None:
         """What goes on while nothing else is to be seen."""
-        self._tell(f"  {text}", Tone.QUIET, _INDENT)
+        self._tell(f"  {text}", Tone.QUIET, 0)
 
     def fact(self, label: str, text: str, tone: Tone = Tone.PLAIN) -> None:
         """A line with a word in front that says what it is about."""
-        self._tell(f"  {label:<{_LABEL}} {text}", tone, _INDENT + _LABEL + 1)
+        self._tell(f"  {label:<{_LABEL}} {text}", tone, _LABEL + 1)
 
     def moment(self, at: datetime, label: str, text: str, tone: Tone = Tone.PLAIN) -> None:
         """A line of the session's story, with its time of day."""
-        start = f"  {_clock(at)}  "
-        self._tell(f"{start}{label:<{_LABEL}} {text}", tone, len(start) + _LABEL + 1)
+        start = f"{_clock(at)}  "
+        self._tell(f"  {start}{label:<{_LABEL}} {text}", tone, len(start) + _LABEL + 1)
 
     def printed(self, command: str, output: str) -> None:
         """A command and what it printed, as a person sees it."""
         for each in (f"$ {command}", *output.splitlines()):
-            lead = len(each) - len(each.lstrip(" "))
-            self._tell(f"{_MARGIN}{each}".rstrip(), Tone.QUIET, len(_MARGIN) + lead + _INDENT)
+            self._tell(f"{_MARGIN}{each}".rstrip(), Tone.QUIET, 2)
 
     def seen(self, seen: Seen) -> None:
         """An event of the session, if it is one for people."""

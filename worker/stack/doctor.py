@@ -2,19 +2,17 @@
 
 import asyncio
 import shutil
-import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from importlib.metadata import packages_distributions
-from pathlib import Path
 from typing import Final
 
 from activities.model.keys import Keys
 from activities.model.providers import PROVIDERS
 from activities.store import migrate, server
 from worker.settings import Settings
-from worker.stack import cluster, elsewhere, ports
+from worker.stack import cluster, elsewhere, home, ports
 from worker.stack.binaries import postgres, temporal
 from worker.stack.layout import Layout
 from worker.stack.status import ServerStatus, endpoints, external, outdated, status
@@ -122,24 +120,18 @@ def _engine(found: ServerStatus) -> Answer:
 async def _disk(settings: Settings) -> Answer:
     """The fullest of the disks that we write to: root's database is not in its home."""
     places = [settings.home] if settings.postgres_url is not None else [settings.home, cluster.root_of(settings)]
-    free, place = min((shutil.disk_usage(_existing(each)).free, each) for each in places)
+    usages = [(shutil.disk_usage(home.existing(each)), each) for each in places]
+    free, place = min(((usage.free, each) for usage, each in usages if usage.total), default=(_SCARCE, settings.home))
     level = Level.FAILURE if free < _FULL else Level.WARNING if free < _SCARCE else Level.OK
+    if level is Level.OK and home.trouble(settings.home) is not None:  # it may be on no disk, as /proc is
+        return Level.WARNING, "cannot be seen: the home cannot be used", "See what is said of home."
     return level, f"{free / _GIB:.1f} GB are free for {place}", "" if level is Level.OK else _ROOM.format(place=place)
 
 
 async def _home(settings: Settings) -> Answer:
-    place = _existing(settings.home)
-    try:
-        with tempfile.TemporaryFile(dir=place) as file:
-            file.write(b"x")
-    except OSError as error:
-        remedy = "See that it is a directory of yours with room in it, or name another one by HOLDFAST_HOME."
-        return Level.FAILURE, f"nothing can be written to {place}: {error.strerror}", remedy
-    return Level.OK, f"{place} can be written to", ""
-
-
-def _existing(path: Path) -> Path:
-    return next(part for part in (path, *path.parents) if part.exists())
+    if (why := home.trouble(settings.home)) is not None:
+        return Level.FAILURE, f"{settings.home} cannot be used: {why}", home.REMEDY
+    return Level.OK, f"{settings.home} can be written to", ""
 
 
 async def _stack(settings: Settings) -> Answer:

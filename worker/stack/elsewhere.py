@@ -5,7 +5,7 @@ import re
 from typing import Final
 
 from activities.store import engines, hosts, server
-from activities.store.database import Database
+from activities.store.database import Database, Unreachable
 from activities.store.hosts import Host
 from worker import machine
 from worker.settings import Settings
@@ -60,6 +60,8 @@ async def postgres(url: str) -> ServerStatus:
     where = server.address(url)
     try:
         found = await server.look(url)
+    except Unreachable as error:  # status and doctor say what to do beside it
+        return ServerStatus(name="postgres", address=where, trouble=error.bare)
     except Unavailable as error:
         return ServerStatus(name="postgres", address=where, trouble=str(error))
     risk = server.risk(found) if found.lossy else None

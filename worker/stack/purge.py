@@ -62,6 +62,8 @@ async def purge(settings: Settings, wanted: list[Doomed]) -> list[Path]:
     Raises Conflict when the stack was started meanwhile.
     """
     layout = Layout(home=settings.home)
+    if not wanted and not layout.home.is_dir():
+        return []  # a lock would make a home of it
     async with locks.held(layout.up_lock):
         if runs(layout):
             raise Conflict("The stack was started meanwhile: nothing is removed.")

@@ -9,7 +9,7 @@ from workflows.domain.ids import SessionId
 
 
 async def test_a_server_that_is_not_there_is_unavailable() -> None:
-    with pytest.raises(Unavailable, match="PostgreSQL cannot be reached"):
+    with pytest.raises(Unavailable, match="PostgreSQL cannot be reached .`holdfast doctor` says what to do.: .*refuse"):
         async with Database("postgresql://nobody@127.0.0.1:9/none").listening("holdfast"):
             raise AssertionError("nobody listens there")
 

@@ -105,6 +105,27 @@ async def silent() -> AsyncIterator[str]:
             writer.transport.abort()
 
 
+async def test_a_home_that_nothing_can_be_written_to_is_named_with_why_and_the_way_out(bare: Shell) -> None:
+    file = bare.directory / "file"
+    file.touch()
+    homes = [str(file), str(file / "below"), "/proc/holdfast"]
+    words = [("up",), ("sessions",), ("run", "-m", "a/b", "hello")]
+    people = [bare.with_(HOLDFAST_HOME=home) for home in homes]
+    ended = [(home, await each.run(*word)) for home, each in zip(homes, people, strict=True) for word in words]
+    ended.append((homes[1], await people[1].run("demo")))
+    seen = [await each.run("doctor") for each in people]
+    purged = await people[2].run("down", "--purge", "--yes")
+
+    assert [(each.code, each.out) for _, each in ended[:-1]] == [(2, "")] * 9 and ended[-1][1].code == 2
+    assert all(f"Holdfast's home {home!r} cannot be used: " in each.err for home, each in ended)
+    assert all("name another one by HOLDFAST_HOME" in each.err for _, each in ended)
+    named = [f"failure  home           {home} cannot be used: " for home in homes]
+    assert all(said in each.out for said, each in zip(named, seen, strict=True))
+    assert all("home: See that it is a directory of yours" in each.out and "free for" not in each.out for each in seen)
+    assert purged.code == 0 and "There is nothing of a stack in /proc/holdfast." in purged.err
+    assert not any("Traceback" in each.err for each in (*seen, purged, *(one for _, one in ended)))
+
+
 async def test_a_database_that_is_away_is_named_in_good_time(bare: Shell) -> None:
     elsewhere = bare.with_(TEMPORAL_ADDRESS=NO_PLACE, HOLDFAST_WORKER="false")
     async with silent() as mute:
@@ -113,7 +134,7 @@ async def test_a_database_that_is_away_is_named_in_good_time(bare: Shell) -> Non
         ended = await asyncio.gather(*(person.run(*words) for person in people for words in lines))
 
     assert [each.code for each in ended] == [3] * 6
-    assert all("PostgreSQL cannot be reached (`holdfast status` looks at it)" in each.err for each in ended)
+    assert all("PostgreSQL cannot be reached (`holdfast doctor` says what to do)" in each.err for each in ended)
     assert "Connection refused" in ended[0].err
 
 

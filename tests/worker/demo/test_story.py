@@ -81,4 +81,4 @@ def test_a_line_that_goes_on_does_so_below_its_text_and_one_to_be_copied_is_not_
     story.moment(NOON, "step 1", "I will look.")
     story.printed("holdfast asks", "  edit")
     story.offer("holdfast down")
-    assert further == [12, 22, 8, 10, None]
+    assert further == [10, 20, 2, 2, None]

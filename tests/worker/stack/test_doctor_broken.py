@@ -64,6 +64,8 @@ async def test_servers_that_hang_are_full_or_have_died_are_named(running: Settin
     died = await examined(running)
 
     assert {"postgres", "temporal", "migrations", "worker"} <= failing(hung)
+    assert hung["postgres"].says.startswith("PostgreSQL cannot be reached: ")  # and does not send to where one is
+    assert "holdfast logs postgres" in hung["postgres"].remedy
     assert "does not answer" in hung["temporal"].says and "holdfast logs temporal" in hung["temporal"].remedy
     assert "connection slots" in full["postgres"].says and "holdfast down" in full["postgres"].remedy
     assert "temporal" not in failing(full)

@@ -25,9 +25,7 @@ def demo() -> int:
     from worker.demo.story import Tone
 
     def tell(text: str, tone: Tone, further: int | None) -> None:
-        room = None if further is None else columns()
-        lead = len(text) - len(text.lstrip(" "))
-        for row in folded(text, room, (further or 0) - lead):
+        for row in folded(text, None if further is None else columns(), further or 0):
             bold, dim = tone is Tone.TITLE or None, tone is Tone.QUIET or None
             click.echo(click.style(row, bold=bold, dim=dim, fg=_COLOURS.get(tone)))
 

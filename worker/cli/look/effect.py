@@ -122,7 +122,8 @@ def _notes(entry: InboxEntry) -> Iterator[str]:
     yield from _reach(entry)
     for why in dict.fromkeys(each.opaque for each in _requests(entry) if each.opaque is not None):
         yield f"  Careful: {line(why, 300)}"
-    if isinstance(caution := request.metadata.get("caution"), str):
+    cautions = (each.metadata.get("caution") for each in _requests(entry))
+    for caution in dict.fromkeys(each for each in cautions if isinstance(each, str)):
         yield f"  Careful: {line(caution)}"
     commands = (pattern for each in _requests(entry) if each.permission == "bash" for pattern in each.patterns)
     for note in foreign_letters(list(dict.fromkeys(each.split(" ", 1)[0] for each in commands)), _raw(entry)):

@@ -12,6 +12,7 @@ from worker.cli.look.text import width
 _STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")
 _WORD: Final = re.compile(r"( *)((?:`[^`]*`|[^ `]|`)+)")  # what stands in backquotes is to be copied, and stays whole
 _NARROWEST: Final = 20
+_LEAST: Final = 4  # of a row that goes on: blanks before it, and a character of two columns
 _TAB: Final = 8
 
 
@@ -39,7 +40,7 @@ def folded(text: str, columns: int | None, indent: int = 0) -> list[str]:
     """
     if columns is None:
         return text.split("\n")
-    return [row for line in text.split("\n") for row in _folding(line, columns, indent)]
+    return [row for line in text.split("\n") for row in _folding(line, max(columns, _LEAST), indent)]
 
 
 def _folding(line: str, columns: int, indent: int) -> Iterator[str]:

@@ -31,8 +31,10 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
     shown, checked = await person.run("status", "--json"), await person.run("doctor", "--json")
     database = part(json.loads(shown.out), "postgres")["pid"]
     os.kill(database, signal.SIGSTOP)
-    hung = await person.run("status")
-    os.kill(database, signal.SIGCONT)
+    try:
+        hung = await person.run("status")
+    finally:
+        os.kill(database, signal.SIGCONT)
     logs = await person.run("logs", "supervisor", "-n", "5")
     before_it = forged(home)
     told, renewed = await person.run("asks"), await person.run("up", "--restart-worker", "--json")

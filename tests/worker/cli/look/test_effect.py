@@ -92,3 +92,14 @@ def test_what_is_to_be_feared_of_a_command_is_said_whatever_of_it_is_asked_for()
     rows = shown(ask.model_copy(update={"request": edit, "plan": plan}))
 
     assert "  Careful: It hides." in rows and any("The program name 'рm' holds" in row for row in rows)
+
+
+def test_what_is_to_be_feared_of_a_file_is_said_when_its_directory_is_asked_about() -> None:
+    outside = PermissionRequest(permission="external_directory", patterns=("/etc/*",))
+    edit = PermissionRequest(
+        permission="edit", patterns=("/etc/a",), metadata={"diff": DIFF, "caution": "It is linked."}
+    )
+    ask = entry("edit", {"filePath": "/etc/a"}, outside, Target(path="/etc/a", before="x", after="y"))
+    plan = ask.plan.model_copy(update={"requests": (outside, edit)}) if ask.plan else None
+
+    assert "  Careful: It is linked." in shown(ask.model_copy(update={"plan": plan}))

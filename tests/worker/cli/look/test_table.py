@@ -1,5 +1,7 @@
 """Tables."""
 
+import pytest
+
 from worker.cli.look.table import table
 
 
@@ -26,3 +28,10 @@ def test_a_last_cell_goes_on_below_its_beginning_or_below_the_others_without_roo
         "          long/name",
         "          can be written to",
     ]
+
+
+@pytest.mark.parametrize("columns", range(1, 9))
+def test_a_table_is_shown_on_a_terminal_that_has_hardly_any_columns(columns: int) -> None:
+    shown = table([("ok", "数字 abcdefgh")], columns)
+
+    assert "".join("".join(shown).split()) == "ok数字abcdefgh"

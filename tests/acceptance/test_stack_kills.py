@@ -14,7 +14,7 @@ from tests.acceptance.conftest import Failed, Open
 from tests.acceptance.effects import Moment
 from tests.acceptance.matrix.blows import server_away
 from tests.acceptance.matrix.lane import Lane
-from tests.acceptance.parts import everything, kill
+from tests.acceptance.parts import everything, kill, power_off
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial, trial
 from tests.acceptance.workers import Nursery, WorkerProcess
@@ -129,10 +129,7 @@ async def test_a_session_goes_on_after_the_machine_was_started_anew(open_stack: 
     async with open_stack(runs("one", hold=True), DONE, judged=False) as trial:
         session = await trial.say("Run it.")
         await trial.effects.reached("one")
-        commands = trial.commands()
-        for each in commands:
-            each.suspend()  # a machine that goes down lets none of them tell of another's death
-        await kill(*everything(own), *commands)
+        await power_off(*everything(own), *trial.commands())
         await reboot(own)
         await up(own, print)
         await trial.reconnect()

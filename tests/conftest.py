@@ -4,11 +4,12 @@ import asyncio
 import gc
 import os
 import shutil
+import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from pydantic import ValidationError
@@ -25,6 +26,7 @@ from worker.stack.state import Endpoints
 from worker.stack.up import up
 
 _HOME = pytest.StashKey[Path]()
+_BROKEN: Final[list[str]] = []
 _PREFIX = "holdfast-tests-"
 _OWNER = "owner.json"
 
@@ -53,6 +55,11 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["holdfast_home"] = str(node.config.stash[_HOME])
 
 
+def pytest_internalerror(excrepr: object) -> None:
+    """Keep errors outside of any test: of a worker's, pytest-xdist shows pages of its own that come of it."""
+    _BROKEN.append(str(excrepr))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop the stack, also after Ctrl-C, and those of runs that were killed."""
@@ -62,6 +69,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         if home == config.stash[_HOME] or not _owner_lives(home):
             asyncio.run(remove(settings_of(home)))
     gc.collect()  # a client of Temporal that is still there when the interpreter ends may abort it
+    for first in _BROKEN[:1]:
+        print(f"The run was broken off by this:\n{first}", file=sys.stderr)
 
 
 def settings_of(home: Path, **variables: str) -> Settings:

@@ -13,6 +13,7 @@ from worker.cli.look.table import table
 from worker.cli.look.text import counted, exact, prose
 from worker.settings import Settings
 from worker.stack.down import down as take_down
+from worker.stack.layout import Layout
 from worker.stack.state import PartName
 from worker.stack.status import HostStatus, PartStatus, ServerStatus, StackStatus, outdated
 from worker.stack.status import status as stack_status
@@ -151,8 +152,12 @@ async def logs(settings: Settings, part: str | None, lines: int, follow: bool) -
     from worker.cli.tail import Tail  # only this command reads files
 
     tail = Tail(settings, [part] if part else list(_LOGS))
-    for written in tail.last(lines):
+    found = list(tail.last(lines))
+    for written in found:
         click.echo(written)
+    if not found:
+        where = exact(str(Layout(home=settings.home).logs))
+        door.say(f"No log of {part or 'the stack'} is in {where} yet: `holdfast up` starts the stack.")
     if follow:
         async for written in tail.more():
             click.echo(written)

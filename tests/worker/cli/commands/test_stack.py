@@ -26,7 +26,7 @@ def shell(settings: Settings, directory: Path) -> Shell:
 
 async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home: Settings, tmp_path: Path) -> None:
     person = shell(home, tmp_path)
-    before = await person.run("status")
+    before, silent = await person.run("status"), await person.run("logs", "worker")
     up, again = await person.run("up"), await person.run("up")
     shown, checked = await person.run("status", "--json"), await person.run("doctor", "--json")
     database = part(json.loads(shown.out), "postgres")["pid"]
@@ -43,6 +43,7 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
     after, purged = await person.run("status"), await person.run("down", "--purge", "--yes")
 
     assert [ended.code for ended in (before, up, again, shown, logs, down, after)] == [3, 0, 0, 0, 0, 0, 3]
+    assert (silent.code, silent.out) == (0, "") and f"No log of worker is in {home.home / 'logs'} yet" in silent.err
     assert "Starting the stack." in up.err and again.err == ""
     assert hung.code == 3 and "PostgreSQL runs and does not answer: `holdfast doctor`" in hung.out
     assert "Temporal's pages: http://127.0.0.1:" in up.out and "postgresql" not in up.out

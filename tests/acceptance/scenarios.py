@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from activities.cancelling import ended
 from activities.failpoints import ARRIVALS
 from tests.acceptance.effects import effect
 from tests.acceptance.proxy import proxy
@@ -128,9 +129,11 @@ async def over(trial: Trial, session: SessionId) -> None:
         trial.house.until(session, lambda event: event.type == "write.refused"),
         appears(lambda: "tool.committed" in arrivals.read_text()),
     )
-    _, waiting = await asyncio.wait(map(asyncio.ensure_future, ends), return_when=asyncio.FIRST_COMPLETED)
-    for other in waiting:
-        other.cancel()
+    ways: list[asyncio.Task[object]] = [asyncio.create_task(each) for each in ends]
+    try:
+        await next(asyncio.as_completed(ways))
+    finally:
+        await ended(*ways)
 
 
 async def outcome_of_a_zombie(trial: Trial) -> SessionId:

@@ -59,7 +59,7 @@ NAMES: Final = {
 
 _FORM: Final = re.compile(r"([a-z_0-9.]+)(?::([^=:]+))?=([a-z0-9]+)(?::([^@]+))?(?:@([1-9][0-9]*))?")
 _BARE: Final = ("kill9", "stop", "exit", "drop", "ambiguous")
-_VALUED: Final = ("raise", "sleep", "block")
+_VALUED: Final = ("raise", "sleep", "block", "deaf")
 _LOOK_PERIOD: Final = 0.01
 _NOBODY: Final = "-"  # stands for no call among the arrivals
 _ANYBODY: Final = "*"
@@ -217,6 +217,8 @@ async def _happen(fault: Fault, cut: Callable[[], Awaitable[None]]) -> None:
             await asyncio.sleep(int(fault.value) / 1000)
         case "block":
             await _wait_for(Path(fault.value))
+        case "deaf":
+            await _deaf(asyncio.create_task(_wait_for(Path(fault.value))))
         case _:
             await cut()
 
@@ -226,3 +228,16 @@ async def _wait_for(path: Path) -> None:
     path.with_name(f"{path.name}.reached").touch()
     for _ in iter(path.exists, True):
         await asyncio.sleep(_LOOK_PERIOD)
+
+
+async def _deaf(waiting: asyncio.Task[None]) -> None:
+    """See a wait to its end without hearing that one is cancelled, as something that is stuck does not.
+
+    The SDK cancels what its server has not heard of for a while: a worker that is cut off would be no zombie for long.
+    """
+    while not waiting.done():
+        try:
+            await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            if (deaf := asyncio.current_task()) is not None:
+                deaf.uncancel()

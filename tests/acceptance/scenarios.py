@@ -112,7 +112,7 @@ async def parted(trial: Trial, point: str, said: str) -> AsyncIterator[SessionId
     it goes on, as a zombie that does not know it."""
     gate = trial.directory / "zombie"
     async with proxy(trial.house.endpoints.temporal_address) as between:
-        await trial.worker(faults=f"{point}=block:{gate}@1", temporal_address=between.address)
+        await trial.worker(faults=f"{point}=deaf:{gate}@1", temporal_address=between.address)
         session = await trial.say(said)
         await reached(gate)
         between.part()

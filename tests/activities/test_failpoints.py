@@ -12,6 +12,7 @@ import pytest
 from activities import failpoints
 from activities.failpoints import NAMES, armed, at_work, configure, failpoint, io_failpoint
 from tests.activities.conftest import Arm
+from tests.patience import appears
 from workflows.domain.errors import StaleFence, UsageError
 
 
@@ -150,6 +151,20 @@ async def test_a_blocked_point_tells_that_it_is_reached_and_waits(arm: Arm, tmp_
     assert not arrived.done()
     gate.touch()
     await arrived
+
+
+async def test_a_deaf_point_waits_although_it_is_cancelled(arm: Arm, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    arm(f"tool.claimed=deaf:{gate}")
+    arrived = asyncio.create_task(failpoint("tool.claimed"))
+    await appears((tmp_path / "gate.reached").exists)
+    for _ in range(2):
+        arrived.cancel()
+        await asyncio.wait([arrived], timeout=0.05)
+    assert not arrived.done()
+    gate.touch()
+    await arrived
+    assert arrived.cancelling() == 0
 
 
 async def test_a_point_may_sleep(arm: Arm) -> None:

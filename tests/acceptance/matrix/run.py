@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from activities.cancelling import ended
 from tests.acceptance.matrix import evidence
 from tests.acceptance.matrix.blows import struck
 from tests.acceptance.matrix.ends import End, differences, end_of
@@ -102,9 +103,7 @@ async def arrive(trial: Trial, session: SessionId, reaching: Coroutine[Any, Any,
     """Wait for the moment. Raises NotFired when the turn ends before it."""
     moment, end = asyncio.ensure_future(reaching), asyncio.ensure_future(trial.house.ended(session))
     done, waiting = await asyncio.wait((moment, end), return_when=asyncio.FIRST_COMPLETED)
-    for each in waiting:
-        each.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
+    await ended(*waiting)
     if moment not in done:
         raise NotFired
     moment.result()

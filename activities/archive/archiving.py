@@ -15,11 +15,11 @@ from activities.archive import file
 from activities.archive.file import Damaged, Head, Manifest
 from activities.archive.verifying import verify
 from activities.failpoints import failpoint
-from activities.store import archives
+from activities.store import archives, sessions
 from activities.store.archives import Archivable
 from activities.store.database import Database
 from activities.store.sessions import Archived
-from workflows.domain.errors import Conflict, NotFound, Unavailable
+from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.ids import PartId, SessionId
 
 _LOG: Final = logging.getLogger("holdfast.archive")
@@ -54,16 +54,19 @@ class Archivist:
                 raise Unavailable("Another process archives just now: try again.")
             found = await archives.old(self.database, now, self.host, session)
             if not found:
-                raise await self._no_root(session)
+                raise await self._unarchivable(session)
             if found[0].obstacle is not None:
                 raise Conflict(f"Session {session!r} cannot be archived yet. {found[0].obstacle}.")
             return await self._archive(found[0], now)
 
-    async def _no_root(self, session: SessionId) -> NotFound | Conflict:
-        """Why there is nothing to archive under this id."""
+    async def _unarchivable(self, session: SessionId) -> Conflict:
+        """Why there is nothing to archive under this id. Raises NotFound."""
+        found = await sessions.get(self.database, session)
+        if found.archive is not None:
+            return Conflict(f"Session {session!r} {found.archive}.")
         root = await archives.root(self.database, session)
-        if root in (None, session):
-            return NotFound(f"There is no session {session!r} that a person has started and that is not archived.")
+        if root == session:
+            return Conflict(f"Session {session!r} was not archived: something happens to it just now. Try again.")
         return Conflict(
             f"Session {session!r} is a subagent's, and is archived with the one that it works for: "
             f"`holdfast archive {root}` moves both."

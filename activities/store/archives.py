@@ -76,9 +76,10 @@ async def old(
     return [_archivable(list(family), host) for _, family in groupby(rows, key=lambda row: row["root"])]
 
 
-async def root(reads: Reads, session: SessionId) -> SessionId | None:
-    """The session of a person that this one is of or works for, whatever has become of it; none for an unknown id."""
-    return next((SessionId(row["id"]) for row in await reads.rows(_QUERIES.root, session=session)), None)
+async def root(reads: Reads, session: SessionId) -> SessionId:
+    """The session of a person that this one is of or works for, whatever has become of it."""
+    (row,) = await reads.rows(_QUERIES.root, session=session)
+    return SessionId(row["id"])
 
 
 def _archivable(family: list[dict[str, object]], host: str | None) -> Archivable:

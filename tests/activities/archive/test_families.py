@@ -153,12 +153,12 @@ async def test_a_subagents_session_does_not_go_by_itself(family: Family) -> None
     for below in family.ids[1:]:
         with pytest.raises(Conflict, match=f"subagent's.* `holdfast archive {family.ids[0]}`"):
             await family.archivist.one(below)
-    await family.archivist.one(family.ids[0])
-    with pytest.raises(Conflict, match="subagent's"):
-        await family.archivist.one(family.ids[1])
-    for gone in (family.ids[0], SessionId("ses_0")):
-        with pytest.raises(NotFound, match="There is no session"):
+    path = await family.archivist.one(family.ids[0])
+    for gone in family.ids:
+        with pytest.raises(Conflict, match=f"{gone}.* `holdfast restore {path}` brings it back"):
             await family.archivist.one(gone)
+    with pytest.raises(NotFound, match="ses_0"):
+        await family.archivist.one(SessionId("ses_0"))
 
 
 async def test_what_a_subagent_does_lately_keeps_all_of_them(family: Family) -> None:

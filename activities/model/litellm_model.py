@@ -79,6 +79,7 @@ class LiteLLM:
                     for event in reader.read(chunk):
                         patience.heard()
                         yield event
+            source.let_go()
         except ModelError:
             raise
         except Exception as error:  # litellm raises whatever a library below it raises

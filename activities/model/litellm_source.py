@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Any, Final
+from weakref import proxy
 
 from activities.model.failures import ModelError, ProviderFailure, from_response, words_of
 from activities.model.port import Endpoint
@@ -17,21 +19,29 @@ class Source:
 
     def __init__(self, wrapper: Any, endpoint: Endpoint) -> None:
         raw = wrapper.completion_stream
+        by_client = type(raw).__module__.partition(".")[0] == "openai"
         self._wrapper = wrapper
         self._endpoint = endpoint
-        self._raw = raw if endpoint.compatible and type(raw).__module__.partition(".")[0] == "openai" else None
+        self._raw = raw if endpoint.compatible and by_client else None
+        self._response: Any = raw.response if by_client else None
 
     async def open(self) -> AsyncIterator[Any]:
         """Begin to read. Raises ModelError for a page where a stream should be."""
         if self._raw is None:
             return aiter(self._wrapper)
-        response = self._raw.response
+        response = self._response
         if _kind(response) in _PAGES:
             raise ModelError(await self._page(response))
         # below the client, which joins all pieces of a line before it looks at them
-        response.aiter_bytes = lambda pieces=response.aiter_bytes: _bounded(pieces(), self._endpoint.provider)
+        response.aiter_bytes = partial(_bounded, proxy(response), self._endpoint.provider)
         self._raw._cast_to = object  # JSON as it is: the client would make five objects of each piece
         return aiter(self._raw)
+
+    def let_go(self) -> None:
+        """Have a closed response forget its stream, which knows the response, too: else both stay, with a long
+        conversation's megabytes in them, until the collector of reference cycles comes by, after many steps."""
+        if self._response is not None and self._response.is_closed:
+            self._response.stream = None
 
     @property
     def cut(self) -> bool:
@@ -74,10 +84,10 @@ def _tells_an_error(text: str) -> bool:
     return isinstance(content, Mapping) and bool(content.get("error"))
 
 
-async def _bounded(pieces: AsyncIterator[bytes], provider: str) -> AsyncIterator[bytes]:
+async def _bounded(response: Any, provider: str) -> AsyncIterator[bytes]:
     """Pass the bytes on as long as their lines end some time."""
     open_line = 0
-    async for piece in pieces:
+    async for piece in response.__class__.aiter_bytes(response):
         last = piece.rfind(b"\n")
         open_line = open_line + len(piece) if last < 0 else len(piece) - last - 1
         if open_line > LARGEST:

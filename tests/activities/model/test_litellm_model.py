@@ -1,6 +1,7 @@
 """The adapter, against the scripted model over real HTTP."""
 
 import asyncio
+import gc
 import inspect
 import os
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 
+import httpx
 import pytest
 from pydantic import SecretStr
 
@@ -281,6 +283,22 @@ async def test_an_abandoned_stream_closes_the_connection(adapter: LiteLLM) -> No
             entry = await server.ledger.entry(1)
 
     assert entry.end is End.LEFT
+
+
+@BOTH_WAYS
+async def test_no_request_stays_until_reference_cycles_are_collected(adapter: LiteLLM, compatible: bool) -> None:
+    async with serve(Script(answers=(ScriptedAnswer(text="x"),))) as server:
+        await ask(adapter, server, compatible=compatible)
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(10):
+                await ask(adapter, server, compatible=compatible)
+            left = sum(isinstance(each, httpx.Request) for each in gc.get_objects())
+        finally:
+            gc.enable()
+
+    assert left < 5  # the newest ones may be held on to
 
 
 @BOTH_WAYS

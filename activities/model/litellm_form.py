@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import JsonValue
+from pydantic_core import to_json
 
 from activities.model.failures import ModelError, ProviderFailure
 from activities.model.port import (
@@ -27,6 +29,7 @@ from activities.model.port import (
     ToolOffer,
     UserMessage,
 )
+from activities.model.remembered import Remembered
 from workflows.domain.usage import ReportedUsage, Tokens, measure
 
 Form = dict[str, Any]
@@ -45,21 +48,39 @@ _MOST_TOKENS: Final = 10**12
 _TAKE_REASONING_BACK: Final = ("compatible", "deepseek", "moonshot")  # the others refuse it, or want their own form
 
 
-def body(request: ModelRequest) -> Form:
-    """The request without what says where it goes; what is not asked for is left out."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Messages that are JSON already, each by itself."""
+
+    messages: list[bytes]
+
+
+def body(request: ModelRequest, known: Remembered[Message, bytes] | None = None) -> Form:
+    """The request without what says where it goes; what is not asked for is left out. Where somebody remembers what is
+    `known`, the messages are JSON, of which only that of new ones is written.
+    """
+    text_back = request.endpoint.provider in _TAKE_REASONING_BACK
     asked = {
         "tools": [_tool(tool) for tool in request.tools] or None,
         "tool_choice": request.tool_choice if request.tools else None,
         "temperature": request.temperature,
         "max_tokens": request.max_output,
     }
-    text_back = request.endpoint.provider in _TAKE_REASONING_BACK
     return {
         **request.options,
         **{name: value for name, value in asked.items() if value is not None},
-        "messages": [_message(message, text_back) for message in request.messages],
+        "messages": _messages(request, text_back) if known is None else _written(request, text_back, known),
         "stream_options": {"include_usage": True},
     }
+
+
+def dumps(body: Form) -> bytes:
+    """The JSON of a body, whichever way its messages are."""
+    said = body.get("messages")
+    if not isinstance(said, Written):
+        return to_json(body)
+    rest = to_json({name: value for name, value in body.items() if name != "messages"})
+    return b'{"messages":[%b],%b' % (b",".join(said.messages), rest[1:])
 
 
 class ChunkReader:
@@ -174,6 +195,14 @@ def _reported(usage: Form) -> ReportedUsage:
         cache_read=prompt.get("cached_tokens"),
         cache_write=prompt.get("cache_creation_tokens"),
     )
+
+
+def _messages(request: ModelRequest, text_back: bool) -> list[Form]:
+    return [_message(message, text_back) for message in request.messages]
+
+
+def _written(request: ModelRequest, text_back: bool, known: Remembered[Message, bytes]) -> Written:
+    return Written(known.each(request.messages, text_back, lambda message: to_json(_message(message, text_back))))
 
 
 def _message(message: Message, reasoning_back: bool) -> Form:

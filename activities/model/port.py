@@ -1,7 +1,7 @@
 """The port to model providers: what is asked, and what comes back while the answer is written."""
 
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal, Protocol, TypeAlias
 
@@ -101,8 +101,9 @@ class Endpoint(Value):
         return "compatible" if self.compatible else self.model.partition("/")[0]
 
 
-class ModelRequest(Value):
-    """One question to a model.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One question to a model; no model of pydantic's, which would look at each of a thousand messages once more.
 
     `options` go to the provider as they stand (`reasoning_effort`, `top_p`, …). Without `tools` none are offered.
     """
@@ -113,7 +114,7 @@ class ModelRequest(Value):
     tool_choice: Literal["auto", "none", "required"] | None = None
     temperature: float | None = None
     max_output: int | None = None
-    options: dict[str, JsonValue] = {}
+    options: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 class Finish(StrEnum):

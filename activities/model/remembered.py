@@ -1,6 +1,7 @@
 """What was made of values that never change, kept for as long as they live."""
 
-from collections.abc import Callable, Hashable
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Generic, TypeVar
 from weakref import ref
 
@@ -9,20 +10,36 @@ V = TypeVar("V")
 
 
 class Remembered(Generic[T, V]):
-    """Found by identity: to compare values would cost as much as making it anew."""
+    """Found by identity: to compare values would cost as much as making it anew. Nor is a value looked at to find what
+    was made of it: of thousands in each step, most are no longer in the processor's caches.
+    """
 
     def __init__(self) -> None:
-        self._made: dict[tuple[int, Hashable], tuple[ref[Any], V]] = {}
+        self._made: defaultdict[Hashable, dict[int, V]] = defaultdict(dict)
+        self._living: dict[tuple[int, Hashable], ref[Any]] = {}
 
-    def get(self, value: T, kind: Hashable, make: Callable[[], V]) -> V:
+    def get(self, value: T, kind: Hashable, make: Callable[[T], V]) -> V:
         """What `make` gave for this very value and kind; it goes when the value does."""
-        key = id(value), kind
-        found = self._made.get(key)
-        if found is not None and found[0]() is value:
-            return found[1]
-        made = make()
-        self._made[key] = ref(value, lambda _: self._made.pop(key, None)), made
-        return made
+        found = self._made[kind].get(id(value))
+        return self._keep(value, kind, make(value)) if found is None else found
+
+    def each(self, values: Iterable[T], kind: Hashable, make: Callable[[T], V]) -> list[V]:
+        """The same of several values."""
+        made = self._made[kind]
+        return [
+            self._keep(value, kind, make(value)) if (found := made.get(id(value))) is None else found
+            for value in values
+        ]
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._living)
+
+    def _keep(self, value: T, kind: Hashable, made: V) -> V:
+        key = id(value)
+        self._made[kind][key] = made
+
+        def forget(_: ref[Any]) -> None:
+            del self._made[kind][key], self._living[key, kind]
+
+        self._living[key, kind] = ref(value, forget)
+        return made

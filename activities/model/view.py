@@ -38,12 +38,18 @@ def view(
     """
     answers = Remembered() if answers is None else answers
     messages: list[port.Message] = [port.SystemMessage(content=system)]
-    newest_answer = max((place for place, each in enumerate(transcript) if each.role == "assistant"), default=-1)
+    places = range(len(transcript))
+    newest_answer = next((place for place in reversed(places) if transcript[place].role == "assistant"), -1)
+    kind = model, facts.images, facts.documents
+
+    def made(answer: AssistantMessage) -> tuple[port.Message, ...]:
+        return tuple(_messages_of(answer, model, facts))
+
     for place, message in enumerate(transcript):
         if isinstance(message, UserMessage):
             messages.append(port.UserMessage(content=_said(message, unseen=place > newest_answer)))
         else:
-            messages += _answer(message, facts, answers, own=message.body.model == model)
+            messages += answers.get(message, kind, made)
     if text_only:
         messages.append(port.UserMessage(content=load("reminders/last_step")))
     return tuple(messages)
@@ -56,17 +62,11 @@ def _said(message: UserMessage, *, unseen: bool) -> str:
     return message.text
 
 
-def _answer(
-    message: AssistantMessage, facts: port.ModelFacts, answers: Answers, *, own: bool
-) -> tuple[port.Message, ...]:
-    kind = own, facts.images, facts.documents
-    return answers.get(message, kind, lambda: tuple(_made(message, facts, own=own)))
-
-
-def _made(message: AssistantMessage, facts: port.ModelFacts, *, own: bool) -> Iterator[port.Message]:
+def _messages_of(message: AssistantMessage, model: str, facts: port.ModelFacts) -> Iterator[port.Message]:
     text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart) and part.text)
     thoughts = [part for part in message.parts if isinstance(part, ReasoningPart)]
     calls = [part for part in message.parts if isinstance(part, ToolPart)]
+    own = message.body.model == model
     if not text and not calls:
         return
     yield port.AssistantMessage(

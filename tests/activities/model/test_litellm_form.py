@@ -151,7 +151,7 @@ async def anthropic(refusal: web.Response | None = None) -> AsyncIterator[Anthro
 
 async def asked(adapter: LiteLLM, server: Anthropic, messages: tuple[Message, ...]) -> Answer:
     endpoint = Endpoint(model="anthropic/claude-sonnet-4-5", base_url=server.url, key=SecretStr("secret"))
-    thinking = {"type": "enabled", "budget_tokens": 1024}
+    thinking: dict[str, JsonValue] = {"type": "enabled", "budget_tokens": 1024}
     request = ModelRequest(endpoint=endpoint, messages=messages, tools=(TOOL,), options={"thinking": thinking})
     assembly = Assembly()
     async for event in adapter.stream(request):

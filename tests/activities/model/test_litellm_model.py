@@ -6,16 +6,17 @@ import inspect
 import os
 from collections.abc import Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 
 import httpx
 import pytest
-from pydantic import SecretStr
+from pydantic import JsonValue, SecretStr
 
 from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, posture
-from activities.model.litellm_form import LONGEST
+from activities.model.litellm_form import LONGEST, body
 from activities.model.litellm_model import LiteLLM
 from activities.model.litellm_source import LARGEST
 from activities.model.port import (
@@ -97,6 +98,22 @@ async def test_a_conversation_with_calls_is_sent_as_providers_want_it(adapter: L
         answer = await ask(adapter, server, conversation, compatible=compatible)
 
     assert answer.parts == (TextPart("done"),)
+
+
+async def test_what_has_been_sent_before_is_sent_again_as_it_was(adapter: LiteLLM) -> None:
+    call = RequestedCall(id="a", name="read", arguments='{"path": "é \\ud83d"}')
+    begun: tuple[Message, ...] = (SystemMessage(content="Be brief: “é”."), UserMessage(content="go"))
+    went_on = (AssistantMessage(reasoning="Hm.", calls=(call,)), ToolMessage(call="a", content="lone \ud800 and \x00"))
+    seen = []
+
+    async with serve(Script(answers=(ScriptedAnswer(text="first"), ScriptedAnswer(text="done")))) as server:
+        for messages in (begun, (*begun, *went_on), (*begun, *went_on), begun):
+            asked = request(server.url, messages)
+            await assembled(adapter, asked)
+            assert server.last is not None
+            seen.append((server.last.body["messages"], body(asked)["messages"]))
+
+    assert all(sent == meant for sent, meant in seen)
 
 
 async def test_nul_and_lone_surrogates_of_an_answer_are_kept(adapter: LiteLLM) -> None:
@@ -317,9 +334,11 @@ async def test_options_headers_and_tools_reach_the_provider(adapter: LiteLLM, tm
     async with serve(Script(answers=(ScriptedAnswer(text="x"),))) as server:
         plain = request(server.url)
         endpoint = plain.endpoint.model_copy(update={"headers": {"x-team": "red"}})
-        changes = {"temperature": 0.5, "max_output": 9, "tools": (TOOL,), "tool_choice": "required"}
-        update = {"endpoint": endpoint, "options": {"reasoning_effort": "low"}, **changes}
-        await assembled(adapter, plain.model_copy(update=update))
+        options: dict[str, JsonValue] = {"reasoning_effort": "low"}
+        asking = replace(
+            plain, endpoint=endpoint, options=options, temperature=0.5, max_output=9, tool_choice="required"
+        )
+        await assembled(adapter, asking)
         asked = server.last
 
     assert asked is not None

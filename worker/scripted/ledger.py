@@ -26,6 +26,8 @@ class End(StrEnum):
 class Entry(Value):
     """One request: `n` counts all of them, `asked` those for the same answer; `messages` is a hash of them.
 
+    It `began` when the last byte of the request had been read, and `ended` with the last byte of the answer.
+
     `delivered` says that the whole answer was handed to the network.
     """
 
@@ -66,13 +68,13 @@ class Ledger:
 class Visit:
     """A request under way; `close` makes its entry."""
 
-    def __init__(self, n: int, asked: int, cue: Cue, messages: Any) -> None:
+    def __init__(self, n: int, asked: int, cue: Cue, messages: Any, began: datetime) -> None:
         self.n = n
         self.asked = asked
         self.chunks = 0
         self._cue = cue
         self._messages = hashlib.sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()
-        self._began = datetime.now(UTC)
+        self._began = began
 
     def close(self, end: End) -> Entry:
         return Entry(

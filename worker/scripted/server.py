@@ -5,11 +5,13 @@ It keeps no state of a conversation: which answer is due follows from the messag
 
 import argparse
 import asyncio
+import json
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,9 +59,11 @@ class ModelServer:
         return web.json_response({"object": "list", "data": listed})
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
+        sent = await request.read()
+        began = datetime.now(UTC)  # what the server makes of the request is not the client's time
+        body = json.loads(sent)
         self.last = Asked(request.headers, body)
-        visit, due = self._visit(body)
+        visit, due = self._visit(body, began)
         end = End.LEFT
         try:
             wrong = flaw(body["messages"])
@@ -79,15 +83,15 @@ class ModelServer:
         finally:
             self.ledger.write(visit.close(end))
 
-    def _visit(self, body: Mapping[str, Any]) -> tuple[Visit, ScriptedAnswer | None]:
+    def _visit(self, body: Mapping[str, Any], began: datetime) -> tuple[Visit, ScriptedAnswer | None]:
         self._requests += 1
         standing = cue(body["messages"])
         script = self.scripts.get(standing.script)
         if script and script.aside and not body.get("tools"):
-            return Visit(self._requests, 1, standing, body["messages"]), script.aside
+            return Visit(self._requests, 1, standing, body["messages"], began), script.aside
         self._asked[standing.script, standing.step] += 1
         asked = self._asked[standing.script, standing.step]
-        return Visit(self._requests, asked, standing, body["messages"]), _answer(script, standing)
+        return Visit(self._requests, asked, standing, body["messages"], began), _answer(script, standing)
 
 
 def _answer(script: Script | None, standing: Cue) -> ScriptedAnswer | None:

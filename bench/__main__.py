@@ -27,11 +27,8 @@ from bench import (
 )
 from bench.sides import Bare, Ours, play
 from bench.stage import Stage, stage
-from bench.step_overhead import LONG, SESSIONS
+from bench.step_overhead import LONG, LONGEST, OPENING, SESSIONS
 from bench.table import Figure, table
-
-LONGEST: Final = 1000  # steps
-_PATIENCE: Final = 1200.0
 
 
 class Bench:
@@ -73,7 +70,7 @@ async def _sessions(bench: Bench) -> list[Figure]:
     """twenty sessions at once"""
     ours, floor = await bench.sides()
     together = await step_overhead.together(bench.stage, ours, floor)
-    used = memory.after(f"worker's memory after {SESSIONS} sessions (MB)", ours.worker)
+    used = memory.after(f"worker's memory after {SESSIONS} sessions (MB)", ours.worker, memory.MANY)
     return [together, used, *await processor.spent(bench.stage, ours, floor)]
 
 
@@ -105,13 +102,17 @@ async def _asks(bench: Bench) -> list[Figure]:
 
 async def _thousand(bench: Bench) -> list[Figure]:
     """1,000 steps of one session"""
-    ours, floor = await bench.sides()
-    (long,) = await play(bench.stage, ours, steps=LONGEST, patience=_PATIENCE)
-    mine = await step_overhead.beside_a_short_one(bench.stage, ours, long)
-    (bare,) = await play(bench.stage, floor, steps=LONGEST, patience=_PATIENCE)
-    theirs = await step_overhead.beside_a_short_one(bench.stage, floor, bare)
+    mine, theirs = [await step_overhead.lengths(bench.stage, side, LONGEST) for side in await bench.sides()]
     rest = await step_overhead.growth_of_the_rest(bench.stage.temporal, mine, theirs)
     return [*step_overhead.growth(mine, theirs, LONGEST), rest]
+
+
+async def _constant(bench: Bench) -> list[Figure]:
+    """200 and 1,000 steps that hardly add to the context that they begin with"""
+    ours, _ = await bench.sides()
+    floor = await sides.bare(bench.stage, ours, opening=OPENING)
+    figures = await step_overhead.constant(bench.stage, ours, floor)
+    return [*figures, memory.after("worker's memory then (MB)", ours.worker)]
 
 
 async def _volume(bench: Bench) -> list[Figure]:
@@ -119,7 +120,19 @@ async def _volume(bench: Bench) -> list[Figure]:
     return [*await volume.long_session(bench.stage), *await volume.crowds(bench.stage)]
 
 
-_EACH: Final = (_commands, _memory, _step, _sessions, _database, _opencode, _resume, _thousand, _volume, _asks)
+_EACH: Final = (
+    _commands,
+    _memory,
+    _step,
+    _sessions,
+    _database,
+    _opencode,
+    _resume,
+    _thousand,
+    _constant,
+    _volume,
+    _asks,
+)
 GROUPS: Final[dict[str, Callable[[Bench], Awaitable[list[Figure]]]]] = {
     group.__name__.removeprefix("_"): group for group in _EACH
 }

@@ -27,21 +27,22 @@ from worker.stack.state import Endpoints
 from workflows.domain.value import Value
 
 WORKFLOW: Final = "bench.floor"
-QUEUE: Final = "floor"
 _PASSED_THROUGH: Final = ("bench", "worker", "workflows.domain", "httpx", "pydantic", "pydantic_core")
 _PATIENCE: Final = timedelta(seconds=60)
 
 
 class Template(Value):
-    """What the floor sends: the request of a real session, its exchange of a call and a result as often as is due."""
+    """What the floor sends: the request of a real session of two steps, its second one as often as is due."""
 
     url: str
     directory: Path
     body: dict[str, Any]
 
     def request(self, script: str, step: int) -> dict[str, Any]:
-        system, user, *exchange = self.body["messages"]
-        return {**self.body, "messages": [system, {**user, "content": prompt(script)}, *exchange * step]}
+        system, user, *rest = self.body["messages"]
+        begun, exchange = rest[:2], rest[2:]
+        steps = [*begun, *exchange * (step - 1)] if step else []
+        return {**self.body, "messages": [system, {**user, "content": prompt(script)}, *steps]}
 
 
 class Ask(Value):
@@ -113,13 +114,13 @@ class Floor:
             step += 1
 
 
-def worker(settings: Settings, client: Client, activities: Activities) -> Worker:
+def worker(settings: Settings, client: Client, activities: Activities, queue: str) -> Worker:
     """A worker with the options of ours (a test compares them), not started."""
     throttle = timedelta(seconds=min(0.5, settings.heartbeat_seconds / 3))
     restrictions = SandboxRestrictions.default.with_passthrough_modules(*_PASSED_THROUGH)
     return Worker(
         client,
-        task_queue=QUEUE,
+        task_queue=queue,
         workflows=[Floor],
         activities=[activities.generate, activities.read],
         workflow_runner=SandboxedWorkflowRunner(restrictions=restrictions),
@@ -136,14 +137,14 @@ def worker(settings: Settings, client: Client, activities: Activities) -> Worker
     )
 
 
-async def _work(address: str, template: Template) -> None:
+async def _work(address: str, template: Template, queue: str) -> None:
     settings = Settings.read()
     client = await connect(settings, Endpoints(postgres_url="", temporal_address=address))
     async with (
         httpx.AsyncClient(trust_env=False, timeout=_PATIENCE.total_seconds()) as http,
-        worker(settings, client, Activities(http, template)),
+        worker(settings, client, Activities(http, template), queue),
     ):
-        print(f"working on {QUEUE!r}, pid {os.getpid()}", file=sys.stderr, flush=True)
+        print(f"working on {queue!r}, pid {os.getpid()}", file=sys.stderr, flush=True)
         await asyncio.Event().wait()
 
 
@@ -151,8 +152,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -P -m bench.floor", description=__doc__)
     parser.add_argument("--temporal", required=True, help="address of the server")
     parser.add_argument("--template", type=Path, required=True, help="JSON file: what to send, and where to")
+    parser.add_argument("--queue", required=True, help="the task queue to work on")
     given = parser.parse_args()
-    asyncio.run(_work(given.temporal, Template.model_validate_json(given.template.read_bytes())))
+    asyncio.run(_work(given.temporal, Template.model_validate_json(given.template.read_bytes()), given.queue))
 
 
 if __name__ == "__main__":

@@ -26,9 +26,9 @@ async def worker(stage: Stage) -> list[Figure]:
     ]
 
 
-def after(name: str, process: psutil.Process) -> Figure:
-    """That of a worker which has had many sessions at once."""
-    return Figure(name, _resident(process), None, MANY, digits=0)
+def after(name: str, process: psutil.Process, budget: Budget | None = None) -> Figure:
+    """That of a worker which has had much to do."""
+    return Figure(name, _resident(process), None, budget, digits=0)
 
 
 def _resident(process: psutil.Process) -> float:

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count, pairwise
+from itertools import chain, count, pairwise
 from pathlib import Path
 from statistics import median
 from typing import Final, Protocol
@@ -26,6 +26,7 @@ SMALL: Final = 300  # characters of a file that makes a small tool output
 LARGE: Final = 50_000
 _FILES: Final = ("a.txt", "b.txt")  # in turns: the same call again and again would be asked about
 _LINE: Final = "All work and no play makes a line of notes.\n"
+_CHUNK: Final = 16  # characters of an answer that are sent at once, and of a long one a thousandth
 _PATIENCE: Final = 600.0
 _NUMBERS: Final = count(1)
 
@@ -75,9 +76,10 @@ class Bare:
 
     worker: psutil.Process
     client: Client
+    queue: str
 
     async def start(self, script: str) -> str:
-        await self.client.start_workflow(floor.WORKFLOW, Ask(script=script), id=script, task_queue=floor.QUEUE)
+        await self.client.start_workflow(floor.WORKFLOW, Ask(script=script), id=script, task_queue=self.queue)
         return script
 
 
@@ -86,7 +88,7 @@ def project(stage: Stage, name: str, *, characters: int = SMALL, **config: objec
     directory = stage.folder / name
     directory.mkdir()
     for file in _FILES:
-        (directory / file).write_text((_LINE * (characters // len(_LINE) + 1))[:characters])
+        (directory / file).write_text(_lines(characters))
     if config:
         (directory / "opencode.json").write_text(json.dumps(config))
     return directory
@@ -101,17 +103,19 @@ async def ours(stage: Stage, directory: Path, queue: str = "ours", *, postgres_u
     return Ours(worker, client, directory)
 
 
-async def bare(stage: Stage, like: Ours) -> Bare:
-    """The floor with its worker; it sends what a session of ours has just sent."""
-    await play(stage, like, steps=1)
+async def bare(stage: Stage, like: Ours, *, opening: int = 0) -> Bare:
+    """The floor with its worker; it sends what a session of ours has just sent, whose first answer had so many
+    characters more."""
+    queue = f"floor-{next(_NUMBERS)}"
+    await play(stage, like, steps=2, opening=opening)
     last = stage.model.last
     assert last is not None
     template = Template(url=stage.model.url, directory=like.project, body=dict(last.body))
-    path = stage.folder / "template.json"
+    path = stage.folder / f"{queue}.json"
     path.write_text(template.model_dump_json())
-    address = stage.endpoints.temporal_address
-    worker = await stage.start("bench.floor", {}, "--temporal", address, "--template", str(path))
-    return Bare(worker, stage.temporal)
+    given = {"--temporal": stage.endpoints.temporal_address, "--template": str(path), "--queue": queue}
+    worker = await stage.start("bench.floor", {"HOLDFAST_TASK_QUEUE": queue}, *chain.from_iterable(given.items()))
+    return Bare(worker, stage.temporal, queue)
 
 
 def reading(step: int) -> ScriptedCall:
@@ -125,12 +129,18 @@ def noting(step: int) -> ScriptedCall:
     return ScriptedCall(name="todowrite", arguments={"todos": [todo]})
 
 
-def script(stage: Stage, steps: int, called: Called = reading, *, calls: int = 1) -> str:
-    """A new script of so many steps with so many calls, and a word at the end; its name."""
+def script(stage: Stage, steps: int, called: Called = reading, *, calls: int = 1, opening: int = 0) -> str:
+    """A new script of so many steps with so many calls, and a word at the end; its name.
+
+    The first answer has `opening` characters more: what comes after it hardly adds to a long one.
+    """
     name = f"bench-{next(_NUMBERS)}"
+    texts = [f"Reading on.{_lines(opening)}", *["Reading on."] * (steps - 1)]
     answers = [
-        ScriptedAnswer(text="Reading on.", tools=tuple(called(step + call) for call in range(calls)))
-        for step in range(steps)
+        ScriptedAnswer(
+            text=text, tools=tuple(called(step + call) for call in range(calls)), chunk=max(_CHUNK, len(text) // 1000)
+        )
+        for step, text in enumerate(texts)
     ]
     stage.scripts[name] = Script(answers=(*answers, ScriptedAnswer(text="That was all.")))
     return name
@@ -143,10 +153,11 @@ async def play(
     steps: int,
     sessions: int = 1,
     called: Called = reading,
+    opening: int = 0,
     patience: float = _PATIENCE,
 ) -> list[Conversation]:
     """Play so many sessions at once, to the last answer. Nobody watches them: that would cost time, too."""
-    names = [script(stage, steps, called) for _ in range(sessions)]
+    names = [script(stage, steps, called, opening=opening) for _ in range(sessions)]
     ledger = stage.model.ledger
     last = len(ledger.entries) + sessions * (steps + 1)
     workflows = await asyncio.gather(*(side.start(name) for name in names))
@@ -169,6 +180,10 @@ def rate(played: Sequence[Conversation]) -> float:
 def gap(played: Sequence[Conversation], skip: int = 2) -> float:
     """Median milliseconds between an answer and the next request; the first steps of a session warm caches up."""
     return median(gap for each in played for gap in each.gaps(skip))
+
+
+def _lines(characters: int) -> str:
+    return (_LINE * (characters // len(_LINE) + 1))[:characters]
 
 
 def _conversation(workflow: str, entries: Sequence[Entry], name: str) -> Conversation:

@@ -14,14 +14,17 @@ from bench.table import Budget, Figure
 ALONE: Final = Budget(must=1.3, aim=1.0, ratio=True)
 TOGETHER: Final = Budget(must=0.7, aim=1.0, ratio=True, at_least=True)
 GROWTH: Final = Budget(must=2.0, aim=1.3)
-GROWTH_OF_THE_REST: Final = Budget(must=1.2, aim=1.0)
+CONSTANT: Final = Budget(must=1.2, aim=1.0)
 SESSIONS: Final = 20
-LONG: Final = 200  # steps of the session that shows growth
+LONG: Final = 200  # steps of the sessions that show growth
+LONGEST: Final = 1000
+OPENING: Final = 9_000_000  # characters of an answer to which a thousand steps add a tenth
 _SHORT: Final = 25  # steps of the one that it is compared with
 _ROUNDS: Final = 3
 _STEPS: Final = 20
 _ROUNDS_TOGETHER: Final = 2
 _STEPS_TOGETHER: Final = 5
+_PATIENCE: Final = 1200.0  # seconds for a thousand steps
 
 Rounds = list[tuple[list[Conversation], list[Conversation]]]
 
@@ -80,10 +83,16 @@ class Lengths(NamedTuple):
         return typical(self.long.gaps()[-_SHORT:]) / typical(self.short.gaps(2))
 
 
-async def beside_a_short_one(stage: Stage, side: Side, long: Conversation) -> Lengths:
+async def beside_a_short_one(stage: Stage, side: Side, long: Conversation, opening: int = 0) -> Lengths:
     """A long session that has just ended, with a short one after it."""
-    (short,) = await play(stage, side, steps=_SHORT)
+    (short,) = await play(stage, side, steps=_SHORT, opening=opening)
     return Lengths(long, short)
+
+
+async def lengths(stage: Stage, side: Side, steps: int, opening: int = 0) -> Lengths:
+    """A session of so many steps, and a short one."""
+    (long,) = await play(stage, side, steps=steps, opening=opening, patience=_PATIENCE)
+    return await beside_a_short_one(stage, side, long, opening)
 
 
 def growth(ours: Lengths, floor: Lengths, steps: int = LONG) -> list[Figure]:
@@ -99,14 +108,24 @@ def growth(ours: Lengths, floor: Lengths, steps: int = LONG) -> list[Figure]:
     ]
 
 
+async def constant(stage: Stage, ours: Side, floor: Side) -> list[Figure]:
+    """The same of sessions whose first answer is so long that all that follows hardly adds to the context."""
+    figures = []
+    for steps in (LONG, LONGEST):
+        mine, theirs = [await lengths(stage, side, steps, OPENING) for side in (ours, floor)]
+        name = f"overhead at step {steps:,} to that at steps 3–25, one size of context"
+        figures.append(Figure(name, mine.ratio(median), theirs.ratio(median), CONSTANT, digits=2))
+    return figures
+
+
 async def growth_of_the_rest(temporal: Client, ours: Lengths, floor: Lengths) -> Figure:
-    """The same of all of a step but its request: what grows although the context would not."""
+    """The same of all of a step but its request: what grows whatever the context does."""
     mine, theirs = [
         median((await without_requests(temporal, side.long))[-_SHORT:])
         / median(await without_requests(temporal, side.short))
         for side in (ours, floor)
     ]
-    return Figure("  the same but for reading and sending the context", mine, theirs, GROWTH_OF_THE_REST, digits=2)
+    return Figure("  the same but for reading and sending the context", mine, theirs, digits=2)
 
 
 def _quickest(gaps: list[float]) -> float:

@@ -62,7 +62,8 @@ class HostStatus(Value):
 
 
 class StackStatus(Value):
-    """The stack as it is now. `stopped` says that somebody wanted it down; else it may be brought up again.
+    """The stack as it is now. `stopped` says that somebody wanted it down; else it may be brought up again, unless
+    there is `trouble` with its home.
 
     `servers` are the external ones, and `hosts` those of their workers, where somebody has looked at them; `sizes` and
     `kept` are there when somebody has measured. `release` is that of the command which looks, `supervisor_release` may
@@ -72,6 +73,7 @@ class StackStatus(Value):
     serving: bool
     stopped: bool
     release: Release
+    trouble: str | None = None
     supervisor_release: Release | None = None
     supervisor: int | None = None
     endpoints: Endpoints | None = None
@@ -101,18 +103,27 @@ def status(settings: Settings) -> StackStatus:
     """What runs of the stack, and where."""
     layout = Layout(home=settings.home)
     seen = state.read(layout.state)
+    trouble = _trouble(settings) if seen is None or not seen.alive else None
     if seen is None:
-        return StackStatus(serving=False, stopped=False, release=release.mine())
+        return StackStatus(serving=False, stopped=False, release=release.mine(), trouble=trouble)
     worker = state.noted(layout.worker)
     return StackStatus(
         serving=seen.serving,
         stopped=seen.phase is Phase.DOWN,
         release=release.mine(),
+        trouble=trouble,
         supervisor_release=seen.release if seen.alive else None,
         supervisor=seen.supervisor.pid if seen.alive else None,
         endpoints=seen.endpoints if seen.serving else None,
         parts=tuple(_part(part, worker) for part in sorted(seen.parts, key=lambda part: part.name)),
     )
+
+
+def _trouble(settings: Settings) -> str | None:
+    from worker.stack import home  # which most commands do without
+
+    why = home.trouble(settings.home)
+    return None if why is None else str(home.Unusable(settings.home, why))
 
 
 def outdated(seen: StackStatus) -> list[str]:

@@ -114,6 +114,7 @@ async def test_a_home_that_nothing_can_be_written_to_is_named_with_why_and_the_w
     ended = [(home, await each.run(*word)) for home, each in zip(homes, people, strict=True) for word in words]
     ended.append((homes[1], await people[1].run("demo")))
     seen = [await each.run("doctor") for each in people]
+    looked = [await each.run("status") for each in people]
     purged = await people[2].run("down", "--purge", "--yes")
 
     assert [(each.code, each.out) for _, each in ended[:-1]] == [(2, "")] * 9 and ended[-1][1].code == 2
@@ -122,6 +123,8 @@ async def test_a_home_that_nothing_can_be_written_to_is_named_with_why_and_the_w
     named = [f"failure  home           {home} cannot be used: " for home in homes]
     assert all(said in each.out for said, each in zip(named, seen, strict=True))
     assert all("home: See that it is a directory of yours" in each.out and "free for" not in each.out for each in seen)
+    assert [each.code for each in looked] == [3] * 3
+    assert all(f"down. Holdfast's home {home!r} cannot" in each.out for home, each in zip(homes, looked, strict=True))
     assert purged.code == 0 and "There is nothing of a stack in /proc/holdfast." in purged.err
     assert not any("Traceback" in each.err for each in (*seen, purged, *(one for _, one in ended)))
 

@@ -214,6 +214,8 @@ def _headline(seen: StackStatus) -> str:
         return "Nobody works: `holdfast doctor` says what to do."
     if _silent(seen):
         return "PostgreSQL runs and does not answer: `holdfast doctor` says what to do."
+    if seen.trouble is not None:
+        return f"The stack is down. {prose(seen.trouble)}"
     if seen.stopped or seen.supervisor is None:
         return "The stack is down: `holdfast up` starts it, and so does every command that needs it."
     return "The stack does not serve yet: `holdfast logs` shows what it is at."

@@ -31,6 +31,7 @@ IDLE: Final = 90.0  # seconds of silence within an answer (opencode.md 4.5)
 _SHARED: Final = (
     "module_level_aclient"  # the client that Anthropic is asked by, which litellm also keeps outside of its cache
 )
+_END: Final = object()  # of an answer; what is `null` in it is no end
 _NO_KEY: Final = "no-key"  # the client insists on one; endpoints without keys ignore it
 _PLACEHOLDER: Final = [{"role": "user", "content": "."}]  # is replaced by the messages in `extra_body`
 _MILLION: Final = 1_000_000
@@ -70,20 +71,23 @@ class LiteLLM:
         provider = request.endpoint.provider
         reader = ChunkReader(provider)
         patience = _Patience(provider, self._first_token, self._idle)
+        source = None
         try:
             opening = library.acompletion(**_arguments(request, self._first_token + self._idle, self._written))
             async with aclosing(await patience.wait(opening)) as wrapper:
                 source = Source(wrapper, request.endpoint)
                 chunks = await patience.wait(source.open())
-                while (chunk := await patience.wait(anext(chunks, None))) is not None:
+                while (chunk := await patience.wait(anext(chunks, _END))) is not _END:
                     for event in reader.read(chunk):
                         patience.heard()
                         yield event
-            source.let_go()
         except ModelError:
             raise
         except Exception as error:  # litellm raises whatever a library below it raises
             raise ModelError(told(provider, error)) from error
+        finally:
+            if source is not None:
+                source.let_go()
         yield reader.finished(cut=source.cut)
 
     async def facts(self, model: str) -> ModelFacts:

@@ -41,7 +41,7 @@ class Source:
         """Have a closed response forget its stream, which knows the response, too: else both stay, with a long
         conversation's megabytes in them, until the collector of reference cycles comes by, after many steps."""
         if self._response is not None and self._response.is_closed:
-            self._response.stream = None
+            self._response.stream = self._response.request.stream  # which knows nobody, and may be closed again
 
     @property
     def cut(self) -> bool:

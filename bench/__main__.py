@@ -78,9 +78,9 @@ async def _database(bench: Bench) -> list[Figure]:
     """what a step costs PostgreSQL, and 200 steps of one session"""
     ours, floor = await bench.sides()
     long, size = await postgres.growing(bench.stage, ours, LONG)
-    mine = await step_overhead.beside_a_short_one(bench.stage, ours, long)
+    mine = await step_overhead.beside_short_ones(bench.stage, ours, long)
     (bare,) = await play(bench.stage, floor, steps=LONG)
-    theirs = await step_overhead.beside_a_short_one(bench.stage, floor, bare)
+    theirs = await step_overhead.beside_short_ones(bench.stage, floor, bare)
     rest = await step_overhead.growth_of_the_rest(bench.stage.temporal, mine, theirs)
     return [*step_overhead.growth(mine, theirs), rest, size, *await postgres.traffic(bench.stage)]
 

@@ -1,6 +1,6 @@
 """Step overhead: from an answer's last byte to the next request's first one, alone and with twenty sessions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median, quantiles
 from typing import Final, NamedTuple
 
@@ -18,8 +18,10 @@ CONSTANT: Final = Budget(must=1.2, aim=1.0)
 SESSIONS: Final = 20
 LONG: Final = 200  # steps of the sessions that show growth
 LONGEST: Final = 1000
-OPENING: Final = 9_000_000  # characters of an answer to which a thousand steps add a tenth
-_SHORT: Final = 25  # steps of the one that it is compared with
+OPENING: Final = 9_000_000  # characters of an answer to which a thousand steps add less than a tenth
+_SHORT: Final = 25  # steps of those that it is compared with
+_SHORTS: Final = 3
+_LAST: Final = 50  # steps of the long one that are compared
 _ROUNDS: Final = 3
 _STEPS: Final = 20
 _ROUNDS_TOGETHER: Final = 2
@@ -73,30 +75,30 @@ async def together(stage: Stage, ours: Side, floor: Side) -> Figure:
 
 
 class Lengths(NamedTuple):
-    """A long session, and a short one played when it had ended: when it began, the machine may have been another."""
+    """A long session, and short ones played when it had ended: when it began, the machine may have been another."""
 
     long: Conversation
-    short: Conversation
+    short: Sequence[Conversation]
 
     def ratio(self, typical: Callable[[list[float]], float]) -> float:
-        """The last steps of the long one to the first ones of the short one."""
-        return typical(self.long.gaps()[-_SHORT:]) / typical(self.short.gaps(2))
+        """The last steps of the long one to the first ones of the short ones."""
+        return typical(self.long.gaps()[-_LAST:]) / typical([gap for each in self.short for gap in each.gaps(2)])
 
 
-async def beside_a_short_one(stage: Stage, side: Side, long: Conversation, opening: int = 0) -> Lengths:
-    """A long session that has just ended, with a short one after it."""
-    (short,) = await play(stage, side, steps=_SHORT, opening=opening)
-    return Lengths(long, short)
+async def beside_short_ones(stage: Stage, side: Side, long: Conversation, opening: int = 0) -> Lengths:
+    """A long session that has just ended, with short ones after it."""
+    played = [await play(stage, side, steps=_SHORT, opening=opening) for _ in range(_SHORTS)]
+    return Lengths(long, [short for (short,) in played])
 
 
 async def lengths(stage: Stage, side: Side, steps: int, opening: int = 0) -> Lengths:
-    """A session of so many steps, and a short one."""
+    """A session of so many steps, and short ones."""
     (long,) = await play(stage, side, steps=steps, opening=opening, patience=_PATIENCE)
-    return await beside_a_short_one(stage, side, long, opening)
+    return await beside_short_ones(stage, side, long, opening)
 
 
 def growth(ours: Lengths, floor: Lengths, steps: int = LONG) -> list[Figure]:
-    """How much slower the last steps of a long session are than the first ones of another; the transcript grows.
+    """How much slower the last steps of a long session are than the first ones of others; the transcript grows.
 
     The floor sends the same transcript and reads none: its growth is that of the request alone. The quickest tenths
     stand beside the medians, not judged: where the two differ, other programs have come or gone in between.
@@ -120,12 +122,13 @@ async def constant(stage: Stage, ours: Side, floor: Side) -> list[Figure]:
 
 async def growth_of_the_rest(temporal: Client, ours: Lengths, floor: Lengths) -> Figure:
     """The same of all of a step but its request: what grows whatever the context does."""
-    mine, theirs = [
-        median((await without_requests(temporal, side.long))[-_SHORT:])
-        / median(await without_requests(temporal, side.short))
-        for side in (ours, floor)
-    ]
-    return Figure("  the same but for reading and sending the context", mine, theirs, digits=2)
+    mine, theirs = [await _ratio_of_the_rest(temporal, side) for side in (ours, floor)]
+    return Figure("  the same but for reading and sending the context", mine, theirs, CONSTANT, digits=2)
+
+
+async def _ratio_of_the_rest(temporal: Client, side: Lengths) -> float:
+    first = [step for each in side.short for step in await without_requests(temporal, each)]
+    return median((await without_requests(temporal, side.long))[-_LAST:]) / median(first)
 
 
 def _quickest(gaps: list[float]) -> float:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import psycopg
@@ -14,6 +14,7 @@ from psycopg.rows import TupleRow, dict_row
 from psycopg.types.json import set_json_dumps, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
+from activities.cancelling import ended
 from activities.failpoints import io_failpoint
 from activities.store.cut import cut
 from activities.store.recent import Recent
@@ -31,6 +32,7 @@ _OPTIONS: Final = (
     "-c jit=off"  # none of our queries runs for so long that compiling it would pay
 )
 PATIENCE: Final = 10  # seconds for a connection; so long the pool's pauses between two tries grow, then begin anew
+_SILENT: Final = 10  # seconds after which the server takes who holds a lock for gone
 _UNREACHABLE: Final = (
     *(psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed),
     psycopg.errors.IdleInTransactionSessionTimeout,
@@ -164,11 +166,20 @@ class Database:
 
     @asynccontextmanager
     async def alone(self, key: int) -> AsyncIterator[bool]:
-        """Whether we hold an advisory lock while the block runs; a connection that breaks gives it back."""
+        """Whether we hold an advisory lock while the block runs.
+
+        A connection that breaks gives it back, and so does one from which nothing is heard: a process that is frozen
+        or a machine that is cut off must not keep the others waiting.
+        """
+        silent = f"{_OPTIONS} -c idle_session_timeout={_SILENT}s"
         with reaching():
-            async with await AsyncConnection.connect(self.url, **self._connecting) as connection:
+            async with await AsyncConnection.connect(self.url, **{**self._connecting, "options": silent}) as connection:
                 row = await (await connection.execute("SELECT pg_try_advisory_lock(%s)", [key])).fetchone()
-                yield bool(row and row[0])
+                telling = asyncio.create_task(_tell(connection))
+                try:
+                    yield bool(row and row[0])
+                finally:
+                    await ended(telling)
 
     @asynccontextmanager
     async def listening(self, channel: str, *, name: str | None = None) -> AsyncIterator[AsyncConnection[TupleRow]]:
@@ -180,6 +191,14 @@ class Database:
                 yield connection
             finally:
                 await connection.close()
+
+
+async def _tell(connection: AsyncConnection[TupleRow]) -> None:
+    """Have the server hear of us, as long as it does."""
+    with suppress(*_UNREACHABLE):
+        while True:
+            await asyncio.sleep(_SILENT / 5)
+            await connection.execute("SELECT")
 
 
 def checked(url: str) -> str:

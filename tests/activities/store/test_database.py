@@ -1,9 +1,15 @@
 """The pool: what an unreachable database is called, and JSON in and out."""
 
+import asyncio
+import signal
+import sys
+from asyncio.subprocess import PIPE
+
 import psycopg
 import pytest
 
 from activities.store.database import Database, Unprepared, dumps, reaching
+from tests.patience import PATIENCE
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId
 
@@ -63,3 +69,37 @@ async def test_a_database_that_no_worker_has_filled_yet_is_named(postgres_url: s
 
 def test_json_is_ascii_so_that_any_text_can_be_kept() -> None:
     assert dumps({"text": "a\x00b \ud800 ü"}) == r'{"text":"a\u0000b \ud800 \u00fc"}'
+
+
+HOLDER = """
+import asyncio, sys
+from activities.store.database import Database
+
+async def hold():
+    async with Database(sys.argv[1]).alone(7) as mine:
+        print(mine, flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(hold())
+"""
+
+
+async def test_a_frozen_process_keeps_no_lock_from_others_and_one_that_works_keeps_its_own(postgres_url: str) -> None:
+    database = Database(postgres_url)
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", HOLDER, postgres_url, stdout=PIPE)
+    try:
+        assert process.stdout is not None and await process.stdout.readline() == b"True\n"
+        async with database.alone(8) as ours, database.alone(7) as before:
+            process.send_signal(signal.SIGSTOP)
+            async with asyncio.timeout(PATIENCE):
+                while not await taken(database, 7):
+                    await asyncio.sleep(0.5)
+            assert (ours, before, await taken(database, 8)) == (True, False, False)
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def taken(database: Database, key: int) -> bool:
+    async with database.alone(key) as mine:
+        return mine

@@ -15,6 +15,7 @@ from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("bells")
 _SWEEP_LOCK: Final = 0x73776570  # advisory lock: "swep"
+_SILENCE: Final = 10  # seconds after which who sweeps is taken for gone
 _RINGER: Final = "holdfast_ringer_"  # so begin the names of the connections of workers that ring for doors
 _PATIENCE: Final = 0.4  # seconds for a worker to ring; reaching the engine takes a command as long
 _LOOK: Final = 0.01  # seconds between two looks whether it has
@@ -98,6 +99,6 @@ async def waiting(database: Database) -> list[Waiting]:
 
 @asynccontextmanager
 async def sweeping(database: Database) -> AsyncIterator[bool]:
-    """Whether this process may sweep now: one at a time."""
-    async with database.alone(_SWEEP_LOCK) as mine:
+    """Whether this process may sweep now: one at a time, but for one that was frozen meanwhile."""
+    async with database.alone(_SWEEP_LOCK, silence=_SILENCE) as mine:
         yield mine

@@ -32,7 +32,6 @@ _OPTIONS: Final = (
     "-c jit=off"  # none of our queries runs for so long that compiling it would pay
 )
 PATIENCE: Final = 10  # seconds for a connection; so long the pool's pauses between two tries grow, then begin anew
-_SILENT: Final = 10  # seconds after which the server takes who holds a lock for gone
 _UNREACHABLE: Final = (
     *(psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed),
     psycopg.errors.IdleInTransactionSessionTimeout,
@@ -165,21 +164,22 @@ class Database:
             pass
 
     @asynccontextmanager
-    async def alone(self, key: int) -> AsyncIterator[bool]:
-        """Whether we hold an advisory lock while the block runs.
+    async def alone(self, key: int, *, silence: int | None = None) -> AsyncIterator[bool]:
+        """Whether we hold an advisory lock while the block runs; a connection that breaks gives it back.
 
-        A connection that breaks gives it back, and so does one from which nothing is heard: a process that is frozen
-        or a machine that is cut off must not keep the others waiting.
+        With a `silence` in seconds, the server takes it back from who was not heard of for so long: a process that is
+        frozen or a machine that is cut off does not keep the others waiting. It may wake and go on beside them, so that
+        is for work which may be done twice.
         """
-        silent = f"{_OPTIONS} -c idle_session_timeout={_SILENT}s"
+        options = _OPTIONS if silence is None else f"{_OPTIONS} -c idle_session_timeout={silence}s"
         with reaching():
-            async with await AsyncConnection.connect(self.url, **{**self._connecting, "options": silent}) as connection:
+            async with await AsyncConnection.connect(self.url, **self._connecting | {"options": options}) as connection:
                 row = await (await connection.execute("SELECT pg_try_advisory_lock(%s)", [key])).fetchone()
-                telling = asyncio.create_task(_tell(connection))
+                telling = () if silence is None else (asyncio.create_task(_tell(connection, silence / 5)),)
                 try:
                     yield bool(row and row[0])
                 finally:
-                    await ended(telling)
+                    await ended(*telling)
 
     @asynccontextmanager
     async def listening(self, channel: str, *, name: str | None = None) -> AsyncIterator[AsyncConnection[TupleRow]]:
@@ -193,11 +193,11 @@ class Database:
                 await connection.close()
 
 
-async def _tell(connection: AsyncConnection[TupleRow]) -> None:
-    """Have the server hear of us, as long as it does."""
+async def _tell(connection: AsyncConnection[TupleRow], every: float) -> None:
+    """Have the server hear of us every so many seconds, as long as it does."""
     with suppress(*_UNREACHABLE):
         while True:
-            await asyncio.sleep(_SILENT / 5)
+            await asyncio.sleep(every)
             await connection.execute("SELECT")
 
 

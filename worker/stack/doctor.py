@@ -15,6 +15,7 @@ from worker.settings import Settings
 from worker.stack import cluster, elsewhere, home, ports
 from worker.stack.binaries import postgres, temporal
 from worker.stack.layout import Layout
+from worker.stack.state import Endpoints, PartName
 from worker.stack.status import ServerStatus, endpoints, external, outdated, status
 from worker.stack.temporal import Data
 from workflows.domain.errors import HoldfastError, Unavailable
@@ -25,6 +26,8 @@ _DISTRIBUTION: Final = "holdfast"
 _GIB: Final = 2**30
 _SCARCE: Final = 2 * _GIB  # bytes
 _SKEWED: Final = 5.0  # seconds
+_ABOUT_TO: Final = 10.0  # seconds until a worker that runs has asked for its first task
+_LOOK_AGAIN: Final = 0.5  # seconds
 _FULL: Final = _GIB // 4  # bytes; both servers stop when nothing is left
 
 
@@ -203,7 +206,7 @@ async def _schema(settings: Settings) -> Answer:
 async def _poller(settings: Settings) -> Answer:
     if (served := endpoints(settings)) is None:
         return _NOT_NOW
-    found = await elsewhere.temporal(settings, served.temporal_address)
+    found = await _asked(settings, served)
     if found.trouble is not None:
         return Level.FAILURE, "cannot be seen: Temporal does not answer", "See what is said of temporal."
     known = await elsewhere.hosts_of(settings)
@@ -217,6 +220,17 @@ async def _poller(settings: Settings) -> Answer:
     here = "`holdfast up` starts one; see `holdfast logs`."
     there = "Start one where the work trees are: `python -P -m worker.serve`."
     return Level.FAILURE, f"no worker of {_place(settings)}", here if settings.worker else there
+
+
+async def _asked(settings: Settings, served: Endpoints) -> ServerStatus:
+    """How Temporal is, and who asks it for tasks: a worker of ours that runs may be just about to."""
+    ours = any(part.name == PartName.WORKER and part.pid is not None for part in status(settings).parts)
+    until = time.monotonic() + (_ABOUT_TO if ours else 0)
+    while True:
+        found = await elsewhere.temporal(settings, served.temporal_address)
+        if found.workers or found.trouble is not None or time.monotonic() > until:
+            return found
+        await asyncio.sleep(_LOOK_AGAIN)
 
 
 def _place(settings: Settings) -> str:

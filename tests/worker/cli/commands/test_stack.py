@@ -1,14 +1,13 @@
 """`holdfast up`, `down`, `status`, `doctor` and `logs`, on a stack of the test's own."""
 
-import asyncio
 import json
 import os
 import signal
 from pathlib import Path
 from typing import Any
 
-from tests.patience import PATIENCE, appears
-from tests.worker.cli.conftest import Ended, OpenHouse, Shell
+from tests.patience import appears
+from tests.worker.cli.conftest import OpenHouse, Shell
 from tests.worker.cli.conftest import shell as outside
 from tests.worker.stack.conftest import home as home
 from worker.scripted.script import ScriptedAnswer
@@ -29,7 +28,7 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
     person = shell(home, tmp_path)
     before, silent = await person.run("status"), await person.run("logs", "worker")
     up, again = await person.run("up"), await person.run("up")
-    shown, checked = await person.run("status", "--json"), await examined(person)
+    shown, checked = await person.run("status", "--json"), await person.run("doctor", "--json")
     database = part(json.loads(shown.out), "postgres")["pid"]
     os.kill(database, signal.SIGSTOP)
     try:
@@ -55,7 +54,7 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
     assert all(size > 0 for name, size in json.loads(shown.out)["sizes"].items() if name in ("postgres", "temporal"))
     assert (kept.code, purged.code) == (2, 0) and "--yes is needed" in kept.err
     assert [each.name for each in home.home.iterdir()] == ["mine.txt"] and not cluster.root_of(home).exists()
-    found = levels(checked)
+    found = {finding["check"]: finding["level"] for finding in json.loads(checked.out)}
     assert [found[name] for name in ("worker", "versions", "migrations", "model key")] == ["ok", "ok", "ok", "warning"]
 
 
@@ -122,15 +121,3 @@ async def test_a_stack_that_cannot_be_started_ends_with_3(bare: Shell) -> None:
     ended = await Shell({**bare.environment, **nothing}, bare.directory).run("asks")
 
     assert ended.code in (2, 3) and str(bare.directory) in ended.err
-
-
-async def examined(person: Shell) -> Ended:
-    """What `doctor` says, as soon as Temporal has told it of the worker that serves already."""
-    async with asyncio.timeout(PATIENCE):
-        while levels(checked := await person.run("doctor", "--json"))["worker"] != "ok":
-            pass
-    return checked
-
-
-def levels(checked: Ended) -> dict[str, str]:
-    return {finding["check"]: finding["level"] for finding in json.loads(checked.out)}

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import nullcontext
+from typing import Final
 
 import click
 
@@ -20,6 +21,8 @@ from workflows.domain import events
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.ids import AskId, MessageId, RetryId, SessionId, TurnId
 from workflows.domain.wire import AskState
+
+_MOMENT: Final = 1.0  # seconds that leaving waits for a stop: a second Ctrl-C may follow the first within milliseconds
 
 
 async def followed(
@@ -96,7 +99,7 @@ class Conversation:
         """Follow it to its end. Raises Unavailable when the stack is taken down."""
         async with self._follower:  # which hears Ctrl-C from here on
             if sending.interrupted:
-                self._interrupted()
+                await self._interrupted()
             for entry in await self._follower.reached(lambda: self._client.asks(session=self._session)):
                 if (end := await self._asked(entry.id)) is not None:
                     return end
@@ -119,7 +122,7 @@ class Conversation:
             case Typed(text=text) if self._interview is not None:
                 await self._interview.typed(text)
             case Interrupted():
-                return self._interrupted()
+                return await self._interrupted()
         return None
 
     async def _react(self, event: events.Event) -> Exit | None:
@@ -155,15 +158,15 @@ class Conversation:
         self._teller.ask(entry)
         return Exit.WAITING if self._no_wait else None
 
-    def _interrupted(self) -> Exit | None:
-        """The first Ctrl-C stops the turn, the second one only leaves."""
+    async def _interrupted(self) -> Exit | None:
+        """The first Ctrl-C stops the turn, the second one only leaves, with a moment for the stop to be recorded."""
         if self._stop is None:
             self._follower.say("Stopping the turn. Ctrl-C again leaves without waiting for its end.")
             self._stop = asyncio.create_task(self._client.stop(self._session))
             self._stop.add_done_callback(self._report)
             return None
-        recorded = self._stop.done() and self._stop.exception() is None
-        if recorded:
+        await asyncio.wait([self._stop], timeout=_MOMENT)
+        if self._stop.done() and self._stop.exception() is None:
             self._follower.say("Left. The stop is recorded, and the turn ends by itself.")
         else:
             self._follower.say(
@@ -173,5 +176,7 @@ class Conversation:
         return Exit.INTERRUPTED
 
     def _report(self, stop: asyncio.Task[Stopped]) -> None:
+        if stop.cancelled():  # the person has left before it was recorded, and was told so
+            return
         if isinstance(error := stop.exception(), HoldfastError):
             self._follower.say(f"The stop was not recorded, so the task goes on: {prose(str(error))}")

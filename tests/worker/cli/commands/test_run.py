@@ -24,6 +24,7 @@ HANGS = ScriptedAnswer(text="never said in full", faults={1: Stall(after=1)})
 REFUSED = Refuse(status=401, body={"error": {"message": "Incorrect API key", "type": "invalid_request_error"}})
 MODEL = ("-m", "scripted/model")
 WRITES = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text('written by hand')"
+QUICKLY = 5  # tries of what goes wrong now and then
 ASKING = {"permission": {"bash": "ask"}}
 
 
@@ -227,6 +228,26 @@ async def test_the_second_ctrl_c_leaves_though_the_turn_cannot_end_and_the_stop_
 
     assert code == 130
     assert isinstance(ended, TurnEnded) and ended.reason == "stopped"
+
+
+async def test_two_quick_ctrl_c_record_the_stop_and_show_no_error_of_ours(open_house: OpenHouse) -> None:
+    async with open_house(*[HANGS] * QUICKLY) as house, house.working():
+        left = [await hurried(house) for _ in range(QUICKLY)]
+        ended = [await house.ended(session.id) for session in await house.client.sessions()]
+
+    assert left == [130] * QUICKLY
+    assert {event.reason for event in ended if isinstance(event, TurnEnded)} == {"stopped"} and len(ended) == QUICKLY
+
+
+async def hurried(house: House) -> int:
+    """Press Ctrl-C twice, milliseconds apart, once a task has begun; the exit code."""
+    async with shell(house).terminal("run", *MODEL, "go") as terminal:
+        await terminal.until("> go")
+        terminal.type(CTRL_C)
+        await asyncio.sleep(0.012)
+        terminal.type(CTRL_C)
+        await terminal.until("(?s)^(?!.*(Traceback|Exception)).*Left. The stop is recorded")
+        return await terminal.ended()
 
 
 @asynccontextmanager

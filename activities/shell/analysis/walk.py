@@ -160,12 +160,15 @@ class Walk:
         body = node.child_by_field_name("body")
         if body is not None and body.type == "command":
             return self.command(body, places, node)
-        words, _ = self.redirects(node, places)
+        after = stay(places) if body is None else self.visit(body, places)
+        # The redirection of a list is that of its last command, which may run where the others have gone.
+        here = union(places, after.anyhow) if body is not None and body.type == "list" else places
+        words, _ = self.redirects(node, here)
         if body is None or words:
             self.opaque("a redirection stands apart from a command")
         if words:
-            self.note(Command(text_of(node).strip(), tuple(words), places))
-        return stay(places) if body is None else self.visit(body, places)
+            self.note(Command(text_of(node).strip(), tuple(words), here))
+        return after
 
     def redirects(self, node: Node, places: tuple[Path, ...]) -> tuple[list[Word], str | None]:
         """Note the redirections at a node; returns the words of its command that stand behind one, and what is fed."""

@@ -100,6 +100,20 @@ def test_the_default_rules_ask_about_secrets_protected_files_and_other_places(
     assert world.verdict(command, world.defaults()) is action
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd .git && echo x > config",
+        "true && cd .git && echo x > config",
+        "cd .git && date | tee log > config",
+        "cd sub && cat < ../.env",
+        "if true; then cd .git && echo x > config; fi",
+    ],
+)
+def test_a_redirection_behind_a_change_of_directory_leads_from_there(world: World, command: str) -> None:
+    assert world.verdict(command, world.defaults()) is ASK
+
+
 def test_ordinary_work_asks_nothing_neither_by_default_nor_under_a_careful_table(world: World) -> None:
     patterns = [f"{name} *" for name in (READING + " " + WORKING).split()] + [f"git {name} *" for name in GIT.split()]
     bash = {"*": "ask", **dict.fromkeys(patterns, "allow")}

@@ -44,12 +44,12 @@ def shell_requests(command: str, workdir: Path, place: Place) -> ShellRequests:
     if not program.commands and not program.redirects and not program.opaque:
         raise ToolError("There is nothing to run: the command is empty or only a comment.")
     if unseen := _unseen(command):
-        program.opaque.append(f"it holds characters that cannot be seen: {', '.join(unseen)}")
+        program.guard(f"it holds characters that cannot be seen: {', '.join(unseen)}")
     found = touched(program, place)
     if outside(workdir, place.directory, place.worktree):
         found.outside = {workdir: None, **found.outside}
     if found.special:
-        program.opaque.append(f"it reaches a device or a process: {', '.join(map(repr, found.special))}")
+        program.guard(f"it reaches a device, a process or a socket: {', '.join(map(repr, found.special))}")
     program.doubts += found.doubts
     return ShellRequests(
         requests=(
@@ -116,6 +116,7 @@ def _bash(command: str, program: Program, found: Touched) -> Iterable[Permission
         always=() if program.opaque or found.vast else always(program),
         metadata={"command": command},
         opaque=f"Not fully understood: {'; '.join(reasons)}." if reasons else None,
+        guarded=program.guarded,
         changes=not all(each.only_reads for each in judged),
     )
 

@@ -122,7 +122,8 @@ class Program:
     """The commands of a text in order, its redirections, and the reasons for which it has to be asked about.
 
     `opaque`: the whole text is asked about. `doubts`: each command is shown by itself, and none runs unasked.
-    `directories` are those that the text changes to.
+    `guarded`: one of the reasons is such that it asks whatever the rules allow (security.md 2.3, 9). `directories` are
+    those that the text changes to.
     """
 
     commands: list[Command] = field(default_factory=list)
@@ -130,6 +131,13 @@ class Program:
     directories: list[Path] = field(default_factory=list)
     opaque: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
+    guarded: bool = False
+
+    def guard(self, reason: str) -> None:
+        """Ask about the whole text, for a reason that no configuration waives."""
+        self.guarded = True
+        if reason not in self.opaque:
+            self.opaque.append(reason)
 
 
 def program_name(written: str) -> str:

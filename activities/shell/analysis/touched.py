@@ -32,6 +32,8 @@ _ASKED_BY_OPENCODE: Final = frozenset(
 )  # even for /dev/null
 _PATH_PROGRAMS: Final = _READERS | _ALL | _BUT_FIRST | _LAST
 _SPECIAL: Final = re.compile(r"/dev/(?!null$).*|/proc(?:/.*)?")
+_STREAMS: Final = frozenset({"/dev/stdin", "/dev/stdout", "/dev/stderr"})  # what the command has open anyway
+_PROCESSES: Final = Path("/proc")
 _PREFIXED: Final = re.compile(r"(?:--?[A-Za-z][\w-]*=|[\w-]+=|-[A-Za-z](?=[./~])|@|file:(?://)?|[^:/]+:)(.+)", re.S)
 
 
@@ -104,6 +106,8 @@ class _Look:
     def redirect(self, redirect: Redirect, places: tuple[Path, ...]) -> None:
         for directory in places:
             for path in _expanded(redirect.target, directory):
+                if str(path) in _STREAMS:
+                    continue
                 if _SPECIAL.fullmatch(os.path.normpath(path)):
                     self.found.special.append(str(path))
                 elif str(path) != "/dev/null":
@@ -119,7 +123,7 @@ class _Look:
             return
         operand = command.name in _PATH_PROGRAMS and not word.text.startswith("-")
         mode = command.name in _BUT_FIRST and word is command.words[1]
-        if word.text == "/dev/null" and command.name not in _ASKED_BY_OPENCODE:
+        if word.text in ("/dev/null", *_STREAMS) and command.name not in _ASKED_BY_OPENCODE:
             return
         for path in _expanded(word, directory):
             if (operand and not mode) or _names_a_path(path, word.text):
@@ -233,4 +237,6 @@ def _has_wildcard(part: str) -> bool:
 
 
 def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))
+    """Where a path leads. Below `/proc` it stays as it is written: links there lead elsewhere in each process."""
+    plain = Path(os.path.normpath(path))
+    return plain if plain.is_relative_to(_PROCESSES) else Path(os.path.realpath(path))

@@ -22,6 +22,8 @@ _REFUSED: Final = 60  # nested constructs of which nothing is even asked about
 _BETWEEN: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _BETWEEN_WORDS: Final = re.compile(rb"(?:\\\n)*[ \t](?:[ \t]|\\\n)*")
 _HARMLESS: Final = re.compile(r"LANG|LC_[A-Z]+|TZ|NO_COLOR|CI|TERM|COLUMNS|LINES")
+_OPERATOR: Final = re.compile(rb"[<>&|]*$")
+_NO_TARGETS: Final = frozenset({"file_descriptor", "ERROR"})
 _NO_FILES: Final = re.compile(r"\d+|-")
 _SYMBOLS: Final = "; ;; & && || | |& ! ( ) { } [ ] $( <( >( `"
 _RESERVED: Final = "do done if then elif else fi for in while until case esac"
@@ -97,7 +99,7 @@ class Walk:
         if self.depth > _REFUSED:
             raise ToolError("The command is nested too deeply: put its steps into a script, or run them one by one.")
         if self.depth > _DEEPEST:
-            self.opaque("it is nested too deeply")
+            self.program.guard("it is nested too deeply")
         if node.type != "heredoc_redirect":
             self.gaps(node)
         match node.type:
@@ -185,16 +187,24 @@ class Walk:
 
     def file(self, node: Node, places: tuple[Path, ...]) -> list[Word]:
         """Note where a redirection leads; the tree takes the words behind it for further targets: they are returned."""
-        operator = next((child.type for child in node.children if not child.is_named), "")
-        targets = [child for child in node.children if child.is_named and child.type != "file_descriptor"]
+        targets = [child for child in node.children if child.is_named and child.type not in _NO_TARGETS]
         words = self.values(targets, places)
         for one, two in pairwise(targets):
             self.between(one.end_byte, two.start_byte, _BETWEEN_WORDS)
         if not words:
             return []
+        operator = self.operator(targets[0])
+        if operator == "<>":
+            self.program.guard("'<>' opens a file for reading and writing")
         if not (operator in (">&", "<&") and _NO_FILES.fullmatch(words[0].known)):
-            self.program.redirects.append((Redirect(words[0], writes=not operator.startswith("<")), places))
+            self.program.redirects.append((Redirect(words[0], writes=operator not in ("<", "<&")), places))
         return words[1:]
+
+    def operator(self, target: Node) -> str:
+        """The operator before the target of a redirection, from the text: the tree has no `<>`."""
+        before = self.source[: target.start_byte].replace(b"\\\n", b"").rstrip(b" \t")
+        found = _OPERATOR.search(before)
+        return found[0].decode() if found else ""
 
     def heredoc(self, node: Node, places: tuple[Path, ...]) -> str | None:
         for child in node.children:
@@ -243,7 +253,7 @@ class Walk:
             self.opaque("it sets variables")
             return stay(command.directories)
         if len(self.program.commands) >= _MOST_COMMANDS:
-            self.opaque("it holds too many commands")
+            self.program.guard("it holds too many commands")
         if any(not _HARMLESS.fullmatch(name) for name in command.assignments):
             self.doubt("it runs with variables of its own")
         if not command.plainly_named or command.words[0].text in _KEYWORDS:

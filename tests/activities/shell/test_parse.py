@@ -103,6 +103,47 @@ def test_the_default_rules_ask_about_secrets_protected_files_and_other_places(
 @pytest.mark.parametrize(
     "command",
     [
+        "echo x > /dev/sda",
+        "echo x > /dev/tcp/127.0.0.1/9",
+        "cd /dev && echo x > sda",
+        "cat < /dev/mem",
+        "tee /dev/sda < a.txt",
+        "echo x > /proc/self/oom_score_adj",
+        "echo x > /proc/sysrq-trigger",
+        "cat /proc/1/environ",
+        "cat <> .git/config",
+        "echo x 3<> a.txt",
+        "if true; then cat <\\\n> a.txt; fi",
+        "rm -rf ./x # \x1b[2K harmless",
+        "echo a\rrm -rf ./x",
+        "echo \u202eharmless",
+        "echo zero\u200bwidth",
+        "ls\n" * 600,
+        "( " * 30 + "ls" + " )" * 30,
+    ],
+)
+@pytest.mark.parametrize("rules", ["the built-in rules", "everything is allowed"])
+def test_what_must_always_ask_is_waived_by_no_configuration(world: World, command: str, rules: str) -> None:
+    allowing = world.defaults() if rules == "the built-in rules" else world.defaults(**{"*": "allow"})
+    assert world.verdict(command, allowing) is ASK
+    request = next(each for each in world.requests(command) if each.guarded)
+    assert request.opaque is not None
+    assert savable(request, allowing) == ()
+    assert world.verdict(command, allowing, world.saved(command)) is ASK
+
+
+@pytest.mark.parametrize("command", ["echo x > /dev/stderr", "ls > /dev/null 2>&1", "date | tee /dev/stderr"])
+def test_the_streams_that_a_command_has_anyway_are_no_devices(world: World, command: str) -> None:
+    assert world.verdict(command, world.defaults()) is ALLOW
+
+
+def test_what_is_opened_for_reading_and_writing_is_written(world: World) -> None:
+    assert world.verdict("cat <> a.txt", world.defaults(bash="allow", edit={"*": "allow", "a.txt": "deny"})) is DENY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
         "cd .git && echo x > config",
         "true && cd .git && echo x > config",
         "cd .git && date | tee log > config",
@@ -112,6 +153,10 @@ def test_the_default_rules_ask_about_secrets_protected_files_and_other_places(
 )
 def test_a_redirection_behind_a_change_of_directory_leads_from_there(world: World, command: str) -> None:
     assert world.verdict(command, world.defaults()) is ASK
+
+
+def test_a_process_is_asked_about_under_the_name_that_the_command_gives_it(world: World) -> None:
+    assert world.outside("cat /proc/self/environ") == ("/proc/self/*",)
 
 
 def test_ordinary_work_asks_nothing_neither_by_default_nor_under_a_careful_table(world: World) -> None:

@@ -13,7 +13,7 @@ class PermissionRequest(Value):
     "always" may save, empty when nothing may be saved; `withheld` are those of them that OpenCode's clients are
     shown but that no grant may hold (`/`, the home directory). `opaque` says why a subject is not fully understood:
     it then asks even where a rule allows, unless no rule protects anything (security.md 2.3, 9). `guarded` asks
-    wherever a rule allows, and no grant covers it (a protected path).
+    wherever a rule allows, and no grant covers it (a protected path, a command that reaches a device).
 
     For each subject `marks` are the words that an allow has to name, because breadth does not imply them (`clean` of
     `git clean`, `-delete` of `find`; security.md 2.4). `changes` says that a command is not known as only reading.

@@ -41,8 +41,8 @@ async def answer(database: Database, ask: AskId, decided: Decided, actor: Actor)
     """Settle an open ask, once.
 
     The same decision again is accepted with the first record. Raises NotFound; Conflict (and writes an event that
-    says so) when the ask is settled otherwise, when the effect is not the one that was seen, or when an "always" has
-    nothing that may be saved.
+    says so) when the ask is settled otherwise, when its turn was stopped or its session has ended, when the effect is
+    not the one that was seen, or when an "always" has nothing that may be saved.
     """
     session = await asks.session_of(database, ask)
     async with journal(database, session, actor) as opened:
@@ -50,7 +50,7 @@ async def answer(database: Database, ask: AskId, decided: Decided, actor: Actor)
         if _same(row, decided):
             return Settled(ask=row, asks=(row.id,), repeated=True)
         rules = await _rules(opened, row)
-        refused = _refusal(row, decided, rules)
+        refused = _refusal(row, decided, rules, await turns.over(opened, row.turn))
         if refused is None:
             settled = await _settle(opened, row, decided, rules)
         else:
@@ -64,7 +64,9 @@ async def release(database: Database, session: SessionId) -> tuple[AskId, ...]:
     """Answer the session's open asks that the live grants cover: how a project's grant reaches other sessions."""
     async with journal(database, session, Actor(subject=RELEASER, method="grant")) as opened:
         waiting = await asks.open_of_session(opened)
-        return await _release(opened, waiting, await _rules(opened, waiting[0])) if waiting else ()
+        if not waiting or await turns.over(opened, waiting[0].turn) is not None:
+            return ()
+        return await _release(opened, waiting, await _rules(opened, waiting[0]))
 
 
 async def spread(database: Database, grant: GrantId) -> list[tuple[SessionId, AskId]]:
@@ -131,12 +133,14 @@ def _same(row: AskRow, decided: Decided) -> bool:
     return row.state is AskState.ANSWERED and row.by_grant is None and same and not wider
 
 
-def _refusal(row: AskRow, decided: Decided, rules: Ruleset) -> str | None:
+def _refusal(row: AskRow, decided: Decided, rules: Ruleset, over: str | None) -> str | None:
     if row.state is AskState.CLOSED:
         return f"The ask {row.id!r} was closed before your answer: {row.reason}."
     if row.state is AskState.ANSWERED:
         when = f"{row.settled_at:%Y-%m-%d %H:%M:%S %Z}" if row.settled_at else "before"
         return f"The ask {row.id!r} was already answered {row.reply!s} by {row.author} ({when})."
+    if over is not None:
+        return f"The ask {row.id!r} waits for no answer any more: {over}."
     if decided.digest is not None and decided.digest != row.digest:
         return (
             f"What ask {row.id!r} is about is not what you saw (digest {decided.digest[:12]}, now {row.digest[:12]}). "

@@ -33,7 +33,12 @@ class Asks:
                 grants.live(opened),
             )
             known = asks.counting(all_asks, call)
-            if standing.over or call.state is not CallState.PREPARED or any(ask.rejected for ask in known):
+            if (
+                standing.over
+                or opened.ended
+                or call.state is not CallState.PREPARED
+                or any(ask.rejected for ask in known)
+            ):
                 return AskOpened(state=AskState.CLOSED)
             found = next((ask for ask in known if ask.request == request.request), None)
             if found is not None:

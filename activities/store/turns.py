@@ -60,6 +60,18 @@ async def standing(opened: Journal, turn: TurnId) -> TurnStanding:
     return standing_of(row)
 
 
+async def over(opened: Journal, turn: TurnId) -> str | None:
+    """Why nothing of an open turn is to run any more: a stop names it, or its session has ended, or that is so of a
+    turn that it works for as a subagent. None: it may go on."""
+    row = await opened.row(_QUERIES.over, turn=turn)
+    if row is None:
+        return None
+    if row["session_ended"]:
+        return f"session {row['session']!r} has ended"
+    stopped = f"the turn of {row['session']!r} that it works for" if row["above"] else "its turn"
+    return f"{stopped} was stopped by {row['author']} ({row['accepted_at']:%Y-%m-%d %H:%M:%S %Z})"
+
+
 def standing_of(row: dict[str, Any]) -> TurnStanding:
     """A turn's standing, from a row that has it among others."""
     return TurnStanding.model_validate({name: row[name] for name in TurnStanding.model_fields})

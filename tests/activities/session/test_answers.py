@@ -74,6 +74,37 @@ async def test_an_answer_after_the_turn_is_refused_with_the_reason(scene: Scene)
     assert len(await refusals(scene)) == 1
 
 
+@pytest.mark.parametrize("reply", list(Reply))
+@pytest.mark.parametrize("ended", [False, True])
+async def test_an_answer_after_an_accepted_stop_or_end_is_refused_and_grants_nothing(
+    scene: Scene, reply: Reply, ended: bool
+) -> None:
+    (ask,) = await writing(scene, "sub/a.txt")
+    await (scene.end() if ended else scene.stop())
+    reason = f"session '{scene.session}' has ended" if ended else r"its turn was stopped by tester@here \(20"
+    with pytest.raises(Conflict, match=reason):
+        await scene.answer(ask, reply, scope=Scope.PROJECT)
+    assert await grants.listed(scene.database) == [] and (await scene.ask_row(ask)).state is AskState.OPEN
+    assert len(await refusals(scene)) == 1
+
+
+async def test_the_first_answer_stays_accepted_after_a_stop(scene: Scene) -> None:
+    (ask,) = await writing(scene, "sub/a.txt")
+    await scene.answer(ask)
+    await scene.stop()
+    assert (await scene.answer(ask)).repeated
+
+
+async def test_a_projects_grant_does_not_reach_a_turn_that_was_stopped(scene: Scene) -> None:
+    (ask,) = await writing(scene, "sub/a.txt")
+    other = await beside(scene)
+    (waiting,) = await writing(other, "sub/b.txt")
+    await other.stop()
+    settled = await scene.answer(ask, Reply.ALWAYS, scope=Scope.PROJECT)
+    assert settled.grant is not None and await answers.spread(scene.database, settled.grant.id) == []
+    assert (await other.ask_row(waiting)).state is AskState.OPEN
+
+
 async def test_b05_an_answer_to_an_ask_that_is_not_there_is_never_accepted(scene: Scene) -> None:
     with pytest.raises(NotFound, match="There is no ask 'per_x'"):
         await scene.answer(AskId("per_x"))

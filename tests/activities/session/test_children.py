@@ -7,16 +7,18 @@ from dataclasses import replace
 import pytest
 
 from activities.session.children import Children
-from activities.store import sessions, tasks
+from activities.store import grants, sessions, tasks
 from activities.store.bells import Bell, BellKind
 from activities.tools.claim import Claimed
 from activities.tools.tool import ABORTED, Child, Errand, Stopped
 from tests.activities.scene import Scene
 from workflows.domain.agents import BUILT_IN, Agent
-from workflows.domain.errors import StaleFence, ToolError
+from workflows.domain.errors import Conflict, StaleFence, ToolError
 from workflows.domain.events import PromptAccepted, SessionCreated, TaskSettled, TaskStarted, TurnEnded, TurnOpened
 from workflows.domain.ids import PartId, SessionId, SnapshotId, TurnId
 from workflows.domain.messages import CallState
+from workflows.domain.permissions.grants import Scope
+from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.rules import Action, evaluate
 from workflows.domain.wire import CloseReason, Fence, RanState
 
@@ -106,6 +108,16 @@ async def test_a_session_of_somebody_else_is_not_gone_on_with(scene: Scene) -> N
     for strange in (scene.session, SessionId("ses_0")):
         with pytest.raises(ToolError, match="There is no subagent with the task_id"):
             await (await children(scene, call, fence)).start(errand(session=strange))
+
+
+async def test_a_subagents_ask_is_not_answered_any_more_once_its_parents_turn_was_stopped(scene: Scene) -> None:
+    _, _, child = await begun(scene, permission={"bash": "ask"})
+    await works(child)
+    ask = await child.asked(await child.called("bash", command="cat a.txt"))
+    await scene.stop()
+    with pytest.raises(Conflict, match=f"the turn of '{scene.session}' that it works for was stopped by tester@here"):
+        await child.answer(ask, Reply.ALWAYS, scope=Scope.PROJECT)
+    assert await grants.listed(scene.database) == [] and "answer.refused" in await child.types()
 
 
 async def test_a_child_is_settled_when_its_turn_has_ended_and_its_parent_is_rung_at(scene: Scene) -> None:

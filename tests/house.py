@@ -125,10 +125,12 @@ def calls(transcript: Transcript) -> list[ToolPart]:
 
 
 def failed_tasks(history: WorkflowHistory) -> list[str]:
-    """Why workflow tasks of a run failed; that a signal raced with its end, or that it was terminated, is no reason."""
+    """Why workflow tasks of a run failed; that a signal raced with its end, or that an operator has terminated or reset
+    it, is no reason."""
     harmless = (
         WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND,
         WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND,
+        WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW,
     )
     failed = [event for event in history.events if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED]
     attributes = [event.workflow_task_failed_event_attributes for event in failed]

@@ -32,7 +32,8 @@ class Gate:
                 return True
 
     async def ask(self, call: CallState, request: int) -> bool:
-        """Open the ask; its id is in the state first, for its bell may come before the activity has reported.
+        """Open the ask; its id is in the state first, for its bell may come before the activity has reported. A run
+        that was reset has asked before, under another id: that ask is waited for.
 
         False: an earlier answer has settled the call already.
         """
@@ -50,8 +51,10 @@ class Gate:
             ),
             policies.store(self.session.limits, self.engine.summary("ask", ask, call.shown or call.tool)),
         )
+        if opened.ask is not None:
+            call.asked(opened.ask, request)
         if opened.state is AskState.ANSWERED:
-            self.session.answers.append(ask)
+            self.session.answers.append(opened.ask or ask)
         return opened.state is not AskState.CLOSED
 
     async def bell(self, call: CallState) -> None:

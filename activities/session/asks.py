@@ -24,7 +24,10 @@ class Asks:
 
     @activity.defn(name="holdfast.asks.open")
     async def open(self, request: AskRequest) -> AskOpened:
-        """Open an ask, unless its turn is over, the call is settled, or a live grant covers it by now."""
+        """Open an ask, unless its turn is over, the call is settled, or a live grant covers it by now.
+
+        One that is there already stays the only one, whatever id it was asked for under.
+        """
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             standing, call, all_asks, live = await asyncio.gather(
                 turns.standing(opened, request.turn),
@@ -42,13 +45,13 @@ class Asks:
                 return AskOpened(state=AskState.CLOSED)
             found = next((ask for ask in known if ask.request == request.request), None)
             if found is not None:
-                return AskOpened(state=found.state)
+                return AskOpened(state=found.state, ask=found.id)
             body = request_of(call, request.request)
             if body is None or call.revision != request.revision:
                 return AskOpened(state=AskState.CLOSED)
             row = await asks.put(opened, call, request.ask, request.request, body)
             rules = (await turns.snapshot(opened, standing.snapshot)).rules
-            return AskOpened(state=_by_grant(opened, row, Judge(rules, live)))
+            return AskOpened(state=_by_grant(opened, row, Judge(rules, live)), ask=row.id)
 
 
 def _by_grant(opened: Journal, row: AskRow, by: Judge) -> AskState:

@@ -1,8 +1,11 @@
 """The runs of a session, one after the other, and what they did."""
 
 import json
+import uuid
 
+from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import EventType
+from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from temporalio.client import WorkflowContinuedAsNewError, WorkflowHistory
 
 from tests.house import House
@@ -34,6 +37,23 @@ async def continued(house: House, session: SessionId, run: str) -> None:
     except WorkflowContinuedAsNewError:
         return
     raise AssertionError(f"run {run} has ended the session")
+
+
+async def reset(house: House, session: SessionId, activity: str) -> None:
+    """Have an operator reset the session's run to the workflow task that has scheduled the first such activity."""
+    history = await house.history(session)
+    scheduled = [
+        each.activity_task_scheduled_event_attributes for each in history.events if each.event_type == SCHEDULED
+    ]
+    (first, *_) = [each for each in scheduled if each.activity_type.name == activity]
+    request = ResetWorkflowExecutionRequest(
+        namespace=house.temporal.namespace,
+        workflow_execution=WorkflowExecution(workflow_id=workflow_id(session)),
+        reason="a bad deploy",
+        workflow_task_finish_event_id=first.workflow_task_completed_event_id,
+        request_id=uuid.uuid4().hex,
+    )
+    await house.temporal.workflow_service.reset_workflow_execution(request)
 
 
 def activities(history: WorkflowHistory) -> list[str]:

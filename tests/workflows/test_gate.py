@@ -3,12 +3,16 @@
 import asyncio
 
 import pytest
+from temporalio.api.enums.v1 import EventType
 
+from tests.house import House
+from tests.patience import PATIENCE
 from tests.workflows.conftest import Open
+from tests.workflows.runs import activities, reset
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events import CallClaimed, TurnEnded
-from workflows.domain.ids import AskId
+from workflows.domain.ids import AskId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import Reply
 
@@ -20,6 +24,7 @@ def writes(*names: str) -> ScriptedAnswer:
 
 
 DONE = ScriptedAnswer(text="Done.")
+DECIDED = EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
 
 
 async def test_an_ask_waits_and_once_lets_the_call_run(open_house: Open) -> None:
@@ -107,6 +112,29 @@ async def test_an_answer_given_while_no_worker_runs_is_honoured(open_house: Open
         async with house.working():
             await house.ended(session)
     assert (house.project / "a.txt").read_text() == "a.txt"
+
+
+async def test_a_run_that_was_reset_while_an_ask_waits_goes_on_with_the_answer_to_that_ask(open_house: Open) -> None:
+    async with open_house(writes("a.txt"), DONE) as house, house.working():
+        house.configure(permission={"edit": "ask"})
+        session = await house.say("Write a.txt.")
+        (ask,) = await house.asked(session)
+        await reset(house, session, "holdfast.asks.open")
+        await asks_again(house, session)
+        await house.answer(ask)
+        await house.ended(session)
+        log = [event.type for event in await house.events(session)]
+    assert (house.project / "a.txt").read_text() == "a.txt"
+    assert (log.count("ask.raised"), log.count("call.claimed")) == (1, 1)
+
+
+async def asks_again(house: House, session: SessionId) -> None:
+    """Wait until the newest run has asked, and been told how its ask stands."""
+    async with asyncio.timeout(PATIENCE):
+        history = await house.history(session)
+        while "holdfast.asks.open" not in activities(history) or history.events[-1].event_type != DECIDED:
+            await asyncio.sleep(0.05)
+            history = await house.history(session)
 
 
 async def test_two_approved_edits_of_one_file_both_apply_and_the_second_asks_again_with_the_new_difference(

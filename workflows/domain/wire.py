@@ -153,7 +153,10 @@ class AskRequest(Request):
 
 
 class AskOpened(Value):
+    """How the ask for that call and request stands, and its id: the one that was opened first. None: there is none."""
+
     state: AskState
+    ask: AskId | None = None
 
 
 class RunRequest(Request):

@@ -6,7 +6,7 @@ from tests.activities.scene import Scene
 from workflows.domain.events import AskRaised
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.state import GUARD
-from workflows.domain.wire import AskState
+from workflows.domain.wire import AskOpened, AskState
 
 ASK_EDITS = {"permission": {"edit": "ask"}}
 WRITE = {"filePath": "sub/a.txt", "content": "x"}
@@ -34,8 +34,10 @@ async def test_the_second_attempt_finds_the_row_of_the_first(scene: Scene) -> No
 async def test_another_id_for_the_same_question_opens_no_second_ask(scene: Scene) -> None:
     await scene.open_turn(**ASK_EDITS)
     call = await scene.called("write", **WRITE)
-    await scene.asked(call)
-    assert (await scene.ask(call))[1].state is AskState.OPEN
+    ask = await scene.asked(call)
+    assert (await scene.ask(call))[1] == AskOpened(state=AskState.OPEN, ask=ask)
+    await scene.answer(ask)
+    assert (await scene.ask(call))[1] == AskOpened(state=AskState.ANSWERED, ask=ask)
     assert (await scene.types()).count("ask.raised") == 1
 
 

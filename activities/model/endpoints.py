@@ -7,7 +7,16 @@ from pydantic import JsonValue, SecretStr
 
 from activities.model.keys import Keys, find_key
 from activities.model.port import Endpoint, ModelFacts, ModelPort
-from activities.model.providers import PACKAGES, KnownProvider, parted, provider_named, unknown
+from activities.model.providers import (
+    COMPATIBLE,
+    OPENAI,
+    PACKAGES,
+    KnownProvider,
+    parted,
+    provider_named,
+    unknown,
+    without_address,
+)
 from activities.project.references import resolve
 from workflows.domain.config.config import Config, Prices, Provider, ProviderModel
 from workflows.domain.errors import UsageError
@@ -48,15 +57,17 @@ class Endpoints:
         return Reached(endpoint=endpoint, options=entry.options, facts=_facts(entry, known))
 
     async def _endpoint(self, id: str, name: str, configured: Provider, entry: ProviderModel) -> Endpoint:
-        base_url = await self._resolved(configured.options.base_url)
-        protocol = _protocol(id, configured, base_url)
+        provider = provider_named(id)
+        own = await self._resolved(configured.options.base_url)
+        protocol = _protocol(id, configured, own)
+        base_url = own or _address(provider, protocol, configured)
         headers = {**configured.options.headers, **entry.headers}
         return Endpoint(
             model=f"{protocol}/{name}",
             base_url=base_url,
-            key=await self._key(provider_named(id), configured, base_url),
+            key=await self._key(provider, configured, own),
             headers={header: await resolve(value, self.environment) for header, value in headers.items()},
-            compatible=protocol == "openai" and base_url is not None,
+            compatible=protocol == "openai" and base_url not in (None, OPENAI),
         )
 
     async def _key(self, provider: KnownProvider, configured: Provider, base_url: str | None) -> SecretStr | None:
@@ -86,10 +97,19 @@ def _protocol(id: str, configured: Provider, base_url: str | None) -> str:
     if package is not None and package not in PACKAGES:
         known = ", ".join(sorted(PACKAGES))
         raise UsageError(f"provider.{id}.npm is {package!r}, which Holdfast does not know. It knows: {known}.")
-    if package is not None:
-        return PACKAGES[package]
     provider = provider_named(id)
+    if package is not None and not (package == COMPATIBLE and provider.listed and base_url is None):
+        return PACKAGES[package]
     return "openai" if base_url and not provider.listed else provider.litellm
+
+
+def _address(provider: KnownProvider, protocol: str, configured: Provider) -> str | None:
+    """The address where the configuration names none: the provider's, else that of the package's company."""
+    if protocol == provider.litellm:
+        return provider.address
+    if provider.listed or configured.npm == COMPATIBLE:
+        raise without_address(provider.id)
+    return OPENAI if protocol == "openai" else None
 
 
 def _facts(entry: ProviderModel, known: ModelFacts) -> ModelFacts:

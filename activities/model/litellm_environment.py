@@ -12,6 +12,8 @@ SWITCHES: Final = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it fetches a price list from the network while it is imported
     "LITELLM_MODE": "PRODUCTION",  # else it loads the first `.env` that it finds above its own directory
     "LITELLM_LOG": "CRITICAL",  # its log lines quote messages
+    # where it sends what it has no address for; else that is OpenAI's, whoever the provider is
+    "OPENAI_BASE_URL": "http://provider-without-address.invalid/v1",
     "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",  # else it breaks off answers that repeat themselves
 }
 _LOOKED_UP: Final = re.compile(r"(?!AWS_|TEMPORAL_|HOLDFAST_)(.*_(KEY|TOKEN|API_BASE|BASE_URL)|(OPENAI|LITELLM)_.*)")

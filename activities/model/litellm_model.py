@@ -21,8 +21,10 @@ from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import told
 from activities.model.litellm_form import ChunkReader, Form, body, dumps
 from activities.model.litellm_source import Source
-from activities.model.port import Message, ModelEvent, ModelFacts, ModelRequest
+from activities.model.port import Endpoint, Message, ModelEvent, ModelFacts, ModelRequest
+from activities.model.providers import without_address
 from activities.model.remembered import Remembered
+from workflows.domain.errors import UsageError
 from workflows.domain.usage import Price, Rates
 
 FIRST_TOKEN: Final = 120.0  # seconds until an answer has to begin
@@ -36,6 +38,12 @@ _NO_KEY: Final = "no-key"  # the client insists on one; endpoints without keys i
 _PLACEHOLDER: Final = [{"role": "user", "content": "."}]  # is replaced by the messages in `extra_body`
 _MILLION: Final = 1_000_000
 _CACHING: Final = ("anthropic/", "bedrock/", "vertex_ai/claude")  # cache what is marked; litellm sets the marks
+_OPENAI_CLIENT: Final = ("openai", "custom_openai", "aiohttp_openai", "openai_like")
+_BY_NAME: Final = ("replicate", "clarifai")  # litellm looks for these in the model's name before the provider's
+_TEXT_ONLY: Final = (  # most of them look up a template at huggingface.co before
+    *("replicate", "petals", "sagemaker", "anthropic_text", "azure_text", "watsonx_text"),
+    *("text-completion-openai", "text-completion-codestral", "text-completion-inception"),
+)
 _SWITCHES: Final = {
     "telemetry": False,
     "suppress_debug_info": True,  # it prints advice to standard output
@@ -73,6 +81,7 @@ class LiteLLM:
         patience = _Patience(provider, self._first_token, self._idle)
         source = None
         try:
+            _refuse_strangers(library, request.endpoint)
             opening = library.acompletion(**_arguments(request, self._first_token + self._idle, self._written))
             async with aclosing(await patience.wait(opening)) as wrapper:
                 source = Source(wrapper, request.endpoint)
@@ -81,7 +90,7 @@ class LiteLLM:
                     for event in reader.read(chunk):
                         patience.heard()
                         yield event
-        except ModelError:
+        except (ModelError, UsageError):
             raise
         except Exception as error:  # litellm raises whatever a library below it raises
             raise ModelError(told(provider, error)) from error
@@ -199,6 +208,21 @@ def _arguments(request: ModelRequest, timeout: float, known: Remembered[Message,
         "max_retries": 0,
         "_skip_mcp_handler": True,  # it needs a package that we do not have, and looks for tools that we do not offer
     }
+
+
+def _refuse_strangers(library: ModuleType, endpoint: Endpoint) -> None:
+    """Raises UsageError for a request that litellm would send to another company than the provider."""
+    provider, _, name = endpoint.model.partition("/")
+    if endpoint.compatible:
+        return
+    if provider in _TEXT_ONLY:
+        raise UsageError(f"{endpoint.model}: litellm makes one text of a conversation for {provider!r}, without tools.")
+    for other in _BY_NAME:
+        if other in name and provider != other:
+            raise UsageError(f"{endpoint.model}: litellm sends every model with {other!r} in its name to {other}.")
+    by_openais_client = provider in (*library.openai_compatible_providers, *_OPENAI_CLIENT)
+    if endpoint.base_url is None and by_openais_client and library.get_llm_provider(endpoint.model)[3] is None:
+        raise without_address(provider)
 
 
 def _facts(known: dict[str, Any]) -> ModelFacts:

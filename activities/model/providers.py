@@ -11,6 +11,7 @@ from workflows.domain.value import Value
 class KnownProvider(Value):
     """A provider: `litellm` is its name there, `variables` may hold its key, the first of them is the usual one.
 
+    `address` is where it is reached unless the configuration says otherwise; without one, litellm knows where.
     One that is not `listed` is known by its name only.
     """
 
@@ -18,16 +19,26 @@ class KnownProvider(Value):
     litellm: str
     variables: tuple[str, ...] = ()
     needs_key: bool = True
+    address: str | None = None
     listed: bool = True
 
 
-def _known(id: str, *variables: str, litellm: str | None = None, needs_key: bool = True) -> KnownProvider:
-    return KnownProvider(id=id, litellm=litellm or id, variables=variables, needs_key=needs_key)
+def _known(
+    id: str, *variables: str, litellm: str | None = None, needs_key: bool = True, address: str | None = None
+) -> KnownProvider:
+    return KnownProvider(id=id, litellm=litellm or id, variables=variables, needs_key=needs_key, address=address)
 
+
+def _local(id: str, address: str, litellm: str = "openai") -> KnownProvider:
+    """A program on the same machine, at the address that it documents as its default; most speak OpenAI's protocol."""
+    return _known(id, litellm=litellm, needs_key=False, address=address)
+
+
+OPENAI: Final = "https://api.openai.com/v1"
 
 _TABLE: Final[Sequence[KnownProvider]] = (
     _known("anthropic", "ANTHROPIC_API_KEY"),
-    _known("openai", "OPENAI_API_KEY"),
+    _known("openai", "OPENAI_API_KEY", address=OPENAI),
     _known("google", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GOOGLE_API_KEY", litellm="gemini"),
     _known("gemini", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
     _known("azure", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
@@ -51,14 +62,23 @@ _TABLE: Final[Sequence[KnownProvider]] = (
     _known("bedrock", needs_key=False),
     _known("google-vertex", litellm="vertex_ai", needs_key=False),  # Google's application credentials
     _known("vertex_ai", needs_key=False),
-    _known("ollama", litellm="ollama_chat", needs_key=False),
-    _known("lmstudio", litellm="lm_studio", needs_key=False),
+    _known("cometapi", "COMETAPI_KEY", "COMETAPI_API_KEY", address="https://api.cometapi.com/v1"),
+    _known("ai21", "AI21_API_KEY", litellm="ai21_chat"),
+    _local("ollama", "http://127.0.0.1:11434", litellm="ollama_chat"),
+    _local("ollama_chat", "http://127.0.0.1:11434", litellm="ollama_chat"),
+    _local("lmstudio", "http://127.0.0.1:1234/v1"),
+    _local("lm_studio", "http://127.0.0.1:1234/v1"),
+    _local("llamafile", "http://127.0.0.1:8080/v1"),
+    _local("lemonade", "http://127.0.0.1:8000/api/v1"),
+    _local("docker_model_runner", "http://127.0.0.1:12434/engines/v1"),
 )
 PROVIDERS: Final = {provider.id: provider for provider in _TABLE}
 
+COMPATIBLE: Final = "@ai-sdk/openai-compatible"  # a protocol that many speak, and nobody's address
+
 # the packages that OpenCode's configuration names → the provider whose protocol they speak
 PACKAGES: Final = {
-    "@ai-sdk/openai-compatible": "openai",
+    COMPATIBLE: "openai",
     "@ai-sdk/openai": "openai",
     "@ai-sdk/anthropic": "anthropic",
     "@ai-sdk/google": "gemini",
@@ -92,6 +112,13 @@ def parted(model: str) -> tuple[str, str]:
     if not id:
         raise UsageError(f"{model!r} names no provider before the '/': write provider/model.")
     return id, name
+
+
+def without_address(id: str) -> UsageError:
+    """For a provider that has no address of its own, and must not get another company's."""
+    return UsageError(
+        f"Provider {id!r} has no address: give it as provider.{id}.options.baseURL in opencode.json. Nothing was sent."
+    )
 
 
 def unknown(provider: KnownProvider) -> UsageError:

@@ -108,6 +108,37 @@ async def test_a_known_provider_keeps_its_protocol_at_another_address(keys: Keys
 
 
 @pytest.mark.parametrize(
+    ("model", "address", "compatible"),
+    [
+        ("lmstudio/qwen", "http://127.0.0.1:1234/v1", True),
+        ("llamafile/any", "http://127.0.0.1:8080/v1", True),
+        ("ollama/llama3", "http://127.0.0.1:11434", False),
+        ("openai/gpt-5", "https://api.openai.com/v1", False),
+    ],
+)
+async def test_a_provider_without_a_configured_address_has_its_own(
+    keys: Keys, model: str, address: str, compatible: bool
+) -> None:
+    endpoint = (await reach(keys, model, {}, {"OPENAI_API_KEY": "k"})).endpoint
+
+    assert (endpoint.base_url, endpoint.compatible) == (address, compatible)
+
+
+async def test_a_known_provider_that_is_said_to_be_compatible_stays_at_its_address(keys: Keys) -> None:
+    written = {"deepseek": {"npm": "@ai-sdk/openai-compatible"}}
+
+    reached = await reach(keys, "deepseek/deepseek-chat", written, {"DEEPSEEK_API_KEY": "k"})
+
+    assert (reached.endpoint.model, reached.endpoint.base_url) == ("deepseek/deepseek-chat", None)
+
+
+async def test_the_package_of_a_company_names_its_address(keys: Keys) -> None:
+    written = {"work": {"npm": "@ai-sdk/openai", "options": {"apiKey": "k"}}}
+
+    assert (await reach(keys, "work/gpt-5", written)).endpoint.base_url == "https://api.openai.com/v1"
+
+
+@pytest.mark.parametrize(
     ("model", "provider", "message"),
     [
         ("claude", {}, "names no provider"),
@@ -118,6 +149,8 @@ async def test_a_known_provider_keeps_its_protocol_at_another_address(keys: Keys
         ("new-one/x", {}, r"provider.new-one.options.baseURL in opencode.json.*NEW_ONE_API_KEY"),
         ("local/x", {"local": {"options": {**LOCAL["options"], "apiKey": "{env:MY_KEY}"}}}, r"\{env:MY_KEY\}"),
         ("local/x", {"local": {"npm": "left-pad", **LOCAL}}, "left-pad"),
+        ("local/x", {"local": {"npm": "@ai-sdk/openai-compatible"}}, r"local.*no address.*baseURL.*Nothing was sent"),
+        ("openai/x", {"openai": {"npm": "@ai-sdk/anthropic"}}, r"openai.*no address.*baseURL"),
     ],
 )
 async def test_what_cannot_be_reached_is_refused_with_the_way_out(

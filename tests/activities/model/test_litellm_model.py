@@ -48,6 +48,7 @@ from worker.scripted.script import (
     StreamError,
 )
 from worker.scripted.server import ModelServer, serve
+from workflows.domain.errors import UsageError
 from workflows.domain.usage import FREE, Tokens
 
 TOOL = ToolOffer(name="read", description="Read a file", parameters={"type": "object", "properties": {}})
@@ -253,6 +254,21 @@ async def test_a_provider_that_litellm_does_not_know_is_named(adapter: LiteLLM) 
     with pytest.raises(ModelError, match="litellm knows no provider 'antropic': mend its name") as caught:
         await assembled(adapter, nowhere)
     assert isinstance(posture(caught.value.failure), Stop)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("hosted_vllm/llama", "has no address: give it as provider.hosted_vllm.options.baseURL"),
+        ("custom_openai/llama", "has no address"),
+        ("ollama_chat/replicate-7b", "litellm sends every model with 'replicate' in its name to replicate"),
+        ("text-completion-openai/davinci", "without tools"),
+    ],
+)
+async def test_what_would_go_to_a_stranger_is_refused(adapter: LiteLLM, model: str, message: str) -> None:
+    asked = ModelRequest(endpoint=Endpoint(model=model), messages=(UserMessage(content="Hello?"),))
+    with pytest.raises(UsageError, match=message):
+        await assembled(adapter, asked)
 
 
 async def test_nobody_listening_is_a_lost_connection(adapter: LiteLLM) -> None:

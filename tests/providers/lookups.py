@@ -1,0 +1,72 @@
+"""A program: asks every provider that litellm or we know for an answer, and prints which hosts were looked for.
+
+Nothing leaves the machine: the interpreter reports each look-up of a name and each connection before it happens
+(`sys.addaudithook`), and what the hook raises is what the caller gets.
+"""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from activities.model.endpoints import Endpoints
+from activities.model.failures import ModelError
+from activities.model.keys import Keys
+from activities.model.litellm_model import LiteLLM
+from activities.model.port import ModelRequest, UserMessage
+from activities.model.providers import PROVIDERS
+from workflows.domain.config.config import Config
+from workflows.domain.errors import UsageError
+
+_looked_for: set[str] = set()
+
+
+class EveryKey(dict[str, str]):
+    """An environment in which each provider has its key."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return "k" if name.endswith(("_KEY", "_TOKEN")) else default
+
+    def __getitem__(self, name: str) -> str:
+        return "k"
+
+
+def observe(event: str, args: tuple[Any, ...]) -> None:
+    if event == "socket.getaddrinfo":
+        _looked_for.add(str(args[0]))
+        raise socket.gaierror(socket.EAI_NONAME, "nothing is looked up here")
+    if event == "socket.connect" and isinstance(args[1], tuple):
+        _looked_for.add(str(args[1][0]))
+        raise ConnectionRefusedError("nothing is connected here")
+
+
+async def main(home: Path) -> None:
+    port = LiteLLM(os.environ, first_token=20, idle=20)
+    await port.warm()
+    endpoints = Endpoints(Keys(home / "auth.json"), EveryKey(), port)
+    sys.addaudithook(observe)
+    found = {}
+    litellm = import_module("litellm")  # not before the adapter has prepared its environment
+    for id in sorted({*PROVIDERS, *(str(provider.value) for provider in litellm.LlmProviders)}):
+        _looked_for.clear()
+        await ask(port, endpoints, f"{id}/some-model")
+        found[id] = sorted(_looked_for)
+    print(json.dumps(found))
+
+
+async def ask(port: LiteLLM, endpoints: Endpoints, model: str) -> None:
+    try:
+        reached = await endpoints.reach(model, Config())
+        asked = ModelRequest(endpoint=reached.endpoint, messages=(UserMessage(content="our source code"),))
+        async for _ in port.stream(asked):
+            pass
+    except (ModelError, UsageError):
+        return
+    raise RuntimeError(f"{model} answered")
+
+
+asyncio.run(main(Path(sys.argv[1])))

@@ -1,0 +1,33 @@
+"""A conversation goes to the provider that was named, and to no other company."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from workflows.domain.value import Value
+
+ROOT = Path(__file__).resolve().parents[2]
+HOSTS = ROOT / "tests" / "data" / "provider_hosts.json"  # of each provider: the hosts of its company, or this machine
+
+
+class Seen(Value):
+    """What the program that asks every provider has printed."""
+
+    hosts: dict[str, tuple[str, ...]]
+
+
+def test_no_provider_looks_for_another_companys_host(tmp_path: Path) -> None:
+    program = [sys.executable, "-P", "-m", "tests.providers.lookups", str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "AWS_EC2_METADATA_DISABLED": "true", "HOME": str(tmp_path)}
+    asked = subprocess.run(program, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280)
+    assert asked.returncode == 0, asked.stderr[-2000:]
+
+    seen = Seen(hosts=json.loads(asked.stdout.splitlines()[-1])).hosts
+    expected = Seen(hosts=json.loads(HOSTS.read_text())).hosts
+
+    strangers = {id: set(hosts) - set(expected.get(id, ())) for id, hosts in seen.items()}
+    assert not {id: hosts for id, hosts in strangers.items() if hosts}, "look whose hosts these are"
+    assert [id for id, hosts in seen.items() if "api.openai.com" in hosts] == ["openai"]
+    assert seen["lmstudio"] == ("127.0.0.1",)

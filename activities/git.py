@@ -16,6 +16,8 @@ _TAME: Final = (
     "core.hooksPath=/dev/null",
     "-c",
     "protocol.allow=never",
+    "-c",
+    "safe.bareRepository=explicit",
 )
 _ENVIRONMENT: Final = {"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
 

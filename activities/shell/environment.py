@@ -12,6 +12,19 @@ CALL_VARIABLE: Final = "HOLDFAST_CALL_ID"
 _STANDARD_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _ENVIRONMENTS: Final = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _INHERITED: Final = ("USER", "LOGNAME", "LANG", "LC_*", "TZ")
+
+
+def git_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """The variables that give git settings which no file overrides."""
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for index, (key, value) in enumerate(settings.items()):
+        variables |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
+    return variables
+
+
+# A repository's own configuration can name programs (security.md 2.4). Every command's git takes no directory for a
+# repository just because one was checked out there (git 2.38 and newer), and asks no program which files have changed.
+_EVERY_GIT: Final = {"safe.bareRepository": "explicit", "core.fsmonitor": "false"}
 _FIXED: Final = {
     "SHELL": "/bin/bash",
     "TERM": "dumb",
@@ -20,19 +33,11 @@ _FIXED: Final = {
     "MANPAGER": "cat",
     "LESSSECURE": "1",
     "GIT_TERMINAL_PROMPT": "0",
+    **git_settings(_EVERY_GIT),
 }
-# For commands that only read with git: a repository's configuration can name programs (security.md 2.4). What no
-# setting can switch off (`diff.external`, `textconv`) is looked for when the command is judged.
-READING_GIT: Final = {
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_CONFIG_COUNT": "3",
-    "GIT_CONFIG_KEY_0": "core.fsmonitor",
-    "GIT_CONFIG_VALUE_0": "false",
-    "GIT_CONFIG_KEY_1": "core.hooksPath",
-    "GIT_CONFIG_VALUE_1": "/dev/null",
-    "GIT_CONFIG_KEY_2": "core.pager",
-    "GIT_CONFIG_VALUE_2": "cat",
-}
+# For commands that only read with git. What no setting can switch off (`diff.external`, `textconv`) is looked for when
+# the command is judged.
+READING_GIT: Final = {"GIT_OPTIONAL_LOCKS": "0", **git_settings({**_EVERY_GIT, "core.hooksPath": "/dev/null"})}
 # Whoever lists them: they reach our stores or make harmless programs run other code (security.md 10.1).
 _NEVER: Final = (
     *("DATABASE_URL", "PG*", "TEMPORAL_*", "HOLDFAST_*"),

@@ -1,5 +1,6 @@
-"""Repository: whether the configuration of a git repository names programs that reading commands would run."""
+"""Repository: where git finds one, and whether its configuration names programs that reading commands would run."""
 
+import os.path
 import re
 from pathlib import Path
 from typing import Final
@@ -14,12 +15,26 @@ _PROGRAMS: Final = re.compile(
 )
 
 
+def root_of(directory: Path) -> Path | None:
+    """The directory in which git finds a repository, for a command that runs in `directory`: the nearest one with a
+    `.git`, or one that is a bare repository itself, as can be checked out like any other files."""
+    return next((each for each in (directory, *directory.parents) if _has_git(each) or _is_bare(each)), None)
+
+
 def names_programs(root: Path) -> bool:
     """Whether the repository at `root` names programs itself; one that cannot be looked at may."""
     try:
-        return any(_names(each) for each in _configurations(root / ".git"))
+        return any(_names(each) for each in _configurations(root / ".git" if _has_git(root) else root))
     except (OSError, ValueError):
         return True
+
+
+def _has_git(directory: Path) -> bool:
+    return os.path.lexists(directory / ".git")
+
+
+def _is_bare(directory: Path) -> bool:
+    return all(os.path.lexists(directory / name) for name in ("HEAD", "objects", "refs"))
 
 
 def _configurations(git: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from activities.files.place import Place
 from activities.shell.analysis.analyse import PRINTING
 from activities.shell.analysis.places import is_directory
 from activities.shell.analysis.program import Command, Program, Redirect, Word
-from activities.shell.analysis.repository import names_programs
+from activities.shell.analysis.repository import names_programs, root_of
 from activities.shell.analysis.trees import hidden_from_us
 from workflows.domain.permissions.paths import guarded, outside
 
@@ -154,7 +154,7 @@ class _Look:
 
     def repository(self, directory: Path) -> None:
         """Git runs programs that the configuration of a repository names."""
-        root = next((each for each in (directory, *directory.parents) if os.path.lexists(each / ".git")), None)
+        root = root_of(directory)
         if root not in (None, self.place.worktree, self.place.directory):
             self.doubt("'git' works in another repository")
         if root is not None and names_programs(root):

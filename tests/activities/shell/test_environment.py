@@ -33,6 +33,11 @@ def test_an_empty_shell_still_gives_commands_what_they_need(place: Place) -> Non
         "MANPAGER": "cat",
         "LESSSECURE": "1",
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_COUNT": "2",
+        "GIT_CONFIG_KEY_0": "safe.bareRepository",
+        "GIT_CONFIG_VALUE_0": "explicit",
+        "GIT_CONFIG_KEY_1": "core.fsmonitor",
+        "GIT_CONFIG_VALUE_1": "false",
         "HOLDFAST_CALL_ID": "prt_1",
     }
 

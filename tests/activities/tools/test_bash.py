@@ -4,6 +4,7 @@ import asyncio
 import os
 import resource
 import signal
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -154,6 +155,35 @@ async def test_reading_with_git_runs_no_program_that_the_repository_names(world:
         subprocess.run(["git", *arguments], cwd=project, check=True)
     await world.run("git status --short | head -5")
     assert not ran.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("cd fixtures/evil && git log -p --all", {}),
+        ("git log -p --all", {"workdir": "fixtures/evil"}),
+        ("cd fixtures/evil/objects && git show master", {}),
+        ("cd fixtures/evil && make", {}),
+    ],
+)
+async def test_a_bare_repository_among_the_files_of_a_project_runs_no_program(
+    world: World, command: str, arguments: dict[str, str]
+) -> None:
+    ran = world.place.data / "ran"
+    evil = bare_repository(world.place.directory / "fixtures/evil", f"sh -c 'echo >> {ran}; cat \"$1\"' -")
+    (evil / "Makefile").write_text("all:\n\tgit log -p --all\n")
+    with suppress(ToolError):
+        await world.run(command, **arguments)
+    assert not ran.exists()
+
+
+async def test_a_bare_repository_can_still_be_pushed_to_and_cloned(world: World) -> None:
+    bare_repository(world.place.directory / "remote", "cat")
+    output = await world.run(
+        "git clone -q remote copy && git -C copy push -q origin HEAD:refs/heads/other && git -C copy fetch -q && "
+        "git --git-dir=remote branch --format='%(refname:short)'"
+    )
+    assert output.output.split() == ["master", "other"]
 
 
 async def test_a_command_keeps_its_things_where_it_was_judged_to(world: World) -> None:
@@ -380,3 +410,25 @@ def started_by_a_worker_that_is_killed(place: Place, command: str) -> None:
     arguments = [sys.executable, "-c", program, str(place.data), command]
     died = subprocess.run(arguments, start_new_session=True, check=False)
     assert died.returncode == -signal.SIGKILL
+
+
+def bare_repository(there: Path, textconv: str) -> Path:
+    """A bare repository with a commit, as plain files, whose configuration names a program for each diff."""
+
+    def git(*arguments: str, at: Path = there) -> None:
+        author = ["-c", "user.name=ada", "-c", "user.email=ada@example.test"]
+        subprocess.run(["git", *author, *arguments], cwd=at, check=True)
+
+    there.mkdir(parents=True)
+    git("init", "-q", "--bare", "--initial-branch=master")
+    made = there.parent / "made"
+    git("clone", "-q", str(there), str(made), at=there.parent)
+    (made / "a.txt").write_text("one\n")
+    git("add", "a.txt", at=made)
+    git("commit", "-q", "-m", "one", at=made)
+    git("push", "-q", "origin", "HEAD:master", at=made)
+    shutil.rmtree(made)
+    git("config", "diff.x.textconv", textconv)
+    git("config", "core.fsmonitor", textconv)
+    (there / "info/attributes").write_text("* diff=x\n")
+    return there

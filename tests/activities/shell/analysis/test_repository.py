@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.shell.analysis.repository import names_programs
+from activities.shell.analysis.repository import names_programs, root_of
+from tests.activities.shell.world import ASK, World
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,18 @@ def test_a_linked_work_tree_has_the_configuration_of_its_repository(tmp_path: Pa
     (tmp_path / "w").mkdir()
     (tmp_path / "w/.git").write_text(f"gitdir: {linked}\n")
     assert names_programs(tmp_path / "w")
+
+
+def test_a_bare_repository_among_the_files_of_a_project_is_another_repository(world: World) -> None:
+    evil = world.place.directory / "fixtures/evil"
+    for name in ("objects", "refs"):
+        (evil / name).mkdir(parents=True)
+    (evil / "HEAD").write_text("ref: refs/heads/master\n")
+    (evil / "config").write_text('[diff "x"]\n\ttextconv = ./x\n')
+    assert root_of(evil / "objects") == evil
+    assert names_programs(evil)
+    for command in ("cd fixtures/evil && git log -p --all", "cd fixtures/evil/objects && git show master"):
+        assert world.verdict(command, world.defaults(bash={"*": "ask", "git *": "allow"})) is ASK
 
 
 def test_what_cannot_be_looked_at_may_name_programs(tmp_path: Path) -> None:

@@ -83,16 +83,18 @@ class SessionClient(Reading):
         text: str,
         *,
         model: str | None = None,
-        agent: str = "build",
+        agent: str | None = None,
         environment: Mapping[str, str] | None = None,
         session: SessionId | None = None,
         prompt: MessageId | None = None,
     ) -> Accepted:
         """Make a session and accept its first prompt; ids given by the caller make a repeated start the same one.
 
-        Raises UsageError, also where our host is another machine's, by which the session would be taken.
+        Without `agent`, the default one of the directory's configuration works. Raises UsageError: also for an agent
+        that cannot, and where our host is another machine's, by which the session would be taken.
         """
         checked(text)
+        worker = await self._agent(Path(directory), agent)
         if self.settings.host is not None and self.settings.worker:
             from activities.store import hosts  # where all is on one machine, no host has a name
             from worker import machine
@@ -103,12 +105,18 @@ class SessionClient(Reading):
             host=self.settings.host,
             directory=directory,
             title=title(text),
-            agent=agent,
+            agent=worker,
             model=model,
             environment=dict(environment or {}),
         )
         await sessions.create(self.database, new, self.actor)
         return await self.prompt(new.id, text, prompt=prompt)
+
+    async def _agent(self, directory: Path, named: str | None) -> str:
+        """Who will work in a directory. Raises UsageError."""
+        from worker.survey import Role, survey  # commands that start nothing need not load what reads configurations
+
+        return (await survey(self.settings, directory, Role(named))).agent.name
 
     async def prompt(
         self,

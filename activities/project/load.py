@@ -9,22 +9,24 @@ from typing import Final
 from activities.files.place import Place
 from activities.project.files import read_layers
 from activities.project.instructions import read_instructions
-from workflows.domain.agents import BUILD, Delegation, agents
+from workflows.domain.agents import BUILD, RESERVED, Agent, Delegation, agents, chosen, default_agent
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.fields import not_honoured, unknown
+from workflows.domain.config.looser import loosens
 from workflows.domain.config.merge import Layer, merged
 from workflows.domain.config.snapshot import NotHonoured, ProjectSnapshot
 from workflows.domain.config.trust import judged
-from workflows.domain.errors import UnknownAgent
+from workflows.domain.errors import UnknownAgent, UsageError
 from workflows.domain.permissions import defaults, rules
 from workflows.domain.permissions.rules import Ruleset
 
 
 @dataclass(frozen=True)
 class Role:
-    """As what a session works: as which agent, under which rules of its own, and with how many sessions above it."""
+    """As what a session works: as which agent (None: the default one), under which rules of its own, and with how many
+    sessions above it."""
 
-    agent: str = BUILD.name
+    agent: str | None = None
     rules: Ruleset = ()
     ancestors: int = 0
 
@@ -43,22 +45,53 @@ async def load(place: Place, config: Path, environ: Mapping[str, str], role: Rol
 def _load(place: Place, config: Path, environ: Mapping[str, str], role: Role) -> ProjectSnapshot:
     layers = read_layers(place, config, environ)
     settings, held_back = judged(layers, lambda config, agent: rules_of(agent, config, place))
-    known = agents(settings, Config.model_validate(merged(layer.tree for layer in layers if layer.trusted)))
-    if role.agent not in known:
-        raise UnknownAgent(role.agent, known)
+    own = Config.model_validate(merged(layer.tree for layer in layers if layer.trusted))
+    known = agents(settings, own)
+    agent = _subagent(role, known) if role.ancestors else _primary(role, known, settings, own, place)
     instructions, outside = read_instructions(place, config, layers, environ)
     return ProjectSnapshot(
         directory=str(place.directory),
         worktree=str(place.worktree) if place.worktree else None,
         config=settings,
-        rules=(*rules_of(role.agent, settings, place), *role.rules),
-        agent=known[role.agent],
+        rules=(*rules_of(agent.name, settings, place), *role.rules),
+        agent=agent,
         delegation=Delegation(agents=tuple(known.values()), ancestors=role.ancestors, limit=settings.subagent_depth),
         instructions=instructions,
         held_back=(*held_back, *outside),
         not_honoured=tuple(_not_honoured(layers)),
-        warnings=tuple(_warnings(layers, _configured(role.agent, settings, place))),
+        warnings=tuple(_warnings(layers, _configured(agent.name, settings, place))),
     )
+
+
+def _subagent(role: Role, known: Mapping[str, Agent]) -> Agent:
+    agent = known.get(role.agent or BUILD.name)
+    if agent is None:
+        raise UnknownAgent(f"Agent not found: {role.agent!r}.", known)
+    return agent
+
+
+def _primary(role: Role, known: Mapping[str, Agent], settings: Config, own: Config, place: Place) -> Agent:
+    """Who works for people: the named agent, or the default one. Raises UnknownAgent.
+
+    Raises UsageError where the project's files have made a default of an agent that may do more than the user's own.
+    """
+    if role.agent is not None:
+        return chosen(role.agent, known)
+    agent, mine = default_agent(settings, known), _own_default(own)
+    if agent.name != mine and loosens(rules_of(mine, own, place), rules_of(agent.name, settings, place)):
+        raise UsageError(
+            f"The files of this project choose the agent {agent.name!r}, which may do more than {mine!r}, the one of "
+            "your own configuration: name the one that you want with `--agent`."
+        )
+    return agent
+
+
+def _own_default(own: Config) -> str:
+    """The default agent by the user's own files alone; one that only a project has may be named there."""
+    try:
+        return default_agent(own, agents(own)).name
+    except UnknownAgent:
+        return own.default_agent or BUILD.name
 
 
 def rules_of(agent: str, config: Config, place: Place) -> Ruleset:
@@ -82,6 +115,9 @@ def _warnings(layers: Sequence[Layer], configured: Ruleset) -> Iterator[str]:
     for layer in layers:
         for field in unknown(layer.tree):
             yield f"{layer.file}: there is no field {field!r}: it has no effect."
+        named = layer.tree.get("agent")
+        for name in sorted(RESERVED.intersection(named if isinstance(named, dict) else ())):
+            yield f"{layer.file}: the agent {name!r} is not supported yet: its settings are ignored."
     for hidden in rules.shadowed(configured):
         yield (
             f"The rule that denies {hidden.deny.pattern!r} for {hidden.deny.permission!r} has no effect, because "

@@ -1,7 +1,10 @@
 """Agents as data: what there is, what a configuration changes, and what holds for subagents."""
 
-from workflows.domain.agents import Delegation, agents, bounds
+import pytest
+
+from workflows.domain.agents import Delegation, agents, bounds, chosen, default_agent
 from workflows.domain.config.config import Config, Mode
+from workflows.domain.errors import UnknownAgent
 from workflows.domain.permissions.rules import Action, Rule, evaluate
 
 EVERYTHING = Rule(permission="*", pattern="*", action=Action.ALLOW)
@@ -59,3 +62,51 @@ def test_a_subagent_may_do_nothing_that_its_parent_is_denied() -> None:
     rules = (EVERYTHING, *bounds(agents(Config())["general"], parent))
 
     assert evaluate("edit", "a.py", rules).action is Action.DENY
+
+
+def test_a_reserved_name_is_no_agent_whatever_a_configuration_says_of_it() -> None:
+    config = Config.model_validate({"agent": {name: {"mode": "all"} for name in ("plan", "title", "summary", "mine")}})
+
+    assert [*agents(config)] == ["build", "explore", "general", "mine"]
+
+
+def default(**config: object) -> str:
+    settings = Config.model_validate(config)
+    return default_agent(settings, agents(settings)).name
+
+
+def test_the_default_agent_is_the_configured_one_else_build_else_the_first_that_people_see() -> None:
+    own = {"zoe": {}, "coder": {}, "secret": {"hidden": True}, "alf": {"mode": "subagent"}}
+
+    assert default(default_agent="zoe", agent=own) == "zoe"
+    assert default(agent=own) == "build"
+    assert default(agent={**own, "build": {"disable": True}}) == "coder"
+    assert default(agent={**own, "build": {"hidden": True}}) == "coder"
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("nope", "Agent not found: 'nope'."),
+        ("explore", "The agent 'explore' is a subagent"),
+        ("plan", "The agent 'plan' is not supported yet."),
+        ("secret", "The agent 'secret' is hidden."),
+    ],
+)
+def test_a_default_agent_that_cannot_work_is_refused_with_those_that_can(name: str, problem: str) -> None:
+    with pytest.raises(UnknownAgent, match=rf"`default_agent` .*{problem}.* Available agents: build, coder\.$"):
+        default(default_agent=name, agent={"coder": {}, "secret": {"hidden": True}})
+
+
+def test_without_any_agent_that_people_see_there_is_no_default() -> None:
+    with pytest.raises(UnknownAgent, match=r"no primary agent that is not hidden\. Available agents: none\.$"):
+        default(agent={"build": {"disable": True}})
+
+
+@pytest.mark.parametrize("name", ["nope", "explore", "plan"])
+def test_what_a_person_names_must_be_an_agent_for_people(name: str) -> None:
+    known = agents(Config.model_validate({"agent": {"coder": {"hidden": True}}}))
+
+    assert chosen("coder", known).name == "coder"
+    with pytest.raises(UnknownAgent, match=rf"{name!r}.* Available agents: build\.$"):
+        chosen(name, known)

@@ -209,3 +209,11 @@ async def some(client: SessionClient, session: SessionId, after: int, count: int
             if len(numbers) == count:
                 break
     return numbers
+
+
+@pytest.mark.parametrize("name", ["explore", "plan", "nope"])
+async def test_no_session_begins_for_an_agent_that_people_may_not_choose(house: House, name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name!r}.*Available agents: build"):
+        await house.client.start(str(house.project), "Hello.", agent=name)
+
+    assert await house.client.sessions() == []

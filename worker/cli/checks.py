@@ -8,6 +8,7 @@ from worker.cli.current import current_directory
 from worker.handover import HandedOver
 from worker.settings import Settings
 from worker.stack.doctor import Finding, Level, examine
+from worker.survey import survey
 from workflows.domain.config.config import Provider
 from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import HoldfastError
@@ -23,7 +24,7 @@ async def examined(settings: Settings) -> list[Finding]:
     directory = current_directory()
     here = [each for each in await examine(settings) if each.check != _CHECK]
     try:
-        snapshot = await project.survey(settings, directory)
+        snapshot = await survey(settings, directory)
     except HoldfastError as error:
         remedy = "Correct it there, then try again: no task begins in this directory until then."
         return [*here, Finding(check="configuration", level=Level.FAILURE, says=str(error), remedy=remedy)]

@@ -1,23 +1,12 @@
 """What the directory of a run says, as far as the person who starts it should know."""
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from activities.model.providers import parted
-from activities.project import load, worktree
 from worker.cli.look.text import line, prose
 from worker.settings import Settings
 from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import UsageError
-
-
-async def survey(settings: Settings, directory: Path) -> ProjectSnapshot:
-    """The configuration of a directory, as a turn that began now would find it. Raises ConfigError."""
-    home = Path(settings.environment.get("HOME") or Path.home())
-    temporary = Path(tempfile.gettempdir())
-    place = worktree.place(directory, data=settings.home, home=home, temporary=temporary)
-    return await load.load(place, settings.config, settings.environment)
 
 
 def remarks(snapshot: ProjectSnapshot) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from workflows.domain.config.config import AgentSettings, Config, Mode
+from workflows.domain.errors import UnknownAgent
 from workflows.domain.permissions.rules import Action, Rule, Ruleset, denies, evaluate
 from workflows.domain.value import Value
 
@@ -19,10 +20,16 @@ class Agent(Value):
     steps: int | None = None
     permissions: tuple[str, ...] = ()
     words: bool = False
+    hidden: bool = False
+
+    @property
+    def selectable(self) -> bool:
+        """Whether people may choose it."""
+        return self.mode is not Mode.SUBAGENT
 
     def configured(self, settings: AgentSettings, own: AgentSettings) -> "Agent":
         """This agent with what the configuration says about it, `own` of it in the user's own files."""
-        said = settings.model_dump(include={"mode", "description", "model", "steps"}, exclude_none=True)
+        said = settings.model_dump(include={"mode", "hidden", "description", "model", "steps"}, exclude_none=True)
         named = (*self.permissions, *own.permission)
         return self.model_copy(update={**said, "permissions": tuple(dict.fromkeys(named))})
 
@@ -48,6 +55,11 @@ BUILT_IN: Final = (
 )
 
 
+# Built-in agents of OpenCode that are not built yet. Under one of these names there is no agent: settings for it were
+# written for a narrower one than an agent of one's own is.
+RESERVED: Final = frozenset({"compaction", "plan", "summary", "title"})
+
+
 class Delegation(Value):
     """To whom a turn may hand work: the agents of its directory, how many sessions stand above its own, and how many
     of them there may be."""
@@ -70,7 +82,7 @@ class Delegation(Value):
 
 
 def agents(config: Config, own: Config | None = None) -> Mapping[str, Agent]:
-    """All agents that there are under a configuration, by name, in the order of their names.
+    """All agents that there are under a configuration, by name, in the order of their names; none has a reserved name.
 
     `own` is what the user's own files say of it (None: all): no project says what frees a subagent of a bound.
     """
@@ -80,9 +92,34 @@ def agents(config: Config, own: Config | None = None) -> Mapping[str, Agent]:
         name: known.get(name, Agent(name=name)).configured(
             config.agent.get(name, plain), trusted.agent.get(name, plain)
         )
-        for name in sorted({*known, *config.agent})
+        for name in sorted({*known, *config.agent} - RESERVED)
     }
     return {name: agent for name, agent in found.items() if not _disabled(config, name)}
+
+
+def chosen(name: str, known: Mapping[str, Agent]) -> Agent:
+    """The agent that a person names. Raises UnknownAgent, also for a subagent and for a reserved name."""
+    agent = known.get(name)
+    if agent is not None and agent.selectable:
+        return agent
+    raise UnknownAgent(_not_selectable(name, known), _visible(known))
+
+
+def default_agent(config: Config, known: Mapping[str, Agent]) -> Agent:
+    """Who works where nobody is named: `default_agent`, else `build`, else the first that people see (opencode.md 1.2).
+
+    Raises UnknownAgent.
+    """
+    visible, named = _visible(known), config.default_agent
+    if named is None:
+        if not visible:
+            raise UnknownAgent("There is no primary agent that is not hidden.", ())
+        return known[BUILD.name if BUILD.name in visible else visible[0]]
+    if named not in visible:
+        hidden = named in known and known[named].selectable
+        problem = f"The agent {named!r} is hidden." if hidden else _not_selectable(named, known)
+        raise UnknownAgent(f"`default_agent` cannot be used. {problem}", visible)
+    return known[named]
 
 
 def bounds(agent: Agent, parent: Ruleset) -> Ruleset:
@@ -95,6 +132,18 @@ def _unless_named(agent: Agent) -> Iterator[Rule]:
     for permission in ("todowrite", "task"):
         if permission not in agent.permissions:
             yield Rule(permission=permission, pattern="*", action=Action.DENY)
+
+
+def _visible(known: Mapping[str, Agent]) -> list[str]:
+    return [name for name, agent in known.items() if agent.selectable and not agent.hidden]
+
+
+def _not_selectable(name: str, known: Mapping[str, Agent]) -> str:
+    if name in known:
+        return f"The agent {name!r} is a subagent: it works for other agents only."
+    if name in RESERVED:
+        return f"The agent {name!r} is not supported yet."
+    return f"Agent not found: {name!r}."
 
 
 def _disabled(config: Config, name: str) -> bool:

@@ -3,7 +3,7 @@
 HoldfastError
 ├── UsageError            what a person typed or wrote is wrong; says where and what to do
 │   ├── ConfigError       a configuration file: file, line, field
-│   └── UnknownAgent      an agent that no configuration has
+│   └── UnknownAgent      an agent that does not exist, or that people may not choose
 ├── NotFound              a session, ask, turn or grant that does not exist
 ├── Conflict              the thing exists, but is no longer in the state that the request needs
 ├── ToolError             what a model reads when its call failed
@@ -28,10 +28,10 @@ class ConfigError(UsageError):
 
 
 class UnknownAgent(UsageError):
-    """There is no agent of this name."""
+    """An agent cannot work here: `problem` is a sentence, `available` are the names to choose from."""
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"Agent not found: {name!r}. Available agents: {', '.join(sorted(known))}.")
+    def __init__(self, problem: str, available: Iterable[str]) -> None:
+        super().__init__(f"{problem} Available agents: {', '.join(sorted(available)) or 'none'}.")
 
 
 class NotFound(HoldfastError):

@@ -1,9 +1,9 @@
 import pytest
 
-from activities.project.load import load
+from activities.project.load import Role, load
 from tests.activities.project.world import World
 from workflows.domain.config.snapshot import ProjectSnapshot
-from workflows.domain.errors import ConfigError
+from workflows.domain.errors import ConfigError, UnknownAgent, UsageError
 from workflows.domain.permissions.rules import Action, evaluate
 
 
@@ -80,3 +80,57 @@ async def test_a_wrong_file_stops_the_loading(world: World) -> None:
 
     with pytest.raises(ConfigError, match="permission"):
         await load(world.place(), world.config, {})
+
+
+async def test_settings_for_an_agent_that_is_not_supported_are_named_and_make_no_agent(world: World) -> None:
+    file = world.write("opencode.json", '{"agent": {"plan": {"model": "a/b", "permission": {"bash": "allow"}}}}')
+
+    snapshot = await load(world.place(), world.config, {})
+
+    assert snapshot.warnings == (f"{file}: the agent 'plan' is not supported yet: its settings are ignored.",)
+    assert [agent.name for agent in snapshot.delegation.agents] == ["build", "explore", "general"]
+    assert snapshot.held_back == ()
+
+
+async def test_an_agent_that_people_may_not_choose_works_below_a_session_only(world: World) -> None:
+    below = await load(world.place(), world.config, {}, Role("explore", ancestors=1))
+
+    assert below.agent.name == "explore"
+    for name in ("explore", "plan", "nope"):
+        with pytest.raises(UnknownAgent, match=name):
+            await load(world.place(), world.config, {}, Role(name))
+
+
+async def test_a_session_can_begin_where_build_is_disabled(world: World) -> None:
+    world.write("opencode.json", '{"agent": {"build": {"disable": true}, "coder": {}}}')
+
+    assert (await load(world.place(), world.config, {})).agent.name == "coder"
+
+
+CAREFUL = '{"default_agent": "careful", "agent": {"careful": {"permission": {"bash": "ask"}}, "bold": {}}}'
+BOLD = '{"permission": {"bash": "ask"}, "agent": {"bold": {"permission": {"bash": "allow"}}}}'
+
+
+@pytest.mark.parametrize(
+    ("own", "project"),
+    [
+        (CAREFUL, '{"default_agent": "build"}'),
+        (BOLD, '{"default_agent": "bold"}'),
+        (BOLD, '{"agent": {"build": {"disable": true}}}'),
+        (BOLD, '{"agent": {"build": {"hidden": true}}}'),
+    ],
+)
+async def test_a_project_makes_no_default_of_an_agent_that_may_do_more(world: World, own: str, project: str) -> None:
+    world.write("opencode.json", own, under=world.config)
+    world.write("opencode.json", project)
+
+    with pytest.raises(UsageError, match="may do more than .*--agent"):
+        await load(world.place(), world.config, {})
+    assert (await load(world.place(), world.config, {}, Role("bold"))).agent.name == "bold"
+
+
+async def test_a_project_may_choose_a_default_that_may_do_no_more(world: World) -> None:
+    world.write("opencode.json", '{"agent": {"build": {"permission": {"bash": "ask"}}}}', under=world.config)
+    world.write("opencode.json", '{"default_agent": "tester", "agent": {"tester": {"permission": {"bash": "deny"}}}}')
+
+    assert (await load(world.place(), world.config, {})).agent.name == "tester"

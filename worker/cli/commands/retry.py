@@ -12,6 +12,7 @@ from worker.cli.look.text import exact
 from worker.cli.sending import Sending
 from worker.client import Overview, Retrying
 from worker.settings import Settings
+from worker.survey import role, survey
 
 
 @click.command()
@@ -51,7 +52,7 @@ async def retry(
 
 async def _ready(settings: Settings, known: Overview, model: str | None) -> None:
     """See that the model can be named so, and hand over the keys of this shell."""
-    snapshot = await project.survey(settings, Path(known.directory))
+    snapshot = await survey(settings, Path(known.directory), role(known.agent, known.parent))
     if model is not None:
         project.chosen_model(settings, snapshot, model)
     await handover.hand_over(settings, handover.names(snapshot.config, model or known.model))

@@ -1,7 +1,6 @@
 """`holdfast run`: give a task, follow it, and answer what it asks."""
 
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -16,10 +15,10 @@ from worker.cli.look.text import exact
 from worker.cli.sending import Sending
 from worker.client import Accepted, SessionClient
 from worker.settings import Settings
+from worker.survey import Role, role, survey
+from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, session_of
 from workflows.domain.value import Value
-
-AGENT: Final = "build"
 
 
 class Task(Value):
@@ -27,6 +26,7 @@ class Task(Value):
 
     text: str
     model: str | None
+    agent: str | None
     session: str | None
     prompt: MessageId | None
 
@@ -42,7 +42,7 @@ class Begun(Value):
 @click.command()
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @click.option("-m", "--model", metavar="PROVIDER/MODEL", help="The model, instead of the configured one.")
-@click.option("--agent", default=AGENT, show_default=True, help="The agent.")
+@click.option("--agent", metavar="NAME", help="The agent, instead of the configured one or `build`.")
 @click.option(
     "-s",
     "--session",
@@ -60,7 +60,7 @@ async def run(
     settings: Settings,
     words: tuple[str, ...],
     model: str | None,
-    agent: str,
+    agent: str | None,
     session: str | None,
     edit: bool,
     identity: str | None,
@@ -81,11 +81,9 @@ async def run(
       holdfast run -s last "now do the same for the docs"
     """
     own = typed.identity(identity)
-    task = Task(text=typed.prompt(words, edit=edit), model=model, session=session, prompt=own)
-    if agent != AGENT:
-        door.say(f"Warning: there is no primary agent {agent!r}, {AGENT!r} is used instead.")
+    task = Task(text=typed.prompt(words, edit=edit), model=model, agent=agent, session=session, prompt=own)
     if session is None:
-        await _ready(settings, current_directory(), task)
+        await _ready(settings, current_directory(), task, Role(agent))
     async with door.client(settings, working=True) as client:
         with Sending() as sending:
             begun = await (_begin(client, task) if session is None else _go_on(client, task, session))
@@ -99,9 +97,9 @@ async def run(
             )
 
 
-async def _ready(settings: Settings, directory: Path, task: Task) -> None:
+async def _ready(settings: Settings, directory: Path, task: Task, role: Role) -> None:
     """See what the directory says before anything is started, and hand over the keys of this shell."""
-    snapshot = await project.survey(settings, directory)
+    snapshot = await survey(settings, directory, role)
     for remark in project.remarks(snapshot):
         door.say(remark)
     model = project.chosen_model(settings, snapshot, task.model)
@@ -115,7 +113,7 @@ async def _begin(client: SessionClient, task: Task) -> Begun:
         directory,
         task.text,
         model=task.model,
-        agent=AGENT,
+        agent=task.agent,
         environment=environment,
         session=session_of(task.prompt) if task.prompt else None,
         prompt=task.prompt,
@@ -125,10 +123,14 @@ async def _begin(client: SessionClient, task: Task) -> Begun:
 
 async def _go_on(client: SessionClient, task: Task, typed: str) -> Begun:
     known = await client.session(await find.session(client, typed))
-    if known.host == client.settings.host:  # what its directory says elsewhere cannot be read here
-        await _ready(
-            client.settings, Path(known.directory), task.model_copy(update={"model": task.model or known.model})
+    if task.agent not in (None, known.agent):
+        raise UsageError(
+            f"Session {known.id} works as {exact(known.agent)}, and a session keeps its agent: start a new one for "
+            f"{exact(task.agent)}, without --session."
         )
+    if known.host == client.settings.host:  # what its directory says elsewhere cannot be read here
+        asked = task.model_copy(update={"model": task.model or known.model})
+        await _ready(client.settings, Path(known.directory), asked, role(known.agent, known.parent))
     accepted = await client.prompt(known.id, task.text, model=task.model, prompt=task.prompt)
     parking.say(known)
     # A prompt with an id may have been accepted long before: then its story has begun already.

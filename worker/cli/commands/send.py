@@ -5,11 +5,12 @@ from pathlib import Path
 import click
 
 from worker import handover
-from worker.cli import complete, door, find, project, typed
+from worker.cli import complete, door, find, typed
 from worker.cli.look import parking
 from worker.cli.look.text import behind
 from worker.client import Mode
 from worker.settings import Settings
+from worker.survey import role, survey
 
 
 @click.command()
@@ -43,7 +44,7 @@ async def send(
     text, own = typed.prompt(words, edit=edit), typed.identity(identity)
     async with door.client(settings, working=True) as client:
         known = await client.session(await find.session(client, session))
-        snapshot = await project.survey(settings, Path(known.directory))
+        snapshot = await survey(settings, Path(known.directory), role(known.agent, known.parent))
         await handover.hand_over(settings, handover.names(snapshot.config, model or known.model))
         mode = Mode.QUEUE if queue else Mode.STEER
         accepted = await client.prompt(known.id, text, mode=mode, model=model, prompt=own)

@@ -124,6 +124,7 @@ class AgentSettings(Section):
     mode: Mode | None = None
     description: str | None = None
     disable: bool = False
+    hidden: bool | None = None
     model: str | None = None
     permission: Permission = {}
     tools: dict[str, bool] = {}
@@ -155,6 +156,7 @@ class Config(Section):
     """The merged configuration; texts may hold references, which are resolved at use."""
 
     model: str | None = None
+    default_agent: str | None = None
     username: str | None = None
     instructions: tuple[str, ...] = ()
     permission: Permission = {}

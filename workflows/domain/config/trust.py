@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from workflows.domain.agents import BUILD, BUILT_IN
+from workflows.domain.agents import BUILD, BUILT_IN, RESERVED
 from workflows.domain.config.config import Config
 from workflows.domain.config.fields import KNOWN, JsonObject, Path, at, not_honoured, paths, put, split, within, without
 from workflows.domain.config.looser import loosens
@@ -23,11 +23,13 @@ _MOST_RULES: Final = 200  # of one project file: judging them costs their number
 _FREE: Final = paths(
     "agent.*.description",
     "agent.*.disable",
+    "agent.*.hidden",
     "agent.*.maxSteps",
     "agent.*.mode",
     "agent.*.model",
     "agent.*.steps",
     "compaction",
+    "default_agent",
     "experimental.continue_loop_on_deny",
     "instructions",
     "model",
@@ -73,7 +75,8 @@ def judged(layers: Sequence[Layer], rules_of: RulesOf) -> tuple[Config, tuple[He
     harmless = [(layer.tree, []) if layer.trusted else _harmless(layer) for layer in layers]
     held = [item for _, items in harmless for item in items]
     tree = merged(part for part, _ in harmless)
-    names = sorted({agent.name for agent in BUILT_IN}.union(*(_object(layer.tree.get("agent")) for layer in layers)))
+    configured = set().union(*(_object(layer.tree.get("agent")) for layer in layers)) - RESERVED
+    names = sorted({agent.name for agent in BUILT_IN} | configured)
     places = [("permission",), *(("agent", name, "permission") for name in names)]
     judge = _Judge(own, rules_of, _known(own))
     loose = _permitted(judge, [layer for layer in layers if not layer.trusted], places)

@@ -8,6 +8,8 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
 from activities.store import sessions
 from tests.acceptance.proxy import Proxy
 from tests.house import House
@@ -49,6 +51,46 @@ async def test_a_prompt_is_written_in_the_editor_and_one_that_is_not_saved_does_
         await house.ended(session.id)
 
     assert (left.code, written.code, session.title) == (2, 0, "written by hand")
+
+
+@pytest.mark.parametrize("name", ["plan", "explore", "nope"])
+async def test_an_agent_that_people_may_not_choose_is_refused_and_nothing_starts(
+    open_house: OpenHouse, name: str
+) -> None:
+    async with open_house(HELLO) as house:
+        house.configure(agent={"coder": {}, "plan": {"model": "scripted/model"}})
+        ended = await shell(house).run("run", *MODEL, "--agent", name, "hello")
+        house.configure(default_agent=name, agent={"coder": {}})
+        by_default = await shell(house).run("run", *MODEL, "hello")
+        begun = await house.client.sessions()
+
+    for refused in (ended, by_default):
+        assert refused.code == 2 and repr(name) in refused.err and "Available agents: build, coder." in refused.err
+    assert "`default_agent`" in by_default.err and begun == []
+
+
+async def test_a_session_works_as_the_agent_that_was_named_and_keeps_it(open_house: OpenHouse) -> None:
+    async with open_house(TOUCH, HELLO) as house, house.working():
+        house.configure(agent={"build": {"disable": True}, "coder": {}, "tester": {"permission": {"bash": "deny"}}})
+        tested = await shell(house).run("run", *MODEL, "--agent", "tester", "go")
+        other = await shell(house).run("run", "-s", "last", "--agent", "coder", "go")
+        (session,) = await house.client.sessions()
+        house.configure(agent={"tester": {"disable": True}})
+        gone = [await shell(house).run(*command, "go") for command in (("run", "-s", "last"), ("send", "last"))]
+        (same,) = await house.client.sessions()
+
+    assert (tested.code, session.agent, (house.project / "ran").exists()) == (0, "tester", False)
+    assert other.code == 2 and "works as tester, and a session keeps its agent" in other.err
+    assert [each.code for each in gone] == [2, 2] and (same.number, same.waiting) == (1, 0)
+
+
+async def test_without_build_the_first_agent_that_people_see_works(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house, house.working():
+        house.configure(agent={"build": {"disable": True}, "coder": {}})
+        ended = await shell(house).run("run", *MODEL, "hello")
+        (session,) = await house.client.sessions()
+
+    assert (ended.code, session.agent) == (0, "coder"), ended.err
 
 
 async def test_a_refused_request_is_told_as_a_pause_and_goes_on(open_house: OpenHouse) -> None:
@@ -343,9 +385,9 @@ async def test_a_closed_terminal_leaves_the_task_running(open_house: OpenHouse) 
 async def test_what_counts_for_nothing_is_named_at_the_start(open_house: OpenHouse) -> None:
     async with open_house(HELLO) as house, house.working():
         house.configure(provider={"scripted": {"options": {"baseURL": "http://evil.example"}}}, snapshot=True)
-        ended = await shell(house).run("run", *MODEL, "--agent", "nobody", "hello")
+        ended = await shell(house).run("run", *MODEL, "hello")
 
-    assert ended.code == 0 and "there is no primary agent 'nobody'" in ended.err
+    assert ended.code == 0
     assert "Held back: provider.scripted.options" in ended.err and "Not honoured yet: snapshot" in ended.err
 
 

@@ -9,6 +9,7 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, 
 
 from activities.failpoints import at_work, io_failpoint
 from activities.redact import Redactor
+from workflows.domain.errors import StaleFence
 
 LONGEST: Final = 1000  # characters of an error that leave an activity; contents do not pass through the engine
 _LOG: Final = logging.getLogger("holdfast.activity")
@@ -48,7 +49,9 @@ class _Boundary(ActivityInboundInterceptor):
         except Exception as error:
             if activity.info().attempt == 1:
                 _LOG.exception("%s failed", activity.info().activity_type)
-            raise ApplicationError(plain(self.redactor.text(str(error))), type=type(error).__name__) from None
+            overtaken = isinstance(error, StaleFence)  # for good, whatever policy the caller has
+            said = plain(self.redactor.text(str(error)))
+            raise ApplicationError(said, type=type(error).__name__, non_retryable=overtaken) from None
 
 
 async def _lost() -> None:

@@ -21,7 +21,7 @@ from worker.chores import beside
 from worker.client import Seen, SessionClient
 from worker.scripted.script import Script
 from worker.scripted.server import ModelServer, serve
-from worker.settings import Detail, Settings
+from worker.settings import Settings
 from worker.stack.state import Endpoints
 from worker.sweeper import Sweeper
 from workflows.domain.events import Actor, Event
@@ -161,7 +161,6 @@ async def house(
                 "config": config,
                 "environment": environment,
                 "idle_seconds": 2.0,
-                "summaries": Detail.NAMES,
             }
         )
         async with SessionClient(own, endpoints, ACTOR) as client:

@@ -11,6 +11,7 @@ from temporalio.client import Client
 from temporalio.worker import PollerBehaviorAutoscaling, Worker
 from temporalio.worker.workflow_sandbox import SandboxRestrictions
 
+from activities.callers import Callers
 from activities.edge import Edge
 from activities.model.endpoints import Endpoints
 from activities.model.generate import Model
@@ -29,7 +30,7 @@ from activities.tools.workshop import Workshop
 from worker.bells import Bells, queue
 from worker.handover import HandedOver
 from worker.machine import machine
-from worker.redacting import redactor, summaries
+from worker.redacting import redactor
 from worker.sandbox import Sandbox
 from worker.settings import Detail, Settings
 from workflows.domain.value import build_all
@@ -74,8 +75,8 @@ def activities(settings: Settings, database: Database, port: ModelPort, ring: Ri
 
 
 def describing(settings: Settings) -> Describe:
-    """What Temporal's UI may say of calls; by default names only where Temporal is not our own."""
-    return in_full(redactor(settings)) if summaries(settings) is Detail.FULL else nothing
+    """What Temporal's UI may say of calls."""
+    return in_full(redactor(settings)) if settings.summaries is Detail.FULL else nothing
 
 
 def worker(settings: Settings, client: Client, database: Database, port: ModelPort) -> Worker:
@@ -87,7 +88,7 @@ def worker(settings: Settings, client: Client, database: Database, port: ModelPo
         workflows=[SessionWorkflow],
         activities=activities(settings, database, port, Bells(database, client, settings).ring),
         workflow_runner=runner(),
-        interceptors=[Edge(redactor(settings))],
+        interceptors=[Edge(redactor(settings)), Callers()],
         build_id=version("holdfast"),  # else the SDK compiles and hashes every loaded module: seconds of each start
         workflow_task_poller_behavior=_POLLERS,
         activity_task_poller_behavior=_POLLERS,

@@ -13,17 +13,17 @@ from activities.store import bells, sessions
 from activities.store.bells import Bell, BellKind
 from activities.store.database import Database
 from activities.store.sessions import Origin
-from worker.redacting import redactor, summaries
+from worker.redacting import redactor
 from worker.settings import Detail, Settings
 from workflows.domain import attributes
 from workflows.domain.errors import Unavailable
+from workflows.domain.ids import WORKFLOW as WORKFLOW
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId
 from workflows.domain.ids import workflow_id as workflow_id
 from workflows.domain.state import Limits, SessionState
 from workflows.domain.value import Value
 from workflows.domain.wire import AnswerRef, LookRef, PromptRef, SettledRef, StopRef
 
-WORKFLOW: Final = "holdfast.session"
 _PATIENCE: Final = timedelta(seconds=5)
 _SUMMARY: Final = 200  # bytes; the engine takes 400
 _TASK: Final = timedelta(seconds=5)  # so long a worker that was killed inside a workflow task holds the session up
@@ -60,7 +60,7 @@ class Bells:
 
     def summary(self, origin: Origin) -> str:
         """What the stock UI calls the session: its title, where it may say so."""
-        if summaries(self.settings) is Detail.NAMES:
+        if self.settings.summaries is Detail.NAMES:
             return origin.agent
         told = f"{origin.agent}: {redactor(self.settings).text(origin.title)}"
         return told.encode(errors="replace")[:_SUMMARY].decode(errors="ignore")

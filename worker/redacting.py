@@ -1,4 +1,4 @@
-"""What must not be seen elsewhere: the secrets that a process may know of, and how much Temporal's pages may say."""
+"""What must not be seen elsewhere: the secrets that a process may know of."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -6,7 +6,7 @@ from contextlib import suppress
 from activities.model.keys import Keys
 from activities.redact import Redactor
 from worker.handover import HandedOver
-from worker.settings import Detail, Settings
+from worker.settings import Settings
 from workflows.domain.errors import UsageError
 
 
@@ -21,8 +21,3 @@ def redactor(settings: Settings) -> Redactor:
             yield from keys.values()
 
     return Redactor(values)
-
-
-def summaries(settings: Settings) -> Detail:
-    """By default names only where Temporal is not our own."""
-    return settings.summaries or (Detail.NAMES if settings.external_temporal else Detail.FULL)

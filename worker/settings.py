@@ -89,7 +89,7 @@ class Settings(Value):
     first_token_seconds: float = Field(default=120, gt=0)  # an answer that has not begun by then has failed
     silence_seconds: float = Field(default=90, gt=0)  # an answer that pauses for so long has failed
     resume: Resume = Resume.AUTO  # whether what was at work goes on by itself when the stack is started again
-    summaries: Detail | None = None  # what Temporal's UI says of calls: `names` or `full` (redacted)
+    summaries: Detail = Detail.NAMES  # what Temporal's UI says of calls: `names` or `full` (redacted)
     retention_days: int = Field(default=7, gt=0)  # finished runs stay in the embedded Temporal for so long
     archive_after_days: float | None = Field(default=None, gt=0)  # sessions that rest for so long go into files
     metrics_port: int | None = Field(default=None, gt=0, lt=65535)  # of Prometheus; the SDK's are at the next port

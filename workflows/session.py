@@ -5,13 +5,14 @@ import asyncio
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
+from workflows.domain import ids
 from workflows.domain.state import SessionState
 from workflows.domain.wire import AnswerRef, CloseReason, LookRef, PromptRef, SettledRef, StopRef
 from workflows.engine import Engine
 from workflows.turn import Turn
 
 
-@workflow.defn(name="holdfast.session")
+@workflow.defn(name=ids.WORKFLOW)
 class SessionWorkflow:
     """A session: takes prompts up, runs turns, keeps asks open, and sleeps by completing."""
 

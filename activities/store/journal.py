@@ -1,6 +1,7 @@
 """The journal: one transaction on one session, its row locked, its events appended in order at the end."""
 
 import asyncio
+import logging
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,6 +22,7 @@ from workflows.domain.ids import ParkId, SessionId
 CHANNEL: Final = "holdfast"
 WORKER: Final = Actor(subject="worker", method="activity")
 _QUERIES: Final = Queries("journal")
+_LOG: Final = logging.getLogger("holdfast.store")
 
 
 @dataclass
@@ -117,7 +119,7 @@ class Journal:
         row = found[0]
         if row["archive"] is not None:
             raise self._away(row["archive"]["file"])
-        chain_now = row["chain"] if self._chain is None else self._own(row["chain"], self._chain)
+        chain_now = row["chain"] if self._chain is None else self._own(row["chain"], self._chain, row["latest"])
         self._place = Place(row["status"], row["directory"], chain_now, row["seq"], bytes(row["head"]), row["parked"])
 
     def record(self, event: Event, actor: Actor | None = None) -> int:
@@ -187,10 +189,14 @@ class Journal:
             heads.append(chain.link(heads[-1], canonical))
         return heads
 
-    def _own(self, newest: int, mine: int) -> int:
-        """The session's chain from now on."""
+    def _own(self, newest: int, mine: int, latest: int) -> int:
+        """The session's chain from now on. One that begins after `latest` is no true one, and would keep it for good."""
         if mine < newest:
             raise StaleFence(f"Session {self.session!r} has been taken over by a later chain ({newest} > {mine}).")
+        if mine > latest:
+            said = f"Session {self.session!r} is refused to a chain that begins later than now ({mine} > {latest})."
+            _LOG.warning("%s The clocks of Temporal and PostgreSQL must agree.", said)
+            raise StaleFence(said)
         if mine > newest:
             self.write(_QUERIES.own, session=self.session, chain=mine)
         return mine

@@ -41,13 +41,14 @@ def test_every_activity_carries_the_projects_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("environment", "full"),
     [
-        ({}, True),
+        ({}, False),
         ({"TEMPORAL_ADDRESS": "elsewhere:7233"}, False),
         ({"HOLDFAST_SUMMARIES": Detail.NAMES}, False),
+        ({"HOLDFAST_SUMMARIES": Detail.FULL}, True),
         ({"HOLDFAST_SUMMARIES": Detail.FULL, "TEMPORAL_ADDRESS": "elsewhere:7233"}, True),
     ],
 )
-def test_only_a_temporal_of_our_own_is_told_more_than_names(
+def test_temporal_is_told_more_than_names_only_where_a_setting_says_so(
     tmp_path: Path, environment: dict[str, str], full: bool
 ) -> None:
     assert (describing(settings(tmp_path, **environment)) is not nothing) == full

@@ -50,6 +50,9 @@ def mint(prefix: Prefix, milliseconds: int, counter: int, source: random.Random)
     return f"{prefix}_{moment:012x}{tail}"
 
 
+WORKFLOW: Final = "holdfast.session"  # the type of a session's workflow
+
+
 def workflow_id(session: SessionId) -> str:
     """The workflow that is this session."""
     return f"session/{session}"

@@ -1,5 +1,7 @@
 -- name: lock
-SELECT status, directory, chain, seq, head, parked, archive FROM session WHERE id = %(session)s FOR UPDATE
+SELECT status, directory, chain, seq, head, parked, archive,
+       (extract(epoch FROM now() + interval '1 minute') * 1000000)::bigint AS latest
+FROM session WHERE id = %(session)s FOR UPDATE
 
 -- name: hold
 SELECT hold_session(%(session)s, %(seq)s, %(chain)s)

@@ -47,6 +47,20 @@ async def test_an_earlier_chain_is_refused_and_a_later_one_takes_over(database: 
     assert len(await seqs(database, session)) == 3
 
 
+async def test_a_chain_that_begins_in_the_future_is_refused_and_takes_nothing_over(
+    database: Database, session: SessionId, caplog: pytest.LogCaptureFixture
+) -> None:
+    ((now,),) = [
+        row.values() for row in await database.rows(b"SELECT (extract(epoch FROM now()) * 1000000)::bigint AS n")
+    ]
+    await write(database, session, "an engine whose clock is a little ahead", chain_start=now + 30_000_000)
+    for absurd in (now + 120_000_000, 2**62, 2**80):
+        with pytest.raises(StaleFence, match="a chain that begins later than now"):
+            await write(database, session, "never", chain_start=absurd)
+    await write(database, session, "the next chain", chain_start=now + 31_000_000)
+    assert await seqs(database, session) == [1, 2, 3] and "clocks of Temporal and PostgreSQL" in caplog.text
+
+
 async def test_a_session_that_does_not_exist_is_named(database: Database) -> None:
     with pytest.raises(NotFound, match="There is no session 'ses_x'"):
         async with journal(database, SessionId("ses_x"), WORKER):

@@ -1,0 +1,57 @@
+"""Callers: the workflow of the session, by the names that Temporal gives it, and nobody else."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
+
+from activities.callers import Callers
+from workflows.domain.ids import SessionId, TurnId
+from workflows.domain.wire import LoadRequest
+
+REQUEST = LoadRequest(session=SessionId("ses_1"), chain=1, schedule=1, turn=TurnId("trn_1"))
+
+
+class Counting(ActivityInboundInterceptor):
+    """An activity that counts how often it is carried out."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+        self.times += 1
+
+
+async def called(workflow_id: str | None, workflow_type: str | None) -> int:
+    """Have such a workflow schedule an activity; how often it was carried out."""
+    environment, counting = ActivityEnvironment(), Counting()
+    caller = {"workflow_id": workflow_id, "workflow_type": workflow_type}
+    environment.info = replace(environment.info, **caller)  # type: ignore[arg-type]
+    work = ExecuteActivityInput(fn=lambda: None, args=(REQUEST,), executor=None, headers={})
+    await environment.run(Callers().intercept_activity(counting).execute_activity, work)
+    return counting.times
+
+
+async def test_the_sessions_own_workflow_is_served() -> None:
+    assert await called("session/ses_1", "holdfast.session") == 1
+
+
+@pytest.mark.parametrize(
+    ("workflow_id", "workflow_type"),
+    [
+        ("session/ses_2", "holdfast.session"),
+        ("session/ses_1", "another"),
+        ("ses_1", "holdfast.session"),
+        (None, None),
+    ],
+)
+async def test_any_other_is_refused_for_good_and_named(
+    workflow_id: str | None, workflow_type: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(ApplicationError, match=r"is refused to workflow .*: session 'ses_1' has") as refused:
+        await called(workflow_id, workflow_type)
+    assert (refused.value.type, refused.value.non_retryable) == ("ForeignCaller", True)
+    assert repr(workflow_id) in caplog.text

@@ -190,7 +190,7 @@ class Journal:
         return heads
 
     def _own(self, newest: int, mine: int, latest: int) -> int:
-        """The session's chain from now on. One that begins after `latest` is no true one, and would keep it for good."""
+        """The session's chain from now on. One that begins after `latest` is no true one: it would stay for good."""
         if mine < newest:
             raise StaleFence(f"Session {self.session!r} has been taken over by a later chain ({newest} > {mine}).")
         if mine > latest:

@@ -3,8 +3,8 @@
 import asyncio
 import os
 import resource
-import signal
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator

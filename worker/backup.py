@@ -9,7 +9,8 @@ import hashlib
 import os
 import tarfile
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -26,6 +27,7 @@ from worker.stack import dumps
 from worker.stack.layout import Layout
 from worker.stack.status import external, status
 from worker.stack.up import up
+from worker.unpacking import below, checked, unpack
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.value import Value
 
@@ -148,38 +150,40 @@ def _pack(draft: Path, manifest: Backup, dumped: Path, home: Path) -> None:
         os.fsync(stream.fileno())
 
 
-def _unpack(file: Path, scratch: Path) -> Backup:
-    """Take manifest and dump out of a backup, and see that they are whole."""
+@contextmanager
+def _opened(file: Path) -> Iterator[tuple[tarfile.TarFile, dict[str, tarfile.TarInfo]]]:
+    """A backup whose members are checked. Raises UsageError for what is none, or is not whole."""
     try:
         with tarfile.open(file, "r:") as tar:
-            for name in (_MANIFEST, _DUMP):
-                tar.extract(name, scratch, filter="data")
-            manifest = Backup.model_validate_json((scratch / _MANIFEST).read_bytes())
-            if _digest(scratch / _DUMP) != manifest.dump:
-                raise UsageError(f"{str(file)!r} is damaged: the dump in it is not what was written.")
-            return manifest
+            yield tar, {member.name: member for member in checked(tar)}
     except _BROKEN as error:
         raise UsageError(f"{str(file)!r} is no whole backup of Holdfast: {error}.") from None
+
+
+def _unpack(file: Path, scratch: Path) -> Backup:
+    """Take manifest and dump out of a backup, and see that they are whole."""
+    with _opened(file) as (tar, members):
+        unpack(tar, [members[name] for name in (_MANIFEST, _DUMP)], scratch, lambda _: None)
+        manifest = Backup.model_validate_json((scratch / _MANIFEST).read_bytes())
+    if _digest(scratch / _DUMP) != manifest.dump:
+        raise UsageError(f"{str(file)!r} is damaged: the dump in it is not what was written.")
+    return manifest
 
 
 def _put(file: Path, manifest: Backup, home: Path, say: Say) -> None:
     """Put the files of the home and the work trees where they were; what is there stays."""
     targets = {f"home/{name}": home / name for name in _KEPT}
     targets |= {f"workspaces/{place}": Path(each) for place, each in enumerate(manifest.workspaces)}
-    with tarfile.open(file, "r:") as tar:
-        members = tar.getmembers()
+    with _opened(file) as (tar, members):
         for prefix, target in targets.items():
             if target.is_dir() and any(target.iterdir()):
                 say(f"Left as it is, for something is there: {target}")
-                continue
-            _extract(tar, [each for each in members if each.name.startswith(f"{prefix}/")], prefix, target)
-
-
-def _extract(tar: tarfile.TarFile, members: Sequence[tarfile.TarInfo], prefix: str, target: Path) -> None:
-    if members:
-        target.mkdir(parents=True, exist_ok=True)
-    for member in members:
-        tar.extract(member.replace(name=member.name.removeprefix(f"{prefix}/")), target, filter="tar")
+            elif (root := members.get(prefix)) is not None:
+                new = not target.exists()
+                target.mkdir(parents=True, exist_ok=True)
+                unpack(tar, below(members.values(), prefix), target, say)
+                if new:
+                    target.chmod(root.mode & 0o755 | 0o700)
 
 
 def _digest(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import shutil
-import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -74,8 +73,6 @@ async def test_what_is_no_whole_backup_is_refused_at_once(open_house: OpenHouse,
         file = tmp_path / "b.tar"
         made = await shell(house).run("backup", str(file))
         there = await shell(house).run("backup", str(file))
-        with tarfile.open(file) as tar:
-            tar.extract("backup.json", tmp_path, filter="data")
         file.write_bytes(file.read_bytes()[:2000])
         cut, missing = await shell(house).run("restore", str(file)), await shell(house).run("restore", "nowhere.tar")
 

@@ -7,9 +7,11 @@ directories that sessions work in. Temporal's history is not in it: a restored s
 import asyncio
 import hashlib
 import os
+import shlex
+import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -21,9 +23,10 @@ from pydantic import ValidationError
 from activities.store import events, sessions
 from activities.store.database import Database
 from activities.store.migrate import clear, migrate
+from worker.packing import Measured, Tree
 from worker.parking import park_restored
 from worker.settings import Settings
-from worker.stack import dumps
+from worker.stack import accounts, belongings, dumps
 from worker.stack.layout import Layout
 from worker.stack.status import external, status
 from worker.stack.up import up
@@ -51,31 +54,61 @@ class Backup(Value):
     workspaces: tuple[str, ...] = ()
 
 
-async def backup(settings: Settings, url: str, file: Path, *, workspaces: bool, say: Say) -> Path:
-    """Write a backup while everything goes on; its file. Raises UsageError, Unavailable."""
-    now = datetime.now(UTC)
-    file = file / f"holdfast-{now:%Y%m%dT%H%M%SZ}.tar" if file.is_dir() else file
+async def choose(settings: Settings, url: str, *, worked_in: bool, named: Iterable[Path], say: Say) -> list[Measured]:
+    """The directories that a backup would hold, with their sizes: those that sessions of this host work in, and those
+    that are named. Raises UsageError for a named one that is not there.
+
+    The root directory, and whatever holds the user's home, are there only by name.
+    """
+    wanted = {_directory(path) for path in named}
+    if worked_in:
+        async with Database(url, size=1) as database:
+            known = await sessions.unarchived(database)
+        for path in sorted({Path(each.directory) for each in known if each.host == settings.host} - wanted):
+            if not path.is_dir():
+                say(f"Not there, and not in the backup: {str(path)!r}")
+            elif _is_stacks(path, settings):
+                say(f"Not in the backup, because it belongs to the stack: {str(path)!r}")
+            elif settings.holds_user_home(path):
+                say(f"Only by its name in the backup: {str(path)!r} (--workspace {shlex.quote(str(path))}).")
+            else:
+                wanted.add(path)
+    return await asyncio.to_thread(lambda: [tree.measure() for tree in _trees(settings, wanted)])
+
+
+def destination(file: Path, now: datetime) -> Path:
+    """The file that a backup is written to: in a directory, one with the time. Raises UsageError where none can be."""
+    if file.is_dir():
+        return file / f"holdfast-{now:%Y%m%dT%H%M%SZ}.tar"
     if file.exists():
         raise UsageError(f"{str(file)!r} is there already: name another file, or a directory.")
+    if file.suffix != ".tar":
+        raise UsageError(f"There is no directory {str(file)!r}: make it, or name a file that ends in .tar.")
+    if not file.parent.is_dir():
+        raise UsageError(f"There is no directory {str(file.parent)!r}: make it first.")
+    return file
+
+
+async def backup(settings: Settings, url: str, file: Path, *, directories: Sequence[Measured], say: Say) -> Path:
+    """Write a backup while everything goes on; its file. Raises UsageError, Unavailable."""
+    now = datetime.now(UTC)
+    file = destination(file, now)
+    _see_room(file.parent, directories)
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".holdfast-") as scratch:
         dumped = Path(scratch) / _DUMP
         await dumps.dump(settings, url, dumped)
         async with Database(url, size=1) as database:
-            known = await sessions.overview(database)
-        directories = sorted({each.directory for each in known if each.archive is None}) if workspaces else []
-        there = [each for each in directories if Path(each).is_dir()]
-        for each in sorted(set(directories) - set(there)):
-            say(f"Not there, and not in the backup: {each}")
+            known = await sessions.ids(database)
         manifest = Backup(
             holdfast=version("holdfast"),
             at=now,
             home=str(settings.home),
             sessions=len(known),
             dump=await asyncio.to_thread(_digest, dumped),
-            workspaces=tuple(there),
+            workspaces=tuple(each.directory for each in directories),
         )
         draft = Path(scratch) / "backup.tar"
-        await asyncio.to_thread(_pack, draft, manifest, dumped, settings.home)
+        await asyncio.to_thread(_pack, draft, manifest, dumped, settings, directories, say)
         draft.rename(file)
     return file
 
@@ -95,7 +128,7 @@ async def restore(settings: Settings, file: Path, say: Say) -> Backup:
             await dumps.load(settings, url, Path(scratch) / _DUMP)
             await migrate(url)
             await park_restored(url, say)
-            await asyncio.to_thread(_put, file, manifest, settings.home, say)
+            await asyncio.to_thread(_put, file, manifest, settings, say)
             await _verify(url, say)
 
         if (named := external(settings)) is not None:
@@ -116,8 +149,7 @@ def is_backup(file: Path) -> bool:
 
 async def _verify(url: str, say: Say) -> None:
     async with Database(url, size=1) as database:
-        known = [each for each in await sessions.overview(database) if each.archive is None]
-        verified = [await events.verify(database, each.id) for each in known]
+        verified = [await events.verify(database, each.id) for each in await sessions.unarchived(database)]
     for each in verified:
         if each.problem is not None:
             say(f"{each.session}: {each.problem}")
@@ -133,19 +165,44 @@ def _put_engine_aside(settings: Settings, say: Say) -> None:
         say(f"Temporal's former file was put aside: {aside}")
 
 
-def _pack(draft: Path, manifest: Backup, dumped: Path, home: Path) -> None:
-    told = dumped.with_name(_MANIFEST)
-    told.write_text(manifest.model_dump_json(indent=2))
+def _directory(path: Path) -> Path:
+    if not path.is_dir():
+        raise UsageError(f"There is no directory {str(path)!r}.")
+    return path.resolve()
+
+
+def _trees(settings: Settings, directories: Collection[Path], *own: Path) -> Iterator[Tree]:
+    """The directories, outer ones first: one that lies in another is a tree of its own. `own` belongs to the backup."""
+    excluded = frozenset({settings.home, settings.cache, accounts.STATE, *own})
+    for each in sorted(directories):
+        yield Tree(each, excluded, frozenset(directories) - {each})
+
+
+def _see_room(directory: Path, wanted: Sequence[Measured]) -> None:
+    size, free = sum(each.size for each in wanted), shutil.disk_usage(directory).free
+    if size > free:
+        need, has = (f"{each / 2**30:,.1f} GB" for each in (size, free))
+        raise UsageError(
+            f"The backup would take {need}, and {str(directory)!r} has {has} free: name another directory."
+        )
+
+
+def _pack(
+    draft: Path, manifest: Backup, dumped: Path, settings: Settings, directories: Sequence[Measured], say: Say
+) -> None:
+    described = dumped.with_name(_MANIFEST)
+    described.write_text(manifest.model_dump_json(indent=2))
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         with tarfile.open(fileobj=stream, mode="w") as tar:
-            for part in (told, dumped):
+            for part in (described, dumped):
                 tar.add(part, part.name)
             for name in _KEPT:
-                if (home / name).is_dir():
-                    tar.add(home / name, f"home/{name}")
-            for place, directory in enumerate(manifest.workspaces):
-                tar.add(directory, f"workspaces/{place}")
+                if (settings.home / name).is_dir():
+                    Tree(settings.home / name).pack(tar, f"home/{name}", say)
+            trees = _trees(settings, [Path(each) for each in manifest.workspaces], draft.parent)
+            for place, (tree, measured) in enumerate(zip(trees, directories, strict=True)):
+                tree.pack(tar, f"workspaces/{place}", say, measured)
         stream.flush()
         os.fsync(stream.fileno())
 
@@ -170,10 +227,14 @@ def _unpack(file: Path, scratch: Path) -> Backup:
     return manifest
 
 
-def _put(file: Path, manifest: Backup, home: Path, say: Say) -> None:
+def _put(file: Path, manifest: Backup, settings: Settings, say: Say) -> None:
     """Put the files of the home and the work trees where they were; what is there stays."""
-    targets = {f"home/{name}": home / name for name in _KEPT}
-    targets |= {f"workspaces/{place}": Path(each) for place, each in enumerate(manifest.workspaces)}
+    targets = {f"home/{name}": settings.home / name for name in _KEPT}
+    for place, each in enumerate(manifest.workspaces):
+        if _is_ours(Path(each), settings):
+            say(f"Not put back, because only commands of Holdfast and you write there: {each!r}")
+        else:
+            targets[f"workspaces/{place}"] = Path(each)
     with _opened(file) as (tar, members):
         for prefix, target in targets.items():
             if target.is_dir() and any(target.iterdir()):
@@ -184,6 +245,18 @@ def _put(file: Path, manifest: Backup, home: Path, say: Say) -> None:
                 unpack(tar, below(members.values(), prefix), target, say)
                 if new:
                     target.chmod(root.mode & 0o755 | 0o700)
+
+
+def _is_ours(directory: Path, settings: Settings) -> bool:
+    """Whether files that a backup brings would become a stack's, or configuration that counts."""
+    misnamed = not directory.is_absolute() or ".." in directory.parts
+    return misnamed or _is_stacks(directory, settings) or directory.resolve().is_relative_to(settings.config.resolve())
+
+
+def _is_stacks(directory: Path, settings: Settings) -> bool:
+    home, real = settings.home.resolve(), directory.resolve()
+    made = [home / name for name in (*belongings.MADE, belongings.ARCHIVES, belongings.DATABASE)]
+    return real == home or any(real.is_relative_to(each) for each in (*made, accounts.STATE))
 
 
 def _digest(path: Path) -> str:

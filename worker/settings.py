@@ -136,6 +136,11 @@ class Settings(Value):
         """The file with the keys that shells have handed over to the worker."""
         return self.home / "run" / "keys.json"
 
+    def holds_user_home(self, directory: Path) -> bool:
+        """Whether a directory is the user's home, or one above it, as the root directory is."""
+        user = Path(self.environment.get("HOME") or Path.home())
+        return user.resolve().is_relative_to(directory.resolve())
+
     def secrets(self) -> list[str]:
         """Values of the environment that look like secrets by their names, to be kept out of what others see."""
         password = _IN_ADDRESS.search(self.postgres_url or "")

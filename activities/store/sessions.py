@@ -47,6 +47,14 @@ class NewSession(Value):
     rules: Ruleset = ()
 
 
+class Location(Value):
+    """A session, and where its files are."""
+
+    id: SessionId
+    host: str | None
+    directory: str
+
+
 class Origin(Value):
     """Where a session came from: its host, directory and title, the shell's recorded environment, agent and model; the
     rules that it has of its own, and how many sessions stand above it."""
@@ -189,6 +197,11 @@ async def overview(
 async def ids(database: Database) -> list[SessionId]:
     """All sessions and those of subagents, the last changed first."""
     return [row["id"] for row in await database.rows(_QUERIES.ids)]
+
+
+async def unarchived(database: Database) -> list[Location]:
+    """Where every session is whose rows are in the database, those of subagents included."""
+    return [Location(**row) for row in await database.rows(_QUERIES.unarchived)]
 
 
 async def get(database: Database, session: SessionId) -> Overview:

@@ -4,30 +4,13 @@ import asyncio
 import os
 import shutil
 from pathlib import Path
-from typing import Final
 
 from worker.settings import Settings
-from worker.stack import cluster, locks
+from worker.stack import belongings, cluster, locks
 from worker.stack.incumbent import runs
 from worker.stack.layout import Layout
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.value import Value
-
-# What we make in a home. Archives are not among it: each may be the only copy of a session.
-_OURS: Final = {
-    "temporal": "Temporal's file: workflow runs and their histories",
-    "calls": "what commands have written",
-    "tool-output": "the complete outputs of tools",
-    "logs": "the logs of the processes",
-    "auth.json": "the keys of `holdfast auth login`",
-    "run": "keys that shells have handed over",
-    "stack.json": "the state of the stack",
-    "ports.json": "its ports",
-    "machine": "its name",
-    "supervisor.lock": "a lock",
-    "up.lock": "a lock",
-}
-_ARCHIVES: Final = "archive"
 
 
 class Doomed(Value):
@@ -41,12 +24,14 @@ def doomed(settings: Settings) -> list[Doomed]:
     """Everything of this stack that is here, the database first. Raises UsageError for a home that is no stack's."""
     layout = Layout(home=settings.home)
     data = cluster.root_of(settings)
-    found = [Doomed(path=data, what="the database: sessions, answers, logs of events")] if _is_cluster(data) else []
+    found = []
+    if belongings.is_cluster(data):
+        found.append(Doomed(path=data, what="the database: sessions, answers, logs of events"))
     beside = cluster.sockets_of(settings, data)
     if beside.parent != data and beside.is_dir():
         found.append(Doomed(path=beside, what="the database's socket"))
     if layout.state.exists() or _begun(layout, data):
-        known = ((layout.home / name, what) for name, what in _OURS.items())
+        known = ((layout.home / name, what) for name, what in belongings.MADE.items())
         return found + [Doomed(path=path, what=what) for path, what in known if os.path.lexists(path)]
     if not found and settings.home.exists() and any(settings.home.iterdir()):
         raise UsageError(
@@ -77,16 +62,8 @@ async def purge(settings: Settings, wanted: list[Doomed]) -> list[Path]:
 
 
 def _begun(layout: Layout, data: Path) -> bool:
-    """Whether an `up` that was killed before its stack said a word has made this: all it makes is there, and nothing
-    of anybody else."""
-    names = {path.name for path in layout.home.iterdir()} if layout.home.is_dir() else set()
-    made = {path.name for path in (layout.up_lock, layout.logs, layout.temporal)}
-    return names == {layout.up_lock.name} or made <= names <= {*_OURS, _ARCHIVES, data.name}
-
-
-def _is_cluster(root: Path) -> bool:
-    """Only what `up` has made holds both of these."""
-    return (root / "HOME").is_file() or (root / "data" / "PG_VERSION").is_file() or (root / "data.new").is_dir()
+    names = [path.name for path in layout.home.iterdir()] if layout.home.is_dir() else []
+    return belongings.is_begun_home(names, data.name)
 
 
 def _remove(path: Path) -> None:

@@ -73,3 +73,6 @@ WHERE session = ANY(%(sessions)s)
 
 -- name: ids
 SELECT id FROM session ORDER BY updated_at DESC
+
+-- name: unarchived
+SELECT id, host, directory FROM session WHERE archive IS NULL ORDER BY id

@@ -108,6 +108,8 @@ async def _ready(settings: Settings, directory: Path, task: Task, role: Role) ->
 
 async def _begin(client: SessionClient, task: Task) -> Begun:
     directory = str(current_directory())
+    if client.settings.holds_user_home(Path(directory)):
+        door.say(f"The agent works in {exact(directory)}, which holds your whole home: a project's directory is safer.")
     environment = recorded(client.settings.environment)
     accepted = await client.start(
         directory,

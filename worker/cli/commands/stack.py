@@ -10,7 +10,7 @@ from worker.cli import door
 from worker.cli.exits import Exit
 from worker.cli.look.page import columns, fitted
 from worker.cli.look.table import table
-from worker.cli.look.text import counted, exact, prose
+from worker.cli.look.text import counted, exact, prose, size_of
 from worker.settings import Settings
 from worker.stack.down import down as take_down
 from worker.stack.layout import Layout
@@ -192,15 +192,11 @@ def _lines(seen: StackStatus) -> Iterator[str]:
 def _room(seen: StackStatus) -> Iterator[str]:
     if seen.sizes is not None:
         sizes = ((_ROOM.get(name, name), size) for name, size in seen.sizes)
-        yield f"Room: {', '.join(f'{name} {_megabytes(size)}' for name, size in sizes if size is not None)}"
+        yield f"Room: {', '.join(f'{name} {size_of(size)}' for name, size in sizes if size is not None)}"
     if seen.kept is not None:
         sessions = "for ever" if seen.kept.sessions is None else f"{seen.kept.sessions:g} days, then in archives"
         runs = "" if seen.kept.runs is None else f", Temporal's finished runs {seen.kept.runs:g} days"
         yield f"Kept: sessions {sessions}, outputs {seen.kept.outputs:g} days{runs}"
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 2**20:,.1f} MB"
 
 
 def _headline(seen: StackStatus) -> str:

@@ -61,6 +61,11 @@ def line(text: str, longest: int = 100) -> str:
     return f"{flat[:head]} … {flat[len(flat) - max(longest - head - 3, 1) :]}"
 
 
+def size_of(size: int) -> str:
+    """Bytes as a person reads them."""
+    return f"{size / 2**20:,.1f} MB"
+
+
 def collapsed(text: str, limit: Limit) -> Shown:
     """`text` with so much of its middle hidden that it keeps to the limit; says how much that is."""
     lines, above = text.split("\n"), limit.lines * 2 // 3

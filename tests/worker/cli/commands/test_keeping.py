@@ -2,6 +2,7 @@
 
 import dataclasses
 import shutil
+import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -43,7 +44,7 @@ async def test_a_backup_makes_a_home_whose_sessions_are_whole_and_whose_asks_can
             await house.ended(quiet)
             (house.project / "a.txt").unlink()  # as it was when the other one was asked for
             await engines.seen(house.database, Engine(namespace="lost", target="a Temporal that is lost, too"))
-            made = await shell(house).run("backup", "--workspaces", str(tmp_path))
+            made = await shell(house).run("backup", "--workspaces", "--yes", str(tmp_path))
         file = Path(made.out.strip())
         await house.temporal.get_workflow_handle(workflow_id(asking)).terminate("its database is lost")
         shutil.rmtree(house.project)
@@ -78,3 +79,76 @@ async def test_what_is_no_whole_backup_is_refused_at_once(open_house: OpenHouse,
 
     assert (made.code, there.code, cut.code, missing.code) == (0, 2, 2, 2)
     assert "is there already" in there.err and "no whole backup" in cut.err and "There is no file" in missing.err
+
+
+async def test_keys_of_a_stack_in_a_session_s_directory_are_not_in_a_backup(
+    open_house: OpenHouse, tmp_path: Path
+) -> None:
+    async with open_house(DONE) as house:
+        home = house.project / "hh"
+        person = shell(house).with_(HOLDFAST_HOME=str(home))
+        stored = await person.run("auth", "login", "openai", typed="sk-secret-key\n")
+        other = house.file("other/stack.json", "{}").parent
+        for name in ("supervisor.lock", "auth.json", "run/keys.json"):
+            house.file(f"other/{name}", "sk-other-key")
+        house.file("mine.txt", "mine")
+        async with house.working():
+            await house.ended(await house.say("hello"))
+        made = await person.run("backup", "--workspaces", "--yes", str(tmp_path / "b.tar"))
+        with tarfile.open(tmp_path / "b.tar") as tar:
+            names = tar.getnames()
+
+    assert (stored.code, made.code) == (0, 0), made.err
+    assert "workspaces/0/mine.txt" in names
+    assert not [name for name in names if name.startswith(("workspaces/0/hh", "workspaces/0/other"))]
+    assert b"sk-" not in (tmp_path / "b.tar").read_bytes()
+    assert all(f"Left out: {each} (a stack's own)" in made.err for each in (home, other))
+
+
+async def test_directories_are_shown_with_their_sizes_and_agreed_to_first(
+    open_house: OpenHouse, tmp_path: Path
+) -> None:
+    async with open_house(DONE) as house:
+        with house.file("large", "").open("wb") as file:
+            file.truncate(50 * 2**20)
+        async with house.working():
+            await house.ended(await house.say("hello"))
+        out = tmp_path / "out"
+        out.mkdir()
+        piped = await shell(house).run("backup", "--workspaces", str(out))
+        async with shell(house).terminal("backup", "--workspaces", str(out)) as terminal:
+            shown = (await terminal.until(r"(?s).*Write these .* into the backup\?")).group()
+            terminal.type("n\n")
+            refused = await terminal.ended()
+
+    assert (piped.code, refused) == (2, 130) and list(out.iterdir()) == []
+    assert "50.0 MB" in piped.err and str(house.project) in piped.err and "--yes is needed" in piped.err
+    assert "50.0 MB" in shown
+
+
+async def test_the_user_s_home_is_in_a_backup_only_by_name(open_house: OpenHouse, tmp_path: Path) -> None:
+    async with open_house(DONE, DONE) as house:
+        async with house.working():
+            started = [
+                await house.client.start(each, "hello", model="scripted/model") for each in ("/", str(house.project))
+            ]
+            for each in started:
+                await house.ended(each.session)
+        person = shell(house).with_(HOME=str(house.project))
+        house.file("mine.txt", "mine")
+        unnamed = await person.run("backup", "--workspaces", "--yes", str(tmp_path / "unnamed.tar"))
+        named = await person.run("backup", "--workspace", ".", "--yes", str(tmp_path / "named.tar"))
+        nowhere = await person.run("backup", "--workspace", "nowhere", "--yes", str(tmp_path / "nowhere.tar"))
+        with tarfile.open(tmp_path / "unnamed.tar") as first, tarfile.open(tmp_path / "named.tar") as second:
+            names = first.getnames(), second.getnames()
+
+    assert (unnamed.code, named.code, nowhere.code) == (0, 0, 2), unnamed.err + named.err
+    assert not [name for name in names[0] if name.startswith("workspaces")] and "workspaces/0/mine.txt" in names[1]
+    assert "'/' (--workspace /)" in unnamed.err and f"(--workspace {house.project})" in unnamed.err
+
+
+async def test_a_backup_is_not_written_to_a_directory_that_is_not_there(open_house: OpenHouse, tmp_path: Path) -> None:
+    async with open_house() as house:
+        for name in ("missing", "missing/b.tar"):
+            refused = await shell(house).run("backup", str(tmp_path / name))
+            assert refused.code == 2 and "There is no directory" in refused.err and not (tmp_path / name).exists()

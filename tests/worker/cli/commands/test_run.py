@@ -406,3 +406,12 @@ async def test_only_the_environment_of_commands_is_recorded_and_keys_are_handed_
     assert not {"PROJECT_TOKEN", "OPENAI_API_KEY", "HOLDFAST_POSTGRES_URL"} & recorded.keys()
     assert "OPENAI_API_KEY  handed over" in listed.out
     assert "sk-very-secret-1" not in ended.out + ended.err + listed.out
+
+
+async def test_a_task_in_the_users_home_is_warned_of_once(open_house: OpenHouse) -> None:
+    async with open_house(HELLO, HELLO) as house, house.working():
+        at_home = await shell(house).with_(HOME=str(house.project)).run("run", *MODEL, "hello")
+        elsewhere = await shell(house).run("run", *MODEL, "hello")
+
+    assert (at_home.code, elsewhere.code) == (0, 0)
+    assert at_home.err.count("which holds your whole home") == 1 and "whole home" not in elsewhere.err

@@ -30,6 +30,7 @@ class _Chain:
     seq: int = 0
     head: bytes = chain.GENESIS
     problem: str | None = None
+    answers: events.Answers = field(default_factory=events.Answers)
 
 
 @dataclass
@@ -49,7 +50,9 @@ class _Check:
         read = event(row)
         session = str(row["session"])
         seen = self.chains.setdefault(session, _Chain())
-        seen.problem = seen.problem or events.problem(read, seen.seq + 1, seen.head, self.seals)
+        seen.problem = (
+            seen.problem or events.problem(read, seen.seq + 1, seen.head, self.seals) or seen.answers.problem(read)
+        )
         if seen.problem is None:
             seen.seq, seen.head = read["seq"], read["hash"]
             self.hashes[session, seen.seq] = seen.head.hex()

@@ -1,20 +1,23 @@
 """Asks: the row is the arbiter. It is open, then answered or closed, once."""
 
+import logging
 from datetime import datetime
 from typing import Any, Final
 
 from activities.store.calls import CallRow
 from activities.store.database import Database, dumps
+from activities.store.events import record
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from workflows.domain.errors import NotFound
-from workflows.domain.events import Actor, AnswerNotRun, AskAnswered, AskClosed, AskRaised
+from workflows.domain.events import Actor, AnswerNotRun, AskAnswered, AskClosed, AskRaised, AskReopened, Record
 from workflows.domain.ids import AskId, GrantId, PartId, SessionId, TurnId
 from workflows.domain.permissions.loop_guard import GUARD
 from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
 
+_LOG: Final = logging.getLogger("holdfast.store")
 _QUERIES: Final = Queries("asks")
 
 
@@ -74,8 +77,8 @@ async def put(opened: Journal, call: CallRow, ask: AskId, request: int, body: Pe
 
 
 async def of_call(opened: Journal, call: PartId) -> list[AskRow]:
-    """All asks that there were for a call."""
-    return [ask_row(row) for row in await opened.rows(_QUERIES.of_call, call=call)]
+    """All asks that there were for a call; answered are those that the log has an answer to."""
+    return [_explained(opened, row) for row in await opened.rows(_QUERIES.of_call, call=call)]
 
 
 def counting(known: list[AskRow], call: CallRow) -> list[AskRow]:
@@ -92,7 +95,7 @@ async def lock(opened: Journal, ask: AskId) -> AskRow:
     row = await opened.row(_QUERIES.lock, ask=ask)
     if row is None:
         raise unknown(ask)
-    return ask_row(row)
+    return _explained(opened, row)
 
 
 async def session_of(database: Database, ask: AskId) -> SessionId:
@@ -106,17 +109,7 @@ async def session_of(database: Database, ask: AskId) -> SessionId:
 def answer(opened: Journal, ask: AskRow, decided: Answer, actor: Actor | None = None) -> None:
     """Settle an open ask by an answer."""
     feedback = seal(decided.feedback) if decided.feedback else None
-    author = (actor or opened.actor).subject
-    opened.write(
-        _QUERIES.answer,
-        ask=ask.id,
-        reply=decided.reply,
-        feedback=feedback.content if feedback else None,
-        salt=feedback.salt if feedback else None,
-        grant=decided.by_grant,
-        author=author,
-    )
-    opened.record(
+    seq = opened.record(
         AskAnswered(
             ask=ask.id,
             call=ask.call,
@@ -126,6 +119,38 @@ def answer(opened: Journal, ask: AskRow, decided: Answer, actor: Actor | None = 
             feedback_seal=feedback.seal if feedback else None,
         ),
         actor,
+    )
+    opened.write(
+        _QUERIES.answer,
+        ask=ask.id,
+        reply=decided.reply,
+        feedback=feedback.content if feedback else None,
+        salt=feedback.salt if feedback else None,
+        grant=decided.by_grant,
+        author=(actor or opened.actor).subject,
+        seq=seq,
+    )
+
+
+def _explained(opened: Journal, row: dict[str, Any]) -> AskRow:
+    """The ask of a row. An answer that only the row has, and not the log, is none: the ask is open again."""
+    ask = ask_row(row)
+    logged = [record(bytes(row["answer"]))] if row["answer"] else [told for told, _ in opened.records]
+    if ask.state is not AskState.ANSWERED or any(_is_answer(told, ask) for told in logged):
+        return ask
+    _LOG.warning("the row of ask %s says that it was answered, and the log has no such answer", ask.id)
+    opened.write(_QUERIES.reopen, ask=ask.id)
+    opened.record(AskReopened(ask=ask.id, call=ask.call))
+    unanswered = dict.fromkeys(("reply", "feedback", "by_grant", "author", "settled_at"))
+    return ask.model_copy(update={"state": AskState.OPEN, **unanswered})
+
+
+def _is_answer(told: Record, ask: AskRow) -> bool:
+    """Whether an event is the answer that the row of an ask tells of."""
+    event = told.event
+    return isinstance(event, AskAnswered) and (
+        (event.ask, event.call, event.digest) == (ask.id, ask.call, ask.digest)
+        and (event.reply, event.by_grant, told.actor.subject) == (ask.reply, ask.by_grant, ask.author)
     )
 
 

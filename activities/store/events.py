@@ -14,7 +14,9 @@ from activities.store.queries import Queries
 from activities.store.wire import Rows
 from workflows.domain import chain, events
 from workflows.domain.events import RECORDS, Record
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import AskId, SessionId
+from workflows.domain.permissions import loop_guard
+from workflows.domain.permissions.replies import Reply
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("events")
@@ -84,11 +86,11 @@ async def woken(
 async def verify(database: Database, session: SessionId) -> Verified:
     """Recompute the hash chain, the seals of the contents that are there, and the heads that it names of subagents'
     chains; erased contents are no problem."""
-    head, seq = chain.GENESIS, 0
+    head, seq, answers = chain.GENESIS, 0, Answers()
     while rows := await _page(database, _QUERIES.whole, session, seq, _LINKS):
         contents = await _contents(database, rows)
         for row in rows:
-            found = problem(row, seq + 1, head, contents) or await _child_problem(database, row)
+            found = problem(row, seq + 1, head, contents) or answers.problem(row) or await _child_problem(database, row)
             if found is not None:
                 return Verified(session=session, events=seq, head=head.hex(), problem=found)
             head, seq = bytes(row["hash"]), row["seq"]
@@ -114,6 +116,39 @@ def problem(row: dict[str, Any], seq: int, head: bytes, contents: dict[str, str]
         if contents.get(name, seal) != seal:
             return f"event {seq} ({row['type']}): the content of {name} was changed afterwards"
     return None
+
+
+class Answers:
+    """The answers of one session's log so far: each claim that was decided by an answer has to name one of them."""
+
+    def __init__(self) -> None:
+        self._given: dict[AskId, Record] = {}
+
+    def problem(self, row: dict[str, Any]) -> str | None:
+        """Take the next event; what it claims that no answer before it explains."""
+        if row["type"] not in ("ask.answered", "call.claimed"):
+            return None
+        told = record(bytes(row["canonical"]))
+        if isinstance(told.event, events.AskAnswered):
+            self._given[told.event.ask] = told
+        if isinstance(told.event, events.CallClaimed):
+            for decision in told.event.decisions:
+                if decision.by == "answer" and not self._explains(decision, told.event):
+                    return (
+                        f"event {told.seq} (call.claimed): nothing in the log explains that {decision.author!r} "
+                        f"allowed {told.event.call} by {decision.ask}"
+                    )
+        return None
+
+    def _explains(self, decision: events.Decision, claim: events.CallClaimed) -> bool:
+        """Whether the log has an answer by this author that allows this call with this effect; an answer to the loop
+        guard holds for whatever the call has become."""
+        told = self._given.get(decision.ask) if decision.ask is not None else None
+        if told is None or not isinstance(told.event, events.AskAnswered):
+            return False
+        answer = told.event
+        same = (answer.call, told.actor.subject) == (claim.call, decision.author) and answer.reply != Reply.REJECT
+        return same and (decision.permission == loop_guard.PERMISSION or answer.digest == (claim.digest or ""))
 
 
 async def _child_problem(database: Database, row: dict[str, Any]) -> str | None:

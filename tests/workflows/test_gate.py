@@ -5,16 +5,18 @@ import asyncio
 import pytest
 from temporalio.api.enums.v1 import EventType
 
+from activities.store.events import verify
 from tests.house import House
 from tests.patience import PATIENCE
 from tests.workflows.conftest import Open
 from tests.workflows.runs import activities, reset
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Conflict, NotFound
-from workflows.domain.events import CallClaimed, TurnEnded
-from workflows.domain.ids import AskId, SessionId
+from workflows.domain.events import AskReopened, CallClaimed, TurnEnded
+from workflows.domain.ids import AskId, SessionId, workflow_id
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.wire import AnswerRef
 
 
 def writes(*names: str) -> ScriptedAnswer:
@@ -182,3 +184,22 @@ async def test_a_rule_that_denies_is_told_to_the_model(open_house: Open) -> None
         (call,) = await house.calls(session)
     assert call.state is CallState.REFUSED and call.outcome is not None
     assert "prevents you from using this specific tool call" in call.outcome.output
+
+
+async def test_a_row_and_a_signal_without_the_answers_event_approve_nothing(open_house: Open) -> None:
+    async with open_house(writes("a.txt"), DONE) as house, house.working():
+        house.configure(permission={"edit": "ask"})
+        session = await house.say("Write a.txt.")
+        (ask,) = await house.asked(session)
+        async with house.client.database.transaction() as connection:
+            await connection.execute(
+                b"UPDATE ask SET state = 'answered', reply = 'once', author = 'ada@laptop', settled_at = now()"
+            )
+        await house.temporal.get_workflow_handle(workflow_id(session)).signal("answer", AnswerRef(ask=ask))
+        await house.until(session, lambda event: isinstance(event, AskReopened))
+        assert not (house.project / "a.txt").exists()
+        await house.answer(ask)
+        await house.ended(session)
+        verified = await verify(house.client.database, session)
+    assert (house.project / "a.txt").read_text() == "a.txt"
+    assert verified.problem is None

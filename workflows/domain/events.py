@@ -256,6 +256,14 @@ class AskClosed(Value):
     reason: str
 
 
+class AskReopened(Value):
+    """The ask's row said that it was answered, and the log has no such answer: it waits for one again."""
+
+    type: Literal["ask.reopened"] = "ask.reopened"
+    ask: AskId
+    call: PartId
+
+
 class AnswerRefused(Value):
     type: Literal["answer.refused"] = "answer.refused"
     ask: AskId
@@ -322,6 +330,7 @@ Event: TypeAlias = Annotated[
     | AskRaised
     | AskAnswered
     | AskClosed
+    | AskReopened
     | AnswerRefused
     | AnswerNotRun
     | BellWithoutAnswer

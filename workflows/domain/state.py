@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import BaseModel
 
 from workflows.domain.ids import AskId, PartId, SessionId, StopId, TurnId
+from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.loop_guard import GUARD as GUARD
 from workflows.domain.permissions.loop_guard import repeated
@@ -23,7 +24,7 @@ from workflows.domain.wire import (
     StopRef,
 )
 
-ASK_GUARD = Finding(permission="doom_loop", action=Action.ASK)
+ASK_GUARD = Finding(permission=loop_guard.PERMISSION, action=Action.ASK)
 EMPTY_ANSWERS = 3  # asked again this often when a model answers nothing (opencode.md 4.2)
 
 

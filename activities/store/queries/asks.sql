@@ -3,7 +3,8 @@ INSERT INTO ask (id, session, turn, call, revision, request, body, digest)
 VALUES (%(id)s, %(session)s, %(turn)s, %(call)s, %(revision)s, %(request)s, %(body)s, %(digest)s)
 
 -- name: of_call
-SELECT * FROM ask WHERE call = %(call)s ORDER BY revision, request FOR UPDATE
+SELECT a.*, e.canonical AS answer FROM ask a LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
+WHERE a.call = %(call)s ORDER BY a.revision, a.request FOR UPDATE OF a
 
 -- name: open_of_session
 SELECT * FROM ask WHERE session = %(session)s AND state = 'open' ORDER BY asked_at, id FOR UPDATE
@@ -12,7 +13,8 @@ SELECT * FROM ask WHERE session = %(session)s AND state = 'open' ORDER BY asked_
 SELECT * FROM ask WHERE turn = %(turn)s AND state = 'open' ORDER BY asked_at, id FOR UPDATE
 
 -- name: lock
-SELECT * FROM ask WHERE id = %(ask)s FOR UPDATE
+SELECT a.*, e.canonical AS answer FROM ask a LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
+WHERE a.id = %(ask)s FOR UPDATE OF a
 
 -- name: find
 SELECT session FROM ask WHERE id = %(ask)s
@@ -20,7 +22,12 @@ SELECT session FROM ask WHERE id = %(ask)s
 -- name: answer
 UPDATE ask SET state = 'answered', reply = %(reply)s, feedback = %(feedback)s,
                feedback_salt = %(salt)s, by_grant = %(grant)s,
-               author = %(author)s, settled_at = now()
+               author = %(author)s, settled_at = now(), answer_seq = %(seq)s
+WHERE id = %(ask)s
+
+-- name: reopen
+UPDATE ask SET state = 'open', reply = NULL, feedback = NULL, feedback_salt = NULL, by_grant = NULL, author = NULL,
+               settled_at = NULL, delivered_at = NULL, answer_seq = NULL
 WHERE id = %(ask)s
 
 -- name: close

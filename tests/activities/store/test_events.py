@@ -3,6 +3,7 @@
 import asyncio
 import re
 from contextlib import aclosing
+from typing import Any
 
 import psycopg
 import pytest
@@ -13,8 +14,8 @@ from activities.store.journal import journal
 from activities.store.prompts import NewPrompt
 from tests.activities.store.conftest import ACTOR
 from worker.stack.cluster import SUPERUSER, Cluster
-from workflows.domain.events import SessionEnded
-from workflows.domain.ids import MessageId, SessionId
+from workflows.domain.events import Actor, AskAnswered, CallClaimed, Decision, Event, SessionEnded
+from workflows.domain.ids import AskId, MessageId, SessionId
 
 TAMPERED = {
     "another event": ("UPDATE event SET canonical = 'x' WHERE seq = 2", "event 2 .* is not what was hashed"),
@@ -87,3 +88,52 @@ async def test_a_watcher_is_woken_by_what_others_write(database: Database, sessi
         await opened.locked()
         opened.record(SessionEnded(reason="done"))
     await asyncio.wait_for(waiting, 30)
+
+
+def claim(ask: str, **more: Any) -> CallClaimed:
+    decision = Decision(permission="edit", by="answer", ask=AskId(ask), author=ACTOR.subject)
+    given = {"call": "prt_1", "fence": (1, 1, 1), "digest": "d", "snapshot": "cfg_1", "decisions": (decision,)}
+    return CallClaimed.model_validate(given | more)
+
+
+def answered(ask: str, **more: Any) -> AskAnswered:
+    return AskAnswered.model_validate({"ask": ask, "call": "prt_1", "reply": "once", "digest": "d"} | more)
+
+
+GUARDED = Decision(permission="doom_loop", by="answer", ask=AskId("per_1"), author=ACTOR.subject)
+
+
+@pytest.mark.parametrize(
+    ("log", "explained"),
+    [
+        ((answered("per_1"), claim("per_1")), True),
+        ((answered("per_1", digest="before"), claim("per_1", decisions=(GUARDED,))), True),
+        ((claim("per_1"),), False),
+        ((claim("per_1"), answered("per_1")), False),
+        ((answered("per_2"), claim("per_1")), False),
+        ((answered("per_1", call="prt_2"), claim("per_1")), False),
+        ((answered("per_1", digest="other"), claim("per_1")), False),
+        ((answered("per_1", reply="reject"), claim("per_1")), False),
+    ],
+)
+async def test_a_claim_that_no_answer_explains_is_named(
+    database: Database, session: SessionId, log: tuple[Event, ...], explained: bool
+) -> None:
+    async with journal(database, session, ACTOR) as opened:
+        await opened.locked()
+        for event in log:
+            opened.record(event)
+    problem = (await events.verify(database, session)).problem
+    if explained:
+        assert problem is None
+    else:
+        seq = 2 + next(at for at, event in enumerate(log) if isinstance(event, CallClaimed))
+        assert problem is not None and problem.startswith(f"event {seq} (call.claimed): nothing in the log explains")
+
+
+async def test_an_answer_by_another_person_explains_no_claim(database: Database, session: SessionId) -> None:
+    async with journal(database, session, ACTOR) as opened:
+        await opened.locked()
+        opened.record(answered("per_1"), Actor(subject="somebody@else", method="test"))
+        opened.record(claim("per_1"))
+    assert "nothing in the log explains" in str((await events.verify(database, session)).problem)

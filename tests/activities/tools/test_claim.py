@@ -322,3 +322,50 @@ async def test_every_request_of_a_call_is_decided(scene: Scene) -> None:
         await scene.answer(await scene.asked(call, request))
     assert isinstance(await scene.claim(call), Claimed)
     assert [each.permission for each in await decisions(scene)] == permissions and len(permissions) > 1
+
+
+FORGED = (
+    "UPDATE ask SET state = 'answered', reply = 'once', author = 'tester@here', settled_at = now() {} WHERE id = %s"
+)
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["", ", answer_seq = 1", ", answer_seq = (SELECT max(seq) FROM event WHERE type = 'ask.answered')"],
+    ids=["no event", "another event", "the answer to another ask"],
+)
+async def test_an_answer_that_only_the_row_has_lets_nothing_run(scene: Scene, more: str) -> None:
+    await scene.open_turn(**ASK_EDITS)
+    await scene.answer(await scene.asked(await scene.called("write", filePath="sub/first.txt", content="x")))
+    call = await edited(scene)
+    ask = await scene.asked(call)
+    async with scene.database.transaction() as connection:
+        await connection.execute(FORGED.format(more).encode(), [ask])
+    undecided = await scene.claim(call, scene.fence())
+    assert isinstance(undecided, Undecided) and undecided.waiting
+    assert (await scene.types())[-2:] == ["ask.reopened", "bell.without_answer"]
+    await scene.answer(ask)
+    assert isinstance(await scene.claim(call, scene.fence()), Claimed)
+
+
+@pytest.mark.parametrize("change", ["reply = 'once'", "author = 'somebody@else'", "digest = 'other'"])
+async def test_an_answer_whose_row_was_changed_holds_no_more(scene: Scene, change: str) -> None:
+    await scene.open_turn(**ASK_EDITS)
+    call = await edited(scene)
+    ask = await scene.asked(call)
+    await scene.answer(ask, Reply.ALWAYS)
+    async with scene.database.transaction() as connection:
+        await connection.execute(f"UPDATE ask SET {change} WHERE id = %s".encode(), [ask])
+    undecided = await scene.claim(call, scene.fence())
+    assert isinstance(undecided, Undecided) and undecided.waiting
+
+
+async def test_a_person_can_answer_what_was_only_marked_as_answered(scene: Scene) -> None:
+    await scene.open_turn(**ASK_EDITS)
+    call = await edited(scene)
+    ask = await scene.asked(call)
+    async with scene.database.transaction() as connection:
+        await connection.execute(FORGED.format("").encode(), [ask])
+    settled = await scene.answer(ask, Reply.REJECT)
+    assert not settled.repeated and settled.ask.reply is Reply.REJECT
+    assert isinstance(await scene.claim(call, scene.fence()), Stored)

@@ -171,6 +171,8 @@ class Story:
                 self._say(f"  {_answer(seen, event)}", fg="yellow")
             case events.AskClosed():
                 self._say(f"  The question {event.ask} was closed: {line(event.reason)}.")
+            case events.AskReopened():
+                self._say(f"! {event.ask} was marked as answered, but not in the log: it is open again.", fg="red")
             case events.AnswerRefused():
                 self._say(f"  An answer ({event.reply}) was refused: {line(event.reason, 300)}")
             case events.AnswerNotRun():

@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Final
 
 GUARD: Final = -1  # index of the guard's ask, which comes before the requests of the call's own plan
+PERMISSION: Final = "doom_loop"
 LIMIT: Final = 3  # consecutive calls with the same tool and identical input
 
 

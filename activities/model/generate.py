@@ -32,11 +32,12 @@ from activities.session.judging import Judge, judge
 from activities.session.project import Surveyor
 from activities.store import calls, deltas, generations, grants, turns
 from activities.store.calls import CallRow, FreshCall
-from activities.store.database import Database, Moved
+from activities.store.database import Database
 from activities.store.deltas import Watchers
 from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Parked, Paused, Stored
 from activities.store.journal import WORKER, Journal, Place, journal
 from activities.store.kept import Transcripts
+from activities.store.outages import Moved
 from activities.store.persistence import persistently
 from activities.tools.run import refused_write
 from activities.tools.tool import Tool

@@ -21,6 +21,7 @@ from workflows.domain.value import Value
 _QUERIES: Final = Queries("archives")
 _LOCK: Final = 0x61726368  # advisory lock: "arch"
 _BATCH: Final = 500  # rows
+_LIMIT: Final = 600.0  # seconds for one statement: a session may have a million rows
 
 _OWN: Final = b"session = ANY(%(sessions)s)"
 _TURNS: Final = b"(SELECT id FROM turn WHERE session = ANY(%(sessions)s))"
@@ -128,7 +129,7 @@ class Export:
 @asynccontextmanager
 async def export(database: Database, sessions: Sequence[SessionId]) -> AsyncIterator[Export]:
     """Read sessions as they are at one moment. Raises Unavailable."""
-    async with database.transaction() as connection:
+    async with database.transaction(limit=_LIMIT) as connection:
         await connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         yield Export(connection, sessions)
 
@@ -139,7 +140,7 @@ async def remove(database: Database, which: Archivable, before: datetime, archiv
     Raises Conflict when something has happened to one of the sessions meanwhile.
     """
     named = {"sessions": list(which.sessions)}
-    async with database.statements() as said:
+    async with database.statements(limit=_LIMIT) as said:
         await said.rows(_QUERIES.lock, **named)
         if await old(said, before, which.host, which.session) != [which]:
             raise Conflict(f"Session {which.session!r} was not archived: something has happened to it meanwhile.")
@@ -154,7 +155,7 @@ async def remove(database: Database, which: Archivable, before: datetime, archiv
 @asynccontextmanager
 async def restoring(database: Database, ends: Mapping[SessionId, tuple[int, str]]) -> AsyncIterator["Restore"]:
     """Bring sessions back in one transaction. Raises Conflict for one that is here, or whose log ended elsewhere."""
-    async with database.transaction() as connection, connection.cursor() as cursor:
+    async with database.transaction(limit=_LIMIT) as connection, connection.cursor() as cursor:
         await cursor.execute(_QUERIES.standing, {"sessions": list(ends)})
         for session, status, seq, head in await cursor.fetchall():
             if status != "archived":

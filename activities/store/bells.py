@@ -18,6 +18,7 @@ _SWEEP_LOCK: Final = 0x73776570  # advisory lock: "swep"
 _SILENCE: Final = 10  # seconds after which who sweeps is taken for gone
 _RINGER: Final = "holdfast_ringer_"  # so begin the names of the connections of workers that ring for doors
 _PATIENCE: Final = 0.4  # seconds for a worker to ring; reaching the engine takes a command as long
+_SIGN: Final = 10.0  # seconds between two looks whether a connection that listens still holds
 _LOOK: Final = 0.01  # seconds between two looks whether it has
 
 
@@ -77,9 +78,12 @@ async def pass_on(database: Database, bell: Bell) -> bool:
 async def passed_on(database: Database) -> AsyncGenerator[str, None]:
     """The bells that doors pass on to us, as JSON, as long as the connection holds. Raises Unavailable."""
     name = f"{_RINGER}{uuid.uuid4().hex}"
-    async with database.listening(name, name=name) as connection, aclosing(connection.notifies()) as notices:
-        async for notice in notices:
-            yield notice.payload
+    async with database.listening(name, name=name) as connection:
+        while True:
+            async with aclosing(connection.notifies(timeout=_SIGN)) as notices:
+                async for notice in notices:
+                    yield notice.payload
+            await connection.rows(b"SELECT")  # whether anybody is there who would tell us
 
 
 async def undelivered(database: Database, before: datetime) -> list[Bell]:

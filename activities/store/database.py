@@ -2,46 +2,32 @@
 
 import asyncio
 import json
-import math
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import psycopg
 from psycopg import AsyncConnection
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import TupleRow, dict_row
 from psycopg.types.json import set_json_dumps, set_json_loads
-from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from activities.cancelling import ended
 from activities.failpoints import io_failpoint
+from activities.store.connecting import PATIENCE, connect, network, parameters
 from activities.store.cut import cut
+from activities.store.outages import reaching
 from activities.store.recent import Recent
 from activities.store.snapshots import Snapshots
 from activities.store.statements import Statements
-from activities.store.wire import Connection, Rows, Statement
-from workflows.domain.errors import Unavailable, UsageError
+from activities.store.wire import Connection, Rows
+from workflows.domain.errors import Unavailable
 from workflows.domain.ids import PartId, SessionId, SnapshotId
 
 if TYPE_CHECKING:
     from workflows.domain.events import Record
 
-_OPTIONS: Final = (
-    "-c search_path=holdfast -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s "
-    "-c jit=off"  # none of our queries runs for so long that compiling it would pay
-)
-PATIENCE: Final = 10  # seconds for a connection; so long the pool's pauses between two tries grow, then begin anew
-_UNREACHABLE: Final = (
-    *(psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed),
-    psycopg.errors.IdleInTransactionSessionTimeout,
-)
-
-_OF_ANOTHER_SCHEMA: Final = (
-    psycopg.errors.UndefinedTable,
-    psycopg.errors.UndefinedColumn,
-    psycopg.errors.UndefinedFunction,
-)
+_RENEWED: Final = 1.0  # seconds for which all connections of the pool count as new
 
 
 def dumps(value: Any) -> str:
@@ -49,24 +35,8 @@ def dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
-class Unprepared(Unavailable):
-    """The database does not have the tables that this Holdfast needs."""
-
-
-class Unreachable(Unavailable):
-    """PostgreSQL does not answer, or does not let us in; `bare` says it for pages that give the way out themselves."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"PostgreSQL cannot be reached (`holdfast doctor` says what to do): {why}")
-        self.bare = f"PostgreSQL cannot be reached: {why}"
-
-
-class Moved(Exception):
-    """A row is not as it was when it was last seen: what was decided on by then has to be decided anew."""
-
-
 class Database:
-    """A pool of connections to Holdfast's schema."""
+    """A pool of connections to Holdfast's schema. Raises UsageError for an address that is none."""
 
     def __init__(self, url: str, *, size: int = 10, patience: float = PATIENCE) -> None:
         self.url = url
@@ -75,12 +45,7 @@ class Database:
         self.fresh: Recent[PartId, Any] = Recent()  # calls.FreshCall, which knows us
         self.contexts: Recent[tuple[SessionId, SnapshotId], Any] = Recent()  # calls.Context
         self.told: Callable[[Record], None] | None = None  # gets to know of every event that we have committed
-        self._check: asyncio.Task[None] | None = None
-        self._connecting: dict[str, Any] = {
-            "options": _OPTIONS,
-            "autocommit": True,
-            "connect_timeout": math.ceil(patience),
-        }
+        self._renewed_at = float("-inf")
         self._pool = AsyncConnectionPool(
             url,
             connection_class=Connection,
@@ -90,27 +55,20 @@ class Database:
             timeout=patience,
             reconnect_timeout=patience,
             configure=_configure,
-            kwargs=self._connecting,
+            kwargs=parameters(url, patience=patience),
         )
 
     async def __aenter__(self) -> "Database":
-        """Raises UsageError for an address that is none."""
-        checked(self.url)
         await self._pool.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._check is not None:
-            self._check.cancel()
-            await asyncio.wait([self._check], timeout=1)
         await self._pool.close()
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
         """The rows of one query, keyed by column: one round trip. Raises Unavailable."""
-        async with self._connection() as connection:
-            async with io_failpoint("external.sql", lambda: cut(connection)):
-                (rows,) = await connection.exchange([Statement(query, values)])
-            return rows
+        async with self._connection() as connection, io_failpoint("external.sql", lambda: cut(connection)):
+            return await connection.rows(query, **values)
 
     async def stream(self, query: bytes, **values: Any) -> AsyncGenerator[dict[str, Any], None]:
         """The rows of one query as they come, for what is too much to be held at once: it keeps a connection until it
@@ -122,9 +80,12 @@ class Database:
                     yield row
 
     @asynccontextmanager
-    async def statements(self, begin: bytes = b"BEGIN") -> AsyncIterator[Statements]:
-        """A transaction whose statements travel together; commits at the end of the block. Raises Unavailable."""
-        async with self._connection() as connection:
+    async def statements(self, begin: bytes = b"BEGIN", *, limit: float | None = None) -> AsyncIterator[Statements]:
+        """A transaction whose statements travel together; commits at the end of the block. Raises Unavailable.
+
+        `limit` is how many seconds the server may take to answer, where that may be many.
+        """
+        async with self._connection(limit) as connection:
             said = Statements(connection, begin)
             try:
                 yield said
@@ -133,34 +94,39 @@ class Database:
                 await said.close()
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection[TupleRow]]:
-        """A transaction of its own; commits at the end of the block. Raises Unavailable."""
-        async with self._connection() as connection, connection.transaction():
+    async def transaction(self, *, limit: float | None = None) -> AsyncIterator[AsyncConnection[TupleRow]]:
+        """A transaction of its own; commits at the end of the block. `limit` as above. Raises Unavailable."""
+        async with self._connection(limit) as connection, connection.transaction():
             yield connection
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Connection]:
-        """A connection of the pool. Where one is found broken, after a restart of PostgreSQL say, so may be others."""
+    async def _connection(self, limit: float | None = None) -> AsyncIterator[Connection]:
+        """A connection of the pool."""
         with reaching():
             try:
                 async with self._pool.connection() as connection:
                     try:
-                        yield connection
-                    finally:
-                        if connection.broken:
-                            self._look_at_the_others()
+                        with connection.limited(limit):
+                            yield connection
+                    except psycopg.Error as error:
+                        if connection.broken or isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+                            await self._renew()
+                        raise
             except PoolTimeout:
                 await self._knock()
                 raise
 
-    def _look_at_the_others(self) -> None:
-        """Beside us, for it takes a cancellation for another broken connection, and waits for frozen ones."""
-        if self._check is None or self._check.done():
-            self._check = asyncio.create_task(self._pool.check())
+    async def _renew(self) -> None:
+        """Have all connections made anew: where one is broken, or leads to a server that has become a replica, so may
+        the others."""
+        now = asyncio.get_running_loop().time()
+        if now - self._renewed_at > _RENEWED:
+            self._renewed_at = now
+            await self._pool.drain()
 
     async def _knock(self) -> None:
         """Raise what keeps the pool from connecting: it does not tell by itself."""
-        async with await AsyncConnection.connect(self.url, connect_timeout=math.ceil(self._patience)):
+        async with await connect(self.url, **network(self.url, patience=self._patience)):
             pass
 
     @asynccontextmanager
@@ -171,64 +137,31 @@ class Database:
         frozen or a machine that is cut off does not keep the others waiting. It may wake and go on beside them, so that
         is for work which may be done twice.
         """
-        options = _OPTIONS if silence is None else f"{_OPTIONS} -c idle_session_timeout={silence}s"
+        settings = "" if silence is None else f"-c idle_session_timeout={silence}s"
         with reaching():
-            async with await AsyncConnection.connect(self.url, **self._connecting | {"options": options}) as connection:
-                row = await (await connection.execute("SELECT pg_try_advisory_lock(%s)", [key])).fetchone()
+            async with await connect(self.url, **parameters(self.url, settings=settings)) as connection:
+                (row,) = await connection.rows(b"SELECT pg_try_advisory_lock(%(key)s) AS mine", key=key)
                 telling = () if silence is None else (asyncio.create_task(_tell(connection, silence / 5)),)
                 try:
-                    yield bool(row and row[0])
+                    yield bool(row["mine"])
                 finally:
                     await ended(*telling)
 
     @asynccontextmanager
-    async def listening(self, channel: str, *, name: str | None = None) -> AsyncIterator[AsyncConnection[TupleRow]]:
+    async def listening(self, channel: str, *, name: str | None = None) -> AsyncIterator[Connection]:
         """A connection of its own outside the pool, listening on a channel; others may find it by its `name`."""
         with reaching():
-            connection = await AsyncConnection.connect(self.url, **self._connecting, application_name=name)
-            try:
-                await connection.execute(f"LISTEN {channel}")
+            async with await connect(self.url, **parameters(self.url), application_name=name) as connection:
+                await connection.rows(f"LISTEN {channel}".encode())
                 yield connection
-            finally:
-                await connection.close()
 
 
-async def _tell(connection: AsyncConnection[TupleRow], every: float) -> None:
+async def _tell(connection: Connection, every: float) -> None:
     """Have the server hear of us every so many seconds, as long as it does."""
-    with suppress(*_UNREACHABLE):
+    with suppress(Unavailable), reaching():
         while True:
             await asyncio.sleep(every)
-            await connection.execute("SELECT")
-
-
-def checked(url: str) -> str:
-    """An address that names a database. Raises UsageError, which does not quote it: it may hold a password."""
-    try:
-        conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        raise UsageError(
-            "HOLDFAST_POSTGRES_URL is no address of a database: postgresql://USER:PASSWORD@HOST:PORT/DATABASE."
-        ) from None
-    return url
-
-
-@contextmanager
-def reaching() -> Iterator[None]:
-    """Turn the driver's ways of saying "not reachable" into Unreachable, those of "no such table" into Unprepared, and
-    our own of "not as it was" into Moved."""
-    try:
-        yield
-    except psycopg.errors.SerializationFailure as error:  # of hold_session and hold_step: we serialize by locks
-        raise Moved from error
-    except psycopg.errors.LockNotAvailable as error:
-        raise Unavailable("Another process has held this session's lock for 10 s; try again.") from error
-    except _OF_ANOTHER_SCHEMA as error:
-        raise Unprepared(
-            "The database does not have the tables that this Holdfast needs. A worker of the same release makes them "
-            f"when it starts; `holdfast doctor` compares the two. (PostgreSQL: {error.diag.message_primary or error})"
-        ) from error
-    except _UNREACHABLE as error:
-        raise Unreachable(" ".join(str(error).split()) or type(error).__name__) from error
+            await connection.rows(b"SELECT")
 
 
 async def _configure(connection: AsyncConnection[TupleRow]) -> None:

@@ -4,8 +4,6 @@ import asyncio
 from datetime import datetime
 from typing import Final
 
-from psycopg import AsyncConnection
-from psycopg.rows import TupleRow
 from psycopg.types.json import Json
 from pydantic import JsonValue
 
@@ -51,11 +49,10 @@ class Watchers:
         return self._there
 
 
-async def watching(connection: AsyncConnection[TupleRow], session: SessionId) -> bool:
+async def watching(reads: Reads, session: SessionId) -> bool:
     """Make the session count as watched, as long as this connection is open; False: just now it cannot be done."""
-    cursor = await connection.execute(_QUERIES.watching, {"watchers": WATCHERS, "session": session})
-    row = await cursor.fetchone()
-    return bool(row and row[0])
+    (row,) = await reads.rows(_QUERIES.watching, watchers=WATCHERS, session=session)
+    return bool(row["watching"])
 
 
 async def watched(reads: Reads, session: SessionId) -> bool:

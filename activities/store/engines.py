@@ -3,8 +3,9 @@
 from contextlib import suppress
 from typing import Final
 
-from activities.store.database import Database, Unprepared
+from activities.store.database import Database
 from activities.store.hosts import Sign
+from activities.store.outages import Unprepared
 from activities.store.queries import Queries
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value

@@ -4,7 +4,8 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
-from activities.store.database import Database, Unprepared
+from activities.store.database import Database
+from activities.store.outages import Unprepared
 from activities.store.queries import Queries
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value

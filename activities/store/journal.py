@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from activities.store.database import Database, Moved, dumps
+from activities.store.database import Database, dumps
+from activities.store.outages import Moved
 from activities.store.queries import Queries
 from activities.store.snapshots import Snapshots
 from activities.store.statements import Statements

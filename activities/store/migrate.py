@@ -7,11 +7,13 @@ from typing import Final
 
 import psycopg
 
-from activities.store.database import reaching
+from activities.store.connecting import connect
+from activities.store.outages import reaching
 from workflows.domain.errors import Conflict, HoldfastError
 
 SCHEMA: Final = "holdfast"
 _LOCK: Final = 0x686F6C64  # advisory lock: "hold"
+_LIMIT: Final = 3600.0  # seconds for one statement, which may change a large table, or wait for who does
 
 
 class DatabaseNewer(HoldfastError):
@@ -53,7 +55,8 @@ async def migrate(postgres_url: str) -> int:
     """
     migrations = known()
     with reaching():
-        async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
+        async with await connect(postgres_url) as connection:
+            connection.limit = _LIMIT
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
             await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
             await connection.execute(
@@ -75,7 +78,8 @@ async def migrate(postgres_url: str) -> int:
 async def clear(postgres_url: str) -> None:
     """Make room for a dump in a database that holds no session yet. Raises Conflict for one that does, Unavailable."""
     with reaching():
-        async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
+        async with await connect(postgres_url) as connection:
+            connection.limit = _LIMIT
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
             found = await (await connection.execute("SELECT to_regclass(%s)", [f"{SCHEMA}.session"])).fetchone()
             there = found is not None and found[0] is not None
@@ -90,7 +94,7 @@ async def clear(postgres_url: str) -> None:
 async def current_version(postgres_url: str) -> int:
     """The number of the database's newest migration, 0 for an empty one. Raises DatabaseForeign, Unavailable."""
     with reaching():
-        async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
+        async with await connect(postgres_url) as connection:
             return await _current(connection, known())
 
 

@@ -1,30 +1,55 @@
-"""The one retry loop we own: a known fact is written again while the database is away for a moment."""
+"""The one retry loop we own: a known fact is written again while the database is away."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, TypeVar
 
+from activities.cancelling import ended
 from workflows.domain.errors import Unavailable
 
 T = TypeVar("T")
-_PAUSE: Final = 0.2  # seconds
-_PATIENCE: Final = 30.0  # seconds; after that the activity's own retry goes on
+GRACE: Final = 10.0  # seconds that what is known may still be written in, once nobody waits for the attempt any more
+_FIRST: Final = 0.2  # seconds until it is tried again; the pauses grow
+_LONGEST: Final = 2.0
 _LOG: Final = logging.getLogger("holdfast.store")
 
 
 async def persistently(write: Callable[[], Awaitable[T]]) -> T:
-    """Try a transaction again while PostgreSQL cannot be reached, so that a known outcome stays known (design 6).
+    """Try a transaction again while PostgreSQL is away, for as long as the attempt lives: its cancellation ends it.
 
-    The transaction must be one that finds its own earlier commit. Raises Unavailable in the end.
+    So an answer that is paid for, and an outcome that is known, stay so (design 6). The transaction must be one that
+    finds its own earlier commit.
     """
-    clock = asyncio.get_running_loop()
-    end = clock.time() + _PATIENCE
+    pause, logged = _FIRST, ""
     while True:
         try:
             return await write()
         except Unavailable as error:
-            if clock.time() > end:
-                raise
-            _LOG.info("waiting for the database: %s", error)
-        await asyncio.sleep(_PAUSE)
+            if str(error) != logged:
+                logged = str(error)
+                _LOG.info("waiting for the database: %s", logged)
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _LONGEST)
+
+
+async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Do something to its end although we are cancelled meanwhile, within the grace: a known outcome is written."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await _last_tries(task)
+        raise
+
+
+async def within_grace(work: Coroutine[Any, Any, None]) -> None:
+    """The same for who has been cancelled already, and is not told again."""
+    await _last_tries(asyncio.create_task(work))
+
+
+async def _last_tries(task: asyncio.Task[None]) -> None:
+    done, _ = await asyncio.wait([task], timeout=GRACE)
+    await ended(task)
+    if done:
+        task.result()

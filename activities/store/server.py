@@ -2,10 +2,10 @@
 
 from typing import Any, Final, LiteralString
 
-import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from activities.store.database import checked, reaching
+from activities.store.connecting import NETWORK, checked, connect
+from activities.store.outages import reaching
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
@@ -47,7 +47,7 @@ async def size(url: str) -> int:
 async def _asked(url: str, query: LiteralString, *values: object) -> tuple[Any, ...]:
     """The one row of a query, over a connection of its own. Raises Unavailable."""
     with reaching():
-        async with await psycopg.AsyncConnection.connect(checked(url), connect_timeout=_PATIENCE) as connection:
+        async with await connect(checked(url), connect_timeout=_PATIENCE) as connection:
             row = await (await connection.execute(query, values)).fetchone()
     assert row is not None
     return row
@@ -76,7 +76,7 @@ REMEDY: Final = "Set it to on, or set HOLDFAST_LOSSY_DATABASE=true to run all th
 
 def without_password(url: str) -> tuple[str, str | None]:
     """An address for other programs, whose arguments everybody sees, and the password that was in it."""
-    known = conninfo_to_dict(checked(url))
+    known = {**NETWORK, **conninfo_to_dict(checked(url))}
     password = known.pop("password", None)
     rest = {name: str(value) for name, value in known.items() if value is not None}
     return make_conninfo("", **rest), None if password is None else str(password)

@@ -4,11 +4,15 @@ psycopg's cursors look at the socket and send once for each statement, also in i
 below them (`psycopg.pq`), with its adapters: a step says some thirty statements, and pays for a handful.
 """
 
+import asyncio
+import os
 import re
-from collections.abc import Mapping, Sequence
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from psycopg import AsyncConnection, OperationalError, abc, generators
 from psycopg.abc import Buffer, PQGen
@@ -19,6 +23,8 @@ from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import TupleRow
 
 Rows: TypeAlias = list[dict[str, Any]]
+T = TypeVar("T")
+LIMIT: Final = 15.0  # seconds for the server to answer; a lock is waited for for 10
 _PLACEHOLDER: Final = re.compile(rb"%\((\w+)\)s")
 _MOST_PREPARED: Final = 250  # of a connection, whose server process keeps them; queries are few, types of values vary
 
@@ -32,13 +38,50 @@ class Statement:
 
 
 class Connection(AsyncConnection[TupleRow]):
-    """A connection that says many statements in one go; it knows what it has prepared, and how values are adapted."""
+    """A connection that says many statements in one go; it knows what it has prepared, and how values are adapted.
+
+    It breaks where the server has not answered within `limit` seconds: a network may fall silent without a word.
+    """
 
     def __init__(self, pgconn: PGconn, *given: Any, **named: Any) -> None:
         super().__init__(pgconn, *given, **named)
+        self.limit = LIMIT
         self._known_statements: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
         self._names_given = 0
         self._adapter: abc.Transformer | None = None
+
+    async def wait(self, gen: PQGen[T], *given: Any, **named: Any) -> T:
+        """What psycopg waits by, for each answer, row and piece of a copy. Raises OperationalError after the limit.
+
+        A wait with a `timeout` is one for notifications, which nobody owes us.
+        """
+        if named.get("timeout") is not None:
+            return await super().wait(gen, *given, **named)
+        loop = asyncio.get_running_loop()
+        breaking = loop.call_later(self.limit, break_wire, self)
+        try:
+            return await super().wait(gen, *given, **named)
+        except OperationalError as error:
+            if loop.time() < breaking.when():
+                raise
+            raise OperationalError(f"it has not answered for {self.limit:.0f} s") from error
+        finally:
+            breaking.cancel()
+
+    @contextmanager
+    def limited(self, seconds: float | None) -> Iterator[None]:
+        """Another limit within the block; None: the usual one."""
+        before = self.limit
+        self.limit = before if seconds is None else seconds
+        try:
+            yield
+        finally:
+            self.limit = before
+
+    async def rows(self, query: bytes, **values: Any) -> Rows:
+        """The rows of one statement."""
+        (rows,) = await self.exchange([Statement(query, values)])
+        return rows
 
     async def exchange(self, said: Sequence[Statement]) -> list[Rows]:
         """The rows of each statement. What follows one that fails is not carried out, and the failure is raised.
@@ -76,6 +119,12 @@ class Connection(AsyncConnection[TupleRow]):
             return b""
         self._names_given += 1
         return b"s%d" % self._names_given
+
+
+def break_wire(connection: AsyncConnection[Any]) -> None:
+    """Break a connection below the driver, which finds out at once, also where the network is silent."""
+    with suppress(OSError, OperationalError), socket.socket(fileno=os.dup(connection.fileno())) as wire:
+        wire.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass(frozen=True)

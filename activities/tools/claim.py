@@ -8,8 +8,8 @@ from activities.session.judging import Judge
 from activities.store import asks, calls, grants, turns
 from activities.store.asks import AskRow
 from activities.store.calls import CallRow, FreshCall
-from activities.store.database import Moved
 from activities.store.journal import Journal
+from activities.store.outages import Moved
 from activities.store.turns import TurnStanding
 from workflows.domain.effects import Plan
 from workflows.domain.errors import StaleFence, ToolError

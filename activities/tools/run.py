@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -15,9 +14,10 @@ from activities.heartbeat import beating, stop_requested
 from activities.session.judging import EFFECT_DIGITS, judge
 from activities.store import calls, deltas, turns
 from activities.store.calls import CallRow, FreshCall
-from activities.store.database import Database, Moved, dumps
+from activities.store.database import Database, dumps
 from activities.store.journal import WORKER, Place, journal
-from activities.store.persistence import persistently
+from activities.store.outages import Moved
+from activities.store.persistence import persistently, to_its_end, within_grace
 from activities.tools.claim import Claim, Claimed, Over, Parked, Stored, Undecided, claim, claim_fresh
 from activities.tools.output import shortened
 from activities.tools.tool import ABORTED, GoesOn, Stopped, Unknown
@@ -111,7 +111,7 @@ class Tools:
             if not stop_requested():
                 raise
             state, outcome = await stopped(job, plan_of(held.call))
-            await self.settle(held.call, fence, state, outcome)
+            await within_grace(self.settle(held.call, fence, state, outcome))
             raise
         await failpoint("tool.effect_done", job.call.id)
         if isinstance(done, GoesOn):
@@ -142,16 +142,6 @@ class Tools:
             if not row.settled:
                 calls.settle(opened, row, state, outcome)
                 deltas.drop(opened, call.id)
-
-
-async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    """Do something to its end although we are cancelled meanwhile: a known outcome is written, whatever comes."""
-    task = asyncio.create_task(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await task
-        raise
 
 
 async def effect(job: Job, held: Claimed, machine: str) -> tuple[CallState, Outcome] | GoesOn:

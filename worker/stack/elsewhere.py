@@ -5,8 +5,9 @@ import re
 from typing import Final
 
 from activities.store import engines, hosts, server
-from activities.store.database import Database, Unreachable
+from activities.store.database import Database
 from activities.store.hosts import Host
+from activities.store.outages import Unreachable
 from worker import machine
 from worker.settings import Settings
 from worker.stack.state import Endpoints, PartName

@@ -1,5 +1,5 @@
 -- name: watching
-SELECT pg_try_advisory_lock_shared(%(watchers)s, hashtext(%(session)s))
+SELECT pg_try_advisory_lock_shared(%(watchers)s, hashtext(%(session)s)) AS watching
 
 -- name: watched
 SELECT NOT pg_try_advisory_xact_lock(%(watchers)s, hashtext(%(session)s)) AS watched

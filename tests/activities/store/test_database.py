@@ -8,7 +8,8 @@ from asyncio.subprocess import PIPE
 import psycopg
 import pytest
 
-from activities.store.database import Database, Unprepared, dumps, reaching
+from activities.store.database import Database, dumps
+from activities.store.outages import Unprepared, reaching
 from tests.patience import PATIENCE
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId

@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from activities.store.wire import Connection, Statement
+from tests.acceptance.crossing import crossing
 
 KNOWN = Statement(b"SELECT count(*) AS n FROM pg_prepared_statements", {})
 
@@ -83,3 +84,26 @@ async def test_a_known_statement_that_fails_behind_one_that_was_streamed_fails_a
     await streamed(connection)
     with pytest.raises(psycopg.errors.DivisionByZero):
         await connection.exchange([failing])
+
+
+async def test_a_server_that_falls_silent_breaks_the_connection(postgres_url: str) -> None:
+    async with crossing(postgres_url) as between, await Connection.connect(between.url, autocommit=True) as connection:
+        between.hold_request("never answered")
+        with connection.limited(0.2), pytest.raises(psycopg.OperationalError, match="has not answered for 0 s"):
+            await connection.exchange([value("never answered")])
+        assert connection.broken
+
+
+async def test_rows_that_come_slowly_are_waited_for_one_by_one(connection: Connection) -> None:
+    slowly = b"SELECT n, repeat('n', 10000), pg_sleep(0.2) FROM generate_series(1, 5) AS n"
+    async with connection.cursor() as cursor:
+        with connection.limited(0.5):
+            assert [n async for n, *_ in cursor.stream(slowly, size=1)] == [1, 2, 3, 4, 5]
+
+
+async def test_notifications_are_waited_for_without_a_limit_and_none_is_lost(connection: Connection) -> None:
+    await connection.rows(b"LISTEN here")
+    with connection.limited(0.1):
+        assert [notice.payload async for notice in connection.notifies(timeout=0.3)] == []
+    await connection.exchange([Statement(b"NOTIFY here, 'meanwhile'", {}), value("a")])
+    assert [notice.payload async for notice in connection.notifies(timeout=0.3)] == ["meanwhile"]

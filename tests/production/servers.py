@@ -74,7 +74,7 @@ async def servers(settings: Settings, built: Programs, cli: TemporalBinary, dire
 async def _postgres(settings: Settings, directory: Path, secrets: Path, port: int) -> AsyncIterator[Cluster]:
     found, account = await _binaries(settings), accounts.mine()
     if account.uid == 0:
-        account = await accounts.unprivileged(settings.postgres_user)
+        account = await accounts.unprivileged(settings.postgres_user, settings.environment)
     home = directory / "postgres"
     home.mkdir(mode=0o700)
     os.chown(home, account.uid, account.gid)

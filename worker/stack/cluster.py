@@ -67,7 +67,7 @@ async def locate(settings: Settings) -> Cluster:
     root = root_of(settings)
     found = await binaries.find(settings, major(root))
     if client.uid == 0:
-        account = await accounts.unprivileged(settings.postgres_user)
+        account = await accounts.unprivileged(settings.postgres_user, settings.environment)
         _open_to_all(accounts.STATE)
         found = await binaries.readable(found, accounts.STATE)
     return Cluster(binaries=found, root=root, sockets=sockets_of(settings, root), account=account, client=client)

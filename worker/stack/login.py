@@ -1,7 +1,6 @@
 """Starting at login: a systemd unit of the user's own, which runs `holdfast up`."""
 
 import asyncio
-import shutil
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from worker.settings import Settings
+from worker.stack import programs
 from worker.stack.layout import Layout
 from workflows.domain.errors import Unavailable
 
@@ -98,7 +98,7 @@ def _percent(word: str) -> str:
 
 async def _systemctl(settings: Settings, *words: str) -> str | None:
     """Why systemd could not do it; None when it has."""
-    program = shutil.which("systemctl", path=settings.environment.get("PATH"))
+    program = programs.find("systemctl", settings.environment)
     if program is None:
         return "there is no systemctl"
     process = await asyncio.create_subprocess_exec(

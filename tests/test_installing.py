@@ -1,0 +1,102 @@
+"""What `make` installs with: an index whose certificate only the system's administrator has signed is trusted."""
+
+import functools
+import http.server
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+STORE = Path("/etc/ssl/certs/ca-certificates.crt")  # Debian's
+UV = ROOT / ".uv" / "bin" / "uv"
+
+
+def openssl(directory: Path, *arguments: str) -> None:
+    subprocess.run(["openssl", *arguments], cwd=directory, check=True, capture_output=True)
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Path:
+    """The certificate of an authority of our own, beside one that it has signed for localhost."""
+    new_key = ("-newkey", "rsa:2048", "-nodes", "-keyout")
+    openssl(tmp_path, "req", "-x509", *new_key, "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=our own")
+    openssl(tmp_path, "req", *new_key, "server.key", "-out", "server.csr", "-subj", "/CN=localhost")
+    (tmp_path / "names").write_text("subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\n")
+    signed = ("x509", "-req", "-in", "server.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial")
+    openssl(tmp_path, *signed, "-out", "server.crt", "-days", "2", "-extfile", "names")
+    return tmp_path / "ca.crt"
+
+
+@pytest.fixture
+def index(authority: Path, tmp_path: Path) -> Iterator[str]:
+    """A package index with one package, by TLS."""
+    folder = tmp_path / "index" / "simple" / "holdfast-tiny"
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / "holdfast_tiny-1.0-py3-none-any.whl", "w") as wheel:
+        facts = "holdfast_tiny-1.0.dist-info"
+        wheel.writestr("holdfast_tiny.py", "")
+        wheel.writestr(f"{facts}/METADATA", "Metadata-Version: 2.1\nName: holdfast-tiny\nVersion: 1.0\n")
+        wheel.writestr(f"{facts}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{facts}/RECORD", "")
+    serving = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "index"))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), serving)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"https://localhost:{server.server_port}/simple/"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def variables_of_make() -> dict[str, str]:
+    """What the Makefile gives to the uv that it starts."""
+    command = ["make", "--silent", "--no-print-directory", "--eval", "variables: ; @env", "variables"]
+    plain = {"PATH": os.environ["PATH"]}
+    said = subprocess.run(command, cwd=ROOT, env=plain, check=True, capture_output=True, text=True).stdout
+    return dict(line.partition("=")[::2] for line in said.splitlines() if line.startswith("UV_"))
+
+
+def can_mount() -> bool:
+    """Whether the system's store can be another one for a single process."""
+    if not (STORE.exists() and UV.exists() and shutil.which("unshare") and shutil.which("openssl")):
+        return False
+    return subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not can_mount(), reason="the system's store of certificates cannot be replaced for a process here")
+@pytest.mark.parametrize("trusting", [True, False], ids=["with the Makefile's variables", "without them"])
+def test_uv_trusts_what_the_system_trusts(authority: Path, index: str, tmp_path: Path, trusting: bool) -> None:
+    install: list[str | Path] = [
+        UV,
+        "pip",
+        "install",
+        "--no-config",
+        "--no-cache",
+        "--python",
+        sys.executable,
+        "--target",
+        tmp_path / "to",
+    ]
+    script = 'mount --bind "$0" "$1" && shift && exec "$@"'
+    own = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **(variables_of_make() if trusting else {})}
+
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script, authority, STORE, *install, "--index-url", index, "holdfast-tiny"],
+        env=own,
+        capture_output=True,
+        text=True,
+    )
+
+    assert (tmp_path / "to" / "holdfast_tiny.py").exists() == trusting, done.stderr
+    assert trusting or "certificate" in done.stderr

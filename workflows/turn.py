@@ -34,7 +34,7 @@ class Turn:
         finally:
             self.engine.leaving = False
         stopped = self.session.stop_due()
-        await self.engine.close(CloseReason.STOPPED if stopped else self.turn.reason, self.turn.error)
+        await self.engine.close(CloseReason.STOPPED if stopped else self.turn.reason, self.turn.failure)
 
     def end_moves(self) -> None:
         self.engine.leaving = True
@@ -82,7 +82,7 @@ class Turn:
             try:
                 if call.phase is Phase.DELEGATED:
                     await self.report(call)
-                if await self.gate.passes(call):
+                if not self.turn.refuses_calls and await self.gate.passes(call):
                     await self.in_order(call)
                     if self.turn.error is not None:
                         return
@@ -139,7 +139,9 @@ class Turn:
         )
 
     async def refuse(self, call: CallState) -> Ran:
-        request = RefuseRequest(**self.engine.fence(), turn=self.turn.id, call=call.id)
+        request = RefuseRequest(
+            **self.engine.fence(), turn=self.turn.id, call=call.id, no_steps_left=self.turn.refuses_calls
+        )
         result: Ran = await self.engine.act(
             Tools.refuse,
             request,

@@ -47,7 +47,7 @@ from workflows.domain.errors import StaleFence, UsageError
 from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import AnswerBody, StoredPart
 from workflows.domain.usage import cost, decimal_text
-from workflows.domain.wire import PARKED, STOPPED, Fence, GenerateRequest, Step
+from workflows.domain.wire import PARKED, STOPPED, Fence, GenerateRequest, PreparedCall, Step
 
 _SAID: Final = 1000  # characters of a provider's message that leave the activity
 
@@ -140,7 +140,7 @@ class Model:
             if isinstance(begun, Parked):
                 return Step(finish=PARKED)
             if isinstance(begun, Stored):
-                return await self.stored(opened, request, begun.body.finish)
+                return await self.stored(opened, request, begun)
             if isinstance(begun, Paused):
                 raise asked_again(f"failure {begun.failures} is being waited out", begun.seconds)
             frozen = await turns.snapshot(opened, begun.standing.snapshot)
@@ -221,7 +221,7 @@ class Model:
         for row in rows:
             place = opened.left if len(rows) == 1 else None
             calls.keep_fresh(self.database, FreshCall(row, snapshot, live, place))
-        return self.step(new.body.finish, rows, Judge(question.snapshot.rules, live))
+        return self.step(request, new, rows, Judge(question.snapshot.rules, live))
 
     async def commit_moved(self, request: GenerateRequest, fence: Fence, question: Question, new: NewAnswer) -> Step:
         """The same with a look at what has come; an own commit whose acknowledgement was lost is found."""
@@ -233,22 +233,28 @@ class Model:
             match committed:
                 case Over():
                     return Step(finish=STOPPED)
-                case Stored(body=body):
-                    return await self.stored(opened, request, body.finish)
+                case Stored():
+                    return await self.stored(opened, request, committed)
                 case rows:
                     deltas.drop(opened, request.message)
-                    return self.step(new.body.finish, rows, by)
+                    return self.step(request, new, rows, by)
 
-    async def stored(self, opened: Journal, request: GenerateRequest, finish: str) -> Step:
+    async def stored(self, opened: Journal, request: GenerateRequest, answer: Stored) -> Step:
         """An answer that was stored before, its calls judged by the rules and grants of now."""
         standing, rows = await asyncio.gather(
             turns.standing(opened, request.turn), calls.of_step(opened, request.turn, request.step)
         )
-        return self.step(finish, rows, await judge(opened, standing.snapshot))
+        by = await judge(opened, standing.snapshot)
+        text = await generations.has_text(opened, answer.message) if request.text_only else None
+        return Step(finish=answer.body.finish, calls=self.prepared(rows, by), text=text)
 
-    def step(self, finish: str, rows: Sequence[CallRow], by: Judge) -> Step:
+    def step(self, request: GenerateRequest, new: NewAnswer, rows: Sequence[CallRow], by: Judge) -> Step:
         """The answer as the workflow sees it."""
-        return Step(finish=finish, calls=tuple(by.prepared(row, self.describe) for row in rows))
+        text = new.has_text if request.text_only else None
+        return Step(finish=new.body.finish, calls=self.prepared(rows, by), text=text)
+
+    def prepared(self, rows: Sequence[CallRow], by: Judge) -> tuple[PreparedCall, ...]:
+        return tuple(by.prepared(row, self.describe) for row in rows)
 
     async def failed(
         self, request: GenerateRequest, fence: Fence, question: Question, error: ModelError

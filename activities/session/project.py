@@ -156,14 +156,17 @@ async def resume(opened: Journal, turn: TurnRow, describe: Describe = nothing) -
         calls.recent_loops(opened, turn.id, turn.step),
     )
     prepared = await asyncio.gather(*(resumed(opened, row, by, describe) for row in rows))
+    limit, text = snapshot.agent.steps, None
+    if found.stored and limit is not None and turn.step >= limit:
+        text = await generations.has_text(opened, found.stored.message)
     return OpenTurn(
         id=turn.id,
         number=turn.number,
         step=turn.step,
-        answer=Step(finish=found.stored.body.finish, calls=tuple(prepared)) if found.stored else None,
+        answer=Step(finish=found.stored.body.finish, calls=tuple(prepared), text=text) if found.stored else None,
         stopped=found.standing.stopped,
         rejected=rejected,
-        max_steps=snapshot.agent.steps,
+        max_steps=limit,
         goes_on_after_reject=snapshot.config.experimental.continue_loop_on_deny,
         recent=recent,
         error=turn.error,

@@ -14,7 +14,7 @@ from activities.store.turns import TurnStanding
 from workflows.domain.errors import StaleFence
 from workflows.domain.events import MessageCompleted, ModelRetry, PartSeal
 from workflows.domain.ids import MessageId, NoteId, PartId, SessionId, TurnId
-from workflows.domain.messages import AnswerBody, StoredPart, Transcript
+from workflows.domain.messages import AnswerBody, StoredPart, TextPart, Transcript
 from workflows.domain.value import Value
 from workflows.domain.wire import Fence
 
@@ -90,6 +90,10 @@ class NewAnswer(Value):
     parts: tuple[NewPart, ...] = ()
     calls: tuple[NewCall, ...] = ()
 
+    @property
+    def has_text(self) -> bool:
+        return any(isinstance(part.body, TextPart) and part.body.text.strip() for part in self.parts)
+
 
 async def begin(
     opened: Journal, turn: TurnId, step: int, fence: Fence, read: Read = transcript.read
@@ -136,6 +140,12 @@ async def standing(opened: Journal, turn: TurnId, step: int) -> StepStanding:
         stored=stored,
         **(registered if row["fence"] else {}),
     )
+
+
+async def has_text(opened: Journal, message: MessageId) -> bool:
+    """Whether a stored answer has any text."""
+    row = await opened.row(_QUERIES.has_text, message=message)
+    return row is not None
 
 
 async def commit(

@@ -57,10 +57,13 @@ class Tools:
 
     @activity.defn(name="holdfast.tools.refuse")
     async def refuse(self, request: RefuseRequest) -> Ran:
-        """Give a call that a rule denies its outcome: the rules, in the words that models know."""
+        """Give a call that is not carried out its outcome: why, in the words that models know."""
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             call = await calls.lock(opened, request.call)
-            if call.state is CallState.PREPARED:
+            if call.state is CallState.PREPARED and request.no_steps_left:
+                text = load("tools/no_steps_left")
+                calls.settle(opened, call, CallState.REFUSED, Outcome(output=text, error=True))
+            elif call.state is CallState.PREPARED:
                 by = await judge(opened, (await turns.standing(opened, request.turn)).snapshot)
                 said = (*by.findings(call), by.guard(call))
                 denied = [finding.permission for finding in said if finding.action is Action.DENY]

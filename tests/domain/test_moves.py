@@ -3,7 +3,7 @@
 from workflows.domain.ids import PartId, TurnId
 from workflows.domain.moves import Generate, Settle, next_move
 from workflows.domain.state import EMPTY_ANSWERS, TurnState
-from workflows.domain.wire import PreparedCall, Ran, RanState, Step
+from workflows.domain.wire import CloseReason, PreparedCall, Ran, RanState, Step
 
 CALL = PreparedCall(id=PartId("prt_1"), tool="read", loop="d")
 
@@ -56,6 +56,30 @@ def test_the_last_step_offers_no_tools_and_is_the_last() -> None:
     answer = Step(finish="tool-calls", calls=(CALL,))
     assert next_move(settled(turn(answer, max_steps=2))) == Generate(2, text_only=True)
     assert next_move(turn(answer, Step(finish="stop"), max_steps=2)) is None
+
+
+def test_calls_of_a_text_only_step_are_settled_and_its_text_ends_the_turn() -> None:
+    state = turn(Step(finish="tool-calls", calls=(CALL,), text=True), max_steps=1)
+
+    assert (next_move(state), state.refuses_calls) == (Settle(), True)
+    assert (next_move(settled(state)), state.failure, state.reason) == (None, None, CloseReason.DONE)
+
+
+def test_a_text_only_step_without_text_is_asked_for_once_more_and_then_fails_the_turn() -> None:
+    silent = Step(finish="tool-calls", calls=(CALL,), text=False)
+    once = settled(turn(silent, max_steps=1))
+    twice = turn(silent, silent, max_steps=1)
+
+    assert next_move(once) == Generate(2, text_only=True)
+    assert next_move(twice) == Settle()
+    assert (next_move(settled(twice)), twice.reason) == (None, CloseReason.FAILED)
+    assert twice.failure is not None and "used up its 1 step without an answer" in twice.failure
+
+
+def test_the_last_step_of_an_older_release_ends_the_turn_as_it_did() -> None:
+    state = turn(Step(finish="tool-calls", calls=(CALL,)), max_steps=1)
+
+    assert (next_move(settled(state)), state.refuses_calls, state.reason) == (None, False, CloseReason.DONE)
 
 
 def test_an_error_ends_the_turn_whatever_is_open() -> None:

@@ -48,6 +48,11 @@ async def whole_turn(house: House, _: Path) -> SessionId:
     return session
 
 
+async def steps_used_up(house: House, gate: Path) -> SessionId:
+    house.configure(agent={"build": {"steps": 1}})
+    return await whole_turn(house, gate)
+
+
 async def ask_waiting(house: House, _: Path) -> SessionId:
     house.configure(permission={"edit": "ask"})
     session = await house.say("Go.")
@@ -160,6 +165,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
         "steered": Scenario((held(gate), DONE), steered),
         "stopped": Scenario((held(gate), DONE), stopped),
         "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
+        "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),
         "parked": Scenario((WRITE, DONE), parked),
         "retried": Scenario((DONE,), retried),
         "child_waiting": Scenario((HANDED_OVER, DONE), child_waiting, child=(WRITE, DONE)),

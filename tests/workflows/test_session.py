@@ -53,6 +53,50 @@ async def test_the_last_of_an_agents_steps_ends_the_turn(open_house: Open) -> No
     assert [entry.step for entry in house.model.ledger.entries] == [0, 1]
 
 
+def touches(name: str, text: str = "") -> ScriptedAnswer:
+    return ScriptedAnswer(text=text, tools=(ScriptedCall(name="bash", arguments={"command": f"touch {name}"}),))
+
+
+@pytest.mark.parametrize("events", [2000, 12])
+async def test_calls_of_the_last_step_are_refused_and_without_a_text_the_turn_fails(
+    open_house: Open, events: int
+) -> None:
+    async with open_house(touches("a"), touches("b"), touches("c"), DONE) as house, house.working():
+        house.hurry(history_events=events)
+        house.configure(agent={"build": {"steps": 2}})
+        session = await house.say("Go.")
+        ended = await house.ended(session)
+        states = [call.state for call in await house.calls(session)]
+        error = (await house.client.session(session)).error
+        runs = await chain(house, session)
+
+    assert isinstance(ended, TurnEnded) and ended.reason == "failed"
+    assert error is not None and "used up its 2 steps without an answer" in error
+    assert states == [CallState.DONE, CallState.REFUSED, CallState.REFUSED]
+    assert [path.name for path in house.project.iterdir() if len(path.name) == 1] == ["a"]
+    assert [entry.step for entry in house.model.ledger.entries] == [0, 1, 2] and (len(runs) > 1) == (events == 12)
+
+
+async def test_a_text_beside_refused_calls_is_the_answer(open_house: Open) -> None:
+    async with open_house(touches("a", "This is all."), touches("b")) as house, house.working():
+        house.configure(agent={"build": {"steps": 1}})
+        session = await house.say("Go.")
+        ended = await house.ended(session)
+        (call,) = await house.calls(session)
+
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
+    assert call.outcome is not None and "used all the steps" in call.outcome.output
+    assert not (house.project / "a").exists() and len(house.model.ledger.entries) == 1
+
+
+async def test_a_text_after_refused_calls_is_the_answer(open_house: Open) -> None:
+    async with open_house(touches("a"), DONE) as house, house.working():
+        house.configure(agent={"build": {"steps": 1}})
+        ended = await house.ended(await house.say("Go."))
+
+    assert isinstance(ended, TurnEnded) and ended.reason == "done" and not (house.project / "a").exists()
+
+
 async def test_a_prompt_sent_while_the_model_answers_steers_the_turn(open_house: Open, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     script = (

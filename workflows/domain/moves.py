@@ -8,7 +8,7 @@ from workflows.domain.state import EMPTY_ANSWERS, TurnState
 
 @dataclass(frozen=True)
 class Generate:
-    """Ask the model for the answer of this step; the last step offers no tools."""
+    """Ask the model for the answer of this step; with `text_only` it is the last, and calls are refused."""
 
     step: int
     text_only: bool = False
@@ -39,7 +39,7 @@ def _answered(turn: TurnState) -> bool:
     if turn.finish is None:
         return False
     if turn.max_steps is not None and turn.step >= turn.max_steps:
-        return True
+        return turn.text is not False or turn.step > turn.max_steps  # without a text it is asked once more
     if turn.calls:
         return False
     return turn.empty_answers == 0 or turn.empty_answers > EMPTY_ANSWERS

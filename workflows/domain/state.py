@@ -132,7 +132,7 @@ class CallState(BaseModel):
 
 
 class TurnState(BaseModel):
-    """The open turn: its newest step and that step's calls."""
+    """The open turn: its newest step and that step's calls; `text` is that of the step's answer (see Step)."""
 
     id: TurnId
     number: int
@@ -140,6 +140,7 @@ class TurnState(BaseModel):
     finish: str | None = None
     calls: list[CallState] = []
     recent: list[str] = []
+    text: bool | None = None
     empty_answers: int = 0
     max_steps: int | None = None
     goes_on_after_reject: bool = False
@@ -170,7 +171,7 @@ class TurnState(BaseModel):
         repeats = repeated(self.recent, digests)
         self.recent = (self.recent + digests)[-2:]
         self.calls = [CallState.prepared(call, again) for call, again in zip(step.calls, repeats, strict=True)]
-        self.finish = step.finish
+        self.finish, self.text = step.finish, step.text
         empty = not step.calls and step.finish in ("unknown", "tool-calls")
         self.empty_answers = self.empty_answers + 1 if empty else 0
 
@@ -178,8 +179,23 @@ class TurnState(BaseModel):
         return [call for call in self.calls if call.open]
 
     @property
+    def refuses_calls(self) -> bool:
+        """Whether the newest answer was to be text alone, and its calls are not carried out."""
+        return self.text is not None
+
+    @property
+    def failure(self) -> str | None:
+        """Why the turn ends as failed, if it does."""
+        if self.error is None and self.text is False and self.max_steps is not None:
+            return (
+                f"The agent has used up its {self.max_steps} step{'' if self.max_steps == 1 else 's'} without an "
+                "answer: its `steps` in the configuration says how many it may take."
+            )
+        return self.error
+
+    @property
     def reason(self) -> CloseReason:
-        if self.error is not None:
+        if self.failure is not None:
             return CloseReason.FAILED
         if self.finish == STOPPED:
             return CloseReason.STOPPED

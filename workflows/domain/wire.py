@@ -136,10 +136,14 @@ STOPPED: Final = "stopped"  # finish of a step that was not asked for any more: 
 
 
 class Step(Value):
-    """A stored answer: why it ended (OpenCode's words, or STOPPED), and its calls."""
+    """A stored answer: why it ended (OpenCode's words, or STOPPED), and its calls.
+
+    `text` is set where text alone was asked for, and says whether there is any: calls are refused then.
+    """
 
     finish: str
     calls: tuple[PreparedCall, ...] = ()
+    text: bool | None = None
 
 
 class AskRequest(Request):
@@ -169,10 +173,11 @@ class RunRequest(Request):
 
 
 class RefuseRequest(Request):
-    """Refuse a call that a rule denies."""
+    """Refuse a call that a rule denies, or one that came when no steps were left (`no_steps_left`)."""
 
     turn: TurnId
     call: PartId
+    no_steps_left: bool = False
 
 
 class RanState(StrEnum):

@@ -310,6 +310,18 @@ async def test_the_last_step_offers_no_tools(open_model: Open) -> None:
     assert not body.get("tools") and "no more tools can be called" in body["messages"][-1]["content"]
 
 
+@pytest.mark.parametrize("text", ["Here it is.", " \n"])
+async def test_the_last_step_says_whether_it_has_text_when_it_is_asked_again_too(open_model: Open, text: str) -> None:
+    answer = ScriptedAnswer(text=text, tools=(ScriptedCall(name="bash", arguments={"command": "touch a"}),))
+    async with open_model(answer) as model:
+        request = model.request(text_only=True)
+        steps = [await model.generate(request), await model.generate(request)]
+        other = await model.generate(model.request())
+
+    assert [(step.text, len(step.calls)) for step in steps] == [(bool(text.strip()), 1)] * 2
+    assert other.text is None
+
+
 async def test_an_answer_costs_what_its_tokens_cost(open_model: Open) -> None:
     async with open_model(HELLO) as model:
         await model.generate()

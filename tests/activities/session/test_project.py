@@ -126,6 +126,18 @@ async def test_the_agents_steps_are_the_turns(scene: Scene, name: str) -> None:
     assert (await scene.open_turn(agent={"build": {name: 7}})).max_steps == 7
 
 
+@pytest.mark.parametrize(("steps", "text"), [(1, False), (2, None)])
+async def test_an_answer_of_the_last_step_is_resumed_with_whether_it_has_text(
+    scene: Scene, steps: int, text: bool | None
+) -> None:
+    await scene.open_turn(agent={"build": {"steps": steps}})
+    await scene.called("write", **WRITE)
+
+    turn = await loaded(scene)
+
+    assert turn.answer is not None and (turn.step, turn.answer.text) == (1, text)
+
+
 async def test_an_ended_session_opens_no_turn_but_tells_of_the_open_one(scene: Scene) -> None:
     await scene.prompt()
     await scene.end()

@@ -1,12 +1,13 @@
 """Where a session works: its directory, work tree, and the directories of ours that its tools may use."""
 
 import os.path
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from workflows.domain.agents import Delegation
-from workflows.domain.permissions.findings import finding
+from workflows.domain.permissions.findings import Finding, finding
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Ruleset, relevant
 
@@ -49,9 +50,26 @@ class Place:
 
     def readable(self, path: Path) -> bool:
         """Whether no rule denies reading a real path."""
-        request = PermissionRequest(permission="read", patterns=(self.relative(path),))
-        return not self.hides or finding(request, self.rules).action is not Action.DENY
+        return not self.hides or self._reading(path).action is not Action.DENY
+
+    def asks_to_read(self, path: Path) -> bool:
+        """Whether a rule asks before a real path is read."""
+        return bool(self.rules) and self._reading(path).action is Action.ASK
+
+    def searched(self, root: Path) -> Callable[[Path], bool]:
+        """Which files a search of a real path may show: none that a rule denies to read, and none about which a rule
+        asks, unless the same rule has asked about the path that is searched."""
+        asked = self._reading(root).rule
+
+        def shown(path: Path) -> bool:
+            found = self._reading(path)
+            return found.action is Action.ALLOW or (found.action is Action.ASK and found.rule == asked)
+
+        return shown
 
     def title(self, path: Path) -> str:
         """`path` as the title of a call: as `relative` has it, but empty for the root itself."""
         return "" if path == self.root else self.relative(path)
+
+    def _reading(self, path: Path) -> Finding:
+        return finding(PermissionRequest(permission="read", patterns=(self.relative(path),)), self.rules)

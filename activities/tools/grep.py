@@ -29,7 +29,8 @@ class GrepParams(Params):
 
 
 class Grep(Tool[GrepParams]):
-    """Searches files below a directory, or one file; ignored ones, and those that no rule lets be read, stay out."""
+    """Searches files below a directory, or one file; ignored ones, and those that no rule lets be read unasked, stay
+    out."""
 
     name = "grep"
     recovery = Recovery.REPEATABLE
@@ -38,14 +39,14 @@ class Grep(Tool[GrepParams]):
     async def plan(self, params: GrepParams, place: Place) -> Plan:
         if not params.pattern:
             raise ToolError("pattern is required")
-        return await asyncio.to_thread(search_plan, self.name, params, params.path, place)
+        return await asyncio.to_thread(search_plan, self.name, params, params.path, place, shows_contents=True)
 
     async def run(self, params: GrepParams, plan: Plan, around: Surroundings) -> Output:
         where = Path(plan.targets[0].path)
         located = await asyncio.to_thread(locate, str(where), around.place)
         if located.kind is Kind.MISSING:
             raise ToolError(f"grep path does not exist: {where}")
-        found = await ripgrep.matches(where, params.pattern, params.include, around.place.readable, SHOWN + 1)
+        found = await ripgrep.matches(where, params.pattern, params.include, around.place.searched(where), SHOWN + 1)
         return _output(params.pattern, found)
 
 

@@ -11,14 +11,20 @@ from workflows.domain.errors import ToolError
 from workflows.domain.permissions.requests import PermissionRequest
 
 
-def search_plan(tool: str, params: Params, path: str | None, place: Place) -> Plan:
-    """The plan of a search at `path`, by default in the session's directory; its subject is the search pattern."""
+def search_plan(tool: str, params: Params, path: str | None, place: Place, *, shows_contents: bool = False) -> Plan:
+    """The plan of a search at `path`, by default in the session's directory; its subject is the search pattern.
+
+    One that shows contents also needs `path` to be read, where a rule asks about that.
+    """
     arguments: dict[str, JsonValue] = params.model_dump(mode="json", by_alias=True, exclude_unset=True)
     _check(arguments)
     located = locate(path if path is not None else str(place.directory), place)
     own = PermissionRequest(permission=tool, patterns=(str(arguments["pattern"]),), always=("*",), metadata=arguments)
+    needed = (*requests.external(located, place), own)
+    if shows_contents and place.asks_to_read(located.path):
+        needed += requests.reading(located, place)[-1:]
     return Plan(
-        requests=(*requests.external(located, place), own),
+        requests=needed,
         effect=Effect(
             tool=tool,
             arguments=arguments,

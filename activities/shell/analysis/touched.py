@@ -14,6 +14,7 @@ from activities.shell.analysis.analyse import PRINTING
 from activities.shell.analysis.places import is_directory
 from activities.shell.analysis.program import Command, Program, Redirect, Word
 from activities.shell.analysis.repository import names_programs, root_of
+from activities.shell.analysis.revisions import file_names
 from activities.shell.analysis.trees import hidden_from_us
 from workflows.domain.permissions.paths import guarded, outside
 
@@ -90,6 +91,7 @@ class _Look:
         """What files say against a command, although none of its words names them."""
         if command.name == "git":
             self.repository(directory)
+            self.history(command, directory)
         if any(_may_be_an_option(word, directory) for word in command.words[1:]):
             self.doubt(f"a file whose name begins with '-' would be an option of {command.name!r}")
         if self.place.hides and command.reading and command.reading.recursive:
@@ -134,9 +136,19 @@ class _Look:
 
     def ending(self, word: Word, directory: Path) -> None:
         """A name of which only the end is known counts where that end settles that it holds secrets, or is denied."""
-        name = directory / f"*{word.end.rpartition('/')[2]}"
-        if guarded(name) or not self.place.readable(name):
-            self.found.reads[name] = None
+        self.name(directory / f"*{word.end.rpartition('/')[2]}")
+
+    def name(self, path: Path) -> None:
+        """Note a name by which something is read that need not be there, where rules have a say about that name."""
+        if guarded(path) or not self.place.readable(path):
+            self.found.reads[path] = None
+
+    def history(self, command: Command, directory: Path) -> None:
+        """Git reads what it keeps under names that may lead nowhere in the work tree, or no more."""
+        words = [word.known for word in command.words[1:] if not word.known.startswith("-")]
+        for written in (name for word in words for name in (word, *file_names(word))):
+            for start in (directory, self.place.root):
+                self.name(Path(os.path.normpath(start / written)))
 
     def path(self, path: Path, *, writes: bool, matched: bool = False) -> None:
         """Note a path: where it really leads, and under its own name too. One that a pattern matched lies in the

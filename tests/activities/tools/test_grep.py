@@ -8,7 +8,7 @@ from activities.files.place import Place
 from activities.tools.grep import Grep, GrepParams
 from tests.activities.tools.calling import call, surroundings
 from workflows.domain.errors import ToolError
-from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.permissions.rules import Action, Rule, from_config
 
 SECRETS = Rule(permission="read", pattern="*.env", action=Action.DENY)
 
@@ -45,6 +45,39 @@ async def test_what_a_rule_denies_to_read_is_left_out(place: Place) -> None:
     plan = await Grep().plan(params, place)
     output = await Grep().run(params, plan, surroundings(replace(place, rules=(SECRETS,))))
     assert output.output == "No files found"
+
+
+BUILT_IN = from_config({"*": Action.ALLOW, "read": {"*": Action.ALLOW, "*.env": Action.ASK}}, "/home/u")
+
+
+async def test_what_is_asked_about_before_it_is_read_is_left_out(place: Place) -> None:
+    for name in (".env", "sub/.env", "a.txt"):
+        (place.directory / name).parent.mkdir(exist_ok=True)
+        (place.directory / name).write_text("needle\n")
+    ruled = replace(place, rules=BUILT_IN)
+    plan = await Grep().plan(GrepParams(pattern="needle"), ruled)
+    output = await Grep().run(GrepParams(pattern="needle"), plan, surroundings(ruled))
+    assert output.output == f"Found 1 matches\n{place.directory / 'a.txt'}:\n  Line 1: needle"
+    assert [request.permission for request in plan.requests] == ["grep"]
+
+
+async def test_a_file_that_is_named_is_asked_about_and_then_searched(place: Place) -> None:
+    (place.directory / ".env").write_text("needle\n")
+    ruled, params = replace(place, rules=BUILT_IN), GrepParams(pattern="needle", path=".env")
+    plan = await Grep().plan(params, ruled)
+    assert [(request.permission, request.patterns) for request in plan.requests] == [
+        ("grep", ("needle",)),
+        ("read", (".env",)),
+    ]
+    assert "Line 1: needle" in (await Grep().run(params, plan, surroundings(ruled))).output
+
+
+async def test_where_every_reading_is_asked_about_a_search_asks_once_for_all(place: Place) -> None:
+    (place.directory / "a.txt").write_text("needle\n")
+    ruled = replace(place, rules=from_config({"*": Action.ALLOW, "read": Action.ASK}, "/home/u"))
+    plan = await Grep().plan(GrepParams(pattern="needle"), ruled)
+    assert [request.permission for request in plan.requests] == ["grep", "read"]
+    assert "Line 1" in (await Grep().run(GrepParams(pattern="needle"), plan, surroundings(ruled))).output
 
 
 async def test_an_empty_pattern_is_an_error(place: Place) -> None:

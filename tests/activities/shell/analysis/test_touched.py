@@ -82,3 +82,50 @@ def test_git_asks_where_the_repository_names_programs(world: World, tmp_path: Pa
     place = replace(world.place, directory=tmp_path, worktree=tmp_path)
     (request,) = shell_requests("git diff", tmp_path, place).requests
     assert "names" in str(request.opaque)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git show :.env",
+        "git show :0:.env",
+        "git show HEAD~1:sub/.env",
+        "git show origin/main:.env",
+        "git show refs/heads/x:./.env",
+        "git show HEAD@{12:30}:.env",
+        "git cat-file -p HEAD:.env",
+        "git log -p -- '*.env'",
+        "git log -p -- ':(top).env'",
+        "git log -p -- ':(top,icase)sub/.env'",
+        "git log -p -- :/.env",
+        "cd sub && git show HEAD:.env",
+    ],
+)
+def test_git_reads_files_by_names_that_may_lead_nowhere(world: World, command: str) -> None:
+    denying = world.defaults(bash="allow", read={"*": "allow", "*.env": "deny"})
+    assert world.verdict(command, denying) is DENY
+    assert world.verdict(command, world.defaults()) is ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git grep --untracked x", "git grep --no-index x", "git diff --no-index sub .", "git diff --no-index . sub"],
+)
+def test_git_that_reads_more_than_it_tracks_asks_where_something_of_that_is_denied(world: World, command: str) -> None:
+    denying = world.defaults(bash="allow", read={"*": "allow", "*.env": "deny"})
+    assert world.verdict(command, denying) is ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git show HEAD:README.md",
+        "git log --format='%h: %s'",
+        'git commit -m "fix: load the .env file"',
+        "git diff --no-index a.txt README.md",
+        "git grep -n x",
+        "git clone https://example.test/x.git",
+    ],
+)
+def test_git_that_names_no_secret_asks_nothing(world: World, command: str) -> None:
+    assert world.verdict(command, world.defaults()) is ALLOW

@@ -6,7 +6,7 @@ from typing import Final
 
 from activities.mint import Mint
 from activities.project import worktree
-from activities.session.project import bare
+from activities.project.survey import bare
 from activities.store import asks, calls, generations, prompts, sessions, turns
 from activities.store.calls import CallRow, NewCall
 from activities.store.database import Database

@@ -1,10 +1,8 @@
 """What makes a worker: which workflows and activities, what passes through the sandbox, how many of each at once."""
 
-import tempfile
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Final
 
 from temporalio.client import Client
@@ -21,7 +19,7 @@ from activities.model.port import ModelPort
 from activities.session.asks import Asks
 from activities.session.children import Ring
 from activities.session.describing import Describe, in_full, nothing
-from activities.session.project import Project, Surveyor
+from activities.session.project import Project
 from activities.session.turns import Turns
 from activities.store.database import Database
 from activities.tools.run import Tools
@@ -33,6 +31,7 @@ from worker.machine import machine
 from worker.redacting import redactor
 from worker.sandbox import Sandbox
 from worker.settings import Detail, Settings
+from worker.survey import surveyor
 from workflows.domain.value import build_all
 from workflows.session import SessionWorkflow
 
@@ -54,18 +53,17 @@ def runner() -> Sandbox:
 
 def activities(settings: Settings, database: Database, port: ModelPort, ring: Ring) -> Sequence[Callable[..., Any]]:
     """All activities, with what they need."""
-    home = Path(settings.environment.get("HOME") or Path.home())
-    temporary = Path(tempfile.gettempdir())
-    surveyor = Surveyor(settings.home, home, settings.config, temporary, settings.environment)
-    workshop = Workshop(database, surveyor, TOOLS, machine(settings.home), ring)
-    endpoints = Endpoints(Keys(settings.auth), HandedOver(settings), port)
+    handed_over = HandedOver(settings)
+    looking = surveyor(settings, handed_over)
+    workshop = Workshop(database, looking, TOOLS, machine(settings.home), ring)
+    endpoints = Endpoints(Keys(settings.auth), handed_over, port)
     describe = describing(settings)
     secrets = redactor(settings)
     patience = Patience(total=settings.patience_seconds, first=settings.retry_seconds)
-    model = Model(database, port, endpoints, surveyor, TOOLS, describe, secrets, patience)
+    model = Model(database, port, endpoints, looking, TOOLS, describe, secrets, patience)
     tools, turns = Tools(database, workshop), Turns(database, workshop)
     return [
-        Project(database, surveyor, describe).load,
+        Project(database, looking, describe).load,
         model.generate,
         Asks(database).open,
         tools.run,

@@ -31,6 +31,7 @@ from worker.reading import Reading
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 from worker.watching import Seen as Seen
+from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, Unavailable, UsageError
 from workflows.domain.events import Actor
 from workflows.domain.ids import AskId, GrantId, MessageId, ParkId, Prefix, RetryId, SessionId, StopId
@@ -85,16 +86,21 @@ class SessionClient(Reading):
         model: str | None = None,
         agent: str | None = None,
         environment: Mapping[str, str] | None = None,
+        sources: ConfigSources | None = None,
         session: SessionId | None = None,
         prompt: MessageId | None = None,
     ) -> Accepted:
         """Make a session and accept its first prompt; ids given by the caller make a repeated start the same one.
 
-        Without `agent`, the default one of the directory's configuration works. Raises UsageError: also for an agent
-        that cannot, and where our host is another machine's, by which the session would be taken.
+        Without `agent`, the default one of the directory's configuration works. All turns of the session look for their
+        configuration where `sources` say: by default, as this process's variables do now. Raises UsageError: also for
+        an agent that cannot work, and where our host is another machine's, by which the session would be taken.
         """
+        from worker.survey import Role, sources_of, survey  # commands that start nothing read no configuration
+
         checked(text)
-        worker = await self._agent(Path(directory), agent)
+        sources = sources or sources_of(self.settings)
+        snapshot = await survey(self.settings, Path(directory), Role(agent), sources)
         if self.settings.host is not None and self.settings.worker:
             from activities.store import hosts  # where all is on one machine, no host has a name
             from worker import machine
@@ -105,18 +111,13 @@ class SessionClient(Reading):
             host=self.settings.host,
             directory=directory,
             title=title(text),
-            agent=worker,
+            agent=snapshot.agent.name,
             model=model,
             environment=dict(environment or {}),
+            sources=sources,
         )
         await sessions.create(self.database, new, self.actor)
         return await self.prompt(new.id, text, prompt=prompt)
-
-    async def _agent(self, directory: Path, named: str | None) -> str:
-        """Who will work in a directory. Raises UsageError."""
-        from worker.survey import Role, survey  # commands that start nothing need not load what reads configurations
-
-        return (await survey(self.settings, directory, Role(named))).agent.name
 
     async def prompt(
         self,
@@ -138,6 +139,12 @@ class SessionClient(Reading):
             await prompts.accept(opened, new)
         rung = await self.ring(Bell(kind=BellKind.PROMPT, id=new.id, session=session))
         return Accepted(session=session, prompt=new.id, rung=rung)
+
+    async def configure(self, session: SessionId, sources: ConfigSources) -> tuple[str, ...]:
+        """Have a session look for its configuration where `sources` say, from its next turn on; the variables whose
+        values are new. Raises NotFound, Conflict."""
+        async with journal(self.database, session, self.actor) as opened:
+            return await sessions.configure(opened, sources)
 
     async def answer(self, ask: AskId, decided: Decided) -> Settled:
         """Answer an ask, once. Raises UsageError, NotFound, Conflict."""

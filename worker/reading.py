@@ -8,7 +8,7 @@ from activities.store import events, grants, sessions, transcript
 from activities.store.deltas import Delta
 from activities.store.events import Verified
 from activities.store.grants import GrantRow
-from activities.store.sessions import Overview, Totals
+from activities.store.sessions import Origin, Overview, Totals
 from activities.store.transcript import Told
 from worker.inbox import Inbox
 from worker.watching import TICK, Seen, Watching, read
@@ -29,6 +29,10 @@ class Reading(Inbox):
     async def session(self, session: SessionId) -> Overview:
         """One session. Raises NotFound."""
         return await sessions.get(self.database, session)
+
+    async def origin(self, session: SessionId) -> Origin:
+        """Where a session came from, and where its configuration is looked for. Raises NotFound."""
+        return await sessions.origin(self.database, session)
 
     async def here(self, session: SessionId) -> Overview:
         """A session whose rows are here. Raises NotFound, and Conflict for one that is archived."""

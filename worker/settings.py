@@ -16,7 +16,10 @@ from pydantic import AfterValidator, AliasGenerator, ConfigDict, Field, Validati
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
-_PATHS: Final = ("HOLDFAST_HOME", "HOLDFAST_CACHE", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_TEMPORAL_BIN")
+_PATHS: Final = (
+    *("HOLDFAST_HOME", "HOLDFAST_CACHE", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_TEMPORAL_BIN"),
+    *("HOLDFAST_MANAGED_CONFIG", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"),
+)
 
 
 _BY_FILE: Final = re.compile(r"(HOLDFAST_POSTGRES_URL|[A-Z][A-Z0-9_]*_API_KEY)_FILE")  # X_FILE holds X
@@ -65,6 +68,8 @@ class Settings(Value):
     cache: Path
     config: Path
     environment: Mapping[str, str] = Field(default={}, repr=False)
+
+    managed_config: Path = Path("/etc/opencode")  # the administrator's configuration, above everybody's
 
     worker: bool = True  # false: `up` starts no worker, they run elsewhere
     task_queue: str = "holdfast"

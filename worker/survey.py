@@ -1,27 +1,49 @@
-"""What a directory says to whoever starts or continues a session there."""
+"""What a directory says to whoever starts or continues a session there; where it is looked for, from Settings."""
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from activities.project import load, worktree
 from activities.project.load import PRIMARY
 from activities.project.load import Role as Role
+from activities.project.sources import CONTENT, PERMISSION, read_sources
+from activities.project.survey import Surveyor
 from worker.settings import Settings
 from workflows.domain.config.snapshot import ProjectSnapshot
+from workflows.domain.config.sources import ConfigSources
 from workflows.domain.ids import SessionId
 
 
-async def survey(settings: Settings, directory: Path, role: Role = PRIMARY) -> ProjectSnapshot:
+async def survey(
+    settings: Settings, directory: Path, role: Role = PRIMARY, sources: ConfigSources | None = None
+) -> ProjectSnapshot:
     """The configuration of a directory, as a turn that began now would find it.
 
-    Raises UsageError: for a file that is wrong, and for an agent that cannot work there.
+    `sources` are those of the session; by default those that a session of this shell would have. Raises UsageError:
+    for a file that is wrong, and for an agent that cannot work there.
     """
-    home = Path(settings.environment.get("HOME") or Path.home())
-    temporary = Path(tempfile.gettempdir())
-    place = worktree.place(directory, data=settings.home, home=home, temporary=temporary)
-    return await load.load(place, settings.config, settings.environment, role)
+    known = sources or sources_of(settings)
+    return await surveyor(settings, settings.environment).load(str(directory), known, role)
 
 
 def role(agent: str, parent: SessionId | None) -> Role:
     """As what a session works that is there already; its agent is only a subagent's below another session."""
     return Role(agent, ancestors=0 if parent is None else 1)
+
+
+def sources_of(settings: Settings) -> ConfigSources:
+    """What the variables of this process say of configuration, to be recorded with a session. Raises ConfigError."""
+    return _read(settings, settings.environment)
+
+
+def surveyor(settings: Settings, environ: Mapping[str, str]) -> Surveyor:
+    """Reads what directories say, for doors and for the worker; `environ` holds what references name."""
+    # A session that an earlier release has started has no sources of its own, and never had contents of variables.
+    paths = {name: value for name, value in settings.environment.items() if name not in (CONTENT, PERMISSION)}
+    temporary = Path(tempfile.gettempdir())
+    return Surveyor(settings.home, temporary, settings.managed_config, environ, _read(settings, paths))
+
+
+def _read(settings: Settings, environ: Mapping[str, str]) -> ConfigSources:
+    home = Path(settings.environment.get("HOME") or Path.home())
+    return read_sources(environ, home=home, folder=settings.config)

@@ -26,10 +26,10 @@ from activities.model.prepare import Preparer
 from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
 from activities.model.system_prompt import system_prompt
 from activities.model.view import Answers, view
+from activities.project.survey import Surveyor
 from activities.redact import Redactor
 from activities.session.describing import Describe
 from activities.session.judging import Judge, judge
-from activities.session.project import Surveyor
 from activities.store import calls, deltas, generations, grants, turns
 from activities.store.calls import CallRow, FreshCall
 from activities.store.database import Database

@@ -1,7 +1,7 @@
 """The configuration files of a directory, read and checked one by one, in their order (opencode.md 14.1)."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -13,31 +13,26 @@ from activities.project.references import grounded
 from workflows.domain.config.config import Config
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.merge import Layer, modern
+from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import ConfigError
 
 _NAMES: Final = ("opencode.json", "opencode.jsonc")
 
 
-def read_layers(place: Place, config: Path, environ: Mapping[str, str]) -> tuple[Layer, ...]:
-    """All configuration files that are there, from the weakest to the strongest; `config` is the user's folder.
+def read_layers(place: Place, sources: ConfigSources, managed: Path) -> tuple[Layer, ...]:
+    """All configuration that there is, from the weakest to the strongest; `managed` is the administrator's folder.
 
-    Raises ConfigError, naming file, line and field, for the first one that is wrong.
+    Raises ConfigError, naming file, line and field, for the first one that is wrong, and for one that a variable names
+    and that is not there.
     """
-    first = [config / name for name in ("config.json", *_NAMES)]
-    last = [folder / name for folder in _own_folders(place, environ) for name in _NAMES]
-    project = [] if is_on(environ, "OPENCODE_DISABLE_PROJECT_CONFIG") else _of_project(place)
-    order = [
-        *((file, True) for file in first),
-        *((file, False) for file in project if file not in (*first, *last)),
-        *((file, True) for file in last),
-    ]
-    layers = (_layer(file, trusted, place.home) for file, trusted in order)
-    return tuple(layer for layer in layers if layer is not None)
-
-
-def is_on(environ: Mapping[str, str], name: str) -> bool:
-    """Whether the variable `name` is set to a word for yes."""
-    return environ.get(name, "").lower() in ("1", "true")
+    found = [_layer(file, trusted, place.home) for file, trusted in _files(place, sources).items()]
+    given = [("OPENCODE_CONFIG_CONTENT", sources.content), ("OPENCODE_PERMISSION", sources.permission)]
+    above = [_layer(managed / name, True, place.home, managed=True) for name in _NAMES]
+    return (
+        *(layer for layer in found if layer is not None),
+        *(Layer(file=variable, trusted=True, tree=tree) for variable, tree in given if tree is not None),
+        *(layer for layer in above if layer is not None),
+    )
 
 
 def levels(place: Place) -> tuple[Path, ...]:
@@ -46,28 +41,75 @@ def levels(place: Place) -> tuple[Path, ...]:
     return upwards[: upwards.index(place.root) + 1]
 
 
-def _own_folders(place: Place, environ: Mapping[str, str]) -> Iterator[Path]:
-    yield place.home / ".opencode"
-    if folder := environ.get("OPENCODE_CONFIG_DIR"):
-        yield Path(folder)
+def own_folders(place: Place, sources: ConfigSources) -> tuple[tuple[Path, bool], ...]:
+    """The configuration folders outside of the project's own: the user's, `~/.opencode`, and the one that a variable
+    names; each with whether it is trusted.
+
+    What a variable names inside of the project is the project's: everybody who can change the project, its agent
+    included, could change it.
+    """
+    folder = Path(sources.folder)
+    usual = folder == Path(sources.home, ".config", "opencode")
+    named = [Path(sources.directory)] if sources.directory else []
+    for each in named:
+        if not each.is_dir():
+            raise ConfigError(f"OPENCODE_CONFIG_DIR names {str(each)!r}: there is no such directory.")
+    return (
+        (folder, usual or _outside(folder, place)),
+        (place.home / ".opencode", True),
+        *((each, _outside(each, place)) for each in named),
+    )
 
 
-def _of_project(place: Place) -> list[Path]:
+def project_folders(place: Place, sources: ConfigSources) -> tuple[Path, ...]:
+    """The `.opencode` directories of the project, the nearest first."""
+    return () if sources.disable_project_config else tuple(folder / ".opencode" for folder in levels(place))
+
+
+def _files(place: Place, sources: ConfigSources) -> dict[Path, bool]:
+    """The configuration files, in their order, and whether each one is trusted."""
+    (folder, trusted), *more = own_folders(place, sources)
+    last = {each / name: known for each, known in more for name in _NAMES}
+    first = {folder / name: trusted for name in ("config.json", *_NAMES) if folder / name not in last}
+    project = {file: False for file in _of_project(place, sources) if file not in first | last}
+    named = {file: known for file, known in _named(place, sources) if file not in first | project | last}
+    return first | named | project | last
+
+
+def _named(place: Place, sources: ConfigSources) -> Iterator[tuple[Path, bool]]:
+    """The file that a variable names, which has to be there: what it limits would not hold otherwise."""
+    if sources.file is None:
+        return
+    file = Path(sources.file)
+    if not file.exists():
+        raise ConfigError(f"OPENCODE_CONFIG names {sources.file!r}: there is no such file.")
+    yield file, _outside(file, place)
+
+
+def _outside(path: Path, place: Place) -> bool:
+    """Whether a path lies outside of the project, by its name and where its links lead."""
+    return not any(each.is_relative_to(place.root) for each in (path, path.resolve()))
+
+
+def _of_project(place: Place, sources: ConfigSources) -> list[Path]:
     """Files of outer directories come before those of inner ones; the nearest `.opencode` before outer ones."""
+    if sources.disable_project_config:
+        return []
     plain = [folder / name for folder in reversed(levels(place)) for name in _NAMES]
-    return plain + [folder / ".opencode" / name for folder in levels(place) for name in _NAMES]
+    return plain + [folder / name for folder in project_folders(place, sources) for name in _NAMES]
 
 
-def _layer(file: Path, trusted: bool, home: Path) -> Layer | None:
+def _layer(file: Path, trusted: bool, home: Path, *, managed: bool = False) -> Layer | None:
     text = jsonc.read_text(file)
     if text is None:
         return None
     tree = modern(jsonc.parse(text, file))
-    _check(tree, text, file)
-    return Layer(file=str(file), trusted=trusted, tree=grounded(tree, file, home))
+    check(tree, text, file)
+    return Layer(file=str(file), trusted=trusted, tree=grounded(tree, file, home), managed=managed)
 
 
-def _check(tree: JsonObject, text: str, file: Path) -> None:
+def check(tree: JsonObject, text: str, file: Path) -> None:
+    """Raise ConfigError for a field of a wrong type; `text` is what `tree` was read from."""
     try:
         Config.model_validate_json(json.dumps(tree), strict=True)
     except ValidationError as error:

@@ -1,15 +1,16 @@
 """The files with instructions for the model that belong to a directory (opencode.md 6.4)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from activities.files.opening import open_file
 from activities.files.place import Place
-from activities.project.files import is_on, levels
+from activities.project.files import levels, own_folders
 from workflows.domain.config.merge import Layer
 from workflows.domain.config.snapshot import Instruction
+from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.trust import HeldBack
 from workflows.domain.errors import ConfigError, ToolError
 
@@ -27,21 +28,23 @@ class Candidate(NamedTuple):
 
 
 def read_instructions(
-    place: Place, config: Path, layers: Sequence[Layer], environ: Mapping[str, str]
+    place: Place, layers: Sequence[Layer], sources: ConfigSources
 ) -> tuple[tuple[Instruction, ...], tuple[HeldBack, ...]]:
     """The user's own instructions, the project's (nearest first), those named in `layers`; and what is held back."""
-    found = {candidate.path: candidate for candidate in reversed([*_candidates(place, config, layers, environ)])}
+    found = {candidate.path: candidate for candidate in reversed([*_candidates(place, layers, sources)])}
     results = [_read(candidate, place.root) for candidate in islice(reversed(found.values()), _MOST)]
     instructions = tuple(result for result in results if isinstance(result, Instruction) and result.text)
     return instructions, tuple(result for result in results if isinstance(result, HeldBack))
 
 
-def _candidates(place: Place, config: Path, layers: Iterable[Layer], environ: Mapping[str, str]) -> Iterator[Candidate]:
-    claude = not any(is_on(environ, f"OPENCODE_DISABLE_CLAUDE_CODE{tail}") for tail in ("", "_PROMPT"))
-    own = [Path(environ.get("OPENCODE_CONFIG_DIR") or config) / "AGENTS.md"]
-    own += [place.home / ".claude" / "CLAUDE.md"] if claude else []
-    yield from islice((Candidate(path, True, str(path)) for path in own if path.is_file()), 1)
-    if not is_on(environ, "OPENCODE_DISABLE_PROJECT_CONFIG"):
+def _candidates(place: Place, layers: Iterable[Layer], sources: ConfigSources) -> Iterator[Candidate]:
+    claude = not (sources.disable_claude_code or sources.disable_claude_code_prompt)
+    folder, *_, named = own_folders(place, sources)
+    beside, trusted = named if sources.directory else folder
+    own = [(beside / "AGENTS.md", trusted)]
+    own += [(place.home / ".claude" / "CLAUDE.md", True)] if claude else []
+    yield from islice((Candidate(path, known, str(path)) for path, known in own if path.is_file()), 1)
+    if not sources.disable_project_config:
         yield from _of_project(levels(place), ("AGENTS.md", *(["CLAUDE.md"] if claude else []), "CONTEXT.md"))
     for layer in layers:
         yield from _named(layer, place)

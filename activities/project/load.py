@@ -15,9 +15,11 @@ from workflows.domain.config.fields import not_honoured, unknown
 from workflows.domain.config.looser import loosens
 from workflows.domain.config.merge import Layer, merged
 from workflows.domain.config.snapshot import NotHonoured, ProjectSnapshot
+from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.trust import judged
 from workflows.domain.errors import UnknownAgent, UsageError
 from workflows.domain.permissions import defaults, rules
+from workflows.domain.permissions.ceiling import under
 from workflows.domain.permissions.rules import Ruleset
 
 
@@ -34,26 +36,30 @@ class Role:
 PRIMARY: Final = Role()
 
 
-async def load(place: Place, config: Path, environ: Mapping[str, str], role: Role = PRIMARY) -> ProjectSnapshot:
-    """The snapshot of a place; `config` is the user's configuration folder, `environ` holds OpenCode's switches.
+async def load(place: Place, sources: ConfigSources, managed: Path, role: Role = PRIMARY) -> ProjectSnapshot:
+    """The snapshot of a place; `managed` is the administrator's configuration folder.
 
     Starts no program and contacts nobody. Raises ConfigError for a file that is wrong, UnknownAgent.
     """
-    return await asyncio.to_thread(_load, place, config, environ, role)
+    return await asyncio.to_thread(_load, place, sources, managed, role)
 
 
-def _load(place: Place, config: Path, environ: Mapping[str, str], role: Role) -> ProjectSnapshot:
-    layers = read_layers(place, config, environ)
+def _load(place: Place, sources: ConfigSources, managed: Path, role: Role) -> ProjectSnapshot:
+    layers = read_layers(place, sources, managed)
     settings, held_back = judged(layers, lambda config, agent: rules_of(agent, config, place))
     own = Config.model_validate(merged(layer.tree for layer in layers if layer.trusted))
     known = agents(settings, own)
     agent = _subagent(role, known) if role.ancestors else _primary(role, known, settings, own, place)
-    instructions, outside = read_instructions(place, config, layers, environ)
+    above = Config.model_validate(merged(layer.tree for layer in layers if layer.managed))
+    instructions, outside = read_instructions(place, layers, sources)
+    bounded = under(_configured(agent.name, above, place), rules_of(agent.name, settings, place))
     return ProjectSnapshot(
         directory=str(place.directory),
         worktree=str(place.worktree) if place.worktree else None,
+        home=str(place.home),
         config=settings,
-        rules=(*rules_of(agent.name, settings, place), *role.rules),
+        model_is_managed=above.model is not None,
+        rules=(*bounded, *role.rules),
         agent=agent,
         delegation=Delegation(agents=tuple(known.values()), ancestors=role.ancestors, limit=settings.subagent_depth),
         instructions=instructions,

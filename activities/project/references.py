@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
@@ -10,10 +10,15 @@ from urllib.parse import quote, unquote
 from pydantic import JsonValue
 
 from activities.project.jsonc import parse, read_text
+from activities.redact import Redactor
 from workflows.domain.config import fields, references
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.errors import ConfigError
 
+_SHAPES: Final = Redactor()
+_NAMED_SO: Final = re.compile(r"key$|token|secret|passw|credential|authorization|cookie", re.IGNORECASE)
+_NO_SECRETS: Final = frozenset({"permission", "tools", "keybinds"})  # whose keys are names of other things
+_SCHEMES: Final = frozenset({"", "bearer", "basic", "token"})
 _SECRET: Final = re.compile(r"key|token|secret|password|credential|auth", re.IGNORECASE)
 
 Steps = tuple[str, ...]
@@ -45,6 +50,33 @@ def _grounded(value: JsonValue, at: Steps, file: Path, home: Path) -> JsonValue:
         case str() if _is_secret(at):
             return f"{{config:{quote(str(file))}#{'/'.join(quote(step, safe='') for step in at)}}}"
     return value
+
+
+def secrets_of(tree: JsonObject) -> Iterator[Steps]:
+    """Where `tree` holds a key, a header, a token or a password as it is, instead of a reference to it."""
+    for key, value in tree.items():
+        yield from _secrets(value, (key,))
+
+
+def _secrets(value: JsonValue, at: Steps) -> Iterator[Steps]:
+    match value:
+        case dict():
+            for key, item in value.items():
+                yield from _secrets(item, (*at, key))
+        case list():
+            for number, item in enumerate(value):
+                yield from _secrets(item, (*at, str(number)))
+        case str() if _reveals(value, at):
+            yield at
+
+
+def _reveals(text: str, at: Steps) -> bool:
+    """Whether a text holds a secret, by its place or by its looks; a scheme before a reference is none."""
+    if _SHAPES.text(text) != text:
+        return True
+    plain = references.replace(text, lambda kind, name: "").strip()
+    named = _NAMED_SO.search(at[-1]) is not None or "headers" in at[:-1]
+    return named and not _NO_SECRETS.intersection(at[:-1]) and plain.lower() not in _SCHEMES
 
 
 def _is_secret(at: Steps) -> bool:

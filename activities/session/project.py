@@ -1,19 +1,16 @@
 """Project.load: what the rows say there is to do, and the configuration under which a turn runs."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from temporalio import activity
 
-from activities.files.place import Place
 from activities.heartbeat import beating
 from activities.mint import Mint
-from activities.project import load, worktree
-from activities.project.load import PRIMARY, Role
-from activities.project.references import resolve
+from activities.project import worktree
+from activities.project.load import Role
+from activities.project.survey import Survey, Surveyor
 from activities.session.describing import Describe, nothing
 from activities.session.judging import judge, resumed
 from activities.store import calls, generations, parks, prompts, retries, sessions, turns
@@ -21,49 +18,9 @@ from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, journal
 from activities.store.sessions import Origin
 from activities.store.turns import TurnRow
-from workflows.domain.agents import BUILD
-from workflows.domain.config.config import Config
-from workflows.domain.config.snapshot import ProjectSnapshot
-from workflows.domain.errors import UsageError
 from workflows.domain.ids import ParkId, Prefix
 from workflows.domain.parking import doubt
 from workflows.domain.wire import Loaded, LoadRequest, OpenTurn, Step
-
-
-@dataclass(frozen=True)
-class Survey:
-    """A directory's configuration to freeze, the model that it names, and why no turn can run under it, if so."""
-
-    snapshot: ProjectSnapshot
-    model: str | None = None
-    problem: str | None = None
-
-
-@dataclass(frozen=True)
-class Surveyor:
-    """Finds a session's place, and reads what its directory says. `temporary` is the system's directory for that."""
-
-    data: Path
-    home: Path
-    config: Path
-    temporary: Path
-    environ: Mapping[str, str]
-
-    def place(self, directory: str, snapshot: ProjectSnapshot | None = None) -> Place:
-        """Where a session works, under what its turn has frozen."""
-        found = worktree.place(Path(directory), data=self.data, home=self.home, temporary=self.temporary)
-        return replace(found, rules=snapshot.rules, delegation=snapshot.delegation) if snapshot else found
-
-    async def survey(self, directory: str, role: Role = PRIMARY) -> Survey:
-        """The configuration to freeze, or the built-in one and why no turn can run here."""
-        place = self.place(directory)
-        try:
-            snapshot = await load.load(place, self.config, self.environ, role)
-            named = snapshot.agent.model or snapshot.config.model
-            return Survey(snapshot, model=await resolve(named, self.environ) if named else None)
-        except UsageError as error:
-            return Survey(bare(place), problem=str(error))
-
 
 NO_MODEL: Final = (
     "No model is chosen. Name one with `holdfast run -m provider/model`, or write "
@@ -94,21 +51,14 @@ class Project:
         origin = await sessions.origin(self.database, request.session)
         here = await asyncio.to_thread(worktree.whereabouts, Path(origin.directory))
         why = doubt(origin.directory, origin.place, here)
-        survey = await self.surveyor.survey(origin.directory, Role(origin.agent, origin.rules, origin.ancestors))
+        role = Role(origin.agent, origin.rules, origin.ancestors)
+        survey = await self.surveyor.survey(origin.directory, origin.sources, role)
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             found = await standing(opened, self.describe)
             if found is None and why is not None:
                 parks.park(opened, ParkId(self.mint.new(Prefix.PARK)), why)
                 return Loaded()
             return found or await begin(opened, request, origin, survey)
-
-
-def bare(place: Place) -> ProjectSnapshot:
-    """The built-in rules, for a turn that only says what is wrong."""
-    config = Config()
-    root = str(place.worktree) if place.worktree else None
-    rules = load.rules_of(BUILD.name, config, place)
-    return ProjectSnapshot(directory=str(place.directory), worktree=root, config=config, rules=rules)
 
 
 async def standing(opened: Journal, describe: Describe) -> Loaded | None:
@@ -132,7 +82,8 @@ async def begin(opened: Journal, request: LoadRequest, origin: Origin, survey: S
         due = await prompts.oldest(opened)
     if due is None:
         return Loaded(ended=opened.ended)
-    model = due["model"] or origin.model or survey.model
+    named = None if survey.snapshot.model_is_managed else due["model"] or origin.model
+    model = named or survey.model
     problem = survey.problem or (None if model else NO_MODEL)
     retry = due["id"] if due["retry"] else None
     turn = await turns.open_new(

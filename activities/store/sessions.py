@@ -14,8 +14,9 @@ from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import Reads
 from workflows.domain import chain
-from workflows.domain.errors import NotFound
-from workflows.domain.events import Actor, SessionCreated, SessionEnded
+from workflows.domain.config.sources import ConfigSources
+from workflows.domain.errors import Conflict, NotFound
+from workflows.domain.events import Actor, SessionConfigured, SessionCreated, SessionEnded
 from workflows.domain.ids import ParkId, SessionId, TurnId
 from workflows.domain.parking import ParkReason, Whereabouts
 from workflows.domain.permissions.rules import Ruleset
@@ -33,7 +34,8 @@ def printable(title: str) -> str:
 class NewSession(Value):
     """What a door knows of a session that it starts. `environment`: of the shell, names of the allow-list only.
 
-    `parent` and `rules` are those of a subagent's session. `host` names where the directory is.
+    `sources` say where its configuration is looked for; None: wherever the worker's own is. `parent` and `rules` are
+    those of a subagent's session, whose configuration is its parent's. `host` names where the directory is.
     """
 
     id: SessionId
@@ -43,6 +45,7 @@ class NewSession(Value):
     agent: str = "build"
     model: str | None = None
     environment: dict[str, str] = {}
+    sources: ConfigSources | None = None
     parent: SessionId | None = None
     rules: Ruleset = ()
 
@@ -57,7 +60,7 @@ class Location(Value):
 
 class Origin(Value):
     """Where a session came from: its host, directory and title, the shell's recorded environment, agent and model; the
-    rules that it has of its own, and how many sessions stand above it."""
+    rules that it has of its own, and how many sessions stand above it; the sources are those of the uppermost one."""
 
     host: str | None = None
     directory: str
@@ -67,6 +70,7 @@ class Origin(Value):
     model: str | None
     rules: Ruleset = ()
     ancestors: int = 0
+    sources: ConfigSources | None = None
     place: Whereabouts | None = None
 
 
@@ -165,6 +169,7 @@ async def below(opened: Journal, new: NewSession) -> AsyncIterator[Journal]:
 def _row(new: NewSession) -> dict[str, Any]:
     return new.model_dump() | {
         "environment": Json(new.environment),
+        "sources": _sources(new.sources),
         "rules": _dumped(new.rules),
         "head": chain.GENESIS,
     }
@@ -174,8 +179,18 @@ def _dumped(rules: Ruleset) -> str:
     return dumps([rule.model_dump(mode="json") for rule in rules])
 
 
+def _sources(sources: ConfigSources | None) -> Json | None:
+    return Json(sources.model_dump()) if sources is not None else None
+
+
 def _created(new: NewSession) -> SessionCreated:
-    return SessionCreated(directory=new.directory, agent=new.agent, model=new.model, parent=new.parent)
+    return SessionCreated(
+        directory=new.directory,
+        agent=new.agent,
+        model=new.model,
+        parent=new.parent,
+        sources=new.sources.digest if new.sources is not None else None,
+    )
 
 
 async def overview(
@@ -218,6 +233,21 @@ async def origin(reads: Reads, session: SessionId) -> Origin:
     if not found:
         raise NotFound(f"There is no session {session!r}.")
     return Origin(**found[0])
+
+
+async def configure(opened: Journal, sources: ConfigSources) -> tuple[str, ...]:
+    """Have the session look for its configuration there, from its next turn on; the variables that say so anew.
+
+    Raises Conflict for a subagent's session, whose configuration is its parent's.
+    """
+    known = await origin(opened, opened.session)
+    if known.ancestors:
+        raise Conflict(f"Session {opened.session!r} is a subagent's: its configuration is that of the one above it.")
+    changed = sources.differing(known.sources) if known.sources is not None else sources.variables
+    if changed:
+        opened.write(_QUERIES.configure, session=opened.session, sources=_sources(sources))
+        opened.record(SessionConfigured(variables=changed, sources=sources.digest))
+    return changed
 
 
 def left(opened: Journal, place: Whereabouts | None) -> None:

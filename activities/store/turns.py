@@ -88,7 +88,7 @@ async def open_new(
     retry: RetryId | None = None,
 ) -> TurnRow:
     """Open a turn under a frozen configuration; with `error`, one that can only end with it."""
-    frozen = SnapshotId(f"cfg_{snapshot.digest[:32]}")
+    frozen = snapshot.id
     opened.write(_SNAPSHOTS.keep, id=frozen, body=Json(snapshot.model_dump(mode="json")))
     last: dict[str, Any] | None = await opened.row(_QUERIES.last_number, session=opened.session)
     number = (last["number"] if last else 0) + 1

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from activities.project.survey import Surveyor
 from activities.session.children import Children, Ring
-from activities.session.project import Surveyor
 from activities.shell.environment import tool_environment
 from activities.store import calls, deltas
 from activities.store.calls import CallRow, Context

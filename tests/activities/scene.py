@@ -13,11 +13,12 @@ from temporalio.testing import ActivityEnvironment
 from activities.mint import Mint
 from activities.model.prepare import Preparer
 from activities.model.stream import CallPart
+from activities.project.survey import Surveyor
 from activities.session import answers
 from activities.session.answers import Decided, Settled
 from activities.session.asks import Asks
 from activities.session.describing import nothing
-from activities.session.project import Project, Surveyor
+from activities.session.project import Project
 from activities.session.turns import Turns
 from activities.store import asks, calls, events, generations, prompts, sessions, stops
 from activities.store.asks import AskRow
@@ -34,6 +35,7 @@ from activities.tools.run import Tools
 from activities.tools.table import TOOLS
 from activities.tools.tool import Tool
 from activities.tools.workshop import Job, Workshop
+from workflows.domain.config.sources import ConfigSources
 from workflows.domain.effects import Plan
 from workflows.domain.errors import ToolError
 from workflows.domain.events import Actor, Event
@@ -81,6 +83,11 @@ class Scene:
     step: int = 0
     mint: Mint = field(default_factory=Mint)
     rung: list[Bell] = field(default_factory=list)
+
+    @property
+    def config(self) -> Path:
+        """The user's own configuration folder."""
+        return Path(self.surveyor.own.folder)
 
     def file(self, name: str, content: str) -> Path:
         """A file of the project."""
@@ -259,7 +266,8 @@ async def scene_in(database: Database, directory: Path, **more: Any) -> Scene:
     """A new session in `directory`/project."""
     project = directory / "project"
     project.mkdir(exist_ok=True)
-    surveyor = Surveyor(directory / "data", directory, directory / "config", directory / "tmp", {})
+    sources = ConfigSources(home=str(directory), folder=str(directory / "config"))
+    surveyor = Surveyor(directory / "data", directory / "tmp", directory / "managed", {}, sources)
     new = NewSession(id=SessionId(Mint().new(Prefix.SESSION)), directory=str(project), title="A session")
     await sessions.create(database, new, PERSON)
     return Scene(database, surveyor, project, new.id, **more)

@@ -20,8 +20,11 @@ def remarks(snapshot: ProjectSnapshot) -> Iterator[str]:
 
 
 def chosen_model(settings: Settings, snapshot: ProjectSnapshot, named: str | None) -> str:
-    """The model that a turn of this directory uses. Raises UsageError when nothing names one, or not in full."""
-    model = named or snapshot.agent.model or snapshot.config.model
+    """The model that a turn of this directory uses; `named` is that of a flag, unless an administrator has set one.
+
+    Raises UsageError when nothing names one, or not in full.
+    """
+    model = (not snapshot.model_is_managed and named) or snapshot.agent.model or snapshot.config.model
     if model is None:
         raise UsageError(
             "No model is chosen: name one with `-m provider/model`, or for good as `model` in this directory's "

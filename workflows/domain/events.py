@@ -28,13 +28,25 @@ from workflows.domain.value import Value
 
 
 class SessionCreated(Value):
-    """A session was made, by a person, or by a call of its `parent`."""
+    """A session was made, by a person, or by a call of its `parent`.
+
+    `sources` is the digest of where its configuration is looked for.
+    """
 
     type: Literal["session.created"] = "session.created"
     directory: str
     agent: str
     model: str | None = None
     parent: SessionId | None = None
+    sources: str | None = None
+
+
+class SessionConfigured(Value):
+    """From its next turn on the session's configuration is looked for elsewhere; what these `variables` say is new."""
+
+    type: Literal["session.configured"] = "session.configured"
+    variables: tuple[str, ...]
+    sources: str
 
 
 class SessionEnded(Value):
@@ -308,6 +320,7 @@ class StopAccepted(Value):
 
 Event: TypeAlias = Annotated[
     SessionCreated
+    | SessionConfigured
     | SessionEnded
     | SessionParked
     | SessionUnparked

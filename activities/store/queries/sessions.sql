@@ -1,6 +1,6 @@
 -- name: create
-INSERT INTO session (id, host, directory, title, agent, model, environment, parent, rules, head)
-VALUES (%(id)s, %(host)s, %(directory)s, %(title)s, %(agent)s, %(model)s, %(environment)s, %(parent)s, %(rules)s, %(head)s)
+INSERT INTO session (id, host, directory, title, agent, model, environment, sources, parent, rules, head)
+VALUES (%(id)s, %(host)s, %(directory)s, %(title)s, %(agent)s, %(model)s, %(environment)s, %(sources)s, %(parent)s, %(rules)s, %(head)s)
 ON CONFLICT (id) DO NOTHING
 RETURNING id
 
@@ -38,12 +38,16 @@ RETURNING id
 
 -- name: environment
 WITH RECURSIVE line AS (
-    SELECT parent FROM session WHERE id = %(session)s AND parent IS NOT NULL
+    SELECT parent, sources FROM session WHERE id = %(session)s
     UNION ALL
-    SELECT s.parent FROM session s JOIN line ON s.id = line.parent WHERE s.parent IS NOT NULL
+    SELECT s.parent, s.sources FROM session s JOIN line ON s.id = line.parent
 )
-SELECT host, directory, title, environment, agent, model, rules, place, (SELECT count(*) FROM line) AS ancestors
+SELECT host, directory, title, environment, agent, model, rules, place, (SELECT count(*) - 1 FROM line) AS ancestors,
+       (SELECT sources FROM line WHERE parent IS NULL) AS sources
 FROM session WHERE id = %(session)s
+
+-- name: configure
+UPDATE session SET sources = %(sources)s WHERE id = %(session)s
 
 -- name: left
 UPDATE session SET place = %(place)s WHERE id = %(session)s

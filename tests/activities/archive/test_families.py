@@ -58,8 +58,8 @@ class Family:
 @pytest.fixture
 async def family(scene: Scene) -> Family:
     """Three at work; the last one has an outcome of its own."""
-    scene.surveyor.config.mkdir(parents=True, exist_ok=True)
-    (scene.surveyor.config / "opencode.json").write_text(json.dumps(NESTED))
+    scene.config.mkdir(parents=True, exist_ok=True)
+    (scene.config / "opencode.json").write_text(json.dumps(NESTED))
     await scene.open_turn(permission={"edit": "ask"})
     scenes, calls = [scene], []
     for _ in range(2):

@@ -87,8 +87,8 @@ def open_model(scene: Scene, adapter: LiteLLM) -> Open:
     async def opened(*answers: ScriptedAnswer, **config: JsonValue) -> AsyncIterator[Asking]:
         async with serve(Script(answers=answers)) as server:
             provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": server.url, "apiKey": "k"}}
-            scene.surveyor.config.mkdir()
-            (scene.surveyor.config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}}))
+            scene.config.mkdir()
+            (scene.config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}}))
             await scene.open_turn(**config)
             yield Asking(scene, server, adapter)
 
@@ -292,7 +292,7 @@ async def test_what_no_retry_can_mend_ends_the_turn_with_its_reason(
 
 async def test_a_model_that_cannot_be_reached_by_name_says_why(open_model: Open) -> None:
     async with open_model(HELLO) as model:
-        (model.scene.surveyor.config / "opencode.json").unlink()
+        (model.scene.config / "opencode.json").unlink()
         await model.scene.close()
         await model.scene.prompt(model="nobody")
         turn = (await model.scene.load()).turn

@@ -6,6 +6,7 @@ import pytest
 
 from activities.project.files import read_layers
 from activities.project.references import resolve
+from activities.project.sources import read_sources
 from tests import cases
 from tests.activities.project.world import World
 from workflows.domain.config.config import Config
@@ -27,7 +28,7 @@ async def configured(world: World, given: dict[str, Any]) -> dict[str, Any]:
     """What OpenCode's server would answer when it is asked for its configuration."""
     environ = given.get("env", {})
     try:
-        layers = read_layers(world.place(given.get("cwd", "")), world.config, environ)
+        layers = read_layers(world.place(given.get("cwd", "")), world.sources(**environ), world.managed)
     except ConfigError as error:
         return {"error": 400, "name": "ConfigJsonError" if "not JSON" in str(error) else "ConfigInvalidError"}
     config = Config.model_validate(merged(layer.tree for layer in layers))
@@ -39,7 +40,7 @@ async def configured(world: World, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def files_of(world: World, directory: str = "", **environ: str) -> list[tuple[str, bool]]:
-    layers = read_layers(world.place(directory), world.config, environ)
+    layers = read_layers(world.place(directory), world.sources(**environ), world.managed)
     return [(str(Path(layer.file).relative_to(world.home)), layer.trusted) for layer in layers]
 
 
@@ -104,3 +105,63 @@ def test_a_wrong_type_is_named_with_file_line_and_field(world: World, text: str,
         files_of(world)
 
     assert str(caught.value).startswith(f"{file}{message}")
+
+
+def test_the_administrators_files_come_last_and_before_them_what_variables_hold(world: World) -> None:
+    named = world.write("named.json", "{}", under=world.home / "oc")
+    for folder, name in (
+        (world.config, "opencode.json"),
+        (world.project, "opencode.json"),
+        (world.project, ".opencode/opencode.json"),
+        (world.home, ".opencode/opencode.json"),
+        (named.parent, "opencode.json"),
+        (world.managed, "opencode.json"),
+    ):
+        world.write(name, "{}", under=folder)
+    values = {"OPENCODE_CONFIG_CONTENT": "{}", "OPENCODE_PERMISSION": "{}"}
+    sources = world.sources(OPENCODE_CONFIG=str(named), OPENCODE_CONFIG_DIR=str(named.parent), **values)
+
+    layers = read_layers(world.place(), sources, world.managed)
+
+    assert [(layer.file, layer.trusted, layer.managed) for layer in layers] == [
+        (str(world.config / "opencode.json"), True, False),
+        (str(named), True, False),
+        (str(world.project / "opencode.json"), False, False),
+        (str(world.project / ".opencode" / "opencode.json"), False, False),
+        (str(world.home / ".opencode" / "opencode.json"), True, False),
+        (str(named.parent / "opencode.json"), True, False),
+        ("OPENCODE_CONFIG_CONTENT", True, False),
+        ("OPENCODE_PERMISSION", True, False),
+        (str(world.managed / "opencode.json"), True, True),
+    ]
+
+
+def test_what_a_variable_names_inside_the_project_is_the_projects(world: World) -> None:
+    world.write("ci/oc.json", "{}")
+    world.write("ci/opencode.json", "{}")
+    (world.home / "link").symlink_to(world.project / "ci")
+
+    for folder in (world.project / "ci", world.home / "link"):
+        environ = {"OPENCODE_CONFIG": str(folder / "oc.json"), "OPENCODE_CONFIG_DIR": str(folder)}
+        assert [trusted for _, trusted in files_of(world, **environ)] == [False, False]
+
+
+def test_the_users_own_folder_stays_theirs_where_the_home_directory_is_the_project(world: World) -> None:
+    (world.home / ".git").mkdir()
+    (world.project / ".git").rmdir()
+    world.write("opencode.json", "{}", under=world.config)
+
+    assert files_of(world) == [(".config/opencode/opencode.json", True)]
+
+
+def test_a_folder_of_the_user_that_was_moved_into_the_project_is_the_projects(world: World) -> None:
+    moved = world.write("xdg/opencode/opencode.json", "{}").parent
+    sources = read_sources({}, home=world.home, folder=moved)
+
+    assert [layer.trusted for layer in read_layers(world.place(), sources, world.managed)] == [False]
+
+
+@pytest.mark.parametrize("variable", ["OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"])
+def test_what_a_variable_names_has_to_be_there(world: World, variable: str) -> None:
+    with pytest.raises(ConfigError, match=f"{variable} names '/nowhere': there is no such"):
+        files_of(world, **{variable: "/nowhere"})

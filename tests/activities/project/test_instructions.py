@@ -30,8 +30,8 @@ def test_instructions_are_found_as_in_opencode(case: cases.Case, world: World) -
 
 def found(world: World, directory: str, environ: dict[str, str]) -> dict[str, Any]:
     place = world.place(directory)
-    layers = read_layers(place, world.config, environ)
-    instructions, _ = read_instructions(place, world.config, layers, environ)
+    sources = world.sources(**environ)
+    instructions, _ = read_instructions(place, read_layers(place, sources, world.managed), sources)
     names = {str(world.home / "profile"): "<PROFILE>", str(world.project): "<P>", str(world.home): "<H>"}
     paths = [instruction.path for instruction in instructions]
     for folder, name in names.items():
@@ -42,8 +42,8 @@ def found(world: World, directory: str, environ: dict[str, str]) -> dict[str, An
 def read(world: World, directory: str = "", **environ: str) -> tuple[list[str], list[str]]:
     """The texts that are found, and the fields that are held back."""
     place = world.place(directory)
-    layers = read_layers(place, world.config, environ)
-    instructions, held = read_instructions(place, world.config, layers, environ)
+    sources = world.sources(**environ)
+    instructions, held = read_instructions(place, read_layers(place, sources, world.managed), sources)
     return [instruction.text for instruction in instructions], [item.field for item in held]
 
 
@@ -90,7 +90,7 @@ def test_a_long_file_is_cut_and_says_so(world: World) -> None:
     world.write("AGENTS.md", "é" * LIMIT)
 
     place = world.place()
-    (instruction,), _ = read_instructions(place, world.config, (), {})
+    (instruction,), _ = read_instructions(place, (), world.sources())
 
     assert len(instruction.text) == LIMIT // 2
     assert not instruction.complete

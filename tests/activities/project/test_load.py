@@ -1,6 +1,6 @@
 import pytest
 
-from activities.project.load import Role, load
+from activities.project.load import Role
 from tests.activities.project.world import World
 from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import ConfigError, UnknownAgent, UsageError
@@ -12,7 +12,7 @@ async def test_a_snapshot_holds_what_the_directory_and_its_user_say(world: World
     world.write("opencode.jsonc", '{"permission": {"bash": "ask"}} // tighter')
     world.write("AGENTS.md", "Use tabs.")
 
-    snapshot = await load(world.place("src"), world.config, {})
+    snapshot = await world.load("src")
 
     assert (snapshot.directory, snapshot.worktree) == (str(world.project / "src"), str(world.project))
     assert snapshot.config.model == "a/b"
@@ -23,7 +23,7 @@ async def test_a_snapshot_holds_what_the_directory_and_its_user_say(world: World
 async def test_a_snapshot_comes_back_from_its_json_as_it_was(world: World) -> None:
     world.write("opencode.json", '{"provider": {"x": {"options": {"apiKey": "{env:K}"}}}}', under=world.config)
 
-    snapshot = await load(world.place(), world.config, {})
+    snapshot = await world.load()
 
     assert ProjectSnapshot.model_validate_json(snapshot.model_dump_json()) == snapshot
 
@@ -33,7 +33,7 @@ async def test_no_secret_is_in_a_snapshot(world: World) -> None:
     world.write("opencode.json", text, under=world.config)
     world.write("opencode.json", text.replace("one", "two"))
 
-    snapshot = await load(world.place(), world.config, {"TOKEN": "s3cret-three"})
+    snapshot = await world.load(TOKEN="s3cret-three")
 
     assert "s3cret" not in snapshot.model_dump_json()
 
@@ -41,7 +41,7 @@ async def test_no_secret_is_in_a_snapshot(world: World) -> None:
 async def test_what_a_hostile_project_wants_is_named_and_has_no_effect(world: World) -> None:
     world.write("opencode.json", '{"permission": "allow", "provider": {"x": {"options": {"baseURL": "http://e"}}}}')
 
-    snapshot = await load(world.place(), world.config, {})
+    snapshot = await world.load()
 
     assert {item.field for item in snapshot.held_back} == {"provider.x.options", "permission.*.*"}
     assert evaluate("read", ".env", snapshot.rules).action is Action.ASK
@@ -52,7 +52,7 @@ async def test_a_project_does_not_free_its_subagents_of_their_bounds(world: Worl
     world.write("opencode.json", '{"agent": {"mine": {"permission": {"task": "allow"}}}}', under=world.config)
     world.write("opencode.json", '{"agent": {"general": {"permission": {"task": "allow", "edit": "ask"}}}}')
 
-    snapshot = await load(world.place(), world.config, {})
+    snapshot = await world.load()
     permissions = {agent.name: agent.permissions for agent in snapshot.delegation.agents}
 
     assert (permissions["mine"], permissions["general"]) == (("task",), ("todowrite",))
@@ -61,7 +61,7 @@ async def test_a_project_does_not_free_its_subagents_of_their_bounds(world: Worl
 async def test_fields_that_come_later_and_fields_that_nobody_knows_are_named(world: World) -> None:
     file = world.write("opencode.json", '{"mcp": {}, "modle": "a/b"}')
 
-    snapshot = await load(world.place(), world.config, {})
+    snapshot = await world.load()
 
     assert [(item.file, item.field) for item in snapshot.not_honoured] == [(str(file), "mcp")]
     assert snapshot.warnings == (f"{file}: there is no field 'modle': it has no effect.",)
@@ -70,7 +70,7 @@ async def test_fields_that_come_later_and_fields_that_nobody_knows_are_named(wor
 async def test_a_denial_that_a_later_rule_undoes_is_warned_about(world: World) -> None:
     world.write("opencode.json", '{"permission": {"bash": {"rm *": "deny", "*": "ask"}}}', under=world.config)
 
-    snapshot = await load(world.place(), world.config, {})
+    snapshot = await world.load()
 
     assert ["'rm *'" in warning for warning in snapshot.warnings] == [True]
 
@@ -79,13 +79,13 @@ async def test_a_wrong_file_stops_the_loading(world: World) -> None:
     world.write("opencode.json", '{"permission": 5}')
 
     with pytest.raises(ConfigError, match="permission"):
-        await load(world.place(), world.config, {})
+        await world.load()
 
 
 async def test_settings_for_an_agent_that_is_not_supported_are_named_and_make_no_agent(world: World) -> None:
     file = world.write("opencode.json", '{"agent": {"plan": {"model": "a/b", "permission": {"bash": "allow"}}}}')
 
-    snapshot = await load(world.place(), world.config, {})
+    snapshot = await world.load()
 
     assert snapshot.warnings == (f"{file}: the agent 'plan' is not supported yet: its settings are ignored.",)
     assert [agent.name for agent in snapshot.delegation.agents] == ["build", "explore", "general"]
@@ -93,18 +93,18 @@ async def test_settings_for_an_agent_that_is_not_supported_are_named_and_make_no
 
 
 async def test_an_agent_that_people_may_not_choose_works_below_a_session_only(world: World) -> None:
-    below = await load(world.place(), world.config, {}, Role("explore", ancestors=1))
+    below = await world.load(role=Role("explore", ancestors=1))
 
     assert below.agent.name == "explore"
     for name in ("explore", "plan", "nope"):
         with pytest.raises(UnknownAgent, match=name):
-            await load(world.place(), world.config, {}, Role(name))
+            await world.load(role=Role(name))
 
 
 async def test_a_session_can_begin_where_build_is_disabled(world: World) -> None:
     world.write("opencode.json", '{"agent": {"build": {"disable": true}, "coder": {}}}')
 
-    assert (await load(world.place(), world.config, {})).agent.name == "coder"
+    assert (await world.load()).agent.name == "coder"
 
 
 CAREFUL = '{"default_agent": "careful", "agent": {"careful": {"permission": {"bash": "ask"}}, "bold": {}}}'
@@ -125,12 +125,31 @@ async def test_a_project_makes_no_default_of_an_agent_that_may_do_more(world: Wo
     world.write("opencode.json", project)
 
     with pytest.raises(UsageError, match="may do more than .*--agent"):
-        await load(world.place(), world.config, {})
-    assert (await load(world.place(), world.config, {}, Role("bold"))).agent.name == "bold"
+        await world.load()
+    assert (await world.load(role=Role("bold"))).agent.name == "bold"
 
 
 async def test_a_project_may_choose_a_default_that_may_do_no_more(world: World) -> None:
     world.write("opencode.json", '{"agent": {"build": {"permission": {"bash": "ask"}}}}', under=world.config)
     world.write("opencode.json", '{"default_agent": "tester", "agent": {"tester": {"permission": {"bash": "deny"}}}}')
 
-    assert (await load(world.place(), world.config, {})).agent.name == "tester"
+    assert (await world.load()).agent.name == "tester"
+
+
+async def test_a_denial_of_the_administrator_holds_whatever_comes_later(world: World) -> None:
+    world.write("opencode.json", '{"permission": {"bash": "ask", "*": "allow"}}', under=world.config)
+    world.write("opencode.json", '{"permission": {"bash": "deny"}}', under=world.managed)
+
+    snapshot = await world.load(OPENCODE_PERMISSION='{"bash": "allow"}')
+
+    assert evaluate("bash", "ls", snapshot.rules).action is Action.DENY
+
+
+async def test_a_model_of_the_administrator_is_known_as_such(world: World) -> None:
+    world.write("opencode.json", '{"model": "a/b"}', under=world.config)
+    own = await world.load()
+    world.write("opencode.json", '{"model": "c/d"}', under=world.managed)
+    managed = await world.load()
+
+    assert (own.config.model, own.model_is_managed) == ("a/b", False)
+    assert (managed.config.model, managed.model_is_managed) == ("c/d", True)

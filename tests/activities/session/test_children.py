@@ -226,9 +226,9 @@ async def test_unsettled_tasks_are_those_that_children_work_for_now(scene: Scene
 
 async def test_its_model_may_be_a_reference_of_the_users_own_files(scene: Scene) -> None:
     scene.surveyor = replace(scene.surveyor, environ={"SMALL": "scripted/small"})
-    scene.surveyor.config.mkdir(parents=True, exist_ok=True)
+    scene.config.mkdir(parents=True, exist_ok=True)
     own = {"agent": {"explore": {"model": "{env:SMALL}"}}}
-    (scene.surveyor.config / "opencode.json").write_text(json.dumps(own))
+    (scene.config / "opencode.json").write_text(json.dumps(own))
     await scene.open_turn()
     child = (await scene.run(await scene.called("task", **GIVEN))).child
     assert child is not None

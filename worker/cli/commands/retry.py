@@ -1,29 +1,32 @@
 """`holdfast retry`: take a turn up again that failed for good."""
 
-from pathlib import Path
-
 import click
 
-from worker import handover
-from worker.cli import complete, door, find, project
+from worker.cli import complete, continuing, door, find, project
 from worker.cli.conversation import followed
 from worker.cli.exits import Exit
 from worker.cli.look.text import exact
 from worker.cli.sending import Sending
 from worker.client import Overview, Retrying
 from worker.settings import Settings
-from worker.survey import role, survey
 
 
 @click.command()
 @click.argument("session", shell_complete=complete.session)
 @click.option("-m", "--model", metavar="PROVIDER/MODEL", help="Another model, for this turn only.")
+@continuing.config_option
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @door.command
 async def retry(
-    settings: Settings, session: str, model: str | None, detach: bool, no_wait: bool, as_json: bool
+    settings: Settings,
+    session: str,
+    model: str | None,
+    config: str | None,
+    detach: bool,
+    no_wait: bool,
+    as_json: bool,
 ) -> Exit:
     """Take a turn up again that failed, and follow it to its end.
 
@@ -38,7 +41,9 @@ async def retry(
     """
     async with door.client(settings, working=True) as client:
         known = await client.session(await find.session(client, session))
-        await _ready(settings, known, model)
+        snapshot = await continuing.prepare(client, known, model, config=config)
+        if snapshot is not None and model is not None:
+            project.chosen_model(settings, snapshot, model)
         with Sending() as sending:
             accepted = await client.retry(known.id, model=model)
             _introduce(known, accepted, model)
@@ -48,14 +53,6 @@ async def retry(
             return await followed(
                 client, known.id, accepted.retry, sending, seq=known.seq, no_wait=no_wait, as_json=as_json
             )
-
-
-async def _ready(settings: Settings, known: Overview, model: str | None) -> None:
-    """See that the model can be named so, and hand over the keys of this shell."""
-    snapshot = await survey(settings, Path(known.directory), role(known.agent, known.parent))
-    if model is not None:
-        project.chosen_model(settings, snapshot, model)
-    await handover.hand_over(settings, handover.names(snapshot.config, model or known.model))
 
 
 def _introduce(known: Overview, accepted: Retrying, model: str | None) -> None:

@@ -1,12 +1,13 @@
 """`holdfast run`: give a task, follow it, and answer what it asks."""
 
+import json
 from pathlib import Path
 
 import click
 
 from activities.shell.environment import recorded
 from worker import handover
-from worker.cli import complete, door, find, neighbours, project, typed
+from worker.cli import complete, continuing, door, find, neighbours, project, typed
 from worker.cli.conversation import followed
 from worker.cli.current import current_directory
 from worker.cli.exits import Exit
@@ -15,9 +16,10 @@ from worker.cli.look.text import exact
 from worker.cli.sending import Sending
 from worker.client import Accepted, SessionClient
 from worker.settings import Settings
-from worker.survey import Role, role, survey
+from worker.survey import Role, survey
+from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import UsageError
-from workflows.domain.ids import MessageId, session_of
+from workflows.domain.ids import MessageId, SnapshotId, session_of
 from workflows.domain.value import Value
 
 
@@ -28,6 +30,7 @@ class Task(Value):
     model: str | None
     agent: str | None
     session: str | None
+    config: str | None
     prompt: MessageId | None
 
 
@@ -37,6 +40,7 @@ class Begun(Value):
     accepted: Accepted
     seq: int
     directory: str
+    configuration: SnapshotId | None
 
 
 @click.command()
@@ -50,6 +54,7 @@ class Begun(Value):
     shell_complete=complete.session,
     help="Go on in this session: an id, its beginning, or `last`.",
 )
+@continuing.config_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same task.")
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
@@ -62,6 +67,7 @@ async def run(
     model: str | None,
     agent: str | None,
     session: str | None,
+    config: str | None,
     edit: bool,
     identity: str | None,
     detach: bool,
@@ -81,32 +87,40 @@ async def run(
       holdfast run -s last "now do the same for the docs"
     """
     own = typed.identity(identity)
-    task = Task(text=typed.prompt(words, edit=edit), model=model, agent=agent, session=session, prompt=own)
-    if session is None:
-        await _ready(settings, current_directory(), task, Role(agent))
+    text = typed.prompt(words, edit=edit)
+    task = Task(text=text, model=model, agent=agent, session=session, config=config, prompt=own)
+    snapshot = await _ready(settings, current_directory(), task) if session is None else None
     async with door.client(settings, working=True) as client:
         with Sending() as sending:
-            begun = await (_begin(client, task) if session is None else _go_on(client, task, session))
+            begun = await (_begin(client, task, snapshot) if snapshot is not None else _go_on(client, task))
             await _introduce(client, begun)
             accepted = begun.accepted
             if detach and not sending.interrupted:
-                _leave(accepted, as_json)
+                _leave(begun, as_json)
                 return Exit.DONE
             return await followed(
                 client, accepted.session, accepted.prompt, sending, seq=begun.seq, no_wait=no_wait, as_json=as_json
             )
 
 
-async def _ready(settings: Settings, directory: Path, task: Task, role: Role) -> None:
+async def _ready(settings: Settings, directory: Path, task: Task) -> ProjectSnapshot:
     """See what the directory says before anything is started, and hand over the keys of this shell."""
-    snapshot = await survey(settings, directory, role)
-    for remark in project.remarks(snapshot):
-        door.say(remark)
+    snapshot = await survey(settings, directory, Role(task.agent))
+    _remark(snapshot, task)
     model = project.chosen_model(settings, snapshot, task.model)
     await handover.hand_over(settings, handover.names(snapshot.config, model))
+    return snapshot
 
 
-async def _begin(client: SessionClient, task: Task) -> Begun:
+def _remark(snapshot: ProjectSnapshot, task: Task) -> None:
+    """Say what of the configuration, and of what was typed, has no effect."""
+    for remark in project.remarks(snapshot):
+        door.say(remark)
+    if task.model is not None and snapshot.model_is_managed:
+        door.say(f"Warning: -m {exact(task.model)} has no effect: the managed configuration sets the model.")
+
+
+async def _begin(client: SessionClient, task: Task, snapshot: ProjectSnapshot) -> Begun:
     directory = str(current_directory())
     if client.settings.holds_user_home(Path(directory)):
         door.say(f"The agent works in {exact(directory)}, which holds your whole home: a project's directory is safer.")
@@ -120,35 +134,43 @@ async def _begin(client: SessionClient, task: Task) -> Begun:
         session=session_of(task.prompt) if task.prompt else None,
         prompt=task.prompt,
     )
-    return Begun(accepted=accepted, seq=0, directory=directory)
+    return Begun(accepted=accepted, seq=0, directory=directory, configuration=snapshot.id)
 
 
-async def _go_on(client: SessionClient, task: Task, typed: str) -> Begun:
-    known = await client.session(await find.session(client, typed))
+async def _go_on(client: SessionClient, task: Task) -> Begun:
+    known = await client.session(await find.session(client, task.session or "last"))
     if task.agent not in (None, known.agent):
         raise UsageError(
             f"Session {known.id} works as {exact(known.agent)}, and a session keeps its agent: start a new one for "
             f"{exact(task.agent)}, without --session."
         )
-    if known.host == client.settings.host:  # what its directory says elsewhere cannot be read here
-        asked = task.model_copy(update={"model": task.model or known.model})
-        await _ready(client.settings, Path(known.directory), asked, role(known.agent, known.parent))
+    snapshot = await continuing.prepare(client, known, task.model, config=task.config)
+    if snapshot is not None:
+        _remark(snapshot, task)
+        project.chosen_model(client.settings, snapshot, task.model or known.model)
     accepted = await client.prompt(known.id, task.text, model=task.model, prompt=task.prompt)
     parking.say(known)
     # A prompt with an id may have been accepted long before: then its story has begun already.
-    return Begun(accepted=accepted, seq=0 if task.prompt else known.seq, directory=known.directory)
+    return Begun(
+        accepted=accepted,
+        seq=0 if task.prompt else known.seq,
+        directory=known.directory,
+        configuration=snapshot.id if snapshot is not None else None,
+    )
 
 
 async def _introduce(client: SessionClient, begun: Begun) -> None:
-    door.say(f"Session {begun.accepted.session} in {exact(begun.directory)}")
+    configured = f", configuration {begun.configuration}" if begun.configuration else ""
+    door.say(f"Session {begun.accepted.session} in {exact(begun.directory)}{configured}")
     await neighbours.tell(client, begun.accepted.session)
     if not begun.accepted.rung:
         door.say("The engine cannot be reached just now; the task is recorded, and begins when it is back.")
 
 
-def _leave(accepted: Accepted, as_json: bool) -> None:
+def _leave(begun: Begun, as_json: bool) -> None:
+    session = begun.accepted.session
     if as_json:
-        click.echo(accepted.model_dump_json())
+        click.echo(json.dumps({**begun.accepted.model_dump(), "configuration": begun.configuration}))
         return
-    click.echo(accepted.session)
-    door.say(f"It works in the background. To follow it: holdfast watch {accepted.session}")
+    click.echo(session)
+    door.say(f"It works in the background. To follow it: holdfast watch {session}")

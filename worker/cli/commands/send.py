@@ -1,16 +1,12 @@
 """`holdfast send`: a prompt for a session. Apart from those that only list and stop, which need no configuration."""
 
-from pathlib import Path
-
 import click
 
-from worker import handover
-from worker.cli import complete, door, find, typed
+from worker.cli import complete, continuing, door, find, typed
 from worker.cli.look import parking
 from worker.cli.look.text import behind
 from worker.client import Mode
 from worker.settings import Settings
-from worker.survey import role, survey
 
 
 @click.command()
@@ -18,6 +14,7 @@ from worker.survey import role, survey
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @click.option("--queue", is_flag=True, help="In a turn of its own, after the running one.")
 @click.option("-m", "--model", metavar="PROVIDER/MODEL", help="The model, if a turn begins with this prompt.")
+@continuing.config_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same prompt.")
 @click.option("--json", "as_json", is_flag=True, help="What was accepted, as JSON.")
@@ -28,6 +25,7 @@ async def send(
     words: tuple[str, ...],
     queue: bool,
     model: str | None,
+    config: str | None,
     edit: bool,
     identity: str | None,
     as_json: bool,
@@ -44,8 +42,7 @@ async def send(
     text, own = typed.prompt(words, edit=edit), typed.identity(identity)
     async with door.client(settings, working=True) as client:
         known = await client.session(await find.session(client, session))
-        snapshot = await survey(settings, Path(known.directory), role(known.agent, known.parent))
-        await handover.hand_over(settings, handover.names(snapshot.config, model or known.model))
+        await continuing.prepare(client, known, model, config=config)
         mode = Mode.QUEUE if queue else Mode.STEER
         accepted = await client.prompt(known.id, text, mode=mode, model=model, prompt=own)
         asks = await client.asks(session=known.id)

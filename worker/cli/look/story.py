@@ -148,6 +148,8 @@ class Story:
 
     def _call(self, seen: Seen, event: events.Event) -> None:
         match event:
+            case events.SessionConfigured():
+                self._say(f"The next turns go by the configuration of {exact(seen.record.actor.subject)}'s shell.")
             case events.CallPrepared() if event.recovery in _QUICK:
                 self._quick.add(event.call)
             case events.CallClaimed() if event.recovered or event.call not in self._quick:

@@ -13,11 +13,15 @@ _EDITING: Final = frozenset({"write", "edit", "patch", "multiedit"})  # tool nam
 
 
 class Layer(Value):
-    """One configuration file in its place in the order of precedence; `trusted` when it is the user's own."""
+    """One configuration file, or a variable that holds one, in its place in the order of precedence.
+
+    `trusted` when it is the user's own, or the administrator's, who has `managed` it.
+    """
 
     file: str
     trusted: bool
     tree: JsonObject
+    managed: bool = False
 
 
 def merged(trees: Iterable[JsonObject]) -> JsonObject:

@@ -117,10 +117,15 @@ def nothing_to_protect(rules: Ruleset) -> bool:
 
 def denies(rules: Ruleset) -> Ruleset:
     """Rules that, put behind any others, deny exactly what these deny, and decide nothing else."""
+    return exactly(Action.DENY, rules)
+
+
+def exactly(action: Action, rules: Ruleset) -> Ruleset:
+    """Rules that, put behind any others, say `action` exactly where these do, and decide nothing else."""
     return tuple(
         rule.model_copy(update={"unless": (*rule.unless, *_overruling(rule, rules[index:]))})
         for index, rule in enumerate(rules, start=1)
-        if rule.action is Action.DENY
+        if rule.action is action
     )
 
 
@@ -155,15 +160,15 @@ def _both_match(permission: str, subject: str, permission_glob: str, subject_glo
     return matches(permission, permission_glob) and matches(subject, subject_glob)
 
 
-def _overruling(deny: Rule, later: Ruleset) -> Iterator[tuple[str, str]]:
-    """What later rules say something else about than a deny."""
-    for rule in later:
+def _overruling(rule: Rule, later: Ruleset) -> Iterator[tuple[str, str]]:
+    """What later rules say something else about."""
+    for other in later:
         if (
-            rule.action is not Action.DENY
-            and meet(rule.permission, deny.permission)
-            and meet(rule.pattern, deny.pattern)
+            other.action is not rule.action
+            and meet(other.permission, rule.permission)
+            and meet(other.pattern, rule.pattern)
         ):
-            yield rule.permission, rule.pattern
+            yield other.permission, other.pattern
 
 
 def _disabled(permission: str, rules: Ruleset) -> bool:

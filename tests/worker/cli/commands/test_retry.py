@@ -45,14 +45,15 @@ async def test_a_retry_is_told_as_json_or_left_alone(open_house: OpenHouse) -> N
 async def test_a_turn_that_a_broken_configuration_has_failed_is_retried_under_the_mended_one(
     open_house: OpenHouse,
 ) -> None:
-    async with open_house(ScriptedAnswer(text="Hello to you.")) as house, house.working():
-        house.file("opencode.json", '{\n  "model": 7\n}')
+    async with open_house(ScriptedAnswer(text="Hello to you.")) as house:
         session = await house.say("hello")
-        await house.ended(session)
-        error = (await house.client.session(session)).error
-        refused = await shell(house).run("retry", session)
-        house.configure()
-        retried = await shell(house).run("retry", session)
+        house.file("opencode.json", '{\n  "model": 7\n}')
+        async with house.working():
+            await house.ended(session)
+            error = (await house.client.session(session)).error
+            refused = await shell(house).run("retry", session)
+            house.configure()
+            retried = await shell(house).run("retry", session)
 
     assert "opencode.json:2" in str(error) and "'model'" in str(error)
     assert (refused.code, retried.code) == (2, 0) and "opencode.json:2" in refused.err

@@ -1,0 +1,160 @@
+"""Where a session's configuration is looked for belongs to the session: its worker never had these variables."""
+
+import json
+from pathlib import Path
+
+from tests.house import House
+from tests.worker.cli.conftest import OpenHouse, shell
+from tests.workflows.handing import hands_over, played
+from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
+from workflows.domain.events import SessionConfigured, TurnOpened
+from workflows.domain.ids import SessionId
+
+TOUCH = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "touch ran"}),))
+HELLO = ScriptedAnswer(text="Hello.")
+REFUSED = Refuse(status=401, body={"error": {"message": "Incorrect API key", "type": "invalid_request_error"}})
+MODEL = ("-m", "scripted/model")
+NO_BASH = {"bash": "deny"}
+DENY = {"permission": NO_BASH}
+KEPT = "The session keeps the configuration it was started with; this shell has another "
+
+
+def elsewhere(house: House) -> Path:
+    """A configuration folder that only the shell of a test knows: the scripted provider, and no bash."""
+    own = json.loads((house.settings.config / "opencode.json").read_text())
+    folder = house.project.parent / "elsewhere" / "opencode"
+    folder.mkdir(parents=True)
+    (folder / "opencode.json").write_text(json.dumps(own | DENY))
+    return folder
+
+
+async def last(house: House) -> SessionId:
+    return (await house.client.sessions())[0].id
+
+
+async def test_a_denial_holds_wherever_the_shell_of_the_run_has_it(open_house: OpenHouse) -> None:
+    async with open_house(*(TOUCH, HELLO) * 5) as house, house.working():
+        folder = elsewhere(house)
+        variables = {
+            "XDG_CONFIG_HOME": str(folder.parent),
+            "OPENCODE_CONFIG": "../elsewhere/opencode/opencode.json",
+            "OPENCODE_CONFIG_DIR": "../elsewhere/opencode",
+            "OPENCODE_CONFIG_CONTENT": json.dumps(DENY),
+            "OPENCODE_PERMISSION": json.dumps(NO_BASH),
+        }
+        ran = {}
+        for name, value in variables.items():
+            ended = await shell(house).with_(**{name: value}).run("run", *MODEL, "go")
+            ran[name] = ended.code, (house.project / "ran").exists()
+
+    assert ran == dict.fromkeys(variables, (0, False))
+
+
+async def test_a_denial_of_the_administrator_holds_whatever_a_shell_says(open_house: OpenHouse) -> None:
+    async with open_house(TOUCH, HELLO) as house:
+        managed = elsewhere(house)
+        allowing = json.dumps({"bash": "allow", "*": "allow"})
+        async with house.working(managed_config=managed):
+            ended = await shell(house).with_(OPENCODE_PERMISSION=allowing).run("run", *MODEL, "go")
+
+    assert ended.code == 0 and not (house.project / "ran").exists()
+
+
+async def test_a_model_that_the_administrator_has_set_is_asked_whatever_the_flag_says(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house:
+        (managed := house.project.parent / "managed").mkdir()
+        (managed / "opencode.json").write_text('{"model": "scripted/managed"}')
+        person = shell(house).with_(HOLDFAST_MANAGED_CONFIG=str(managed))
+        async with house.working(managed_config=managed):
+            ended = await person.run("run", *MODEL, "go")
+            (opened,) = [each for each in await house.events(await last(house)) if isinstance(each, TurnOpened)]
+
+    assert (ended.code, opened.model) == (0, "scripted/managed")
+    assert "-m scripted/model has no effect" in ended.err
+
+
+async def test_a_switch_of_the_shell_leaves_the_project_out_of_the_turn(open_house: OpenHouse) -> None:
+    async with open_house(TOUCH, HELLO) as house, house.working():
+        house.configure(**DENY)
+        ended = await shell(house).with_(OPENCODE_DISABLE_PROJECT_CONFIG="1").run("run", *MODEL, "go")
+
+    assert ended.code == 0 and (house.project / "ran").exists()
+
+
+async def test_later_prompts_from_other_shells_and_a_new_worker_change_nothing(open_house: OpenHouse) -> None:
+    async with open_house(*(TOUCH, HELLO) * 3) as house:
+        first = shell(house).with_(OPENCODE_PERMISSION=json.dumps(NO_BASH))
+        async with house.working():
+            await first.run("run", *MODEL, "go")
+            again = await shell(house).run("run", "-s", "last", *MODEL, "again")
+        async with house.working():
+            sent = await first.with_(OPENCODE_CONFIG_DIR=str(house.project.parent)).run("send", "last", *MODEL, "more")
+            await house.ended(await last(house), turns=3)
+
+    assert (again.code, sent.code) == (0, 0) and not (house.project / "ran").exists()
+    assert f"{KEPT}OPENCODE_PERMISSION. To use this shell's: --config here" in again.err
+    assert f"{KEPT}OPENCODE_CONFIG_DIR." in sent.err
+
+
+async def test_a_session_takes_over_what_a_shell_says_when_it_is_told_to(open_house: OpenHouse) -> None:
+    async with open_house(*(TOUCH, HELLO) * 2) as house, house.working():
+        await shell(house).with_(OPENCODE_PERMISSION=json.dumps(NO_BASH)).run("run", *MODEL, "go")
+        denied = not (house.project / "ran").exists()
+        taken = await shell(house).run("run", "-s", "last", "--config", "here", *MODEL, "again")
+        events = await house.events(await last(house))
+        sources = (await house.client.origin(await last(house))).sources
+
+    assert denied and taken.code == 0 and (house.project / "ran").exists()
+    assert "From its next turn on the session uses this shell's OPENCODE_PERMISSION." in taken.err
+    assert sources is not None
+    assert [each for each in events if isinstance(each, SessionConfigured)] == [
+        SessionConfigured(variables=("OPENCODE_PERMISSION",), sources=sources.digest)
+    ]
+
+
+async def test_a_retry_from_another_shell_goes_by_the_sessions_configuration(open_house: OpenHouse) -> None:
+    failing = HELLO.model_copy(update={"faults": {1: REFUSED}})
+    async with open_house(failing, TOUCH, HELLO) as house, house.working():
+        failed = await shell(house).with_(OPENCODE_PERMISSION=json.dumps(NO_BASH)).run("run", *MODEL, "go")
+        ended = await shell(house).run("retry", "last", *MODEL)
+
+    assert (failed.code, ended.code) == (1, 0) and not (house.project / "ran").exists()
+    assert f"{KEPT}OPENCODE_PERMISSION." in ended.err
+
+
+async def test_subagents_go_by_the_configuration_of_the_session_above_them(open_house: OpenHouse) -> None:
+    content = json.dumps({"agent": {"general": {"permission": NO_BASH}}})
+    scripts = played(hands_over("child", agent="general"), HELLO, child=(TOUCH, HELLO))
+    async with open_house(scripts=scripts) as house, house.working():
+        ended = await shell(house).with_(OPENCODE_CONFIG_CONTENT=content).run("run", *MODEL, "go")
+        child = (await house.client.sessions())[1]
+        refused = await shell(house).run("send", child.id, "--config", "here", *MODEL, "more")
+
+    assert ended.code == 0 and child.parent is not None and not (house.project / "ran").exists()
+    assert refused.code == 6 and "is a subagent's" in refused.err
+
+
+async def test_a_secret_in_a_variable_is_refused_with_the_way_to_do_it(open_house: OpenHouse) -> None:
+    content = json.dumps({"provider": {"x": {"options": {"apiKey": "very-secret-1"}}}})
+    async with open_house(HELLO) as house:
+        ended = await shell(house).with_(OPENCODE_CONFIG_CONTENT=content).run("run", *MODEL, "go")
+        started = await house.client.sessions()
+
+    assert ended.code == 2 and started == [] and "very-secret-1" not in ended.err
+    assert "OPENCODE_CONFIG_CONTENT: the field 'provider.x.options.apiKey' holds a secret" in ended.err
+    assert "{env:NAME}" in ended.err and "{file:path}" in ended.err and "holdfast auth login" in ended.err
+
+
+async def test_the_configuration_that_a_run_shows_is_the_one_of_its_turn(open_house: OpenHouse) -> None:
+    content = json.dumps({"permission": {"edit": "ask"}, "instructions": ["~/notes.md"]})
+    async with open_house(HELLO, HELLO) as house, house.working():
+        (house.project.parent / "notes.md").write_text("Use tabs.")
+        person = shell(house).with_(OPENCODE_CONFIG_CONTENT=content)
+        first = await person.run("run", *MODEL, "--detach", "--json", "go")
+        await house.ended(await last(house))
+        second = await shell(house).run("run", "-s", "last", *MODEL, "--detach", "--json", "again")
+        await house.ended(await last(house), turns=2)
+        opened = [each.snapshot for each in await house.events(await last(house)) if isinstance(each, TurnOpened)]
+
+    assert [json.loads(each.out)["configuration"] for each in (first, second)] == opened
+    assert f", configuration {opened[0]}" in first.err

@@ -17,8 +17,8 @@ import httpx
 from pydantic import SecretStr
 
 from activities.model.litellm_form import body
-from activities.model.litellm_model import LiteLLM
-from activities.model.port import Endpoint, Message, ModelRequest, SystemMessage, ToolOffer, UserMessage
+from activities.model.port import Endpoint, Message, ModelRequest, SystemMessage, ToolOffer, UserMessage, Wire
+from activities.model.wires.router import WireRouter
 from worker.scripted.script import Script, ScriptedAnswer
 from worker.scripted.server import serve
 
@@ -38,7 +38,7 @@ class Client:
 
 
 async def main() -> None:
-    adapter = LiteLLM(os.environ)
+    adapter = WireRouter(os.environ)
     began, memory = time.perf_counter(), _memory()
     await adapter.warm()
     print(f"import of litellm: {time.perf_counter() - began:.1f} s, {_memory() - memory:.0f} MB")
@@ -81,7 +81,7 @@ async def _best(client: Client, request: ModelRequest) -> float:
     return min(times)
 
 
-async def _by_adapter(adapter: LiteLLM, request: ModelRequest) -> None:
+async def _by_adapter(adapter: WireRouter, request: ModelRequest) -> None:
     async with aclosing(adapter.stream(request)) as stream:
         async for _ in stream:
             pass
@@ -118,7 +118,9 @@ def _request(url: str, messages: int, script: str, compatible: bool) -> ModelReq
     spoken += [UserMessage(content="u" * 1000) for _ in range(messages - len(spoken))]
     schema = {"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}}
     return ModelRequest(
-        endpoint=Endpoint(model="openai/scripted", base_url=url, key=SecretStr("key"), compatible=compatible),
+        endpoint=Endpoint(
+            model="openai/scripted", base_url=url, key=SecretStr("key"), wire=Wire.CHAT if compatible else Wire.LITELLM
+        ),
         messages=tuple(spoken),
         tools=tuple(ToolOffer(name=f"tool{n}", description="d" * 1000, parameters=schema) for n in range(10)),
     )

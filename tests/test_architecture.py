@@ -31,11 +31,14 @@ NEIGHBOURS = {
 # library → the modules that may import it, and what all others do instead
 HOMES = {
     "litellm": (("activities.model.litellm_model",), "call the port in activities/model/port.py"),
+    "openai": (("activities.model.wires",), "call the port in activities/model/port.py"),
+    "httpx": (("activities.model.wires",), "call the port in activities/model/port.py, or use aiohttp"),
     "psycopg": (("activities.store",), "add a named query to activities/store/queries and a function beside it"),
     "psycopg_pool": (("activities.store",), "take the Database that you are given"),
     "rich": (("worker.cli",), "return a value, and let worker/cli show it"),
     "pyjson5": (("activities.project",), "use activities.project.jsonc"),
-    "activities.model.litellm_model": (
+    "activities.model.litellm_model": (("activities.model.wires.router",), "take a ModelPort"),
+    "activities.model.wires.router": (
         ("worker.assemble", "worker.serve"),
         "take a ModelPort: litellm costs seconds to import",
     ),

@@ -14,7 +14,8 @@ from temporalio.client import Client
 
 from activities import failpoints
 from activities.model.litellm_environment import isolate
-from activities.model.litellm_model import LiteLLM
+from activities.model.wires.router import WireRouter
+from activities.model.wires.silence import Silence
 from activities.redact import Redactor
 from activities.store import engines, hosts, migrate, server
 from activities.store.database import Database
@@ -61,8 +62,8 @@ async def serve(settings: Settings) -> None:
     async with Database(places.postgres_url, size=settings.database_connections) as database:
         presence = Presence(await _claims(settings, client, database), settings.alive_file)
         await presence.claim()
-        limits = {"first_token": settings.first_token_seconds, "idle": settings.silence_seconds}
-        model = LiteLLM(process_environment(), **limits)
+        silence = Silence(first=settings.first_token_seconds, between=settings.silence_seconds)
+        model = WireRouter(process_environment(), silence=silence)
         ringer = Bells(database, client, settings)
         chores = (
             Ringer(database, ringer).run(),
@@ -91,7 +92,7 @@ async def _claims(settings: Settings, client: Client, database: Database) -> lis
     return claims
 
 
-async def _warm(model: LiteLLM) -> None:
+async def _warm(model: WireRouter) -> None:
     """Import the library, seconds in which nothing waits for it yet, and never look for garbage among it again.
 
     The 300,000 objects that are there then live as long as the process.

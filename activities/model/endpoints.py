@@ -17,6 +17,7 @@ from activities.model.providers import (
     unknown,
     without_address,
 )
+from activities.model.wires.table import routed
 from activities.project.references import resolve
 from workflows.domain.config.config import Config, Prices, Provider, ProviderModel
 from workflows.domain.errors import UsageError
@@ -54,6 +55,7 @@ class Endpoints:
         entry = configured.models.get(name) or ProviderModel()
         endpoint = await self._endpoint(id, entry.id or name, configured, entry)
         known = await self.port.facts(endpoint.model)
+        endpoint = routed(endpoint, responses=known.responses, package=configured.npm, id=id)
         return Reached(endpoint=endpoint, options=entry.options, facts=_facts(entry, known))
 
     async def _endpoint(self, id: str, name: str, configured: Provider, entry: ProviderModel) -> Endpoint:
@@ -67,7 +69,6 @@ class Endpoints:
             base_url=base_url,
             key=await self._key(provider, configured, own),
             headers={header: await resolve(value, self.environment) for header, value in headers.items()},
-            compatible=protocol == "openai" and base_url not in (None, OPENAI),
         )
 
     async def _key(self, provider: KnownProvider, configured: Provider, base_url: str | None) -> SecretStr | None:

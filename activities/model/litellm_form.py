@@ -30,6 +30,7 @@ from activities.model.port import (
     UserMessage,
 )
 from activities.model.remembered import Remembered
+from activities.model.sendable import sendable
 from workflows.domain.usage import ReportedUsage, Tokens, measure
 
 Form = dict[str, Any]
@@ -208,51 +209,51 @@ def _written(request: ModelRequest, text_back: bool, known: Remembered[Message, 
 def _message(message: Message, reasoning_back: bool) -> Form:
     match message:
         case SystemMessage():
-            return {"role": "system", "content": _sendable(message.content)}
+            return {"role": "system", "content": sendable(message.content)}
         case UserMessage():
             return {"role": "user", "content": _content(message.content)}
         case ToolMessage():
-            return {"role": "tool", "tool_call_id": message.call, "content": _sendable(message.content)}
+            return {"role": "tool", "tool_call_id": message.call, "content": sendable(message.content)}
         case AssistantMessage():
             return _assistant(message, reasoning_back)
 
 
 def _assistant(message: AssistantMessage, reasoning_back: bool) -> Form:
-    form: Form = {"role": "assistant", "content": message.content and _sendable(message.content)}
+    form: Form = {"role": "assistant", "content": message.content and sendable(message.content)}
     if message.calls:
         form["tool_calls"] = [_call(call) for call in message.calls]
     if message.details:
         form["thinking_blocks"] = [_sendable_block(block) for block in message.details]
     if message.reasoning and reasoning_back:
-        form["reasoning_content"] = _sendable(message.reasoning)
+        form["reasoning_content"] = sendable(message.reasoning)
     return form
 
 
 def _sendable_block(block: dict[str, JsonValue]) -> Form:
-    sendable: Form = json.loads(_sendable(json.dumps(block, ensure_ascii=False)))
-    return sendable
+    form: Form = json.loads(sendable(json.dumps(block, ensure_ascii=False)))
+    return form
 
 
 def _call(call: RequestedCall) -> Form:
     return {
         "id": call.id,
         "type": "function",
-        "function": {"name": _sendable(call.name), "arguments": _sendable(call.arguments)},
+        "function": {"name": sendable(call.name), "arguments": sendable(call.arguments)},
     }
 
 
 def _content(content: str | tuple[Piece, ...]) -> str | list[Form]:
-    return _sendable(content) if isinstance(content, str) else [_piece(piece) for piece in content]
+    return sendable(content) if isinstance(content, str) else [_piece(piece) for piece in content]
 
 
 def _piece(piece: Piece) -> Form:
     match piece:
         case TextPiece():
-            return {"type": "text", "text": _sendable(piece.text)}
+            return {"type": "text", "text": sendable(piece.text)}
         case ImagePiece():
             return {"type": "image_url", "image_url": {"url": piece.url}}
         case FilePiece():
-            return {"type": "file", "file": {"filename": _sendable(piece.name), "file_data": piece.url}}
+            return {"type": "file", "file": {"filename": sendable(piece.name), "file_data": piece.url}}
 
 
 def _tool(tool: ToolOffer) -> dict[str, JsonValue]:
@@ -262,10 +263,3 @@ def _tool(tool: ToolOffer) -> dict[str, JsonValue]:
         "parameters": tool.parameters,
     }
     return {"type": "function", "function": function}
-
-
-def _sendable(text: str) -> str:
-    """`text` as UTF-8 can hold it: a lone surrogate, which is stored as it came, is sent as U+FFFD."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

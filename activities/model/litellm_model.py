@@ -233,6 +233,7 @@ def _facts(known: dict[str, Any]) -> ModelFacts:
         max_output=known.get("max_output_tokens") or 0,
         images=bool(known.get("supports_vision")),
         documents=bool(known.get("supports_pdf_input")),
+        responses=known.get("mode") == "responses",
     )
 
 

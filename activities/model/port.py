@@ -83,17 +83,32 @@ class ToolOffer(Value):
     parameters: dict[str, JsonValue]
 
 
-class Endpoint(Value):
-    """Where a model is reached. `model` is the name that litellm knows it by, provider first.
+class Wire(StrEnum):
+    """The protocol in which a model is asked."""
 
-    `compatible` marks an endpoint that speaks OpenAI's protocol word for word: the adapter then takes its short way.
-    """
+    CHAT = "chat"  # OpenAI's chat completions, word for word
+    RESPONSES = "responses"  # OpenAI's Responses
+    LITELLM = "litellm"  # whatever litellm speaks with the provider
+
+
+class Endpoint(Value):
+    """Where a model is reached, and how it is asked. `model` is the name that litellm knows it by, provider first."""
 
     model: str
     base_url: str | None = None
     key: SecretStr | None = None
     headers: dict[str, str] = {}
-    compatible: bool = False
+    wire: Wire = Wire.LITELLM
+
+    @property
+    def compatible(self) -> bool:
+        """Whether this is an endpoint of one's own, which speaks OpenAI's chat protocol."""
+        return self.wire is Wire.CHAT
+
+    @property
+    def name(self) -> str:
+        """What the provider calls the model."""
+        return self.model.partition("/")[2]
 
     @property
     def provider(self) -> str:
@@ -162,7 +177,10 @@ ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | Finished
 
 
 class ModelFacts(Value):
-    """What is known of a model: its price, its limits in tokens (0: not known), and what it sees beside text."""
+    """What is known of a model: its price, its limits in tokens (0: not known), and what it sees beside text.
+
+    `responses` is true for one that only OpenAI's Responses protocol reaches.
+    """
 
     price: Price = FREE
     context: int = 0
@@ -170,6 +188,7 @@ class ModelFacts(Value):
     max_output: int = 0
     images: bool = False
     documents: bool = False
+    responses: bool = False
 
 
 class ModelPort(Protocol):

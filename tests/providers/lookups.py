@@ -16,9 +16,9 @@ from typing import Any
 from activities.model.endpoints import Endpoints
 from activities.model.failures import ModelError
 from activities.model.keys import Keys
-from activities.model.litellm_model import LiteLLM
 from activities.model.port import ModelRequest, UserMessage
 from activities.model.providers import PROVIDERS
+from activities.model.wires.router import WireRouter
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
 
@@ -45,7 +45,7 @@ def observe(event: str, args: tuple[Any, ...]) -> None:
 
 
 async def main(home: Path) -> None:
-    port = LiteLLM(os.environ, first_token=20, idle=20)
+    port = WireRouter(os.environ)
     await port.warm()
     endpoints = Endpoints(Keys(home / "auth.json"), EveryKey(), port)
     sys.addaudithook(observe)
@@ -58,7 +58,7 @@ async def main(home: Path) -> None:
     print(json.dumps(found))
 
 
-async def ask(port: LiteLLM, endpoints: Endpoints, model: str) -> None:
+async def ask(port: WireRouter, endpoints: Endpoints, model: str) -> None:
     try:
         reached = await endpoints.reach(model, Config())
         asked = ModelRequest(endpoint=reached.endpoint, messages=(UserMessage(content="our source code"),))

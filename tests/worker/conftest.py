@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
-from activities.model.litellm_model import LiteLLM
+from activities.model.wires.router import WireRouter
 from tests.house import ACTOR, House
 from tests.house import house as build
 from worker.client import Accepted, SessionClient
@@ -28,7 +28,7 @@ async def house(
     """A house whose sessions wait until the test opens `House.working`."""
     endpoints = stack.model_copy(update={"postgres_url": postgres_url})
     own = settings.model_copy(update={"task_queue": task_queue})
-    async with build(own, endpoints, temporal_client, LiteLLM({}), Script(answers=()), tmp_path) as built:
+    async with build(own, endpoints, temporal_client, WireRouter({}), Script(answers=()), tmp_path) as built:
         yield built
 
 

@@ -8,7 +8,7 @@ import pytest
 from temporalio import activity
 
 from activities.model.keys import Keys
-from activities.model.litellm_model import LiteLLM
+from activities.model.wires.router import WireRouter
 from activities.session.describing import nothing
 from activities.store.bells import Bell
 from activities.store.database import Database
@@ -33,7 +33,7 @@ def name(function: Callable[..., Any]) -> str:
 
 
 def test_every_activity_carries_the_projects_name(tmp_path: Path) -> None:
-    made = activities(settings(tmp_path), Database("postgresql://nowhere"), LiteLLM({}), nobody)
+    made = activities(settings(tmp_path), Database("postgresql://nowhere"), WireRouter({}), nobody)
     names = [name(function) for function in made]
     assert len(set(names)) == 6 and all(each.startswith("holdfast.") for each in names)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
-from activities.model.litellm_model import LiteLLM
+from activities.model.wires.router import WireRouter
 from tests.house import House, failed_tasks, house
 from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import Settings, process_environment
@@ -18,15 +18,15 @@ Open = Callable[..., AbstractAsyncContextManager[House]]
 
 
 @pytest.fixture(scope="session")
-def warm() -> LiteLLM:
+def warm() -> WireRouter:
     """An adapter whose library is loaded: its seconds of importing are paid once per process."""
-    model = LiteLLM(process_environment())
+    model = WireRouter(process_environment())
     asyncio.run(model.warm())
     return model
 
 
 @pytest.fixture
-async def port(warm: LiteLLM) -> AsyncIterator[LiteLLM]:
+async def port(warm: WireRouter) -> AsyncIterator[WireRouter]:
     """The model port; its connections end with the test, for its loop does, too."""
     yield warm
     await warm.close()
@@ -39,7 +39,7 @@ def open_house(
     postgres_url: str,
     temporal_client: Client,
     task_queue: str,
-    port: LiteLLM,
+    port: WireRouter,
     tmp_path: Path,
 ) -> Open:
     """Open a house for a script (its answers, or several scripts by name); no workflow task may fail in it."""

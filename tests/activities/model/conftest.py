@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from activities.model.litellm_model import LiteLLM
+from activities.model.wires.router import WireRouter
+from activities.model.wires.silence import Silence
 
 
 @pytest.fixture
-async def adapter() -> AsyncIterator[LiteLLM]:
+async def adapter() -> AsyncIterator[WireRouter]:
     """An adapter that gives up on a silent provider after an hour."""
-    adapter = LiteLLM(os.environ, first_token=3600, idle=3600)
+    adapter = WireRouter(os.environ, silence=Silence(3600, 3600, 3600))
     yield adapter
     await adapter.close()

@@ -9,11 +9,13 @@ import pytest
 
 from activities.model.endpoints import Endpoints, Reached
 from activities.model.keys import Keys
-from activities.model.port import ModelEvent, ModelFacts, ModelRequest
+from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
+from activities.model.providers import OPENAI
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
 from workflows.domain.usage import FREE, Price
 
+AZURE = {"options": {"baseURL": "https://us.openai.azure.com/"}}
 LOCAL = {"options": {"baseURL": "http://127.0.0.1:9/v1"}}
 
 
@@ -22,7 +24,7 @@ class Catalogue:
 
     async def facts(self, model: str) -> ModelFacts:
         known = ModelFacts(price=Price(input=Decimal(3)), context=200_000, max_output=64_000)
-        return known if model == "anthropic/claude" else ModelFacts()
+        return known if model == "anthropic/claude" else ModelFacts(responses=model.endswith("/some-codex"))
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         raise NotImplementedError
@@ -124,6 +126,33 @@ async def test_a_provider_without_a_configured_address_has_its_own(
     assert (endpoint.base_url, endpoint.compatible) == (address, compatible)
 
 
+@pytest.mark.parametrize(
+    ("model", "provider", "wire", "address"),
+    [
+        ("openai/gpt-4o", {}, Wire.RESPONSES, OPENAI),
+        ("openai/gpt-6-sol", {}, Wire.RESPONSES, OPENAI),
+        ("openai/gpt-4o-search-preview", {}, Wire.LITELLM, OPENAI),
+        ("openai/some-codex", {"openai": LOCAL}, Wire.RESPONSES, "http://127.0.0.1:9/v1"),
+        ("openai/gpt-4o", {"openai": LOCAL}, Wire.CHAT, "http://127.0.0.1:9/v1"),
+        ("local/some-codex", {"local": LOCAL}, Wire.CHAT, "http://127.0.0.1:9/v1"),
+        ("local/some-codex", {"local": {"npm": "@ai-sdk/openai", **LOCAL}}, Wire.RESPONSES, "http://127.0.0.1:9/v1"),
+        ("azure/some-codex", {"azure": AZURE}, Wire.RESPONSES, "https://us.openai.azure.com/openai/v1"),
+        ("azure/gpt-5.4", {"azure": AZURE}, Wire.RESPONSES, "https://us.openai.azure.com/openai/v1"),
+        ("azure/my-deployment", {"azure": AZURE}, Wire.LITELLM, "https://us.openai.azure.com/"),
+        ("xai/some-codex", {}, Wire.RESPONSES, "https://api.x.ai/v1"),
+        ("xai/grok-4", {}, Wire.LITELLM, None),
+    ],
+)
+async def test_a_model_is_asked_in_the_protocol_that_reaches_it(
+    keys: Keys, model: str, provider: dict[str, Any], wire: Wire, address: str | None
+) -> None:
+    environment = {"OPENAI_API_KEY": "k", "AZURE_API_KEY": "k", "XAI_API_KEY": "k"}
+
+    endpoint = (await reach(keys, model, provider, environment)).endpoint
+
+    assert (endpoint.wire, endpoint.base_url) == (wire, address)
+
+
 async def test_a_known_provider_that_is_said_to_be_compatible_stays_at_its_address(keys: Keys) -> None:
     written = {"deepseek": {"npm": "@ai-sdk/openai-compatible"}}
 
@@ -150,6 +179,7 @@ async def test_the_package_of_a_company_names_its_address(keys: Keys) -> None:
         ("local/x", {"local": {"options": {**LOCAL["options"], "apiKey": "{env:MY_KEY}"}}}, r"\{env:MY_KEY\}"),
         ("local/x", {"local": {"npm": "left-pad", **LOCAL}}, "left-pad"),
         ("local/x", {"local": {"npm": "@ai-sdk/openai-compatible"}}, r"local.*no address.*baseURL.*Nothing was sent"),
+        ("perplexity/some-codex", {"perplexity": {"options": {"apiKey": "k"}}}, "by the Responses protocol only"),
         ("openai/x", {"openai": {"npm": "@ai-sdk/anthropic"}}, r"openai.*no address.*baseURL"),
     ],
 )

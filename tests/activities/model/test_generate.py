@@ -14,8 +14,8 @@ from temporalio.exceptions import ApplicationError
 from activities.model.endpoints import Endpoints
 from activities.model.generate import Model
 from activities.model.keys import Keys
-from activities.model.litellm_model import LiteLLM
 from activities.model.patience import Patience
+from activities.model.wires.router import WireRouter
 from activities.redact import Redactor
 from activities.session.describing import nothing
 from activities.store import deltas, events, transcript
@@ -39,7 +39,7 @@ DAY = 86_400.0
 class Asking:
     """A session whose turn is open, and the model that answers it."""
 
-    def __init__(self, scene: Scene, server: ModelServer, adapter: LiteLLM) -> None:
+    def __init__(self, scene: Scene, server: ModelServer, adapter: WireRouter) -> None:
         self.scene = scene
         self.server = server
         self.adapter = adapter
@@ -82,7 +82,7 @@ Open = Callable[..., AbstractAsyncContextManager[Asking]]
 
 
 @pytest.fixture
-def open_model(scene: Scene, adapter: LiteLLM) -> Open:
+def open_model(scene: Scene, adapter: WireRouter) -> Open:
     @asynccontextmanager
     async def opened(*answers: ScriptedAnswer, **config: JsonValue) -> AsyncIterator[Asking]:
         async with serve(Script(answers=answers)) as server:

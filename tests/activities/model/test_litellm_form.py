@@ -10,7 +10,6 @@ from aiohttp import web
 from pydantic import JsonValue, SecretStr
 
 from activities.model.failures import ModelError, Overflow, Posture, Retry, Stop, posture
-from activities.model.litellm_model import LiteLLM
 from activities.model.port import (
     AssistantMessage,
     Endpoint,
@@ -24,6 +23,7 @@ from activities.model.port import (
     UserMessage,
 )
 from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
+from activities.model.wires.router import WireRouter
 from workflows.domain.usage import Tokens
 
 pytestmark = [  # litellm ignores both, in filters that pytest replaces
@@ -35,7 +35,7 @@ THINKING: dict[str, JsonValue] = {"type": "thinking", "thinking": "First the fil
 TOOL = ToolOffer(name="read", description="Read a file", parameters={"type": "object", "properties": {}})
 
 
-async def test_thinking_is_kept_with_its_signature_and_cached_tokens_are_counted(adapter: LiteLLM) -> None:
+async def test_thinking_is_kept_with_its_signature_and_cached_tokens_are_counted(adapter: WireRouter) -> None:
     async with anthropic() as server:
         answer = await asked(adapter, server, (UserMessage(content="go"),))
 
@@ -48,7 +48,7 @@ async def test_thinking_is_kept_with_its_signature_and_cached_tokens_are_counted
     assert answer.tokens == Tokens(total=125, input=10, output=15, cache_read=80, cache_write=20)
 
 
-async def test_thinking_is_given_back_unchanged_and_the_prefix_is_cached(adapter: LiteLLM) -> None:
+async def test_thinking_is_given_back_unchanged_and_the_prefix_is_cached(adapter: WireRouter) -> None:
     call = RequestedCall(id="toolu_1", name="read", arguments='{"path": "a"}')
     thought = AssistantMessage(content="I read it.", reasoning="First the file.", details=(THINKING,), calls=(call,))
     talk = (
@@ -76,7 +76,7 @@ async def test_thinking_is_given_back_unchanged_and_the_prefix_is_cached(adapter
     ],
 )
 async def test_a_refusal_is_told_in_its_own_words(
-    adapter: LiteLLM, status: int, error: dict[str, str], expected: type[Posture]
+    adapter: WireRouter, status: int, error: dict[str, str], expected: type[Posture]
 ) -> None:
     refusal = web.json_response({"type": "error", "error": error}, status=status, headers={"retry-after": "7"})
 
@@ -149,7 +149,7 @@ async def anthropic(refusal: web.Response | None = None) -> AsyncIterator[Anthro
     await runner.cleanup()
 
 
-async def asked(adapter: LiteLLM, server: Anthropic, messages: tuple[Message, ...]) -> Answer:
+async def asked(adapter: WireRouter, server: Anthropic, messages: tuple[Message, ...]) -> Answer:
     endpoint = Endpoint(model="anthropic/claude-sonnet-4-5", base_url=server.url, key=SecretStr("secret"))
     thinking: dict[str, JsonValue] = {"type": "enabled", "budget_tokens": 1024}
     request = ModelRequest(endpoint=endpoint, messages=messages, tools=(TOOL,), options={"thinking": thinking})

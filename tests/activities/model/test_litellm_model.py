@@ -17,7 +17,6 @@ from pydantic import JsonValue, SecretStr
 
 from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, posture
 from activities.model.litellm_form import LONGEST, body
-from activities.model.litellm_model import LiteLLM
 from activities.model.litellm_source import LARGEST
 from activities.model.port import (
     AssistantMessage,
@@ -31,8 +30,11 @@ from activities.model.port import (
     ToolMessage,
     ToolOffer,
     UserMessage,
+    Wire,
 )
 from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
+from activities.model.wires.router import WireRouter
+from activities.model.wires.silence import Silence
 from worker.scripted.ledger import End
 from worker.scripted.script import (
     Drop,
@@ -60,7 +62,7 @@ BOTH_WAYS = pytest.mark.parametrize("compatible", [True, False], ids=["straight"
 
 
 @BOTH_WAYS
-async def test_an_answer_arrives_whole(adapter: LiteLLM, compatible: bool) -> None:
+async def test_an_answer_arrives_whole(adapter: WireRouter, compatible: bool) -> None:
     calls = (ScriptedCall(name="read", arguments={"path": "a" * 40}), ScriptedCall(name="read", arguments="{broken"))
     usage = ScriptedUsage(input=100, output=30, reasoning=10, cached=60)
     said = ScriptedAnswer(text="Hello, world", reasoning="Let me see", tools=calls, usage=usage, interleaved=True)
@@ -80,13 +82,13 @@ async def test_an_answer_arrives_whole(adapter: LiteLLM, compatible: bool) -> No
 
 @BOTH_WAYS
 @pytest.mark.parametrize(("said", "finish"), [("stop", Finish.STOP), ("length", Finish.LENGTH)])
-async def test_the_end_is_told_in_our_words(adapter: LiteLLM, compatible: bool, said: str, finish: Finish) -> None:
+async def test_the_end_is_told_in_our_words(adapter: WireRouter, compatible: bool, said: str, finish: Finish) -> None:
     async with serve(Script(answers=(ScriptedAnswer(text="x", finish=said),))) as server:
         assert (await ask(adapter, server, compatible=compatible)).finish is finish
 
 
 @BOTH_WAYS
-async def test_a_conversation_with_calls_is_sent_as_providers_want_it(adapter: LiteLLM, compatible: bool) -> None:
+async def test_a_conversation_with_calls_is_sent_as_providers_want_it(adapter: WireRouter, compatible: bool) -> None:
     script = Script(answers=(ScriptedAnswer(text="unused"), ScriptedAnswer(text="done")))
     conversation: tuple[Message, ...] = (
         SystemMessage(content="Be brief."),
@@ -101,7 +103,7 @@ async def test_a_conversation_with_calls_is_sent_as_providers_want_it(adapter: L
     assert answer.parts == (TextPart("done"),)
 
 
-async def test_what_has_been_sent_before_is_sent_again_as_it_was(adapter: LiteLLM) -> None:
+async def test_what_has_been_sent_before_is_sent_again_as_it_was(adapter: WireRouter) -> None:
     call = RequestedCall(id="a", name="read", arguments='{"path": "é \\ud83d"}')
     begun: tuple[Message, ...] = (SystemMessage(content="Be brief: “é”."), UserMessage(content="go"))
     went_on = (AssistantMessage(reasoning="Hm.", calls=(call,)), ToolMessage(call="a", content="lone \ud800 and \x00"))
@@ -117,12 +119,12 @@ async def test_what_has_been_sent_before_is_sent_again_as_it_was(adapter: LiteLL
     assert all(sent == meant for sent, meant in seen)
 
 
-async def test_nul_and_lone_surrogates_of_an_answer_are_kept(adapter: LiteLLM) -> None:
+async def test_nul_and_lone_surrogates_of_an_answer_are_kept(adapter: WireRouter) -> None:
     async with serve(Script(answers=(ScriptedAnswer(text="a\x00\ud800b", chunk=1),))) as server:
         assert (await ask(adapter, server)).parts == (TextPart("a\x00\ud800b"),)
 
 
-async def test_an_answer_that_repeats_itself_is_not_broken_off(adapter: LiteLLM) -> None:
+async def test_an_answer_that_repeats_itself_is_not_broken_off(adapter: WireRouter) -> None:
     async with serve(Script(answers=(ScriptedAnswer(text="-" * 400, chunk=1),))) as server:
         assert (await ask(adapter, server, compatible=False)).parts == (TextPart("-" * 400),)
 
@@ -148,20 +150,20 @@ REFUSALS: Mapping[str, tuple[Refuse, type[Retry] | type[Overflow] | StopKind]] =
 @BOTH_WAYS
 @pytest.mark.parametrize(("fault", "expected"), REFUSALS.values(), ids=REFUSALS.keys())
 async def test_a_refusal_is_told_for_what_it_is(
-    adapter: LiteLLM, compatible: bool, fault: Refuse, expected: type[Retry] | type[Overflow] | StopKind
+    adapter: WireRouter, compatible: bool, fault: Refuse, expected: type[Retry] | type[Overflow] | StopKind
 ) -> None:
     stance = posture((await failing(adapter, fault, compatible=compatible)).failure)
 
     assert (stance.kind if isinstance(stance, Stop) else type(stance)) == expected
 
 
-async def test_a_wrong_address_of_an_own_endpoint_stops_the_turn(adapter: LiteLLM) -> None:
+async def test_a_wrong_address_of_an_own_endpoint_stops_the_turn(adapter: WireRouter) -> None:
     error = await failing(adapter, Refuse(status=404, body={"detail": "no page"}))
 
     assert posture(error.failure) == Stop(kind=StopKind.NOT_FOUND, message='Not Found: {"detail": "no page"}')
 
 
-async def test_a_refusal_keeps_status_headers_and_the_providers_words(adapter: LiteLLM) -> None:
+async def test_a_refusal_keeps_status_headers_and_the_providers_words(adapter: WireRouter) -> None:
     failure = (await failing(adapter, Refuse(headers={"retry-after": "7"}))).failure
 
     assert (failure.status, failure.message) == (429, "Rate limit reached")
@@ -191,28 +193,28 @@ BREAKS: Mapping[str, Fault] = {
 
 @BOTH_WAYS
 @pytest.mark.parametrize("fault", BREAKS.values(), ids=BREAKS.keys())
-async def test_a_broken_stream_is_asked_for_again(adapter: LiteLLM, compatible: bool, fault: Fault) -> None:
+async def test_a_broken_stream_is_asked_for_again(adapter: WireRouter, compatible: bool, fault: Fault) -> None:
     error = await failing(adapter, fault, compatible=compatible)
 
     assert isinstance(posture(error.failure), Retry)
 
 
 @BOTH_WAYS
-async def test_a_stream_that_just_stops_is_no_answer(adapter: LiteLLM, compatible: bool) -> None:
+async def test_a_stream_that_just_stops_is_no_answer(adapter: WireRouter, compatible: bool) -> None:
     error = await failing(adapter, Garbage(after=2, data="[DONE]"), compatible=compatible)
 
     assert "broke off" in error.failure.message
     assert isinstance(posture(error.failure), Retry)
 
 
-async def test_a_page_where_an_answer_should_be_is_shown_with_what_to_look_at(adapter: LiteLLM) -> None:
+async def test_a_page_where_an_answer_should_be_is_shown_with_what_to_look_at(adapter: WireRouter) -> None:
     failure = (await failing(adapter, Page(body="<!doctype html>\n<title>Welcome</title>" + "x" * 9_000_000))).failure
     assert "answered with a page (text/html) instead of a stream: is 'http://127.0.0.1:" in failure.message
     assert "the address of its API? The page begins: '<!doctype html> <title>Welcome" in failure.message
     assert len(failure.message) < 500
 
 
-async def test_an_error_that_comes_with_status_200_is_told_for_what_it_is(adapter: LiteLLM) -> None:
+async def test_an_error_that_comes_with_status_200_is_told_for_what_it_is(adapter: WireRouter) -> None:
     body = '{"error": {"message": "used up", "code": "insufficient_quota"}}'
     error = await failing(adapter, Page(content_type="application/json", body=body))
     assert posture(error.failure) == Stop(kind=StopKind.QUOTA, message="used up")
@@ -226,13 +228,13 @@ async def test_an_error_that_comes_with_status_200_is_told_for_what_it_is(adapte
     ],
     ids=["event", "page"],
 )
-async def test_a_line_without_an_end_is_not_read_to_its_end(adapter: LiteLLM, fault: Fault, said: str) -> None:
+async def test_a_line_without_an_end_is_not_read_to_its_end(adapter: WireRouter, fault: Fault, said: str) -> None:
     error = await failing(adapter, fault)
     assert said in error.failure.message
     assert isinstance(posture(error.failure), Stop)  # asking again would cost the same again
 
 
-async def test_an_answer_without_an_end_is_not_kept(adapter: LiteLLM) -> None:
+async def test_an_answer_without_an_end_is_not_kept(adapter: WireRouter) -> None:
     endless = ScriptedAnswer(text="x" * (LONGEST + 1), chunk=1_000_000)
     async with serve(Script(answers=(endless,))) as server:
         with pytest.raises(ModelError, match="more than 16,000,000 characters"):
@@ -240,7 +242,7 @@ async def test_an_answer_without_an_end_is_not_kept(adapter: LiteLLM) -> None:
 
 
 @pytest.mark.parametrize("usage", ['"many"', '{"prompt_tokens": "many"}', '{"total_tokens": 1e99}'])
-async def test_counts_that_cannot_be_true_do_not_cost_the_answer(adapter: LiteLLM, usage: str) -> None:
+async def test_counts_that_cannot_be_true_do_not_cost_the_answer(adapter: WireRouter, usage: str) -> None:
     chunk = '{"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}'
     end = f'{{"object": "chat.completion.chunk", "choices": [{{"finish_reason": "stop"}}], "usage": {usage}}}'
     stream = Page(content_type="text/event-stream", body=f"data: {chunk}\n\ndata: {end}\n\ndata: [DONE]\n\n")
@@ -249,7 +251,7 @@ async def test_counts_that_cannot_be_true_do_not_cost_the_answer(adapter: LiteLL
     assert (answer.parts, answer.tokens) == ((TextPart("Hi"),), Tokens())
 
 
-async def test_a_provider_that_litellm_does_not_know_is_named(adapter: LiteLLM) -> None:
+async def test_a_provider_that_litellm_does_not_know_is_named(adapter: WireRouter) -> None:
     nowhere = ModelRequest(endpoint=Endpoint(model="antropic/claude"), messages=(UserMessage(content="Hello?"),))
     with pytest.raises(ModelError, match="litellm knows no provider 'antropic': mend its name") as caught:
         await assembled(adapter, nowhere)
@@ -265,13 +267,13 @@ async def test_a_provider_that_litellm_does_not_know_is_named(adapter: LiteLLM) 
         ("text-completion-openai/davinci", "without tools"),
     ],
 )
-async def test_what_would_go_to_a_stranger_is_refused(adapter: LiteLLM, model: str, message: str) -> None:
+async def test_what_would_go_to_a_stranger_is_refused(adapter: WireRouter, model: str, message: str) -> None:
     asked = ModelRequest(endpoint=Endpoint(model=model), messages=(UserMessage(content="Hello?"),))
     with pytest.raises(UsageError, match=message):
         await assembled(adapter, asked)
 
 
-async def test_nobody_listening_is_a_lost_connection(adapter: LiteLLM) -> None:
+async def test_nobody_listening_is_a_lost_connection(adapter: WireRouter) -> None:
     async with serve(Script(answers=())) as server:
         gone = server.url
 
@@ -285,7 +287,7 @@ async def test_nobody_listening_is_a_lost_connection(adapter: LiteLLM) -> None:
 @BOTH_WAYS
 @pytest.mark.parametrize("after", [None, 2])
 async def test_a_silent_provider_is_noticed(compatible: bool, after: int | None) -> None:
-    impatient = LiteLLM(os.environ, first_token=3600 if after else 0.3, idle=0.3)
+    impatient = WireRouter(os.environ, silence=Silence(0.3, 3600 if after else 0.3, 0.3))
 
     error = await failing(impatient, Stall(after=after), compatible=compatible)
 
@@ -296,7 +298,7 @@ async def test_a_silent_provider_is_noticed(compatible: bool, after: int | None)
 
 @BOTH_WAYS
 @pytest.mark.parametrize("after", [None, 2])
-async def test_a_stop_closes_the_connection(adapter: LiteLLM, compatible: bool, after: int | None) -> None:
+async def test_a_stop_closes_the_connection(adapter: WireRouter, compatible: bool, after: int | None) -> None:
     script = Script(answers=(ScriptedAnswer(text="x" * 99, faults={1: Stall(after=after)}),))
 
     async with serve(script) as server:
@@ -309,7 +311,7 @@ async def test_a_stop_closes_the_connection(adapter: LiteLLM, compatible: bool, 
     assert entry.end is End.LEFT
 
 
-async def test_an_abandoned_stream_closes_the_connection(adapter: LiteLLM) -> None:
+async def test_an_abandoned_stream_closes_the_connection(adapter: WireRouter) -> None:
     async with serve(Script(answers=(ScriptedAnswer(text="abc", chunk=1, faults={1: Stall(after=2)}),))) as server:
         async with aclosing(adapter.stream(request(server.url))) as stream:
             assert await anext(stream) == TextDelta("a")
@@ -321,13 +323,13 @@ async def test_an_abandoned_stream_closes_the_connection(adapter: LiteLLM) -> No
 
 @BOTH_WAYS
 async def test_an_answered_request_does_not_wait_for_the_collector_of_cycles(
-    adapter: LiteLLM, compatible: bool
+    adapter: WireRouter, compatible: bool
 ) -> None:
     async with serve(Script(answers=(ScriptedAnswer(text="x"),))) as server:
         assert await left_behind(lambda: ask(adapter, server, compatible=compatible)) < 5
 
 
-async def test_nor_does_one_whose_answer_breaks_off(adapter: LiteLLM) -> None:
+async def test_nor_does_one_whose_answer_breaks_off(adapter: WireRouter) -> None:
     faults = dict.fromkeys(range(1, 20), Drop(after=1))
     async with serve(Script(answers=(ScriptedAnswer(text="x", faults=faults),))) as server:
 
@@ -352,7 +354,7 @@ async def left_behind(asking: Callable[[], Awaitable[object]]) -> int:
 
 
 @BOTH_WAYS
-async def test_a_closed_adapter_opens_new_connections(adapter: LiteLLM, compatible: bool) -> None:
+async def test_a_closed_adapter_opens_new_connections(adapter: WireRouter, compatible: bool) -> None:
     async with serve(Script(answers=(ScriptedAnswer(text="Hello"),))) as server:
         first = await ask(adapter, server, compatible=compatible)
         await adapter.close()
@@ -361,7 +363,7 @@ async def test_a_closed_adapter_opens_new_connections(adapter: LiteLLM, compatib
     assert first == again
 
 
-async def test_options_headers_and_tools_reach_the_provider(adapter: LiteLLM, tmp_path: Path) -> None:
+async def test_options_headers_and_tools_reach_the_provider(adapter: WireRouter, tmp_path: Path) -> None:
     wanted = {"temperature": 0.5, "max_tokens": 9, "reasoning_effort": "low", "tool_choice": "required"}
 
     async with serve(Script(answers=(ScriptedAnswer(text="x"),))) as server:
@@ -381,7 +383,7 @@ async def test_options_headers_and_tools_reach_the_provider(adapter: LiteLLM, tm
     assert asked.body["tools"][0]["function"]["name"] == "read"
 
 
-async def test_a_known_model_has_a_price_and_limits(adapter: LiteLLM) -> None:
+async def test_a_known_model_has_a_price_and_limits(adapter: WireRouter) -> None:
     facts = await adapter.facts("anthropic/claude-sonnet-4-5")
 
     assert (facts.price.input, facts.price.output) == (Decimal(3), Decimal(15))
@@ -389,13 +391,13 @@ async def test_a_known_model_has_a_price_and_limits(adapter: LiteLLM) -> None:
     assert (facts.images, facts.documents) == (True, True)
 
 
-async def test_an_unknown_model_is_free_and_without_limits(adapter: LiteLLM) -> None:
+async def test_an_unknown_model_is_free_and_without_limits(adapter: WireRouter) -> None:
     facts = await adapter.facts("openai/nobody-knows-it")
 
     assert (facts.price, facts.context, facts.images) == (FREE, 0, False)
 
 
-async def failing(adapter: LiteLLM, fault: Fault, *, compatible: bool = True) -> ModelError:
+async def failing(adapter: WireRouter, fault: Fault, *, compatible: bool = True) -> ModelError:
     """The error of an answer that fails at the first request and would succeed at the second."""
     async with serve(Script(answers=(ScriptedAnswer(text="x" * 99, faults={1: fault}),))) as server:
         with pytest.raises(ModelError) as caught:
@@ -405,7 +407,7 @@ async def failing(adapter: LiteLLM, fault: Fault, *, compatible: bool = True) ->
 
 
 async def ask(
-    adapter: LiteLLM,
+    adapter: WireRouter,
     server: ModelServer | str,
     messages: tuple[Message, ...] = (UserMessage(content="go"),),
     *,
@@ -415,7 +417,7 @@ async def ask(
     return await assembled(adapter, request(url, messages, compatible=compatible))
 
 
-async def assembled(adapter: LiteLLM, asked: ModelRequest) -> Answer:
+async def assembled(adapter: WireRouter, asked: ModelRequest) -> Answer:
     assembly = Assembly()
     async with aclosing(adapter.stream(asked)) as stream:
         async for event in stream:
@@ -428,14 +430,18 @@ def request(
 ) -> ModelRequest:
     key = SecretStr("secret")
     return ModelRequest(
-        endpoint=Endpoint(model="openai/scripted", base_url=url, key=key, compatible=compatible),
+        endpoint=Endpoint(
+            model="openai/scripted", base_url=url, key=key, wire=Wire.CHAT if compatible else Wire.LITELLM
+        ),
         messages=messages,
         tools=(TOOL,),
     )
 
 
-async def test_the_client_below_litellm_still_asks_for_the_transformation_that_it_is_spared(adapter: LiteLLM) -> None:
+async def test_the_client_below_litellm_still_asks_for_the_transformation_that_it_is_spared(
+    adapter: WireRouter,
+) -> None:
     await adapter.warm()
     completions = import_module("openai.resources.chat.completions.completions")
     assert "await async_maybe_transform(" in inspect.getsource(completions.AsyncCompletions.create)
-    assert completions.async_maybe_transform.__module__ == LiteLLM.__module__
+    assert completions.async_maybe_transform.__module__ == "activities.model.litellm_model"

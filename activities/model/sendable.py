@@ -1,0 +1,8 @@
+"""Text as a request can hold it."""
+
+
+def sendable(text: str) -> str:
+    """`text` as UTF-8 can hold it: a lone surrogate, which is stored as it came, is sent as U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,72 @@
+"""The response to a request: its events, or what came instead of them."""
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any, Final
+
+import httpx
+
+from activities.model.failures import ModelError, ProviderFailure, from_response, words_of
+from activities.model.port import Endpoint
+from activities.model.wires import sse
+from activities.model.wires.silence import Silence
+
+_PAGES: Final = ("text/html", "application/json")  # what a wrong address answers, or a provider that does not stream
+_READ: Final = 16 * 2**10  # bytes of such a page
+_CONNECTIONS: Final = 1000
+_KEPT: Final = 100
+
+
+def connections() -> httpx.AsyncClient:
+    """Connections to providers, kept open between requests; their silences are watched by `Silence`."""
+    limits = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_KEPT)
+    return httpx.AsyncClient(timeout=None, limits=limits)
+
+
+async def events(
+    response: httpx.Response, endpoint: Endpoint, silence: Silence
+) -> AsyncGenerator[dict[str, Any], None]:
+    """The objects of a stream of events. Raises ModelError for what is no stream."""
+    if _kind(response) in _PAGES:
+        raise ModelError(await _page(response, endpoint))
+    received = silence.bytes_of(endpoint.provider, response.aiter_bytes())
+    async with aclosing(sse.objects(endpoint.provider, received)) as objects:
+        async for event in objects:
+            yield event
+
+
+async def _page(response: httpx.Response, endpoint: Endpoint) -> ProviderFailure:
+    provider, kind = endpoint.provider, _kind(response)
+    text = await beginning(response)
+    if kind == "application/json" and _tells_an_error(text):
+        return from_response(
+            provider, response.status_code, words_of(text) or "", text, dict(response.headers), retryable=False
+        )
+    said = (
+        f"The provider answered with a page ({kind}) instead of a stream: is {endpoint.base_url!r} the "
+        f"address of its API? The page begins: {' '.join(text.split())[:200]!r}"
+    )
+    return ProviderFailure(provider=provider, message=said, retryable=True)
+
+
+def _kind(response: httpx.Response) -> str:
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+async def beginning(response: httpx.Response) -> str:
+    """As much of a page as is worth reading."""
+    read = b""
+    async for piece in response.aiter_bytes():
+        read += piece
+        if len(read) >= _READ:
+            break
+    return read[:_READ].decode("utf-8", "replace")
+
+
+def _tells_an_error(text: str) -> bool:
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(content, Mapping) and bool(content.get("error"))

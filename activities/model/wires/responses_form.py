@@ -1,0 +1,245 @@
+"""Our requests in the form of OpenAI's Responses API, and its events as ours.
+
+Nothing of a conversation is kept by the provider (`store: false`): what a model thought comes back encrypted, and is
+given back to the same model with the next request.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from pydantic import JsonValue
+
+from activities.model.failures import ModelError, ProviderFailure, from_stream
+from activities.model.port import (
+    AssistantMessage,
+    FilePiece,
+    Finish,
+    Finished,
+    ImagePiece,
+    Message,
+    ModelEvent,
+    ModelRequest,
+    Piece,
+    ReasoningDelta,
+    RequestedCall,
+    SystemMessage,
+    TextDelta,
+    TextPiece,
+    ToolCallDelta,
+    ToolMessage,
+    ToolOffer,
+    UserMessage,
+)
+from activities.model.sendable import sendable
+from workflows.domain.usage import ReportedUsage, Tokens, measure
+
+Form: TypeAlias = dict[str, Any]
+
+_THINKS: Final = re.compile(r"(gpt-([5-9]|\d\d)|o\d|codex|gpt-daybreak)(?!.*-chat)")  # others refuse `reasoning`
+_EFFORT: Final = re.compile(r"gpt-([5-9]|\d\d)(?!.*-(chat|pro))")  # are asked to think as OpenCode asks them
+_CUT: Final = {"max_output_tokens": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
+_LONGEST_ID: Final = 64  # characters of a call's id
+_NAMES: Final = {  # options of the chat protocol, and of OpenCode's packages → where they stand here
+    "reasoning_effort": ("reasoning", "effort"),
+    "reasoningEffort": ("reasoning", "effort"),
+    "reasoningSummary": ("reasoning", "summary"),
+    "verbosity": ("text", "verbosity"),
+    "textVerbosity": ("text", "verbosity"),
+    "max_tokens": ("max_output_tokens",),
+    "max_completion_tokens": ("max_output_tokens",),
+    "maxOutputTokens": ("max_output_tokens",),
+    "promptCacheKey": ("prompt_cache_key",),
+    "serviceTier": ("service_tier",),
+    "parallelToolCalls": ("parallel_tool_calls",),
+    "topP": ("top_p",),
+}
+_ITEM, _PLACE = "item", "before"  # of what is kept: the item of reasoning, and how many texts and calls preceded it
+
+
+def body(request: ModelRequest) -> Form:
+    """The request without its model."""
+    form: Form = {
+        "input": [item for message in request.messages for item in _items(message)],
+        "store": False,
+        "stream": True,
+    }
+    system = [message.content for message in request.messages if isinstance(message, SystemMessage)]
+    asked = {
+        "instructions": sendable("\n".join(system)) or None,
+        "tools": [_tool(tool) for tool in request.tools] or None,
+        "tool_choice": request.tool_choice if request.tools else None,
+        "temperature": request.temperature,
+        "max_output_tokens": request.max_output,
+    }
+    form |= {name: value for name, value in asked.items() if value is not None}
+    return _with_options(form | _thinking(request.endpoint.name), request.options)
+
+
+def _thinking(model: str) -> Form:
+    if not _THINKS.match(model):
+        return {}
+    effort = {"reasoning": {"effort": "medium", "summary": "auto"}} if _EFFORT.match(model) else {}
+    return {"include": ["reasoning.encrypted_content"], **effort}
+
+
+def _with_options(form: Form, options: Mapping[str, JsonValue]) -> Form:
+    for option, value in options.items():
+        *outer, name = _NAMES.get(option, (option,))
+        target = form
+        for each in outer:
+            target = target.setdefault(each, {})
+        if isinstance(value, dict) and isinstance(target.get(name), dict):
+            target[name] = {**target[name], **value}
+        else:
+            target[name] = value
+    return form
+
+
+def _tool(tool: ToolOffer) -> Form:
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": False,  # a strict schema may have no optional members
+    }
+
+
+def _items(message: Message) -> Iterator[Form]:
+    match message:
+        case UserMessage(content=str(content)):
+            yield {"role": "user", "content": sendable(content)}
+        case UserMessage(content=pieces):
+            yield {"role": "user", "content": [_piece(piece) for piece in pieces if not isinstance(piece, str)]}
+        case AssistantMessage():
+            yield from _answer(message)
+        case ToolMessage():
+            yield {"type": "function_call_output", "call_id": _id(message.call), "output": sendable(message.content)}
+
+
+def _piece(piece: Piece) -> Form:
+    match piece:
+        case TextPiece():
+            return {"type": "input_text", "text": sendable(piece.text)}
+        case ImagePiece():
+            return {"type": "input_image", "image_url": piece.url, "detail": "auto"}
+        case FilePiece():
+            return {"type": "input_file", "filename": sendable(piece.name), "file_data": piece.url}
+
+
+def _answer(message: AssistantMessage) -> Iterator[Form]:
+    """The items of an answer, what the model thought in the places where it did."""
+    items = [{"role": "assistant", "content": sendable(message.content)}] if message.content else []
+    items += [_call(call) for call in message.calls]
+    for place, item in enumerate(items):
+        yield from (_kept(block) for block in message.details if block.get(_PLACE) == place)
+        yield item
+
+
+def _kept(block: Mapping[str, Any]) -> Form:
+    return dict(block[_ITEM])
+
+
+def _call(call: RequestedCall) -> Form:
+    return {
+        "type": "function_call",
+        "call_id": _id(call.id),
+        "name": sendable(call.name),
+        "arguments": sendable(call.arguments),
+    }
+
+
+def _id(id: str) -> str:
+    """An id as this API takes it; that of another provider may be longer."""
+    return id if len(id) <= _LONGEST_ID else hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class EventReader:
+    """Reads the events of one response; its last one tells how it ended."""
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._finished: Finished | None = None
+        self._texts = 0
+        self._calls: list[int] = []  # the places of its calls among the response's items
+        self._refused = False
+
+    def read(self, event: Form) -> list[ModelEvent]:
+        """What an event adds. Raises ModelError for one that tells a failure, and for one that is none."""
+        try:
+            return list(self._events(event))
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            said = f"The provider sent something that is no piece of an answer ({error}): {repr(event)[:200]}"
+            raise ModelError(ProviderFailure(provider=self._provider, message=said, retryable=True)) from error
+
+    def finished(self) -> Finished:
+        """The end of the answer. Raises ModelError where the stream has just stopped."""
+        if self._finished is None:
+            said = "The answer broke off: the stream ended before the response was complete."
+            raise ModelError(ProviderFailure(provider=self._provider, message=said, retryable=True))
+        return self._finished
+
+    def _events(self, event: Form) -> Iterator[ModelEvent]:
+        match event["type"]:
+            case "response.output_text.delta":
+                self._texts = 1
+                yield TextDelta(str(event["delta"]))
+            case "response.refusal.delta" | "response.refusal.done":
+                self._refused = True
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                yield ReasoningDelta(str(event["delta"]))
+            case "response.reasoning_summary_part.added" if event["summary_index"]:
+                yield ReasoningDelta("\n\n")
+            case "response.output_item.added" if event["item"]["type"] == "function_call":
+                self._calls.append(event["output_index"])
+                yield ToolCallDelta(event["output_index"], event["item"]["call_id"], event["item"]["name"], "")
+            case "response.function_call_arguments.delta":
+                yield ToolCallDelta(event["output_index"], None, None, str(event["delta"]))
+            case "response.output_item.done" if event["item"]["type"] == "reasoning":
+                yield from self._thought(event["item"])
+            case _:
+                self._end(event)
+
+    def _end(self, event: Form) -> None:
+        match event["type"]:
+            case "response.completed" | "response.incomplete":
+                self._finished = Finished(self._finish(event["response"]), _tokens(event["response"].get("usage")))
+            case "response.failed":
+                raise self._failure(event["response"].get("error") or {})
+            case "error":
+                raise self._failure(event.get("error") or event)
+
+    def _thought(self, item: Form) -> Iterator[ModelEvent]:
+        """What the model thought, as it is given back; without its encrypted content nobody could read it."""
+        if item.get("encrypted_content"):
+            kept = {name: item[name] for name in ("type", "id", "summary", "encrypted_content")}
+            yield ReasoningDelta("", {_ITEM: kept, _PLACE: self._texts + len(self._calls)})
+
+    def _finish(self, response: Form) -> Finish:
+        if self._refused:
+            return Finish.CONTENT_FILTER
+        if response["status"] == "incomplete":
+            details: Form = response.get("incomplete_details") or {}
+            return _CUT.get(details.get("reason", ""), Finish.UNKNOWN)
+        return Finish.TOOL_CALLS if self._calls else Finish.STOP
+
+    def _failure(self, error: Form) -> ModelError:
+        failure = from_stream(self._provider, {"type": "error", "error": error})
+        return ModelError(failure or ProviderFailure(provider=self._provider, message=str(error), retryable=True))
+
+
+def _tokens(usage: Form | None) -> Tokens:
+    if not usage:
+        return Tokens()
+    details = usage.get("input_tokens_details") or {}
+    reported = ReportedUsage(
+        input=usage.get("input_tokens"),
+        output=usage.get("output_tokens"),
+        total=usage.get("total_tokens"),
+        reasoning=(usage.get("output_tokens_details") or {}).get("reasoning_tokens"),
+        cache_read=details.get("cached_tokens"),
+        cache_write=details.get("cache_write_tokens"),
+    )
+    return measure(reported)

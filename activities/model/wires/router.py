@@ -1,0 +1,40 @@
+"""The model port: each request goes out on the wire that its endpoint names."""
+
+from collections.abc import AsyncGenerator, MutableMapping
+from typing import Final
+
+from activities.model.litellm_model import LiteLLM
+from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
+from activities.model.wires import exchange
+from activities.model.wires.responses import Responses
+from activities.model.wires.silence import Silence
+
+ASSUMED: Final = Silence()
+
+
+class WireRouter:
+    """Every wire of this process. `environment` is the process's: litellm is imported in it, prepared before."""
+
+    def __init__(self, environment: MutableMapping[str, str], *, silence: Silence = ASSUMED) -> None:
+        self._litellm = LiteLLM(environment, first_token=silence.first, idle=silence.between)
+        self._connections = exchange.connections()
+        self._responses = Responses(self._connections, silence)
+
+    async def warm(self) -> None:
+        """Import what asks models, on a thread, where it takes its seconds without holding anybody up."""
+        await self._litellm.warm()
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """See `ModelPort.stream`."""
+        if request.endpoint.wire is Wire.RESPONSES:
+            return self._responses.stream(request)
+        return self._litellm.stream(request)
+
+    async def facts(self, model: str) -> ModelFacts:
+        """See `ModelPort.facts`."""
+        return await self._litellm.facts(model)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._connections.aclose()
+        await self._litellm.close()

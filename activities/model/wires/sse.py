@@ -1,0 +1,68 @@
+"""Server-sent events: the JSON objects in a stream of bytes."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from typing import Any, Final
+
+from activities.model.failures import ModelError, ProviderFailure
+
+LARGEST: Final = 8 * 2**20  # bytes of one event; a model's longest pieces are a thousandth of it
+_END: Final = b"[DONE]"  # what OpenAI's chat protocol says after the last event
+
+
+async def objects(provider: str, source: AsyncIterator[bytes]) -> AsyncGenerator[dict[str, Any], None]:
+    """The events' objects. An event that the end of the stream has cut is left out.
+
+    Raises ModelError for what is no JSON object, and for an event that does not end.
+    """
+    splitter = _Events(provider)
+    async for received in source:
+        for data in splitter.feed(received):
+            if data != _END:
+                yield _object(provider, data)
+
+
+class _Events:
+    """Splits bytes into the data of events, as the specification of server-sent events has it."""
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._begun: list[bytes] = []  # pieces of a line that has not ended
+        self._length = 0
+        self._data: list[bytes] = []  # lines of an event that has not ended
+
+    def feed(self, received: bytes) -> Iterator[bytes]:
+        lines = received.split(b"\n")
+        lines[0] = b"".join((*self._begun, lines[0])) if len(lines) > 1 else lines[0]
+        if len(lines) > 1:
+            self._begun, self._length = [], 0
+        self._begun.append(lines.pop())
+        self._length += len(self._begun[-1])
+        for line in lines:
+            yield from self._line(line.removesuffix(b"\r"))
+        if self._length + sum(map(len, self._data)) > LARGEST:
+            raise self._too_long()
+
+    def _line(self, line: bytes) -> Iterator[bytes]:
+        if line.startswith(b"data:"):
+            self._data.append(line[5:].removeprefix(b" "))
+        elif not line and self._data:
+            data, self._data = b"\n".join(self._data), []
+            if len(data) > LARGEST:
+                raise self._too_long()
+            yield data
+
+    def _too_long(self) -> ModelError:
+        said = f"The provider sent a line of more than {LARGEST // 2**20} MB, which is no piece of an answer."
+        return ModelError(ProviderFailure(provider=self._provider, message=said, retryable=False))
+
+
+def _object(provider: str, data: bytes) -> dict[str, Any]:
+    try:
+        content = json.loads(data)
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        said = f"The provider sent something that is no piece of an answer: {data[:200]!r}"
+        raise ModelError(ProviderFailure(provider=provider, message=said, retryable=True))
+    return content

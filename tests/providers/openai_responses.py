@@ -1,0 +1,283 @@
+"""OpenAI's Responses API, as far as an agent meets it: built from the types that OpenAI's package publishes.
+
+A request is looked at as the service does: unknown parameters, calls without outputs, outputs without calls, items that
+it has not made or that were changed, and what a model does not take are refused in its words.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final, TypeAlias
+
+from aiohttp import web
+from openai.types.responses import (
+    EasyInputMessageParam,
+    FunctionToolParam,
+    ResponseFunctionToolCallParam,
+    ResponseReasoningItemParam,
+    ResponseStreamEvent,
+)
+from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
+from openai.types.responses.response_input_param import FunctionCallOutput
+from pydantic import TypeAdapter, ValidationError
+
+from tests.providers.playing import Cut, Double, Pause, Play, Refused, event
+
+KEY: Final = "sk-local"
+_THINKING: Final = re.compile(r"gpt-[5-9]|o\d|codex")
+_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_EVENT: Final[TypeAdapter[Any]] = TypeAdapter(ResponseStreamEvent)
+_ITEMS: Final[Mapping[str, Any]] = {
+    "message": EasyInputMessageParam,
+    "function_call": ResponseFunctionToolCallParam,
+    "function_call_output": FunctionCallOutput,
+    "reasoning": ResponseReasoningItemParam,
+}
+
+
+@dataclass(frozen=True)
+class Thought:
+    summary: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Text:
+    text: str
+    pieces: int = 3
+
+
+@dataclass(frozen=True)
+class Refusal:
+    text: str
+
+
+@dataclass(frozen=True)
+class Call:
+    name: str
+    arguments: str
+
+
+Output: TypeAlias = Thought | Text | Refusal | Call | Pause | Cut | bytes
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model says; `incomplete` and `failed` are reasons and codes of the service."""
+
+    output: Sequence[Output]
+    incomplete: str | None = None
+    failed: tuple[str, str] | None = None
+
+
+class OpenAI:
+    """The service: it knows which items it has made, and what their encrypted contents are."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.made: dict[str, str] = {}
+        self.numbers = count(1)
+        self.double = Double(self.check)
+
+    def check(self, request: web.Request, body: dict[str, Any]) -> Play:
+        if request.path != "/v1/responses":
+            raise Refused(404, _error(f"Invalid URL (POST {request.path})"))
+        if request.headers.get("authorization") != f"Bearer {KEY}":
+            raise Refused(401, _error("Incorrect API key provided.", code="invalid_api_key"))
+        self._parameters(body)
+        self._input(body["input"])
+        return list(self._play(body, self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]))
+
+    def _parameters(self, body: dict[str, Any]) -> None:
+        for name in body:
+            if name not in _members(ResponseCreateParamsStreaming):
+                raise Refused(400, _error(f"Unknown parameter: '{name}'.", name, "unknown_parameter"))
+        for name in ("model", "input"):
+            if not body.get(name):
+                raise Refused(400, _error(f"Missing required parameter: '{name}'.", name, "missing_required_parameter"))
+        for number, tool in enumerate(body.get("tools", ())):
+            _valid(f"tools[{number}]", FunctionToolParam, tool)
+            if not _NAME.fullmatch(tool["name"]):
+                raise Refused(400, _error(f"Invalid 'tools[{number}].name'", code="invalid_value"))
+        thinks = bool(_THINKING.match(body["model"]))
+        wrong = [name for name in (("temperature", "top_p") if thinks else ("reasoning",)) if name in body]
+        if wrong:
+            said = f"Unsupported parameter: '{wrong[0]}' is not supported with this model."
+            raise Refused(400, _error(said, wrong[0]))
+        if not thinks and body.get("include"):
+            raise Refused(400, _error("Encrypted content is not supported with this model.", "include"))
+
+    def _input(self, items: Any) -> None:
+        calls: set[str] = set()
+        for number, item in enumerate(items if isinstance(items, list) else ()):
+            place = f"input[{number}]"
+            kind = item.get("type", "message")
+            if kind not in _ITEMS:
+                raise Refused(400, _error(f"Invalid value: '{kind}'.", place, "invalid_value"))
+            _valid(place, _ITEMS[kind], item)
+            if len(item.get("call_id", "")) > 64:
+                said = f"Invalid '{place}.call_id': string too long. Expected a string with maximum length 64."
+                raise Refused(400, _error(said, place, "string_above_max_length"))
+            if kind == "function_call":
+                calls.add(item["call_id"])
+            elif kind == "function_call_output":
+                if item["call_id"] not in calls:
+                    said = f"No tool call found for function call output with call_id {item['call_id']}."
+                    raise Refused(400, _error(said, "input"))
+                calls.discard(item["call_id"])
+            elif kind == "reasoning":
+                self._reasoning(item, items[number + 1 : number + 2])
+        if calls:
+            raise Refused(400, _error(f"No tool output found for function call {calls.pop()}.", "input"))
+
+    def _reasoning(self, item: dict[str, Any], following: list[dict[str, Any]]) -> None:
+        id = item["id"]
+        if "encrypted_content" not in item or id not in self.made:
+            said = f"Item with id '{id}' not found. Items are not persisted when `store` is set to false."
+            raise Refused(404, _error(said, "input"))
+        if item["encrypted_content"] != self.made[id]:
+            said = "The encrypted content could not be verified."
+            raise Refused(400, _error(said, code="invalid_encrypted_content"))
+        if not following or following[0].get("type", "message") not in ("message", "function_call", "reasoning"):
+            said = f"Item '{id}' of type 'reasoning' was provided without its required following item."
+            raise Refused(400, _error(said, "input"))
+
+    def _play(self, body: dict[str, Any], answer: Answer) -> Iterator[bytes | Pause | Cut]:
+        numbers = count()
+        output: list[dict[str, Any]] = []
+
+        def said(kind: str, **data: Any) -> bytes:
+            whole = {"type": kind, "sequence_number": next(numbers), **data}
+            _EVENT.validate_python(whole)
+            return event(whole, kind)
+
+        def response(status: str, **more: Any) -> dict[str, Any]:
+            return {**_RESPONSE, "model": body["model"], "status": status, "output": list(output), **more}
+
+        yield said("response.created", response=response("in_progress"))
+        yield said("response.in_progress", response=response("in_progress"))
+        for each in answer.output:
+            if isinstance(each, Pause | Cut | bytes):
+                yield each
+                continue
+            index = len(output)
+            item, begun, pieces = self._item(each, body)
+            yield said("response.output_item.added", output_index=index, item=begun)
+            for kind, data in pieces:
+                yield said(kind, output_index=index, item_id=item["id"], **data)
+            yield said("response.output_item.done", output_index=index, item=item)
+            output.append(item)
+        if answer.failed:
+            code, message = answer.failed
+            yield said("response.failed", response=response("failed", error={"code": code, "message": message}))
+        elif answer.incomplete:
+            details = {"reason": answer.incomplete}
+            cut = response("incomplete", incomplete_details=details, usage=USAGE)
+            yield said("response.incomplete", response=cut)
+        else:
+            yield said("response.completed", response=response("completed", usage=USAGE))
+
+    def _item(
+        self, output: Thought | Text | Refusal | Call, body: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any], list[tuple[str, dict[str, Any]]]]:
+        """An item of the output, as it begins, and the events in between."""
+        number = next(self.numbers)
+        match output:
+            case Thought(summary):
+                id, secret = f"rs_{number}", f"secret-{number}"
+                self.made[id] = secret
+                shared: dict[str, Any] = {"type": "reasoning", "id": id}
+                if "reasoning.encrypted_content" in body.get("include", ()):
+                    shared["encrypted_content"] = secret
+                parts = [{"type": "summary_text", "text": text} for text in summary]
+                pieces = [each for place, text in enumerate(summary) for each in _summary(place, text)]
+                return {**shared, "summary": parts}, {**shared, "summary": []}, pieces
+            case Text(text, how_many):
+                part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+                deltas = [
+                    ("response.output_text.delta", {"content_index": 0, "delta": piece, "logprobs": []})
+                    for piece in _cut(text, how_many)
+                ]
+                return _message(number, part, deltas)
+            case Refusal(text):
+                part = {"type": "refusal", "refusal": text}
+                return _message(number, part, [("response.refusal.delta", {"content_index": 0, "delta": text})])
+            case Call(name, arguments):
+                call = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": name}
+                done = ("response.function_call_arguments.done", {"arguments": arguments, "name": name})
+                pieces = [("response.function_call_arguments.delta", {"delta": each}) for each in _cut(arguments, 2)]
+                return (
+                    {**call, "arguments": arguments, "status": "completed"},
+                    {**call, "arguments": "", "status": "in_progress"},
+                    [*pieces, done],
+                )
+
+
+def _summary(place: int, text: str) -> list[tuple[str, dict[str, Any]]]:
+    part = {"type": "summary_text", "text": ""}
+    return [
+        ("response.reasoning_summary_part.added", {"summary_index": place, "part": part}),
+        *(("response.reasoning_summary_text.delta", {"summary_index": place, "delta": p}) for p in _cut(text, 2)),
+        ("response.reasoning_summary_text.done", {"summary_index": place, "text": text}),
+    ]
+
+
+def _message(
+    number: int, part: dict[str, Any], deltas: list[tuple[str, dict[str, Any]]]
+) -> tuple[dict[str, Any], dict[str, Any], list[tuple[str, dict[str, Any]]]]:
+    message = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
+    added = ("response.content_part.added", {"content_index": 0, "part": {**part, **_EMPTY[part["type"]]}})
+    return (
+        {**message, "status": "completed", "content": [part]},
+        {**message, "status": "in_progress", "content": []},
+        [added, *deltas, ("response.content_part.done", {"content_index": 0, "part": part})],
+    )
+
+
+_EMPTY: Final = {"output_text": {"text": ""}, "refusal": {"refusal": ""}}
+USAGE: Final = {
+    "input_tokens": 100,
+    "input_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 0},
+    "output_tokens": 30,
+    "output_tokens_details": {"reasoning_tokens": 10},
+    "total_tokens": 130,
+}
+_RESPONSE: Final[dict[str, Any]] = {
+    "id": "resp_1",
+    "object": "response",
+    "created_at": 1,
+    "error": None,
+    "incomplete_details": None,
+    "instructions": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "temperature": 1.0,
+    "tool_choice": "auto",
+    "tools": [],
+    "top_p": 1.0,
+}
+
+
+def _cut(text: str, pieces: int) -> list[str]:
+    size = max(1, -(-len(text) // pieces))
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def _members(form: Any) -> frozenset[str]:
+    return frozenset(name for base in form.__mro__ for name in getattr(base, "__annotations__", ())) | frozenset(
+        form.__required_keys__ | form.__optional_keys__
+    )
+
+
+def _valid(place: str, form: Any, value: dict[str, Any]) -> None:
+    for name in value:
+        if name not in _members(form):
+            raise Refused(400, _error(f"Unknown parameter: '{place}.{name}'.", place, "unknown_parameter"))
+    try:
+        TypeAdapter(form).validate_python(value)
+    except ValidationError as error:
+        raise Refused(400, _error(f"Invalid '{place}': {error}", place, "invalid_type")) from error
+
+
+def _error(message: str, param: str | None = None, code: str | None = None) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}

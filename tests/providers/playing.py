@@ -1,0 +1,90 @@
+"""What the doubles of providers have in common: they run on this machine, keep what they are asked, and play pieces."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from aiohttp import web
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Says nothing for so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Closes the connection: cleanly, as if this were the end, or in the middle of the transfer."""
+
+    clean: bool = True
+
+
+Play: TypeAlias = Sequence[bytes | Pause | Cut]
+
+
+class Refused(Exception):
+    """A request that the provider does not take."""
+
+    def __init__(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+        super().__init__(str(body))
+        self.status, self.body, self.headers = status, body, headers
+
+
+@dataclass
+class Double:
+    """A provider. `check` looks at a request as the provider does and gives the play that answers it."""
+
+    check: Callable[[web.Request, dict[str, Any]], Play]
+    url: str = ""
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    before: Pause | None = None  # until the headers
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        body = json.loads(await request.text())
+        self.asked.append(body)
+        self.paths.append(request.path)
+        if self.before:
+            await asyncio.sleep(self.before.seconds)
+        try:
+            play = self.check(request, body)
+        except Refused as refused:
+            return web.json_response(refused.body, status=refused.status, headers=refused.headers)
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        with suppress(ConnectionError):  # the client may leave at any time
+            for piece in play:
+                match piece:
+                    case Pause(seconds):
+                        await asyncio.sleep(seconds)
+                    case Cut(clean):
+                        if not clean and request.transport is not None:
+                            request.transport.abort()
+                        return response
+                    case _:
+                        await response.write(piece)
+        return response
+
+
+@asynccontextmanager
+async def playing(double: Double) -> AsyncIterator[Double]:
+    """Runs the double; it answers every path, and looks itself at which one was asked."""
+    application = web.Application(client_max_size=2**28)
+    application.router.add_post("/{path:.*}", double.answer)
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    double.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield double
+    await runner.cleanup()
+
+
+def event(data: dict[str, Any], name: str | None = None) -> bytes:
+    """A server-sent event."""
+    named = f"event: {name}\n" if name else ""
+    return f"{named}data: {json.dumps(data)}\n\n".encode()

@@ -1,0 +1,206 @@
+"""The Responses wire, against a double that checks as the service does."""
+
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI, BadRequestError
+
+from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, posture
+from activities.model.port import (
+    AssistantMessage,
+    Finish,
+    ImagePiece,
+    Message,
+    ModelRequest,
+    RequestedCall,
+    SystemMessage,
+    TextPiece,
+    ToolMessage,
+    UserMessage,
+    Wire,
+)
+from activities.model.stream import CallPart, ReasoningPart, TextPart
+from activities.model.wires.router import WireRouter
+from tests.providers.asking import GO, answered
+from tests.providers.asking import request as asking
+from tests.providers.openai_responses import KEY, Answer, Call, OpenAI, Refusal, Text, Thought
+from tests.providers.playing import Cut, Refused, playing
+from workflows.domain.usage import Tokens
+
+READS = Answer((Thought(("Look", "Then read")), Text("I read it."), Call("read", '{"path": "a"}')))
+
+
+def request(service: OpenAI, messages: tuple[Message, ...] = GO, model: str = "gpt-5.3-codex", **more: Any) -> Any:
+    return asking(Wire.RESPONSES, f"openai/{model}", f"{service.double.url}/v1", KEY, messages, **more)
+
+
+async def test_an_answer_arrives_whole(port: WireRouter) -> None:
+    service = OpenAI(READS)
+    async with playing(service.double):
+        answer = await answered(port, request(service))
+
+    kept: Any = {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": summary("Look", "Then read"),
+        "encrypted_content": "secret-1",
+    }
+    assert answer.parts == (
+        ReasoningPart("Look\n\nThen read", ({"item": kept, "before": 0},)),
+        TextPart("I read it."),
+        CallPart("call_3", "read", '{"path": "a"}'),
+    )
+    assert answer.finish is Finish.TOOL_CALLS
+    assert answer.tokens == Tokens(total=130, input=40, output=20, reasoning=10, cache_read=60)
+
+
+async def test_the_provider_keeps_nothing_and_thinks_as_opencode_asks_it_to(port: WireRouter) -> None:
+    service = OpenAI(Answer((Text("Hi"),)))
+    async with playing(service.double):
+        await answered(port, request(service, (SystemMessage(content="Be brief."), *GO)))
+
+    body = service.double.asked[0]
+    assert (body["store"], body["include"]) == (False, ["reasoning.encrypted_content"])
+    assert body["reasoning"] == {"effort": "medium", "summary": "auto"}
+    assert body["instructions"] == "Be brief."
+    assert body["tools"][0]["name"] == "read"
+
+
+async def test_what_the_model_thought_goes_back_where_it_stood(port: WireRouter) -> None:
+    both = Answer((Thought(), Call("read", "{}"), Thought(), Call("read", '{"path": "b"}')))
+    service = OpenAI(both, Answer((Text("Done."),)))
+    async with playing(service.double):
+        first = await answered(port, request(service))
+        details = tuple(block for part in first.parts if isinstance(part, ReasoningPart) for block in part.details)
+        calls = tuple(RequestedCall(id=call.id, name=call.name, arguments=call.arguments) for call in first.calls)
+        results = [ToolMessage(call=call.id, content="x") for call in calls]
+        talk = (*GO, AssistantMessage(details=details, calls=calls), *results)
+        assert (await answered(port, request(service, talk))).parts == (TextPart("Done."),)
+
+    sent = [item.get("type") for item in service.double.asked[1]["input"][1:]]
+    assert sent == ["reasoning", "function_call"] * 2 + ["function_call_output"] * 2
+
+
+async def test_a_conversation_that_another_model_began_is_taken(port: WireRouter) -> None:
+    signed = {"type": "thinking", "thinking": "Hm.", "signature": "of another provider"}
+    call = RequestedCall(id="call_" + "x" * 100, name="read", arguments="{broken \ud800")
+    seen = UserMessage(content=(TextPiece(text="Look:"), ImagePiece(url="data:image/png;base64,AA==")))
+    talk = (*GO, AssistantMessage(content="So:", details=(signed,), calls=(call,)))
+    service = OpenAI(Answer((Text("Hi"),)))
+    async with playing(service.double):
+        answer = await answered(port, request(service, (*talk, ToolMessage(call=call.id, content="\ud800"), seen)))
+
+    assert answer.parts == (TextPart("Hi"),)
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "gpt-4.1-mini", "gpt-5-chat-latest", "o3-pro", "gpt-5-pro", "gpt-6-sol"])
+async def test_a_model_gets_only_what_it_takes(port: WireRouter, model: str) -> None:
+    service = OpenAI(Answer((Text("Hi"),)))
+    async with playing(service.double):
+        assert (await answered(port, request(service, model=model))).parts == (TextPart("Hi"),)
+
+
+async def test_options_stand_where_this_api_wants_them(port: WireRouter) -> None:
+    options = {"reasoningEffort": "high", "textVerbosity": "low", "serviceTier": "flex", "max_tokens": 9}
+    service = OpenAI(Answer((Text("Hi"),)))
+    async with playing(service.double):
+        await answered(port, request(service, options=options, tool_choice="none"))
+
+    body = service.double.asked[0]
+    assert body["reasoning"] == {"effort": "high", "summary": "auto"}
+    assert (body["text"], body["service_tier"], body["max_output_tokens"]) == ({"verbosity": "low"}, "flex", 9)
+    assert body["tool_choice"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("said", "finish"),
+    [
+        (Answer((Text("Hi"),)), Finish.STOP),
+        (Answer((Text("Hi"),), incomplete="max_output_tokens"), Finish.LENGTH),
+        (Answer((Text("Hi"),), incomplete="content_filter"), Finish.CONTENT_FILTER),
+        (Answer((Refusal("I cannot help with that."),)), Finish.CONTENT_FILTER),
+    ],
+)
+async def test_the_end_is_what_the_service_said(port: WireRouter, said: Answer, finish: Finish) -> None:
+    service = OpenAI(said)
+    async with playing(service.double):
+        assert (await answered(port, request(service))).finish is finish
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (Answer((Text("Hi"),), failed=("server_error", "The server had an error.")), Retry),
+        (Answer((Text("Hi"),), failed=("rate_limit_exceeded", "Slow down.")), Retry),
+        (Answer((Text("Hi"),), failed=("invalid_prompt", "No.")), StopKind.BAD_REQUEST),
+        (Answer((b'data: {"type": "error", "code": "context_length_exceeded", "message": "no"}\n\n',)), Overflow),
+        (Answer((Text("Hi"), Cut())), Retry),
+        (Answer((Text("Hi"), Cut(clean=False))), Retry),
+        (Answer((Text("Hi"), b"data: {broken\n\n")), Retry),
+        (Answer((Text("Hi"), b'data: {"type": "response.output_text.delta"}\n\n')), Retry),
+        (Answer((b'event: error\ndata: {"type": "error", "code": "server_error", "message": "no"}\n\n',)), Retry),
+    ],
+)
+async def test_an_answer_that_fails_is_told_for_what_it_is(
+    port: WireRouter, said: Answer, expected: type[Retry] | type[Overflow] | StopKind
+) -> None:
+    service = OpenAI(said)
+    async with playing(service.double):
+        stance = posture(await failure(port, request(service)))
+    assert (stance.kind if isinstance(stance, Stop) else type(stance)) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "expected"),
+    [
+        (429, {"message": "Rate limit reached", "code": "rate_limit_exceeded"}, Retry),
+        (429, {"message": "You exceeded your quota", "code": "insufficient_quota"}, StopKind.QUOTA),
+        (500, {"message": "The server had an error"}, Retry),
+        (400, {"message": "Your input exceeds the context window", "code": "context_length_exceeded"}, Overflow),
+        (404, {"message": "The model does not exist", "code": "model_not_found"}, StopKind.NOT_FOUND),
+        (401, {"message": "Incorrect API key provided"}, StopKind.AUTH),
+    ],
+)
+async def test_a_refusal_is_told_for_what_it_is(
+    port: WireRouter, status: int, error: dict[str, str], expected: type[Retry] | type[Overflow] | StopKind
+) -> None:
+    service = OpenAI(Answer(()))
+
+    def refuse(*_: object) -> Any:
+        raise Refused(status, {"error": error}, {"retry-after": "7"})
+
+    service.double.check = refuse
+    async with playing(service.double):
+        failed = await failure(port, request(service))
+
+    assert (failed.status, failed.message, (failed.headers or {})["retry-after"]) == (status, error["message"], "7")
+    stance = posture(failed)
+    assert (stance.kind if isinstance(stance, Stop) else type(stance)) == expected
+    assert len(service.double.asked) == 1, "the client asked again by itself"
+
+
+async def test_the_double_speaks_what_openais_own_client_understands() -> None:
+    service = OpenAI(READS)
+    async with playing(service.double):
+        client = AsyncOpenAI(api_key=KEY, base_url=f"{service.double.url}/v1", max_retries=0)
+        stream = await client.responses.create(model="gpt-5", input="go", stream=True)
+        seen = [event.type async for event in stream]
+        with pytest.raises(BadRequestError, match="Unknown parameter: 'shout'"):
+            await client.responses.create(model="gpt-5", input="go", stream=True, extra_body={"shout": True})
+        orphan: Any = [{"type": "function_call_output", "call_id": "call_9", "output": "x"}]
+        with pytest.raises(BadRequestError, match="No tool call found"):
+            await client.responses.create(model="gpt-5", input=orphan, stream=True)
+        await client.close()
+
+    assert (seen[0], seen[-1]) == ("response.created", "response.completed")
+    assert "response.function_call_arguments.delta" in seen
+
+
+async def failure(port: WireRouter, asked: ModelRequest) -> Any:
+    with pytest.raises(ModelError) as caught:
+        await answered(port, asked)
+    return caught.value.failure
+
+
+def summary(*texts: str) -> list[dict[str, str]]:
+    return [{"type": "summary_text", "text": text} for text in texts]

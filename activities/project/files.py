@@ -105,7 +105,8 @@ def _layer(file: Path, trusted: bool, home: Path, *, managed: bool = False) -> L
         return None
     tree = modern(jsonc.parse(text, file))
     check(tree, text, file)
-    return Layer(file=str(file), trusted=trusted, tree=grounded(tree, file, home), managed=managed)
+    doubled = tuple((".".join(map(str, path)), line) for path, line in positions.doubled(text))
+    return Layer(file=str(file), trusted=trusted, tree=grounded(tree, file, home), managed=managed, doubled=doubled)
 
 
 def check(tree: JsonObject, text: str, file: Path) -> None:

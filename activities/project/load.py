@@ -20,7 +20,7 @@ from workflows.domain.config.trust import judged
 from workflows.domain.errors import UnknownAgent, UsageError
 from workflows.domain.permissions import defaults, rules
 from workflows.domain.permissions.ceiling import under
-from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _load(place: Place, sources: ConfigSources, managed: Path, role: Role) -> Pr
         instructions=instructions,
         held_back=(*held_back, *outside),
         not_honoured=tuple(_not_honoured(layers)),
-        warnings=tuple(_warnings(layers, _configured(agent.name, settings, place))),
+        warnings=tuple(_warnings(layers, settings, str(place.home))),
     )
 
 
@@ -117,15 +117,43 @@ def _not_honoured(layers: Sequence[Layer]) -> Iterator[NotHonoured]:
             yield NotHonoured(file=layer.file, field=".".join(path))
 
 
-def _warnings(layers: Sequence[Layer], configured: Ruleset) -> Iterator[str]:
+def _warnings(layers: Sequence[Layer], settings: Config, home: str) -> Iterator[str]:
     for layer in layers:
         for field in unknown(layer.tree):
             yield f"{layer.file}: there is no field {field!r}: it has no effect."
+        for key, line in layer.doubled:
+            yield f"{layer.file}:{line}: the key {key!r} stands here a second time: only the last one counts."
         named = layer.tree.get("agent")
         for name in sorted(RESERVED.intersection(named if isinstance(named, dict) else ())):
             yield f"{layer.file}: the agent {name!r} is not supported yet: its settings are ignored."
-    for hidden in rules.shadowed(configured):
-        yield (
-            f"The rule that denies {hidden.deny.pattern!r} for {hidden.deny.permission!r} has no effect, because "
-            f"{hidden.by.pattern!r} comes later and says {hidden.by.action}: write the denial after it."
-        )
+    yield from _without_effect(settings, home)
+
+
+def _without_effect(settings: Config, home: str) -> Iterator[str]:
+    """Rules that a later one of the same table covers; and denies for all agents that the table of one undoes."""
+    general = rules.from_config(settings.permission, home)
+    for hidden in rules.shadowed(general):
+        yield _covered("permission", hidden.rules, hidden.by)
+    for name, agent in sorted((name, agent) for name, agent in settings.agent.items() if name not in RESERVED):
+        own = rules.from_config(agent.permission, home)
+        for hidden in rules.shadowed(own):
+            yield _covered(f"agent.{name}.permission", hidden.rules, hidden.by)
+        for hidden in rules.shadowed((*(rule for rule in general if rule.action is Action.DENY), *own)):
+            if lost := tuple(rule for rule in hidden.rules if rule in general and rule not in own):
+                yield f"agent.{name}.permission: {_rule_text(hidden.by)} undoes for this agent {_texts(lost)}."
+
+
+def _covered(table: str, hidden: Ruleset, by: Rule) -> str:
+    return (
+        f"{table}: {_texts(hidden)} {'has' if len(hidden) == 1 else 'have'} no effect: "
+        f"{_rule_text(by)} comes later and covers {'it' if len(hidden) == 1 else 'them'}. The last rule that matches "
+        "decides, so write the broader one first."
+    )
+
+
+def _texts(shown: Ruleset) -> str:
+    return ", ".join(map(_rule_text, shown))
+
+
+def _rule_text(rule: Rule) -> str:
+    return f"{rule.permission} {rule.pattern!r}: {rule.action}"

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from activities.project.load import Role
@@ -67,12 +69,72 @@ async def test_fields_that_come_later_and_fields_that_nobody_knows_are_named(wor
     assert snapshot.warnings == (f"{file}: there is no field 'modle': it has no effect.",)
 
 
-async def test_a_denial_that_a_later_rule_undoes_is_warned_about(world: World) -> None:
-    world.write("opencode.json", '{"permission": {"bash": {"rm *": "deny", "*": "ask"}}}', under=world.config)
+WHITE_LIST = '{"permission": {"bash": {"git diff *": "allow", "ls *": "allow", "*": "ask"}}}'
+DENIES_ALL = """{"permission": {
+  "read": "allow", "bash": {"ls *": "allow"},
+  "bash": {"git *": "allow"},
+  "*": "deny"}}"""
+REVIEWER = '{"agent": {"reviewer": {"permission": {"read": "allow", "grep": "allow", "*": "deny"}}}}'
+UNDONE = '{"permission": {"bash": {"rm *": "deny"}}, "agent": {"coder": {"permission": {"bash": "allow"}}}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [
+        (WHITE_LIST, ["permission: bash 'git diff *': allow, bash 'ls *': allow have no effect: bash '*': ask comes"]),
+        (DENIES_ALL, [":3: the key 'permission.bash' stands here", "bash 'git *': allow have no effect: * '*': deny"]),
+        (REVIEWER, ["agent.reviewer.permission: read '*': allow, grep '*': allow have no effect: * '*': deny comes"]),
+        (UNDONE, ["agent.coder.permission: bash '*': allow undoes for this agent bash 'rm *': deny."]),
+        ('{"permission": {"bash": {"rm *": "deny", "*": "ask"}}}', ["permission: bash 'rm *': deny has no effect"]),
+        ('{"permission": {"*": "ask", "bash": {"*": "ask", "rm *": "deny", "git *": "allow"}}}', []),
+    ],
+)
+async def test_rules_without_effect_and_doubled_keys_are_warned_about(
+    world: World, text: str, warnings: list[str]
+) -> None:
+    world.write("opencode.json", text, under=world.config)
 
     snapshot = await world.load()
 
-    assert ["'rm *'" in warning for warning in snapshot.warnings] == [True]
+    assert len(snapshot.warnings) == len(warnings)
+    assert [expected in warning for expected, warning in zip(warnings, snapshot.warnings, strict=True)] == [
+        True for _ in warnings
+    ]
+
+
+async def test_a_permission_by_the_name_of_a_tool_that_edits_is_about_editing(world: World) -> None:
+    migrator = '{"agent": {"migrator": {"permission": {"edit": "deny", "write": {"migrations/*": "allow"}}}}}'
+    world.write("opencode.json", migrator, under=world.config)
+
+    snapshot = await world.load(role=Role("migrator"))
+
+    assert [evaluate("edit", file, snapshot.rules).action for file in ("migrations/1.sql", "a.py")] == ["allow", "deny"]
+    assert snapshot.warnings == ()
+
+
+async def test_a_project_opens_nothing_by_another_name_for_editing(world: World) -> None:
+    world.write("opencode.json", '{"permission": {"edit": "ask"}}', under=world.config)
+    world.write("opencode.json", '{"permission": {"write": "allow"}}')
+
+    snapshot = await world.load()
+
+    assert evaluate("edit", "a.py", snapshot.rules).action is Action.ASK
+    assert [held.field for held in snapshot.held_back] == ["permission.write.*"]
+
+
+async def test_the_older_object_of_permissions_and_the_older_names_of_tools_hold(world: World) -> None:
+    older = {"edit": "deny", "bash": {"git *": "ask", "*": "allow"}, "skill": "ask", "webfetch": "deny"}
+    older |= {"doom_loop": "deny", "external_directory": "allow"}
+    tools = {"todoread": False, "list": False, "codesearch": False, "batch": False, "patch": True, "multiedit": True}
+    config = {"permission": older, "agent": {"old": {"tools": tools}}}
+    world.write("opencode.json", json.dumps(config), under=world.config)
+
+    snapshot = await world.load()
+    old = await world.load(role=Role("old"))
+
+    wanted = {"edit": "deny", "bash": "allow", "webfetch": "deny", "doom_loop": "deny", "external_directory": "allow"}
+    assert {name: evaluate(name, "x", snapshot.rules).action for name in wanted} == wanted
+    assert evaluate("edit", "x", old.rules).action is Action.ALLOW and snapshot.not_honoured == ()
 
 
 async def test_a_wrong_file_stops_the_loading(world: World) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from activities.project.positions import find
+from activities.project.positions import doubled, find
 
 TEXT = """// "model": a comment
 {
@@ -34,3 +34,13 @@ def test_a_field_is_found_on_its_line(path: tuple[str | int, ...], line: int) ->
 
 def test_parts_of_a_path_that_are_no_fields_are_passed_over() -> None:
     assert find(TEXT, ("permission", "dict[str,Action]", "bash", "enum")) == (("permission", "bash"), 4)
+
+
+def test_a_key_that_stands_twice_in_one_object_is_found_with_the_line_of_the_later_one() -> None:
+    text = """{"permission": {
+      "bash": {"*": "deny", "git *": "allow"},
+      "edit": {"*": "ask", "*": "deny"}, // "bash": no key
+      'bash': {"*": "deny"}},
+    "x": [{"a": 1}, {"a": 2}]}"""
+
+    assert doubled(text) == [(("permission", "edit", "*"), 3), (("permission", "bash"), 4)]

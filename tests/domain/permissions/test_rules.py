@@ -36,11 +36,21 @@ def test_rules_work_as_opencodes_do(case: cases.Case) -> None:
         assert _answer(case.input) == case.expected
 
 
-def test_a_deny_that_a_later_rule_covers_is_named() -> None:
-    deny, allow = Rule(permission="bash", pattern="git push *", action=DENY), _rule("git *", ALLOW)
-    assert list(shadowed((deny, allow))) == [Shadowed(deny, allow)]
-    assert list(shadowed((allow, deny))) == []
-    assert list(shadowed((deny, _rule("git *", DENY)))) == []
+def test_rules_that_a_later_one_covers_with_another_action_are_named() -> None:
+    deny, allow, ask = _rule("git push *", DENY), _rule("git *", ALLOW), _rule("*", ASK)
+
+    assert shadowed((deny, allow)) == (Shadowed((deny,), allow),)
+    assert shadowed((deny, allow, ask)) == (Shadowed((deny, allow), ask),)
+    assert shadowed((ask, allow, deny)) == ()
+    assert shadowed((deny, _rule("git *", DENY))) == ()
+    assert shadowed((deny, allow, _rule("git p*", DENY))) == ()  # it is denied all the same
+
+
+@pytest.mark.parametrize("name", ["write", "patch", "multiedit", "apply_patch"])
+def test_the_names_of_tools_that_edit_are_the_permission_edit_in_the_written_order(name: str) -> None:
+    rules = from_config({"edit": DENY, name: {"docs/*": ALLOW}, "*": ASK}, "/home/u")
+
+    assert [(rule.permission, rule.pattern) for rule in rules] == [("edit", "*"), ("edit", "docs/*"), ("*", "*")]
 
 
 def test_nothing_is_protected_only_while_commands_are_allowed_and_files_not_denied() -> None:

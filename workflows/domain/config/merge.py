@@ -2,26 +2,26 @@
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import Final
 
 from pydantic import JsonValue
 
 from workflows.domain.config.fields import JsonObject
+from workflows.domain.permissions.rules import EDITING
 from workflows.domain.value import Value
-
-_EDITING: Final = frozenset({"write", "edit", "patch", "multiedit"})  # tool names that are the permission `edit`
 
 
 class Layer(Value):
     """One configuration file, or a variable that holds one, in its place in the order of precedence.
 
-    `trusted` when it is the user's own, or the administrator's, who has `managed` it.
+    `trusted` when it is the user's own, or the administrator's, who has `managed` it. `doubled` are the keys that stand
+    twice in one of its objects, each with the line of the second.
     """
 
     file: str
     trusted: bool
     tree: JsonObject
     managed: bool = False
+    doubled: tuple[tuple[str, int], ...] = ()
 
 
 def merged(trees: Iterable[JsonObject]) -> JsonObject:
@@ -70,5 +70,5 @@ def _with_permission(tree: JsonObject) -> JsonObject:
 def _from_tools(tools: JsonObject) -> JsonObject:
     rules: dict[str, JsonValue] = {}
     for name, offered in tools.items():
-        rules["edit" if name in _EDITING else name] = "allow" if offered else "deny"
+        rules["edit" if name in EDITING else name] = "allow" if offered else "deny"
     return rules

@@ -19,6 +19,7 @@ _TOOLS: Final = {  # tool → permission, where the names differ (opencode.md 2.
     "list_mcp_resource_templates": "read",
     "read_mcp_resource": "read",
 }
+EDITING: Final = frozenset({"edit", "write", "patch", "multiedit", "apply_patch"})  # all are the permission `edit`
 _PROTECTING: Final = ("bash", "read", "edit", "external_directory")
 
 
@@ -71,9 +72,9 @@ class Decision:
 
 @dataclass(frozen=True)
 class Shadowed:
-    """A deny that a later rule makes ineffective: worth a warning when a project is loaded."""
+    """Rules that a later one, which says something else, makes ineffective: a warning when a project is loaded."""
 
-    deny: Rule
+    rules: Ruleset
     by: Rule
 
 
@@ -134,16 +135,19 @@ def denied_throughout(permission: str, rules: Ruleset) -> bool:
     return evaluate(permission, "*", rules).action is Action.DENY
 
 
-def shadowed(rules: Ruleset) -> Iterator[Shadowed]:
-    """Denies that never decide, because a later rule covers them and says something else."""
-    for index, deny in enumerate(rules):
-        over = (rule for rule in rules[index + 1 :] if deny.action is Action.DENY and _hides(rule, deny))
-        if (by := next(over, None)) is not None:
-            yield Shadowed(deny, by)
+def shadowed(rules: Ruleset) -> tuple[Shadowed, ...]:
+    """The rules that never decide, because the last later one that covers them says something else."""
+    found: dict[int, list[Rule]] = {}
+    for index, rule in enumerate(rules):
+        covering = [later for later in range(index + 1, len(rules)) if _covers(rules[later], rule)]
+        if covering and rules[covering[-1]].action is not rule.action:
+            found.setdefault(covering[-1], []).append(rule)
+    return tuple(Shadowed(tuple(hidden), rules[by]) for by, hidden in sorted(found.items()))
 
 
 def _of_key(permission: str, value: Action | Mapping[str, Action], home: str) -> Iterator[Rule]:
     entries = {"*": value} if isinstance(value, str) else value
+    permission = "edit" if permission in EDITING else permission
     for pattern, action in entries.items():
         yield Rule(permission=permission, pattern=_expanded(pattern, home), action=Action(action))
 
@@ -176,9 +180,5 @@ def _disabled(permission: str, rules: Ruleset) -> bool:
     return bool(about) and about[-1].pattern == "*" and about[-1].action is Action.DENY
 
 
-def _hides(rule: Rule, deny: Rule) -> bool:
-    return (
-        rule.action is not Action.DENY
-        and covers(rule.permission, deny.permission)
-        and covers(rule.pattern, deny.pattern)
-    )
+def _covers(wide: Rule, narrow: Rule) -> bool:
+    return covers(wide.permission, narrow.permission) and covers(wide.pattern, narrow.pattern)

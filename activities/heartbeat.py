@@ -13,7 +13,7 @@ BEAT: Final = 0.25  # seconds; the worker's throttle decides what is sent (tempo
 
 @asynccontextmanager
 async def beating() -> AsyncIterator[None]:
-    """Beat while the block runs. A stop cancels the block: see `stop_requested`. Nobody hears a local activity."""
+    """Beat while the block runs. A stop cancels the block: see `stopping`. Nobody hears a local activity."""
     if activity.info().is_local:
         yield
         return
@@ -30,9 +30,3 @@ async def beating() -> AsyncIterator[None]:
         beats.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await beats
-
-
-def stop_requested() -> bool:
-    """Whether a cancellation means that the turn was stopped: not a deploy, a lost worker, or a zombie's end."""
-    details = activity.cancellation_details()
-    return details is not None and details.cancel_requested and not details.not_found

@@ -13,6 +13,7 @@ from temporalio.client import Client, WorkflowHistory
 
 from activities.model.port import ModelPort
 from activities.session.answers import Decided
+from activities.stopping import StopWatch
 from activities.store.database import Database
 from tests.patience import PATIENCE
 from worker.assemble import worker
@@ -102,11 +103,12 @@ class House:
     async def working(self, *, swept: bool = True, **changed: Any) -> AsyncIterator[None]:
         """A worker while the block runs, with its sweeper or without one."""
         settings = self.settings.model_copy(update=changed)
+        stops = StopWatch(self.database)
         sweeper = Sweeper(self.database, self.temporal, Bells(self.database, self.temporal, settings))
         async with (
-            worker(settings, self.temporal, self.database, self.port),
+            worker(settings, self.temporal, self.database, self.port, stops),
             asyncio.timeout(LONGEST),
-            beside(*([sweeper.run()] if swept else [])),
+            beside(stops.run(), *([sweeper.run()] if swept else [])),
         ):
             yield
 

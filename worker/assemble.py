@@ -21,6 +21,7 @@ from activities.session.children import Ring
 from activities.session.describing import Describe, in_full, nothing
 from activities.session.project import Project
 from activities.session.turns import Turns
+from activities.stopping import StopWatch
 from activities.store.database import Database
 from activities.tools.run import Tools
 from activities.tools.table import TOOLS
@@ -77,8 +78,8 @@ def describing(settings: Settings) -> Describe:
     return in_full(redactor(settings)) if settings.summaries is Detail.FULL else nothing
 
 
-def worker(settings: Settings, client: Client, database: Database, port: ModelPort) -> Worker:
-    """A worker for the sessions of our host, not started."""
+def worker(settings: Settings, client: Client, database: Database, port: ModelPort, stops: StopWatch) -> Worker:
+    """A worker for the sessions of our host, not started; `stops` watches what runs in it."""
     heartbeat = settings.heartbeat_seconds
     return Worker(
         client,
@@ -86,7 +87,7 @@ def worker(settings: Settings, client: Client, database: Database, port: ModelPo
         workflows=[SessionWorkflow],
         activities=activities(settings, database, port, Bells(database, client, settings).ring),
         workflow_runner=runner(),
-        interceptors=[Edge(redactor(settings)), Callers()],
+        interceptors=[Edge(redactor(settings)), Callers(), stops],
         build_id=version("holdfast"),  # else the SDK compiles and hashes every loaded module: seconds of each start
         workflow_task_poller_behavior=_POLLERS,
         activity_task_poller_behavior=_POLLERS,

@@ -17,6 +17,7 @@ from activities.model.litellm_environment import isolate
 from activities.model.wires.router import WireRouter
 from activities.model.wires.silence import Silence
 from activities.redact import Redactor
+from activities.stopping import StopWatch
 from activities.store import engines, hosts, migrate, server
 from activities.store.database import Database
 from worker import release
@@ -64,17 +65,18 @@ async def serve(settings: Settings) -> None:
         await presence.claim()
         silence = Silence(first=settings.first_token_seconds, between=settings.silence_seconds)
         model = WireRouter(process_environment(), silence=silence)
-        ringer = Bells(database, client, settings)
+        ringer, stops = Bells(database, client, settings), StopWatch(database)
         chores = (
             Ringer(database, ringer).run(),
             Sweeper(database, client, ringer).run(),
+            stops.run(),
             Upkeep(database, settings.home, settings.archive_after, settings.host).run(),
             presence.run(stopping),
             observing.run(database),
             Notifier(database, settings, redactor(settings)).run(),
             _warm(model),
         )
-        async with beside(*chores), worker(settings, client, database, model):
+        async with beside(*chores), worker(settings, client, database, model, stops):
             _LOG.info("working on %r, pid %d", queue(settings.task_queue, settings.host), os.getpid())
             await stopping.wait()
     await observing.close()

@@ -49,7 +49,7 @@ class SessionWorkflow:
 
     @workflow.signal(name="stop")
     def stop(self, stop: StopRef) -> None:
-        self.state.stops.append(stop)
+        self.state.rung_stop(stop)
 
     @workflow.signal(name="settled")
     def settled(self, settled: SettledRef) -> None:

@@ -108,6 +108,8 @@ class Turn:
         ran = await self.run_call(call)
         if ran.state is RanState.PARKED:
             await self.engine.resumed(looks)
+        if ran.stopped:
+            self.session.stop()
         if ran.child is not None:
             await self.engine.start_child(ran.child, ran.agent)
         call.ran(ran)

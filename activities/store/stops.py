@@ -1,8 +1,10 @@
 """Stops: they name the turn that they stop, and are applied to it at most once."""
 
+from collections.abc import Collection
 from typing import Final
 
 from activities.store import parks, prompts, retries
+from activities.store.database import Database
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from workflows.domain.events import StopAccepted
@@ -39,3 +41,8 @@ async def accept(opened: Journal, stop: StopId, *, keep_queued: bool = False) ->
         parks.settle(opened)
     withdrawn = [] if keep_queued else await prompts.withdraw(opened, "stopped")
     return Stopped(stop=stop, turn=named, withdrawn=tuple(withdrawn))
+
+
+async def due(database: Database, turns: Collection[TurnId]) -> set[TurnId]:
+    """Those of these turns that are open and are to stop: a stop names them, or their session has ended."""
+    return {row["id"] for row in await database.rows(_QUERIES.due, turns=list(turns))}

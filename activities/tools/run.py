@@ -10,8 +10,9 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.failpoints import failpoint
-from activities.heartbeat import beating, stop_requested
+from activities.heartbeat import beating
 from activities.session.judging import EFFECT_DIGITS, judge
+from activities.stopping import stop_requested
 from activities.store import calls, deltas, turns
 from activities.store.calls import CallRow, FreshCall
 from activities.store.database import Database, dumps
@@ -113,8 +114,7 @@ class Tools:
         except asyncio.CancelledError:
             if not stop_requested():
                 raise
-            state, outcome = await stopped(job, plan_of(held.call))
-            await within_grace(self.settle(held.call, fence, state, outcome))
+            await to_its_end(self.end(job, held, fence))  # the other way in which a stop comes must not cut it short
             raise
         await failpoint("tool.effect_done", job.call.id)
         if isinstance(done, GoesOn):
@@ -123,6 +123,11 @@ class Tools:
         await to_its_end(self.settle(held.call, fence, state, outcome, place))
         await failpoint("tool.committed", job.call.id)
         return Ran(state=RanState.SETTLED)
+
+    async def end(self, job: Job, held: Claimed, fence: Fence) -> None:
+        """End the effect of a stopped call, and write what it got so far."""
+        state, outcome = await stopped(job, plan_of(held.call))
+        await within_grace(self.settle(held.call, fence, state, outcome))
 
     async def settle(
         self, call: CallRow, fence: Fence, state: CallState, outcome: Outcome, place: Place | None = None
@@ -223,6 +228,8 @@ def not_begun(held: Stored | Undecided | Over | Parked) -> Ran:
             return undecided(held)
         case Parked():
             return Ran(state=RanState.PARKED)
+        case Over():
+            return Ran(state=RanState.SETTLED, stopped=True)
     return Ran(state=RanState.SETTLED)
 
 

@@ -246,7 +246,17 @@ class SessionState(BaseModel):
         if loaded.turn is not None:
             self.turn = TurnState.opened(loaded.turn)
             if loaded.turn.stopped or loaded.ended:
-                self.stops.append(StopRef(stop=StopId(""), turn=loaded.turn.id))
+                self.stop()
+
+    def stop(self) -> None:
+        """Take a stop of the open turn for told, by its rows: its signal may be late, or never come."""
+        if self.turn is not None:
+            self.rung_stop(StopRef(stop=StopId(""), turn=self.turn.id))
+
+    def rung_stop(self, stop: StopRef) -> None:
+        """Keep a stop until its turn closes, once."""
+        if stop not in self.stops:
+            self.stops.append(stop)
 
     def stop_due(self) -> bool:
         """Whether a stop names the open turn; one that names another turn, or none, is not for it."""

@@ -193,7 +193,8 @@ class RanState(StrEnum):
 
 
 class Ran(Value):
-    """What became of a run. `rejected` without feedback ends the turn (opencode.md 2.5).
+    """What became of a run. `rejected` without feedback ends the turn (opencode.md 2.5). `stopped`: the turn is being
+    stopped or is over, as its rows say, and nothing more runs for it.
 
     `child` is the session of the subagent that works for a call that was started, `agent` the subagent's name.
     """
@@ -204,6 +205,7 @@ class Ran(Value):
     findings: tuple[Finding, ...] = ()
     effect: str | None = None
     revision: int = 0
+    stopped: bool = False
 
 
 class CloseRequest(Request):

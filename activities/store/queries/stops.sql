@@ -1,5 +1,10 @@
 -- name: accept
 INSERT INTO stop (id, session, turn, author) VALUES (%(id)s, %(session)s, %(turn)s, %(author)s)
 
+-- name: due
+SELECT t.id FROM turn t JOIN session s ON s.id = t.session
+WHERE t.id = ANY(%(turns)s) AND t.state = 'open'
+  AND (s.status = 'ended' OR EXISTS (SELECT FROM stop WHERE stop.turn = t.id))
+
 -- name: find
 SELECT id, session, turn FROM stop WHERE id = %(id)s

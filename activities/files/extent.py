@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from activities.files.resolve import is_directory, is_link
+
 MOST: Final = 1000  # files that are counted, and directories that are looked into
 
 
@@ -17,7 +19,9 @@ def extent(paths: Iterable[Path]) -> int | None:
     long.
     """
     named = list(paths)
-    if any(_is_pattern(path.parent) for path in named) or not any(_is_pattern(path) or path.is_dir() for path in named):
+    if any(_is_pattern(path.parent) for path in named) or not any(
+        _is_pattern(path) or is_directory(path) for path in named
+    ):
         return None
     return sum(1 for _ in islice(_files(named), MOST))
 
@@ -28,15 +32,22 @@ def _is_pattern(path: Path) -> bool:
 
 def _files(paths: list[Path]) -> Iterator[str]:
     for path in paths:
-        name = re.sub(r"\*+", "*", path.name)  # two of them would look into every directory
-        for each in islice(path.parent.glob(name), MOST) if _is_pattern(path) else [path]:
+        for each in islice(_matches(path), MOST) if _is_pattern(path) else [path]:
             yield from _below(each)
+
+
+def _matches(pattern: Path) -> Iterator[Path]:
+    name = re.sub(r"\*+", "*", pattern.name)  # two of them would look into every directory
+    try:
+        yield from pattern.parent.glob(name)
+    except OSError:  # the directory cannot be looked into
+        return
 
 
 def _below(path: Path) -> Iterator[str]:
     """Links are not followed: deleting one deletes nothing behind it."""
-    if path.is_symlink() or not path.is_dir():
-        yield from [path.name] if path.is_symlink() or path.exists() else []
+    if is_link(path) or not is_directory(path):
+        yield from [path.name] if os.path.lexists(path) else []
         return
     for _, _, files in islice(os.walk(path), MOST):
         yield from files

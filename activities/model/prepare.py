@@ -11,7 +11,7 @@ from activities.files.place import Place
 from activities.mint import Mint
 from activities.model.stream import CallPart
 from activities.store.calls import NewCall
-from activities.tools.arguments import validated
+from activities.tools.planning import planned
 from activities.tools.tool import Tool
 from workflows.domain.effects import Plan, input_digest
 from workflows.domain.errors import ToolError
@@ -65,7 +65,7 @@ class Preparer:
     async def plan(self, tool: Tool[Any], arguments: dict[str, JsonValue]) -> Plan | None:
         """What the call would do now; None when that cannot be said, which running it will tell the model."""
         try:
-            return await tool.plan(validated(tool, arguments), self.place)
+            return await planned(tool, arguments, self.place)
         except ToolError:
             return None
 

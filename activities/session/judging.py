@@ -57,7 +57,7 @@ def file_of(call: CallRow) -> str | None:
 
     A change that makes no sense yet may do so after an earlier call of the same answer: it waits for all of them.
     """
-    if call.plan is None:
+    if call.plan is None or call.plan.effect.unchecked:
         return ANY_FILE if call.recovery is Recovery.RECONCILABLE else None
     key = call.plan.file_key
     return hashlib.sha256(key.encode()).hexdigest()[:EFFECT_DIGITS] if key else None

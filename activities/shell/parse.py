@@ -45,7 +45,7 @@ def shell_requests(command: str, workdir: Path, place: Place) -> ShellRequests:
         raise ToolError("There is nothing to run: the command is empty or only a comment.")
     if unseen := _unseen(command):
         program.guard(f"it holds characters that cannot be seen: {', '.join(unseen)}")
-    found = touched(program, place)
+    found, run = touched(program, place), scripts(program)
     if outside(workdir, place.directory, place.worktree):
         found.outside = {workdir: None, **found.outside}
     if found.special:
@@ -59,7 +59,7 @@ def shell_requests(command: str, workdir: Path, place: Place) -> ShellRequests:
             *_files("read", found.reads, place),
         ),
         environment=READING_GIT if _reads_git(program) else {},
-        scripts=scripts(program),
+        scripts=run,
     )
 
 

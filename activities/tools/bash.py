@@ -3,7 +3,7 @@
 import asyncio
 import os.path
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +50,8 @@ class Bash(Tool[BashParams]):
     name = "bash"
     recovery = Recovery.REATTACHABLE
     params = BashParams
+    subject = "command"
+    runs_unchecked = True
 
     def __init__(self, allowance: Allowance | None = None) -> None:
         self.allowance = allowance or Allowance()
@@ -66,6 +68,11 @@ class Bash(Tool[BashParams]):
             targets=needed.scripts,
         )
         return Plan(requests=needed.requests, effect=effect)
+
+    def unchecked(self, params: BashParams, place: Place, reason: str) -> Plan:
+        """In the directory that the model named, whatever stands there."""
+        directory = Path(os.path.normpath(place.directory / (params.workdir or "")))
+        return super().unchecked(params, replace(place, directory=directory), reason)
 
     async def run(self, params: BashParams, plan: Plan, around: Surroundings) -> Output:
         """Nobody has tried before us: when the disk does not take the order, nothing has run, and nothing will."""

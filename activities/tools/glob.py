@@ -34,6 +34,7 @@ class Glob(Tool[GlobParams]):
     name = "glob"
     recovery = Recovery.REPEATABLE
     params = GlobParams
+    subject = "pattern"
 
     async def plan(self, params: GlobParams, place: Place) -> Plan:
         return await asyncio.to_thread(search_plan, self.name, params, params.path, place)

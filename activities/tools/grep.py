@@ -35,6 +35,7 @@ class Grep(Tool[GrepParams]):
     name = "grep"
     recovery = Recovery.REPEATABLE
     params = GrepParams
+    subject = "pattern"
 
     async def plan(self, params: GrepParams, place: Place) -> Plan:
         if not params.pattern:

@@ -41,6 +41,7 @@ class Read(Tool[ReadParams]):
     name = "read"
     recovery = Recovery.REPEATABLE
     params = ReadParams
+    subject = "file_path"
 
     async def plan(self, params: ReadParams, place: Place) -> Plan:
         located = await asyncio.to_thread(locate, params.file_path, place)

@@ -157,6 +157,8 @@ async def effect(job: Job, held: Claimed, machine: str) -> tuple[CallState, Outc
 
     What a re-attachable tool raises unexpectedly is the engine's to try again: its effect may still be running.
     """
+    if plan_of(held.call).effect.unchecked and not job.tool.runs_unchecked:
+        return CallState.FAILED, Outcome(output=unchecked(plan_of(held.call)), error=True)
     again = held.recovered and job.tool.recovery not in _RUN_AGAIN
     if again and job.tool.bound and held.call.machine != machine:
         return CallState.UNKNOWN, unknown_outcome(held.call, ELSEWHERE)
@@ -189,6 +191,8 @@ def failed(job: Job, call: CallRow, error: Exception) -> tuple[CallState, Outcom
 
 async def stopped(job: Job, plan: Plan) -> tuple[CallState, Outcome]:
     """End what a stopped call still has running; says what it got so far."""
+    if plan.effect.unchecked and not job.tool.runs_unchecked:
+        return CallState.CANCELLED, aborted()
     try:
         output = await job.tool.stop(job.params, plan, job.around)
     except Unknown as unknown:
@@ -197,6 +201,11 @@ async def stopped(job: Job, plan: Plan) -> tuple[CallState, Outcome]:
         return CallState.CANCELLED, aborted()
     done = job.tool.recovery is Recovery.RECONCILABLE
     return CallState.DONE if done else CallState.CANCELLED, await shortened(output, job.around)
+
+
+def unchecked(plan: Plan) -> str:
+    """Why a call was not run that a person has allowed: this tool works on what a check has found."""
+    return f"{plan.requests[0].opaque} It has not run."
 
 
 def plan_of(call: CallRow) -> Plan:

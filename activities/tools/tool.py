@@ -11,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from activities.files.place import Place
 from workflows.domain.agents import Agent, Delegation
 from workflows.domain.context.truncate import Limits
+from workflows.domain.effects import Effect, Recovery
 from workflows.domain.effects import Plan as Plan
-from workflows.domain.effects import Recovery
 from workflows.domain.ids import PartId, SessionId
-from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rules import Ruleset, permission_of
 from workflows.domain.value import Value
 from workflows.domain.wire import CloseReason
 
@@ -139,6 +140,8 @@ class Tool(ABC, Generic[P]):
     recovery: ClassVar[Recovery]
     params: ClassVar[type[Params]]
     bound: ClassVar[bool] = True  # to the machine on which it was claimed: its files and processes are there
+    subject: ClassVar[str | None] = None  # the argument by which rules know a call
+    runs_unchecked: ClassVar[bool] = False  # whether a person's yes is enough where the call could not be checked
 
     def described(self, delegation: Delegation, rules: Ruleset) -> dict[str, str] | None:
         """The values of what a model is told about this tool in a turn; None: it is not offered there."""
@@ -147,6 +150,19 @@ class Tool(ABC, Generic[P]):
     @abstractmethod
     async def plan(self, params: P, place: Place) -> Plan:
         """What this call would do now; reads the world, changes nothing. Errors come before any question."""
+
+    def unchecked(self, params: P, place: Place, reason: str) -> Plan:
+        """The plan of a call that could not be checked: it asks under every policy, and says why. A deny still sees
+        what the model wrote."""
+        arguments = params.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        request = PermissionRequest(
+            permission=permission_of(self.name),
+            patterns=(str(getattr(params, self.subject)) if self.subject else "*",),
+            opaque=f"This call could not be checked: {reason}.",
+            guarded=True,
+        )
+        effect = Effect(tool=self.name, arguments=arguments, directory=str(place.directory), unchecked=True)
+        return Plan(requests=(request,), effect=effect)
 
     @abstractmethod
     async def run(self, params: P, plan: Plan, around: Surroundings) -> Output | GoesOn:

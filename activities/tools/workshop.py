@@ -15,6 +15,7 @@ from activities.store.calls import CallRow, Context
 from activities.store.database import Database
 from activities.store.deltas import Watchers
 from activities.tools.arguments import validated
+from activities.tools.planning import planned
 from activities.tools.tool import Params, Surroundings, Tool
 from workflows.domain.config.config import ToolOutput
 from workflows.domain.context.truncate import Limits
@@ -34,7 +35,7 @@ class Job:
 
     async def plan(self) -> Plan:
         """What the call would do now. Raises ToolError."""
-        return await self.tool.plan(self.params, self.around.place)
+        return await planned(self.tool, self.call.arguments, self.around.place)
 
 
 class Workshop:

@@ -23,6 +23,7 @@ class Write(FileChange[WriteParams]):
 
     name = "write"
     params = WriteParams
+    subject = "file_path"
     done: ClassVar[str] = "Wrote file successfully."
 
     def path(self, params: WriteParams) -> str:

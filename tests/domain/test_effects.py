@@ -24,3 +24,7 @@ def test_another_directory_or_environment_is_another_effect() -> None:
 def test_numbers_of_a_model_are_told_apart() -> None:
     whole, broken, text = (input_digest("x", {"n": value}) for value in (1, 1.5, "1.5"))
     assert len({whole, broken, text}) == 3
+
+
+def test_what_could_not_be_checked_is_another_effect_of_the_same_call() -> None:
+    assert record(unchecked=True).digest != record().digest == record(unchecked=False).digest

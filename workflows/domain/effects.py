@@ -32,7 +32,8 @@ class Target(Value):
 class Effect(Value):
     """The effect record (security.md 4): what a person approves, and what the claim recomputes.
 
-    `arguments` are the validated arguments as the model sent them, or the raw command.
+    `arguments` are the validated arguments as the model sent them, or the raw command. `unchecked`: the world could
+    not be looked at, so nothing but tool, arguments and directory is known.
     """
 
     version: int = 1
@@ -42,11 +43,13 @@ class Effect(Value):
     environment: dict[str, str] = {}
     targets: tuple[Target, ...] = ()
     sandbox: str = "none"
+    unchecked: bool = False
 
     @property
     def digest(self) -> str:
         """SHA-256 of the canonical record, in hex: what ask, answer, claim and outcome carry."""
-        return hashlib.sha256(canonical(_exact(self.model_dump(mode="json")))).hexdigest()
+        record = self.model_dump(mode="json", exclude=None if self.unchecked else {"unchecked"})
+        return hashlib.sha256(canonical(_exact(record))).hexdigest()
 
 
 class Plan(Value):

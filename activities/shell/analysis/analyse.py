@@ -7,10 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from activities.shell.analysis.program import Command, Program
+from activities.shell.analysis.program import UNCHECKED, Command, Program
 from activities.shell.analysis.runners import Run, run_by
 from activities.shell.analysis.walk import Walk
 from activities.shell.analysis.words import Decoder
+from activities.shell.analysis.work import Work
 from workflows.domain.errors import ToolError
 
 _DEEPEST: Final = 8  # programs run by programs
@@ -52,7 +53,7 @@ class Shell:
 
 
 def analyse(text: str, shell: Shell) -> Program:
-    """All that `text` would do, as far as it can be read off. Raises ToolError where that would take too long."""
+    """All that `text` would do, as far as it can be read off. Raises ToolError for what is nested too deeply."""
     return _Analysis(shell).of(text, (shell.directory,))
 
 
@@ -61,19 +62,24 @@ class _Analysis:
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
+        self.work = Work()
         self.depth = 0
         self.seen: set[tuple[str, tuple[Path, ...]]] = set()
 
     def of(self, text: str, places: tuple[Path, ...]) -> Program:
-        program = Walk(self.shell.decoding(text)).read(text, places)
+        program = self.walk(text, places)
         if "\\\n" in text and program.opaque:  # a word may go on in the next line: denies see it joined, too
-            joined = text.replace("\\\n", "")
-            program.commands += Walk(self.shell.decoding(joined)).read(joined, places).commands
-        program.commands = [self.expanded(command, program) for command in program.commands]
+            program.commands += self.walk(text.replace("\\\n", ""), places).commands
+        with program.checked():
+            program.commands = [self.expanded(command, program) for command in program.commands]
         return program
+
+    def walk(self, text: str, places: tuple[Path, ...]) -> Program:
+        return Walk(self.shell.decoding(text), self.work).read(text, places)
 
     def expanded(self, command: Command, program: Program) -> Command:
         """The command together with what it would run."""
+        self.work.spend(len(command.words) * len(command.directories))
         _judge_words(command, program)
         run = run_by(command)
         if run is None:
@@ -99,6 +105,8 @@ class _Analysis:
         for text in run.texts:
             found = self.of(text, command.directories)
             program.redirects += found.redirects
+            if UNCHECKED in found.opaque:
+                program.guard(UNCHECKED)
             yield from found.commands
 
 

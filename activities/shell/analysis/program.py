@@ -3,15 +3,18 @@
 import os.path
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from activities.shell.analysis.work import TooMuchWork, Work
 from activities.shell.programs import reading
 from activities.shell.programs.reading import Reading
 
 CHANGES_DIRECTORY: Final = frozenset({"cd", "chdir", "pushd"})
+UNCHECKED: Final = "it cannot be checked, for that would take too much work"
 _SYSTEM: Final = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_./+@:\[-]+", re.ASCII)
 # Options with a value that may stand before the sub-command.
@@ -123,7 +126,7 @@ class Program:
 
     `opaque`: the whole text is asked about. `doubts`: each command is shown by itself, and none runs unasked.
     `guarded`: one of the reasons is such that it asks whatever the rules allow (security.md 2.3, 9). `directories` are
-    those that the text changes to.
+    those that the text changes to. `work` is what a look at the program may still do.
     """
 
     commands: list[Command] = field(default_factory=list)
@@ -132,12 +135,21 @@ class Program:
     opaque: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     guarded: bool = False
+    work: Work = field(default_factory=Work)
 
     def guard(self, reason: str) -> None:
         """Ask about the whole text, for a reason that no configuration waives."""
         self.guarded = True
         if reason not in self.opaque:
             self.opaque.append(reason)
+
+    @contextmanager
+    def checked(self) -> Iterator[None]:
+        """Look at something as far as the bounds of the analysis allow; what is left of it is asked about."""
+        try:
+            yield
+        except TooMuchWork:
+            self.guard(UNCHECKED)
 
 
 def program_name(written: str) -> str:

@@ -4,22 +4,22 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from activities.files.place import Place
+from activities.files.resolve import is_directory, real
 from activities.shell.analysis.analyse import PRINTING
-from activities.shell.analysis.places import is_directory
+from activities.shell.analysis.expand import Expansion
 from activities.shell.analysis.program import Command, Program, Redirect, Word
 from activities.shell.analysis.repository import names_programs, root_of
 from activities.shell.analysis.revisions import file_names
 from activities.shell.analysis.trees import hidden_from_us
+from activities.shell.analysis.work import Work
+from activities.shell.programs.reading import Reading
 from workflows.domain.permissions.paths import guarded, outside
 
-_MOST_MATCHES: Final = 1000
-_MOST_WILDCARDS: Final = 3  # components of a pattern with wildcards: more may search a whole disk
 _ALL: Final = frozenset({"rm", "rmdir", "mkdir", "touch", "tee", "truncate", "mv", "shred", "unlink", "mkfifo"})
 _BUT_FIRST: Final = frozenset({"chmod", "chown", "chgrp"})
 _LAST: Final = frozenset({"cp", "ln", "install", "rsync", "scp"})
@@ -33,6 +33,8 @@ _ASKED_BY_OPENCODE: Final = frozenset(
 )  # even for /dev/null
 _PATH_PROGRAMS: Final = _READERS | _ALL | _BUT_FIRST | _LAST
 _SPECIAL: Final = re.compile(r"/dev/(?!null$).*|/proc(?:/.*)?")
+_TREE: Final = 2_000  # units of work for a tree that is looked through: it may have 10,000 entries
+_PARTS: Final = 20  # of a path, that are followed for one unit of work
 _STREAMS: Final = frozenset({"/dev/stdin", "/dev/stdout", "/dev/stderr"})  # what the command has open anyway
 _PROCESSES: Final = Path("/proc")
 _PREFIXED: Final = re.compile(r"(?:--?[A-Za-z][\w-]*=|[\w-]+=|-[A-Za-z](?=[./~])|@|file:(?://)?|[^:/]+:)(.+)", re.S)
@@ -55,32 +57,39 @@ class Touched:
 
 def touched(program: Program, place: Place) -> Touched:
     """The paths that a program of the shell names, as what they lead to now."""
-    look = _Look(place)
-    for directory in program.directories:
-        look.reach(directory, directory)
-    for command in program.commands:
-        for each in command.everything():
-            look.command(each)
-    for redirect, places in program.redirects:
-        look.redirect(redirect, places)
+    look = _Look(place, program.work)
+    with program.checked():
+        for directory in dict.fromkeys(program.directories):
+            look.reach(directory, directory)
+        for command in program.commands:
+            for each in command.everything():
+                look.command(each)
+        for redirect, places in program.redirects:
+            look.redirect(redirect, places)
     return look.found
 
 
 class _Look:
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, work: Work) -> None:
         self.place = place
+        self.work = work
+        self.expansion = Expansion(work)
         self.found = Touched()
         self.seen: set[tuple[str, tuple[Path, ...]]] = set()
+        self.trees: dict[tuple[Path, bool, bool], str | None] = {}
+        self.noted: set[tuple[Path, bool, bool]] = set()
+        self.repositories: dict[Path, bool] = {}
 
     def command(self, command: Command) -> None:
         key = (command.canonical, command.directories)
         if command.name in PRINTING or key in self.seen:
             return
         self.seen.add(key)
+        self.work.spend(len(command.words) * len(command.directories))
         operands = [word for word in command.words[1:] if not word.known.startswith("-")]
-        written = _written(command, operands)
+        written = set(_written(command, operands))
         for directory in command.directories:
-            for word in command.words[1:]:
+            for word in dict.fromkeys(command.words[1:]):
                 for path in self.paths(command, word, directory, writes=word in written):
                     self.path(path, writes=word in written, matched=word.pattern is not None)
             for name in command.reading.written if command.reading else ():
@@ -92,22 +101,37 @@ class _Look:
         if command.name == "git":
             self.repository(directory)
             self.history(command, directory)
-        if any(_may_be_an_option(word, directory) for word in command.words[1:]):
+        if any(self.may_be_an_option(word, directory) for word in command.words[1:]):
             self.doubt(f"a file whose name begins with '-' would be an option of {command.name!r}")
         if self.place.hides and command.reading and command.reading.recursive:
-            operands = [path for word in command.words[1:] if word.text for path in _expanded(word, directory)]
-            there = [path for path in operands if os.path.lexists(path)] or [directory]
+            named = (self.expansion.paths(word, directory) for word in command.words[1:] if word.text)
+            there = [path for path in chain.from_iterable(named) if os.path.lexists(path)] or [directory]
             for tree in filter(is_directory, there):
-                if hides := hidden_from_us(tree, self.place, command.reading):
+                if hides := self.hidden(tree, command.reading):
                     self.doubt(f"{command.name!r} would read {hides}")
+
+    def hidden(self, tree: Path, reading: Reading) -> str | None:
+        """What stands against reading a tree, looked for once."""
+        key = (tree, reading.hidden, reading.follows)
+        if key not in self.trees:
+            self.work.spend(_TREE)
+            self.trees[key] = hidden_from_us(tree, self.place, reading)
+        return self.trees[key]
+
+    def may_be_an_option(self, word: Word, directory: Path) -> bool:
+        """Whether wildcards match a name that a program takes for an option."""
+        if word.pattern is None or word.known[0] not in "*?[":
+            return False
+        return any(os.path.relpath(path, directory).startswith("-") for path in self.expansion.paths(word, directory))
 
     def doubt(self, reason: str) -> None:
         if reason not in self.found.doubts:
             self.found.doubts.append(reason)
 
     def redirect(self, redirect: Redirect, places: tuple[Path, ...]) -> None:
+        self.work.spend(len(places))
         for directory in places:
-            for path in _expanded(redirect.target, directory):
+            for path in self.expansion.paths(redirect.target, directory):
                 if str(path) in _STREAMS:
                     continue
                 if _SPECIAL.fullmatch(os.path.normpath(path)):
@@ -127,7 +151,7 @@ class _Look:
         mode = command.name in _BUT_FIRST and word is command.words[1]
         if word.text in ("/dev/null", *_STREAMS) and command.name not in _ASKED_BY_OPENCODE:
             return
-        for path in _expanded(word, directory):
+        for path in self.expansion.paths(word, directory):
             if (operand and not mode) or _names_a_path(path, word.text):
                 yield path
         behind = _PREFIXED.fullmatch(word.text)
@@ -153,6 +177,10 @@ class _Look:
     def path(self, path: Path, *, writes: bool, matched: bool = False) -> None:
         """Note a path: where it really leads, and under its own name too. One that a pattern matched lies in the
         directory that was looked through."""
+        if (path, writes, matched) in self.noted:
+            return
+        self.noted.add((path, writes, matched))
+        self.work.spend(1 + len(path.parts) // _PARTS)
         real = _real(path)
         if _SPECIAL.fullmatch(str(real)):
             self.found.special.append(str(path))
@@ -169,7 +197,9 @@ class _Look:
         root = root_of(directory)
         if root not in (None, self.place.worktree, self.place.directory):
             self.doubt("'git' works in another repository")
-        if root is not None and names_programs(root):
+        if root is not None and root not in self.repositories:
+            self.repositories[root] = names_programs(root)
+        if root is not None and self.repositories[root]:
             self.doubt("'git' may run programs that the configuration of this repository names")
 
     def reach(self, directory: Path, named: Path | None = None) -> None:
@@ -195,60 +225,12 @@ def _written(command: Command, operands: list[Word]) -> list[Word]:
     return operands if name == "patch" else []
 
 
-def _may_be_an_option(word: Word, directory: Path) -> bool:
-    """Whether wildcards match a name that a program takes for an option."""
-    if word.pattern is None or word.known[0] not in "*?[":
-        return False
-    return any(os.path.relpath(path, directory).startswith("-") for path in _expanded(word, directory))
-
-
 def _names_a_path(path: Path, text: str) -> bool:
     """Whether a word of some program is the name of something that is there."""
     return text.strip(".") != "" and os.path.lexists(path)
 
 
-def _expanded(word: Word, directory: Path) -> list[Path]:
-    """The path of a word, or those that its wildcards match now; without a match, where they would be looked for."""
-    if word.pattern is None:
-        return [directory / word.known]
-    start = Path("/") if word.pattern.startswith("/") else directory
-    parts = [part for part in word.pattern.replace("[^", "[!").split("/") if part]
-    if sum(map(_has_wildcard, parts)) > _MOST_WILDCARDS:
-        return [_searched(word, start)]
-    return list(islice(_matching(start, parts), _MOST_MATCHES)) or [_searched(word, start)]
-
-
-def _searched(word: Word, start: Path) -> Path:
-    """A name in the directory in which the wildcards of a word are looked for."""
-    return start / re.split(r"[*?\[]", word.known)[0].rpartition("/")[0] / "*"
-
-
-def _matching(start: Path, parts: list[str]) -> Iterator[Path]:
-    """The paths below `start` that match; names with a leading dot only where the pattern has one, as in bash."""
-    if not parts:
-        yield from [start] if os.path.lexists(start) else []
-        return
-    first, *rest = parts
-    if not _has_wildcard(first):
-        yield from _matching(start / first, rest)
-        return
-    for path in _entries(start):
-        if fnmatchcase(path.name, first) and (first[0] == "." or path.name[0] != "."):
-            yield from _matching(path, rest)
-
-
-def _entries(directory: Path) -> list[Path]:
-    try:
-        return sorted(directory.iterdir())
-    except OSError:
-        return []
-
-
-def _has_wildcard(part: str) -> bool:
-    return any(mark in part for mark in "*?[")
-
-
 def _real(path: Path) -> Path:
     """Where a path leads. Below `/proc` it stays as it is written: links there lead elsewhere in each process."""
     plain = Path(os.path.normpath(path))
-    return plain if plain.is_relative_to(_PROCESSES) else Path(os.path.realpath(path))
+    return plain if plain.is_relative_to(_PROCESSES) else real(path)

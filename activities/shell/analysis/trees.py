@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from activities.files.place import Place
+from activities.files.resolve import is_link, real
 from activities.shell.programs.reading import Reading
 
 MOST_ENTRIES: Final = 10_000  # of a tree: a larger one is not looked through, and asks
@@ -23,8 +24,8 @@ def hidden_from_us(tree: Path, place: Place, reading: Reading) -> str | None:
 
 def _readable(path: Path, place: Place, reading: Reading) -> bool:
     """Whether neither the path nor what is read through a link is denied."""
-    through_link = reading.follows and path.is_symlink()
-    return place.readable(path) and (not through_link or place.readable(Path(os.path.realpath(path))))
+    through_link = reading.follows and is_link(path)
+    return place.readable(path) and (not through_link or place.readable(real(path)))
 
 
 def _below(tree: Path, reading: Reading) -> Iterator[Path]:

@@ -8,11 +8,13 @@ from typing import Final
 
 from tree_sitter import Node
 
+from activities.files.resolve import is_directory
 from activities.shell.analysis.heredocs import document
-from activities.shell.analysis.places import Places, is_directory, reached, stay, union
+from activities.shell.analysis.places import Places, reached, stay, union
 from activities.shell.analysis.program import CHANGES_DIRECTORY, Command, Program, Redirect, Word
 from activities.shell.analysis.tree import find, leaves, parse, text_of
 from activities.shell.analysis.words import Decoder, Undecidable
+from activities.shell.analysis.work import MOST_PLACES, Work
 from workflows.domain.errors import ToolError
 
 _MOST_COMMANDS: Final = 500
@@ -22,7 +24,7 @@ _REFUSED: Final = 60  # nested constructs of which nothing is even asked about
 _BETWEEN: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _BETWEEN_WORDS: Final = re.compile(rb"(?:\\\n)*[ \t](?:[ \t]|\\\n)*")
 _HARMLESS: Final = re.compile(r"LANG|LC_[A-Z]+|TZ|NO_COLOR|CI|TERM|COLUMNS|LINES")
-_OPERATOR: Final = re.compile(rb"[<>&|]*$")
+_OPERATOR: Final = b"<>&|"  # the bytes that operators of redirections are made of
 _NO_TARGETS: Final = frozenset({"file_descriptor", "ERROR"})
 _NO_FILES: Final = re.compile(r"\d+|-")
 _SYMBOLS: Final = "; ;; & && || | |& ! ( ) { } [ ] $( <( >( `"
@@ -47,12 +49,12 @@ _KEYWORDS: Final = frozenset({"if", "then", "else", "fi", "do", "done", "case", 
 class Walk:
     """Collects what one text would do; `decoder` decodes words by where the shell may be."""
 
-    def __init__(self, decoder: Callable[[tuple[Path, ...]], Decoder]) -> None:
+    def __init__(self, decoder: Callable[[tuple[Path, ...]], Decoder], work: Work) -> None:
         self.decoder = decoder
         self.depth = 0
         self.loops = 0
         self.source = b""
-        self.program = Program()
+        self.program = Program(work=work)
 
     def read(self, text: str, places: tuple[Path, ...]) -> Program:
         """Analyse a text that starts in one of `places`."""
@@ -64,7 +66,8 @@ class Walk:
             first, last = root.children[0].start_byte, root.children[-1].end_byte
             self.between(0, first)
             self.between(last, len(self.source))
-        self.visit(root, places)
+        with self.program.checked():
+            self.visit(root, places)
         return self.program
 
     def opaque(self, reason: str) -> None:
@@ -77,6 +80,10 @@ class Walk:
 
     def visit(self, node: Node, places: tuple[Path, ...]) -> Places:
         """Take one node and all below it; returns where the shell may be afterwards."""
+        if len(places) > MOST_PLACES:  # what is left of the text is looked at in some of them: denies still see it
+            self.program.guard(f"it cannot be checked: it may be in more than {MOST_PLACES} directories")
+            places = places[:MOST_PLACES]
+        self.program.work.spend(len(places))
         if node.type == "command":
             return self.command(node, places)
         if not node.is_named:
@@ -203,8 +210,7 @@ class Walk:
     def operator(self, target: Node) -> str:
         """The operator before the target of a redirection, from the text: the tree has no `<>`."""
         before = self.source[: target.start_byte].replace(b"\\\n", b"").rstrip(b" \t")
-        found = _OPERATOR.search(before)
-        return found[0].decode() if found else ""
+        return before[len(before.rstrip(_OPERATOR)) :].decode()
 
     def heredoc(self, node: Node, places: tuple[Path, ...]) -> str | None:
         for child in node.children:
@@ -228,7 +234,8 @@ class Walk:
         assigned = [child for child in node.children if child.type == "variable_assignment"]
         names = tuple(self.assignment(child, places) for child in assigned)
         redirects = node.children_by_field_name("redirect")
-        words = self.values([each for each in node.children if each not in (*assigned, *redirects)], places)
+        apart = {each.id for each in (*assigned, *redirects)}
+        words = self.values([each for each in node.children if each.id not in apart], places)
         inner, fed = self.redirects(node, places)
         outer, document = self.redirects(shown, places) if shown else ([], None)
         source = text_of(shown or node).strip()
@@ -263,6 +270,7 @@ class Walk:
 
     def moved(self, command: Command) -> Places:
         """Where the shell is after a change of directory."""
+        self.program.work.spend(sum(len(place.parts) for place in command.directories))
         to = reached(command, self.decoder(command.directories).home)
         if to is None or self.loops:
             self.opaque("it changes to a directory that is not written out")
@@ -281,7 +289,9 @@ class Walk:
                 words.append(Word(source, source))
                 continue
             try:
-                words += self.decoder(places).words(node)
+                decoded = self.decoder(places).words(node)
+                self.program.work.spend(len(decoded))
+                words += decoded
             except Undecidable as reason:
                 self.opaque(str(reason))
                 words.append(Word(source, None))

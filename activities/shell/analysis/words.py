@@ -18,6 +18,7 @@ _SIMPLE: Final = re.compile(r"[A-Za-z0-9_./=:@%+,-]+", re.ASCII)
 _VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _BREAKING: Final = frozenset(" \t\n\r;&|<>()`$\"'")
 _MOST_WORDS: Final = 1000  # of one brace list
+_MOST_LETTERS: Final = 200_000  # of all of them together
 _MOST_BRACES: Final = 50
 _ESCAPES: Final = {
     "a": "\a",
@@ -167,14 +168,12 @@ def _braces(letters: list[Letter]) -> list[list[Letter]]:
     if found is None:
         return [letters]
     start, parts, end = found
-    words = [
-        [*letters[:start], *part, *tail]
-        for part in (word for each in parts for word in _braces(each))
-        for tail in _braces(letters[end + 1 :])
-    ]
-    if len(words) > _MOST_WORDS:
+    middles = [word for each in parts for word in _braces(each)]
+    tails = _braces(letters[end + 1 :])
+    count = len(middles) * len(tails)
+    if count > _MOST_WORDS or count * len(letters) > _MOST_LETTERS:
         raise Undecidable("a brace list makes too many words")
-    return words
+    return [[*letters[:start], *middle, *tail] for middle in middles for tail in tails]
 
 
 def _list_in(letters: Sequence[Letter]) -> tuple[int, list[list[Letter]], int] | None:

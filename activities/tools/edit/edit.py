@@ -26,6 +26,7 @@ class Edit(FileChange[EditParams]):
 
     name = "edit"
     params = EditParams
+    subject = "file_path"
     done: ClassVar[str] = "Edit applied successfully."
 
     def path(self, params: EditParams) -> str:

@@ -37,6 +37,11 @@ def test_single_files_need_no_count(build: Path) -> None:
     assert extent([build / "a.o", build / "missing"]) is None
 
 
+def test_what_cannot_be_looked_at_counts_nothing(build: Path) -> None:
+    long = build / ("a" * 300)
+    assert extent([long, build / "a.o"]) is None and extent([long / "*", build]) == 3
+
+
 def test_counting_ends(build: Path) -> None:
     for number in range(MOST + 10):
         (build / str(number)).touch()

@@ -119,6 +119,16 @@ async def test_a_committed_answer_is_returned_and_nothing_is_taken_or_asked(open
     assert len(model.server.ledger.entries) == 1 and len(taken) == 1
 
 
+@pytest.mark.parametrize("command", [f"rm {'a' * 300}", f"cd {'a' * 300} && rm x", "python /proc/1/root/x", "./*"])
+async def test_an_answer_with_odd_calls_is_paid_once(open_model: Open, command: str) -> None:
+    odd = ScriptedCall(name="bash", arguments={"command": command})
+    async with open_model(ScriptedAnswer(tools=(odd,)), permission={"*": "allow"}) as model:
+        step = await model.generate()
+        again = await model.generate(model.request(), attempt=2)
+    assert [call.tool for call in step.calls] == ["bash"] and again == step
+    assert len(model.server.ledger.entries) == 1
+
+
 @pytest.mark.parametrize("end", [Scene.stop, Scene.close, Scene.end])
 async def test_a_turn_that_is_over_is_not_asked_about(open_model: Open, end: End) -> None:
     async with open_model(HELLO) as model:

@@ -120,6 +120,8 @@ def test_the_default_rules_ask_about_secrets_protected_files_and_other_places(
         "echo zero\u200bwidth",
         "ls\n" * 600,
         "( " * 30 + "ls" + " )" * 30,
+        " ".join(f"[ -d s{number} ] && cd s{number};" for number in range(14)) + " make",
+        "; ".join(f"cat n{number} " + "{a,b}" * 9 for number in range(50)),
     ],
 )
 @pytest.mark.parametrize("rules", ["the built-in rules", "everything is allowed"])

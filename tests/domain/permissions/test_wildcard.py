@@ -1,8 +1,11 @@
 """Wildcards of rules."""
 
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests import cases
 from workflows.domain.permissions.wildcard import longest, longest_structured, matches
@@ -27,3 +30,14 @@ def _answer(given: dict[str, Any]) -> Any:
         case {"op": "all_structured", "head": head, "tail": tail, "rules": rules}:
             return longest_structured(head, tail, rules)
     raise ValueError(f"unknown operation {given['op']!r}")
+
+
+@given(pattern=st.text(alphabet="ab*? ", max_size=8), value=st.text(alphabet="ab \n", max_size=12))
+def test_stars_stand_for_any_text(pattern: str, value: str) -> None:
+    own, optional = (pattern[:-2], "(?: .*)?") if pattern.endswith(" *") else (pattern, "")
+    plain = "".join({"*": ".*", "?": "."}.get(letter, letter) for letter in own) + optional
+    assert matches(value, pattern) is (re.fullmatch(plain, value, re.DOTALL) is not None)
+
+
+def test_many_stars_over_a_long_text_take_no_power_of_its_length() -> None:
+    assert not matches("ab" * 20_000, "*a*b*a*b*a*b*c")

@@ -103,9 +103,14 @@ def relevant(permission: str, rules: Ruleset) -> Ruleset:
     return tuple(rule for rule in rules if matches(permission, rule.permission))
 
 
+def permission_of(tool: str) -> str:
+    """The permission that a tool's calls need."""
+    return _TOOLS.get(tool, tool)
+
+
 def disabled_tools(tools: Iterable[str], rules: Ruleset) -> tuple[str, ...]:
     """The tools that are not even offered: the last rule about their permission denies everything."""
-    return tuple(tool for tool in tools if _disabled(_TOOLS.get(tool, tool), rules))
+    return tuple(tool for tool in tools if _disabled(permission_of(tool), rules))
 
 
 def nothing_to_protect(rules: Ruleset) -> bool:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from activities.shell.analysis.analyse import Shell, analyse
+from activities.shell.analysis.work import MOST_PLACES, MOST_WORK
 
 PROJECT = Path("/ws/proj")
 SHELL = Shell(PROJECT, Path("/home/u"), {})
@@ -94,3 +95,30 @@ def test_a_redirection_may_stand_before_its_command() -> None:
 def test_a_command_knows_where_it_may_run(text: str, last: list[str]) -> None:
     directories = analyse(text, SHELL).commands[-1].directories
     assert sorted(directories) == sorted((PROJECT / name) for name in last)
+
+
+def conditional(count: int) -> str:
+    return " ".join(f"[ -d s{number} ] && cd s{number};" for number in range(count)) + " rm x"
+
+
+def either(count: int) -> str:
+    return (
+        " ".join(f"if [ -d a{number} ]; then cd a{number}; else cd b{number}; fi;" for number in range(count)) + " rm x"
+    )
+
+
+@pytest.mark.parametrize("text", [conditional(14), conditional(500), either(8), either(60), "cd d;" * 100 + " rm x"])
+def test_what_would_take_too_much_work_cannot_be_checked_whatever_the_machine(text: str) -> None:
+    program = analyse(text, SHELL)
+    assert program.guarded and any("cannot be checked" in reason for reason in program.opaque)
+    assert all(len(command.directories) <= MOST_PLACES for command in program.commands)
+    assert program.work.left > -MOST_WORK  # it ends there
+
+
+def test_denies_still_see_what_stands_behind_too_many_directories() -> None:
+    assert analyse(conditional(14), SHELL).commands[-1].canonical == "rm x"
+
+
+def test_ordinary_moves_between_directories_are_checked() -> None:
+    program = analyse(" && ".join(f"(cd packages/p{number} && make)" for number in range(60)), SHELL)
+    assert (program.opaque, program.guarded) == ([], False)

@@ -1,0 +1,27 @@
+"""Planning: what a call would do now, said of every call: one that cannot be checked is asked about."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import JsonValue
+
+from activities.files.place import Place
+from activities.tools.arguments import validated
+from activities.tools.tool import Plan, Tool
+from workflows.domain.errors import ToolError
+
+_LONGEST: Final = 300  # characters of a reason
+_LOG: Final = logging.getLogger("holdfast.tools")
+
+
+async def planned(tool: Tool[Any], arguments: Mapping[str, JsonValue], place: Place) -> Plan:
+    """What a call would do now. Raises nothing but ToolError, which tells the model what is wrong with the call."""
+    params = validated(tool, arguments)
+    try:
+        return await tool.plan(params, place)
+    except ToolError:
+        raise
+    except Exception as error:  # the answer that holds the call is paid: nothing may keep it from being stored
+        _LOG.warning("a call of %s could not be checked", tool.name, exc_info=error)
+        return tool.unchecked(params, place, f"{type(error).__name__}: {error}"[:_LONGEST])

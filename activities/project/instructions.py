@@ -59,14 +59,29 @@ def _of_project(folders: Sequence[Path], names: Iterable[str]) -> Iterator[Candi
 
 def _named(layer: Layer, place: Place) -> Iterator[Candidate]:
     """What the field `instructions` of one file names: paths, and patterns that are searched upwards."""
-    entries = layer.tree.get("instructions")
-    for entry in map(str, entries if isinstance(entries, list) else []):
+    for entry in _entries(layer):
+        if _is_address(entry):
+            continue
         path = place.home / entry[2:] if entry.startswith("~/") else Path(entry)
         if path.is_absolute() and not (layer.trusted or path.is_relative_to(place.root)):
             yield Candidate(path, False, layer.file)
         else:
             hits = islice(_matching(path, place, layer), _MOST)
             yield from (Candidate(hit, layer.trusted, layer.file) for hit in hits if hit.is_file())
+
+
+def addresses(layer: Layer) -> Iterator[str]:
+    """The addresses on the net that the field `instructions` of one file names, which are not fetched."""
+    return filter(_is_address, _entries(layer))
+
+
+def _entries(layer: Layer) -> Iterator[str]:
+    entries = layer.tree.get("instructions")
+    return map(str, entries if isinstance(entries, list) else [])
+
+
+def _is_address(entry: str) -> bool:
+    return entry.startswith(("http://", "https://"))
 
 
 def _matching(pattern: Path, place: Place, layer: Layer) -> Iterator[Path]:

@@ -8,7 +8,8 @@ from typing import Final
 
 from activities.files.place import Place
 from activities.project.files import read_layers
-from activities.project.instructions import read_instructions
+from activities.project.instructions import addresses, read_instructions
+from activities.project.unsupported import ignored_files, organisations
 from workflows.domain.agents import BUILD, RESERVED, Agent, Delegation, agents, chosen, default_agent
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.fields import not_honoured, unknown
@@ -64,7 +65,8 @@ def _load(place: Place, sources: ConfigSources, managed: Path, role: Role) -> Pr
         delegation=Delegation(agents=tuple(known.values()), ancestors=role.ancestors, limit=settings.subagent_depth),
         instructions=instructions,
         held_back=(*held_back, *outside),
-        not_honoured=tuple(_not_honoured(layers)),
+        not_honoured=(*_not_honoured(layers), *organisations(place)),
+        ignored=tuple(ignored_files(place, sources)),
         warnings=tuple(_warnings(layers, settings, str(place.home))),
     )
 
@@ -115,6 +117,8 @@ def _not_honoured(layers: Sequence[Layer]) -> Iterator[NotHonoured]:
     for layer in layers:
         for path in not_honoured(layer.tree):
             yield NotHonoured(file=layer.file, field=".".join(path))
+        for address in addresses(layer):
+            yield NotHonoured(file=layer.file, field=f"instructions {address}")
 
 
 def _warnings(layers: Sequence[Layer], settings: Config, home: str) -> Iterator[str]:

@@ -29,7 +29,8 @@ async def examined(settings: Settings) -> list[Finding]:
         remedy = "Correct it there, then try again: no task begins in this directory until then."
         return [*here, Finding(check="configuration", level=Level.FAILURE, says=str(error), remedy=remedy)]
     read = Finding(check="configuration", level=Level.OK, says="the files of this directory and yours can be used")
-    return [*here, read, await _model_key(settings, snapshot)]
+    remarks = (Finding(check="configuration", level=Level.WARNING, says=remark) for remark in project.remarks(snapshot))
+    return [*here, read, *remarks, await _model_key(settings, snapshot)]
 
 
 async def _model_key(settings: Settings, snapshot: ProjectSnapshot) -> Finding:

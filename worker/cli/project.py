@@ -1,22 +1,40 @@
 """What the directory of a run says, as far as the person who starts it should know."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from activities.model.providers import parted
-from worker.cli.look.text import line, prose
+from worker.cli.look.text import counted, line, prose
 from worker.settings import Settings
-from workflows.domain.config.snapshot import ProjectSnapshot
+from workflows.domain.config.snapshot import IgnoredFiles, ProjectSnapshot
 from workflows.domain.errors import UsageError
+
+_LONGEST: Final = 300  # characters of a path or a reason
+_RULED: Final = 20  # agents of one folder whose rules do not hold
 
 
 def remarks(snapshot: ProjectSnapshot) -> Iterator[str]:
     """What of the configuration has no effect, and why."""
     for held in snapshot.held_back:
-        yield f"Held back: {line(held.field)} of {line(held.file)}: {line(held.why, 300)}."
+        where = f"{line(held.field)} of {line(held.file, _LONGEST)}"
+        yield f"Ignored from the project's configuration: {where}: {line(held.why, _LONGEST)}."
     for field in snapshot.not_honoured:
-        yield f"Not honoured yet: {line(field.field)} of {line(field.file)}."
+        yield f"Ignored (not supported yet): {line(field.field)} of {line(field.file, _LONGEST)}."
+    for files in snapshot.ignored:
+        yield from _ignored(files)
     for warning in snapshot.warnings:
         yield f"Warning: {prose(warning)}"
+
+
+def _ignored(files: IgnoredFiles) -> Iterator[str]:
+    folder, unnamed = line(files.folder, _LONGEST), files.count - len(files.names)
+    names = ", ".join([*map(line, files.names), *([f"and {unnamed} more"] if unnamed else [])])
+    yield f"Ignored (not supported yet): {counted(files.count, files.kind)} in {folder}: {names}."
+    for name in files.ruled[:_RULED]:
+        yield (
+            f"Warning: what {line(name)} in {folder} denies is not denied, because files of agents are not read: "
+            "write its rules into opencode.json, as `agent.NAME.permission`."
+        )
 
 
 def chosen_model(settings: Settings, snapshot: ProjectSnapshot, named: str | None) -> str:

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import settings_of
+from worker.cli import project
 from worker.cli.checks import examined
 from worker.settings import Settings
 from worker.stack.doctor import Finding, Level
+from worker.survey import survey
 
 
 async def test_a_broken_configuration_is_named_by_file_line_and_field_and_a_missing_key_by_its_variable(
@@ -33,3 +35,21 @@ async def test_a_broken_configuration_is_named_by_file_line_and_field_and_a_miss
 
 async def found(settings: Settings, check: str) -> Finding:
     return next(each for each in await examined(settings) if each.check == check)
+
+
+async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_of(tmp_path / "home", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"))
+    agents = tmp_path / "project" / ".opencode" / "agent"
+    agents.mkdir(parents=True)
+    (agents / "reviewer.md").write_text("---\npermission:\n  edit: deny\n---\n")
+    (tmp_path / "project" / "opencode.json").write_text('{"mcp": {}, "permission": {"read": "allow"}}')
+    monkeypatch.chdir(tmp_path / "project")
+
+    found = [each for each in await examined(settings) if each.check == "configuration"]
+    remarks = [*project.remarks(await survey(settings, tmp_path / "project"))]
+
+    assert [each.level for each in found] == [Level.OK, *[Level.WARNING] * len(remarks)]
+    assert [each.says for each in found[1:]] == remarks
+    assert any("mcp" in each for each in remarks) and any(each.startswith("Ignored from the") for each in remarks)
+    assert f"Ignored (not supported yet): 1 agent in {agents}: reviewer.md." in remarks
+    assert any(f"what reviewer.md in {agents} denies is not denied" in each for each in remarks)

@@ -25,13 +25,26 @@ class NotHonoured(Value):
     field: str
 
 
+class IgnoredFiles(Value):
+    """Files of one folder that OpenCode reads and Holdfast does not act on yet: how many, and the first `names`.
+
+    `ruled` are those that say what an agent may do: what they deny is not denied.
+    """
+
+    kind: str
+    folder: str
+    names: tuple[str, ...]
+    count: int
+    ruled: tuple[str, ...] = ()
+
+
 class ProjectSnapshot(Value):
     """Configuration, rules and instructions of a directory, as they hold for one turn.
 
     `config` keeps its references: no value of a variable or of a key file is in here. `rules` are those of the turn's
     `agent`, and of its session where that has some of its own. `home` is the home directory of the person who started
     the session, `model_is_managed` says that an administrator has set the model: no flag changes it. `held_back`,
-    `not_honoured` and `warnings` are for that person.
+    `not_honoured`, `ignored` and `warnings` are for that person.
     """
 
     directory: str
@@ -45,6 +58,7 @@ class ProjectSnapshot(Value):
     instructions: tuple[Instruction, ...] = ()
     held_back: tuple[HeldBack, ...] = ()
     not_honoured: tuple[NotHonoured, ...] = ()
+    ignored: tuple[IgnoredFiles, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property

@@ -388,7 +388,8 @@ async def test_what_counts_for_nothing_is_named_at_the_start(open_house: OpenHou
         ended = await shell(house).run("run", *MODEL, "hello")
 
     assert ended.code == 0
-    assert "Held back: provider.scripted.options" in ended.err and "Not honoured yet: snapshot" in ended.err
+    assert "Ignored from the project's configuration: provider.scripted.options" in ended.err
+    assert "Ignored (not supported yet): snapshot" in ended.err
 
 
 async def test_only_the_environment_of_commands_is_recorded_and_keys_are_handed_over(open_house: OpenHouse) -> None:

@@ -1,0 +1,110 @@
+import os
+
+import pytest
+
+from activities.project.load import PRIMARY
+from tests.activities.project.world import World
+from workflows.domain.config.snapshot import IgnoredFiles
+
+NAMES = (
+    *("agent/a.md", "agents/team/a.md", "mode/m.md", "modes/m.md", "command/c.md", "commands/x/c.md"),
+    *("skill/s/SKILL.md", "skills/x/s/SKILL.md", "tool/t.ts", "tools/t.js", "plugin/p.js", "plugins/p.ts"),
+)
+DENYING = "---\ndescription: reviews\npermission:\n  edit: deny\n---\nYou review."
+
+
+async def ignored(world: World, directory: str = "", **environ: str) -> list[str]:
+    """What is ignored, by kind, folder and name."""
+    snapshot = await world.load(directory, PRIMARY, **environ)
+    return [f"{each.kind} {each.folder}/{name}" for each in snapshot.ignored for name in each.names]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_files_that_opencode_reads_are_named_in_every_configuration_folder(world: World, name: str) -> None:
+    named = world.home / "oc"
+    folders = (
+        world.config,
+        world.home / ".opencode",
+        named,
+        world.project / "sub/.opencode",
+        world.project / ".opencode",
+    )
+    files = [world.write(name, "", under=folder) for folder in folders]
+
+    found = await ignored(world, "sub", OPENCODE_CONFIG_DIR=str(named))
+
+    assert [each.partition(" ")[2] for each in found] == [str(file) for file in files]
+
+
+async def test_skills_of_other_agents_are_named_from_the_project_and_from_home(world: World) -> None:
+    files = [
+        world.write(f"{other}/skills/x/SKILL.md", "", under=folder)
+        for folder in (world.home, world.project / "sub", world.project)
+        for other in (".claude", ".agents")
+    ]
+
+    assert await ignored(world, "sub") == [f"skill {file}" for file in files]
+    assert await ignored(world, "sub", OPENCODE_DISABLE_CLAUDE_CODE="1") == [f"skill {each}" for each in files[1::2]]
+    assert await ignored(world, "sub", OPENCODE_DISABLE_PROJECT_CONFIG="1") == [f"skill {each}" for each in files[:2]]
+
+
+@pytest.mark.parametrize(
+    ("text", "ruled"),
+    [
+        (DENYING, True),
+        ('---\n"tools":\n  bash: false\n---\n', True),
+        ("---\ndescription: permission to look\n---\npermission: none", False),
+        ("permission: deny", False),
+    ],
+)
+async def test_an_agents_file_that_sets_permissions_is_known_as_such(world: World, text: str, ruled: bool) -> None:
+    folder = world.write(".opencode/agent/reviewer.md", text).parent
+
+    (found,) = (await world.load()).ignored
+
+    names = ("reviewer.md",)
+    expected = IgnoredFiles(kind="agent", folder=str(folder), names=names, count=1, ruled=names if ruled else ())
+    assert found == expected
+
+
+async def test_many_files_are_counted_and_the_first_ones_named(world: World) -> None:
+    for number in range(12):
+        world.write(f".opencode/command/{number:02}.md", "")
+
+    (found,) = (await world.load()).ignored
+
+    assert (found.count, found.names) == (12, ("00.md", "01.md", "02.md", "03.md", "04.md"))
+
+
+async def test_pipes_and_loops_of_links_hold_nothing_up(world: World) -> None:
+    folder = world.write(".opencode/agent/a.md", "").parent
+    os.mkfifo(folder / "b.md")
+    (folder / "c").symlink_to(folder)
+    (folder / "d.md").symlink_to("/dev/zero")
+
+    assert 3 <= (await world.load()).ignored[0].count < 100
+
+
+async def test_instructions_on_the_net_are_named(world: World) -> None:
+    file = world.write("opencode.json", '{"instructions": ["https://a.test/rules.md", "AGENTS.md"]}')
+    world.write("AGENTS.md", "Use tabs.")
+
+    snapshot = await world.load()
+
+    assert [(each.file, each.field) for each in snapshot.not_honoured] == [
+        (str(file), "instructions https://a.test/rules.md")
+    ]
+    assert [each.text for each in snapshot.instructions] == ["Use tabs."]
+
+
+async def test_organisations_are_named_by_their_address_alone(world: World) -> None:
+    entry = (
+        '{"https://org.test": {"type": "wellknown", "key": "K", "token": "s3cret"}, "x": {"type": "api", "key": "k"}}'
+    )
+    file = world.write(".local/share/opencode/auth.json", entry, under=world.home)
+
+    snapshot = await world.load()
+
+    fields = [(each.file, each.field) for each in snapshot.not_honoured]
+    assert fields == [(str(file), "https://org.test/.well-known/opencode")]
+    assert "s3cret" not in snapshot.model_dump_json()

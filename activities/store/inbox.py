@@ -11,6 +11,7 @@ from workflows.domain.effects import Plan
 from workflows.domain.ids import AskId, ParkId, PartId, SessionId
 from workflows.domain.parking import ParkReason
 from workflows.domain.permissions.grants import savable
+from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
@@ -48,6 +49,11 @@ class InboxEntry(Value):
     def savable(self) -> tuple[str, ...]:
         """The patterns that "always" would save; empty when nothing may be saved."""
         return savable(self.request, self.rules)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is asked about; each completes a sentence that begins with "because"."""
+        return reasons(self.request, self.rules)
 
 
 class Parked(Value):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from tests.activities.shell.world import ALLOW, ASK, DENY, World
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.findings import finding
 from workflows.domain.permissions.grants import savable
+from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Rule
 
@@ -161,6 +163,31 @@ def test_a_process_is_asked_about_under_the_name_that_the_command_gives_it(world
     assert world.outside("cat /proc/self/environ") == ("/proc/self/*",)
 
 
+@pytest.mark.parametrize(
+    ("command", "bash", "reason"),
+    [
+        ("git checkout main", {"*": "ask", "git *": "allow"}, "no rule that allows it names 'checkout'"),
+        ("git push", {"*": "allow", "git push *": "ask"}, "the rule 'bash: git push *' says ask"),
+        ("touch x", "allow", "it is not known to only read, and a rule denies edits"),
+    ],
+)
+def test_an_ask_says_why_it_is_asked(world: World, command: str, bash: Any, reason: str) -> None:
+    rules = world.defaults(bash=bash, edit={"*": "deny"} if bash == "allow" else "allow")
+    request = next(each for each in world.requests(command) if each.permission == "bash")
+    assert finding(request, rules).action is ASK
+    assert reasons(request, rules) == (reason,)
+
+
+@pytest.mark.parametrize("policy", ["plan", "readonly-allowlist", "git*-allow", "env-deny", "the built-in rules"])
+def test_whatever_is_asked_has_a_reason(world: World, policy: str) -> None:
+    rules = world.defaults() if policy == "the built-in rules" else world.policy(policy)
+    tricks = [case.input["command"] for case in cases.entries("bash_bypass")]
+    for command in (*ORDINARY, *tricks):
+        for request in _requested(world, command):
+            if finding(request, rules).action is ASK:
+                assert reasons(request, rules) or request.opaque, (command, request)
+
+
 def test_ordinary_work_asks_nothing_neither_by_default_nor_under_a_careful_table(world: World) -> None:
     patterns = [f"{name} *" for name in (READING + " " + WORKING).split()] + [f"git {name} *" for name in GIT.split()]
     bash = {"*": "ask", **dict.fromkeys(patterns, "allow")}
@@ -240,6 +267,13 @@ def test_no_dress_lowers_a_verdict(world: World, command: str, form: str, name: 
     rules = world.policy(name)
     plain, dressed = world.verdict(command, rules), world.verdict(form.format(command), rules)
     assert dressed.strictness >= plain.strictness
+
+
+def _requested(world: World, command: str) -> tuple[PermissionRequest, ...]:
+    try:
+        return world.requests(command)
+    except ToolError:
+        return ()
 
 
 def _asked(world: World, command: str, workdir: str = ".") -> list[PermissionRequest]:

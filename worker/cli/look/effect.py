@@ -10,12 +10,12 @@ from pydantic import JsonValue
 from worker.cli.look.text import COMMAND, DIFF, Shown, collapsed, counted, exact, foreign_letters, line
 from worker.cli.look.wrap import boxed, folded
 from worker.inbox import InboxEntry
+from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 _COUNTED: Final = 1000  # files, that many at least where no more were counted
-_LOOP: Final = "doom_loop"
 
 
 class Picture(Value):
@@ -42,8 +42,9 @@ def saved(entry: InboxEntry) -> str | None:
 
 
 def listed(entry: InboxEntry) -> dict[str, JsonValue]:
-    """An ask for programs: as it is stored, with what "always" would save."""
-    return {**entry.model_dump(mode="json", exclude={"rules"}), "savable": list(entry.savable)}
+    """An ask for programs: as it is stored, with what "always" would save, and why it is asked."""
+    more = {"savable": list(entry.savable), "reasons": list(entry.reasons)}
+    return {**entry.model_dump(mode="json", exclude={"rules"}), **more}
 
 
 def colour(diff: str) -> str | None:
@@ -115,11 +116,11 @@ def _reach(entry: InboxEntry) -> Iterator[str]:
 
 def _notes(entry: InboxEntry) -> Iterator[str]:
     request = entry.request
-    if request.permission == _LOOP:
-        yield "  The same call was made again and again; this may be a loop."
-    elif request.permission not in (entry.tool, "edit"):
+    if request.permission not in (entry.tool, "edit", loop_guard.PERMISSION):
         yield f"  It needs {exact(request.permission)}: {exact(', '.join(request.patterns))}"
     yield from _reach(entry)
+    for reason in entry.reasons:
+        yield f"  Asked because {line(reason, 300)}."
     for why in dict.fromkeys(each.opaque for each in _requests(entry) if each.opaque is not None):
         yield f"  Careful: {line(why, 300)}"
     cautions = (each.metadata.get("caution") for each in _requests(entry))

@@ -10,6 +10,7 @@ from workflows.domain.effects import Target
 from workflows.domain.permissions.requests import PermissionRequest
 
 DIFF = "Index: /p/a.txt\n=====\n--- /p/a.txt\n+++ /p/a.txt\n@@ -1,2 +1,2 @@\n-old\n+new\n same\n"
+UNDECIDED = "  Asked because no rule decides about {} here."
 
 
 def shown(ask: InboxEntry, *, whole: bool = False) -> list[str]:
@@ -21,6 +22,7 @@ def test_a_command_is_shown_with_its_directory_and_its_size() -> None:
         "bash wants to run in /p/sub (2 lines, 19 characters)",
         "  │ git status",
         "  │ git diff",
+        UNDECIDED.format("bash"),
     ]
 
 
@@ -28,7 +30,8 @@ def test_a_change_is_shown_as_its_difference_under_the_resolved_path() -> None:
     request = PermissionRequest(permission="edit", patterns=("a.txt",), metadata={"diff": DIFF})
     ask = entry("edit", {"filePath": "link.txt"}, request, Target(path="/p/a.txt", before="x", after="y"))
 
-    assert shown(ask) == ["edit wants to change /p/a.txt (+1 −1)", *(f"  │ {each}" for each in DIFF.split("\n")[4:-1])]
+    difference = (f"  │ {each}" for each in DIFF.split("\n")[4:-1])
+    assert shown(ask) == ["edit wants to change /p/a.txt (+1 −1)", *difference, UNDECIDED.format("edit")]
 
 
 def test_a_file_whose_name_holds_a_line_break_does_not_write_a_line_of_its_own() -> None:
@@ -42,12 +45,13 @@ def test_a_hidden_part_is_told_and_can_be_seen() -> None:
     ask = bash("\n".join(f"echo {number}" for number in range(100)))
 
     assert picture(ask).hidden and not picture(ask, whole=True).hidden
-    assert len(shown(ask, whole=True)) == 101
+    assert len(shown(ask, whole=True)) == 102
 
 
 def test_the_agents_own_words_stand_below_and_are_marked() -> None:
     assert shown(bash("rm -rf /", description="List files"))[1:] == [
         "  │ rm -rf /",
+        UNDECIDED.format("bash"),
         "  In the agent's own words: List files",
     ]
 

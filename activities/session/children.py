@@ -18,7 +18,7 @@ from activities.store.prompts import Mode, NewPrompt
 from activities.store.sessions import NewSession
 from activities.store.tasks import Task
 from activities.store.turns import TurnStanding
-from activities.tools.tool import ABORTED, Child, Errand, Stopped
+from activities.tools.tool import ABORTED, Child, ChildCall, Errand, Stopped
 from workflows.domain.agents import bounds
 from workflows.domain.errors import StaleFence, ToolError, Unavailable
 from workflows.domain.ids import MessageId, Prefix, SessionId, StopId
@@ -26,6 +26,8 @@ from workflows.domain.messages import AssistantMessage, TextPart, ToolPart
 from workflows.domain.wire import Fence
 
 Ring: TypeAlias = Callable[[Bell], Awaitable[None]]
+MOST_CALLS: Final = 200  # of a subagent's turn that its parent's call lists
+_TITLE: Final = 200  # characters of a call's title there
 _LOOK_PERIOD: Final = 0.2  # seconds between two looks whether a stopped child has ended
 
 
@@ -153,6 +155,7 @@ class Children:
 
 
 def _child(task: Task, answers: list[AssistantMessage] | None = None, cost: Decimal = Decimal(0)) -> Child:
+    parts = [part for answer in answers or () for part in answer.parts]
     last = answers[-1].parts if answers else ()
     said = [part.text for part in last if isinstance(part, TextPart)]
     failed = [
@@ -166,7 +169,13 @@ def _child(task: Task, answers: list[AssistantMessage] | None = None, cost: Deci
         model=task.model,
         said=said[-1] if said else "",
         failed=task.error or (failed[-1] if failed else None),
+        calls=tuple(_shown(part) for part in parts if isinstance(part, ToolPart))[-MOST_CALLS:],
         cost=cost,
         seq=task.seq,
         head=task.head,
     )
+
+
+def _shown(call: ToolPart) -> ChildCall:
+    title = call.outcome.title[:_TITLE] if call.outcome is not None else ""
+    return ChildCall(id=call.id, tool=call.tool, status=call.state.status, title=title)

@@ -3,12 +3,13 @@
 import re
 from typing import Final
 
-from pydantic import Field, JsonValue
+from pydantic import AliasChoices, Field, JsonValue
 
 import prompts
 from activities.files.place import Place
 from activities.tools.tool import Child, Errand, GoesOn, Output, Params, Plan, Stopped, Surroundings, Tool
 from workflows.domain.agents import Agent, Delegation
+from workflows.domain.config.config import Mode
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import ToolError
 from workflows.domain.ids import SessionId
@@ -26,7 +27,11 @@ class TaskParams(Params):
     description: str = Field(description="What the task is, in three to five words")
     prompt: str = Field(description="All that the subagent has to know and to do; it sees nothing else")
     subagent_type: str = Field(description="The name of the subagent")
-    task_id: str | None = Field(default=None, description="To go on with an earlier task: the id of its result")
+    task_id: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("task_id", "session_id"),  # the latter is its older name (opencode.md 0)
+        description="To go on with an earlier task: the id of its result",
+    )
 
 
 class Task(Tool[TaskParams]):
@@ -83,7 +88,7 @@ class Task(Tool[TaskParams]):
 
 
 def _agent(params: TaskParams, delegation: Delegation) -> Agent:
-    """Whom the work goes to. Raises ToolError: for nobody, or too deep below the first session."""
+    """Whom the work goes to. Raises ToolError: for no subagent, or too deep below the first session."""
     if delegation.too_deep:
         raise ToolError(
             f'Subagent depth limit reached ({delegation.limit}). Increase "subagent_depth" to allow nested subagents.'
@@ -91,6 +96,8 @@ def _agent(params: TaskParams, delegation: Delegation) -> Agent:
     agent = delegation.agent(params.subagent_type)
     if agent is None:
         raise ToolError(f"Unknown agent type: {params.subagent_type} is not a valid agent type")
+    if agent.mode is Mode.PRIMARY:
+        raise ToolError(f"The agent {agent.name} is no subagent: it works for people only")
     return agent
 
 
@@ -106,7 +113,7 @@ def _result(params: TaskParams, child: Child, around: Surroundings) -> Output:
 
 
 def _metadata(child: Child, around: Surroundings) -> dict[str, JsonValue]:
-    """What clients and auditors get: whose session it is, what it cost, and where its log stood."""
+    """What clients and auditors get: whose session it is, what it cost and called, and where its log stood."""
     return {
         "sessionId": child.session,
         "parentSessionId": around.session,
@@ -114,6 +121,7 @@ def _metadata(child: Child, around: Surroundings) -> dict[str, JsonValue]:
         "cost": f"{child.cost:f}",
         "events": child.seq,
         "head": child.head,
+        "summary": [call.model_dump(mode="json") for call in child.calls],
     }
 
 

@@ -54,11 +54,20 @@ class Errand(Value):
     session: SessionId | None = None
 
 
+class ChildCall(Value):
+    """A call of a subagent's turn, as clients show it; `status` is OpenCode's word for how it stands."""
+
+    id: PartId
+    tool: str
+    status: str
+    title: str
+
+
 class Child(Value):
     """A subagent's session that works for a call, how far it is, and what it said last.
 
     `settled`: it will do no more for this call. `reason` is how its turn ended (none: it never began), `failed` the
-    error of what it did last, if that was one.
+    error of what it did last, if that was one. `calls` are those of the turn, the newest MOST_CALLS of them.
     """
 
     session: SessionId
@@ -68,6 +77,7 @@ class Child(Value):
     model: str | None = None
     said: str = ""
     failed: str | None = None
+    calls: tuple[ChildCall, ...] = ()
     cost: Decimal = Decimal(0)
     seq: int = 0
     head: str = ""

@@ -1,19 +1,22 @@
 """Going on with a subagent by its task_id: with whom, and as far as its parent may go by now."""
 
+import pytest
+
 from tests.workflows.conftest import Open
 from tests.workflows.handing import DONE, FOUND, children, hands_over, played, tasks
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.messages import CallState
 
 
-async def test_a_task_is_gone_on_with_in_the_session_that_it_began(open_house: Open) -> None:
+@pytest.mark.parametrize("name", ["task_id", "session_id"])
+async def test_a_task_is_gone_on_with_in_the_session_that_it_began(open_house: Open, name: str) -> None:
     again = ScriptedAnswer(text="It was line 1.")
     scripts = played(hands_over("child"), DONE, child=(FOUND, again))
     async with open_house(scripts=scripts) as house, house.working():
         session = await house.say("Find it.")
         await house.ended(session)
         (child,) = await children(house, session)
-        more = {"description": "ask again", "prompt": "Which line?", "subagent_type": "explore", "task_id": child}
+        more = {"description": "ask again", "prompt": "Which line?", "subagent_type": "explore", name: child}
         asks = ScriptedAnswer(tools=(ScriptedCall(name="task", arguments={**more}),))
         house.model.scripts = played(hands_over("child"), DONE, asks, DONE, child=(FOUND, again))
         await house.client.prompt(session, "Ask which line it was.")

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import cast
 
 import pytest
 from temporalio.client import WorkflowExecutionStatus
@@ -32,6 +33,8 @@ async def test_the_last_answer_of_a_subagent_is_the_result_of_the_call(open_hous
     assert "It is in a.txt, line 1." in call.outcome.output
     assert (overview.parent, overview.agent, overview.model) == (session, "explore", "scripted/model")
     assert overview.title == "look for child (@explore subagent)"
+    (looked,) = cast(list[dict[str, str]], call.outcome.metadata["summary"])
+    assert (looked["tool"], looked["status"], looked["title"]) == ("bash", "completed", "cat a.txt")
     assert (totals.steps, verified.problem) == (4, None)
 
 
@@ -199,14 +202,24 @@ async def test_a_rejection_ends_the_subagents_turn_and_not_its_parents(open_hous
     assert call.state is CallState.FAILED and call.outcome is not None and "rejected" in call.outcome.output
 
 
-async def test_an_unknown_agent_is_refused_before_anybody_is_asked(open_house: Open) -> None:
-    async with open_house(scripts=played(hands_over("child", agent="nobody"), DONE)) as house, house.working():
-        house.configure(permission={"task": "ask"})
+@pytest.mark.parametrize(
+    ("agent", "why"),
+    [
+        ("nobody", "Unknown agent type: nobody is not a valid agent type"),
+        ("plan", "Unknown agent type: plan is not a valid agent type"),
+        ("build", "The agent build is no subagent: it works for people only"),
+    ],
+)
+async def test_an_agent_that_takes_no_work_is_refused_before_anybody_is_asked(
+    open_house: Open, agent: str, why: str
+) -> None:
+    async with open_house(scripts=played(hands_over("child", agent=agent), DONE)) as house, house.working():
+        house.configure(permission={"task": "ask"}, agent={"plan": {"mode": "all"}, "build": {"mode": "all"}})
         session = await house.say("Find it.")
         await house.ended(session)
         (call,) = await tasks(house, session)
-    assert call.outcome is not None
-    assert call.outcome.output == "Unknown agent type: nobody is not a valid agent type"
+        assert len(await house.client.sessions()) == 1
+    assert call.outcome is not None and call.outcome.output == why
 
 
 async def test_a_description_with_characters_that_no_column_takes_is_a_title_without_them(open_house: Open) -> None:

@@ -26,6 +26,12 @@ class CallState(StrEnum):
     def settled(self) -> bool:
         return self not in (CallState.PREPARED, CallState.CLAIMED)
 
+    @property
+    def status(self) -> str:
+        """The word that OpenCode's clients know for it; whatever did not succeed is an error."""
+        words = {CallState.PREPARED: "pending", CallState.CLAIMED: "running", CallState.DONE: "completed"}
+        return words.get(self, "error")
+
 
 class Outcome(Value):
     """What a settled call gave: `output` for the model, the rest for people. `error` marks what is no success."""

@@ -8,13 +8,15 @@ import pytest
 from pydantic import JsonValue
 
 from activities.files.place import Place
+from activities.tools.arguments import validated
+from activities.tools.table import schema
 from activities.tools.task import Task, TaskParams
-from activities.tools.tool import Child, Errand, GoesOn, Output, Stopped
+from activities.tools.tool import Child, ChildCall, Errand, GoesOn, Output, Stopped
 from tests.activities.tools.calling import project, surroundings
 from workflows.domain.agents import Delegation, agents
 from workflows.domain.config.config import Config
 from workflows.domain.errors import ToolError
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import PartId, SessionId
 from workflows.domain.wire import CloseReason
 
 CHILD = Child(session=SessionId("ses_2"), agent="explore", settled=False)
@@ -69,6 +71,26 @@ async def test_work_is_handed_over_under_a_title_that_names_the_agent(place: Pla
 async def test_whom_nobody_knows_gets_no_work(place: Place) -> None:
     with pytest.raises(ToolError, match="^Unknown agent type: nobody is not a valid agent type$"):
         await Task().plan(params(subagent_type="nobody"), place)
+
+
+async def test_an_agent_that_works_for_people_only_gets_none(place: Place) -> None:
+    with pytest.raises(ToolError, match="^The agent build is no subagent"):
+        await Task().plan(params(subagent_type="build"), place)
+
+
+async def test_an_earlier_task_may_be_named_by_the_older_name_of_its_id() -> None:
+    older = validated(Task(), {"description": "d", "prompt": "p", "subagent_type": "explore", "session_id": "ses_9"})
+
+    assert isinstance(older, TaskParams) and older.task_id == "ses_9"
+    assert "session_id" not in str(schema(Task())) and "task_id" in str(schema(Task()))
+
+
+async def test_the_result_lists_the_calls_of_the_subagent(place: Place) -> None:
+    call = ChildCall(id=PartId("prt_1"), tool="read", status="completed", title="a.txt")
+    output = await recovered(place, DONE.model_copy(update={"calls": (call,)}))
+
+    assert isinstance(output, Output)
+    assert output.metadata["summary"] == [{"id": "prt_1", "tool": "read", "status": "completed", "title": "a.txt"}]
 
 
 async def test_below_the_deepest_session_nobody_gets_any_whatever_the_rules_say(place: Place) -> None:

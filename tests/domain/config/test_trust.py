@@ -1,6 +1,6 @@
 from pydantic import JsonValue
 
-from workflows.domain.config.config import AgentSettings, Config
+from workflows.domain.config.config import AgentSettings, Config, Mode
 from workflows.domain.config.merge import Layer
 from workflows.domain.config.trust import judged
 from workflows.domain.permissions import rules
@@ -178,3 +178,13 @@ def test_rules_are_counted_over_all_agents_of_a_file() -> None:
     _, held = judge(own={}, project={"agent": agents})
 
     assert held == [f"agent.{name}.permission" for name in ("build", "explore", "mine")]
+
+
+def test_a_project_hands_no_work_to_an_agent_that_works_for_people_only() -> None:
+    own: JsonValue = {"bold": {"mode": "primary"}, "open": {"mode": "all"}}
+    project: JsonValue = {name: {"mode": "all"} for name in ("build", "bold", "open", "new")}
+
+    config, held = judge(own={"agent": own}, project={"agent": project})
+
+    assert sorted(held) == ["agent.bold.mode", "agent.build.mode"]
+    assert (config.agent["bold"].mode, config.agent["new"].mode) == (Mode.PRIMARY, Mode.ALL)

@@ -9,7 +9,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from workflows.domain.agents import BUILD, BUILT_IN, RESERVED
-from workflows.domain.config.config import Config
+from workflows.domain.config.config import Config, Mode
 from workflows.domain.config.fields import KNOWN, JsonObject, Path, at, not_honoured, paths, put, split, within, without
 from workflows.domain.config.looser import loosens
 from workflows.domain.config.merge import Layer, merged, over
@@ -47,6 +47,7 @@ _FREE: Final = paths(
 _ENDPOINT: Final = "endpoints, keys and prices count from your own configuration only"
 _REFERENCE: Final = "a reference in what a provider gets to see counts from your own configuration only"
 _DEPTH: Final = "how deep subagents may go counts from your own configuration only"
+_ALONE: Final = "other agents get this one's help only where your own configuration says so"
 _LOOSE: Final = "it would make something easier than your own rules and the built-in ones do"
 _ANY: Final = "any"  # an agent without settings of its own
 _MANY: Final = f"it has more than {_MOST_RULES} rules, too many to judge"
@@ -72,7 +73,8 @@ def judged(layers: Sequence[Layer], rules_of: RulesOf) -> tuple[Config, tuple[He
     the built-in rules do.
     """
     own = merged(layer.tree for layer in layers if layer.trusted)
-    harmless = [(layer.tree, []) if layer.trusted else _harmless(layer) for layer in layers]
+    alone = _alone(own)
+    harmless = [(layer.tree, []) if layer.trusted else _harmless(layer, alone) for layer in layers]
     held = [item for _, items in harmless for item in items]
     tree = merged(part for part, _ in harmless)
     configured = set().union(*(_object(layer.tree.get("agent")) for layer in layers)) - RESERVED
@@ -91,18 +93,30 @@ def _known(own: JsonObject) -> list[str]:
     return sorted({agent.name for agent in BUILT_IN}.union(_object(own.get("agent")), {_ANY}))
 
 
-def _harmless(layer: Layer) -> tuple[JsonObject, list[HeldBack]]:
-    """What of a project's file counts as it stands. A text that a provider gets to see must not hold a reference."""
+def _alone(own: JsonObject) -> frozenset[str]:
+    """The agents that work for people only, by the user's own files."""
+    settings = Config.model_validate(own).agent
+    built_in = {agent.name: agent.mode for agent in BUILT_IN}
+    modes = {name: agent.mode for name, agent in settings.items() if agent.mode is not None}
+    return frozenset(name for name, mode in (built_in | modes).items() if mode is Mode.PRIMARY)
+
+
+def _harmless(layer: Layer, alone: frozenset[str]) -> tuple[JsonObject, list[HeldBack]]:
+    """What of a project's file counts as it stands. A text that a provider gets to see must not hold a reference, and
+    no agent gets work from others that gets none by the user's own files (`alone`)."""
     models = [("model",), *(("agent", name, "model") for name in _object(layer.tree.get("agent")))]
     sent = [path for path in models if isinstance(text := at(layer.tree, path), str) and has_reference(text)]
+    modes = [("agent", name, "mode") for name in alone]
+    opened = [path for path in modes if at(layer.tree, path) not in (None, Mode.PRIMARY)]
     plain = layer.tree
-    for path in sent:
+    for path in (*sent, *opened):
         plain = without(plain, path)
     kept, rest = split(plain, _FREE)
     silent = not_honoured(layer.tree)
     held = [path for path in rest if path[0] in KNOWN and path not in silent and not within(path, _JUDGED)]
     return kept, [
         *(_held(layer, path, _REFERENCE) for path in sent),
+        *(_held(layer, path, _ALONE) for path in opened),
         *(_held(layer, path, _DEPTH if path == _HOW_DEEP else _ENDPOINT) for path in held),
     ]
 

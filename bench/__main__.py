@@ -12,6 +12,7 @@ from typing import Final
 from bench import (
     breakdown,
     command_start,
+    commits,
     failpoints,
     history,
     memory,
@@ -85,6 +86,11 @@ async def _database(bench: Bench) -> list[Figure]:
     return [*step_overhead.growth(mine, theirs), rest, size, *await postgres.traffic(bench.stage)]
 
 
+async def _commits(bench: Bench) -> list[Figure]:
+    """what sixteen sessions commit at once on a slow disk"""
+    return await commits.together(bench.stage)
+
+
 async def _opencode(bench: Bench) -> list[Figure]:
     """OpenCode from npm on the same machine"""
     return await opencode.beside(bench.stage, (await bench.sides())[0])
@@ -126,6 +132,7 @@ _EACH: Final = (
     _step,
     _sessions,
     _database,
+    _commits,
     _opencode,
     _resume,
     _thousand,

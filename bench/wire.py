@@ -31,8 +31,9 @@ class Transaction:
 
     @property
     def passing(self) -> bool:
-        """Whether it only brings deltas to watchers: it names their table, and locks no session."""
-        return self._names("delta") and not self._names("session")
+        """Whether it is for watchers only: a notification, or deltas, whose table it names without a session's lock."""
+        told = any("pg_notify" in statement for statement in self.statements)
+        return told or (self._names("delta") and not self._names("session"))
 
     def _names(self, table: str) -> bool:
         return any(f" {table} " in statement for statement in self.statements)

@@ -48,7 +48,7 @@ class Watching:
         if not self._begun:
             await self._find_children(self._session)
             self._begun = True
-        async with aclosing(events.woken(self._database, self._session, self._told, at_least_every=TICK)) as ticks:
+        async with aclosing(events.woken(self._database, self._session, self._followed, at_least_every=TICK)) as ticks:
             async for _ in ticks:
                 for piece in await deltas.since(self._database, self._session, self._delta):
                     self._delta = piece.id
@@ -72,6 +72,10 @@ class Watching:
         if self._below:
             self._children[session].setdefault(call, child)
             self._told.setdefault(child, after)
+
+    def _followed(self) -> set[SessionId]:
+        """The subagents that are followed just now."""
+        return {child for children in self._children.values() for child in children.values()}
 
     async def _news(self, session: SessionId) -> AsyncGenerator[Seen, None]:
         """What came since of a session, then of those that work for it now."""

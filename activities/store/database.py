@@ -16,7 +16,9 @@ from activities.cancelling import ended
 from activities.failpoints import io_failpoint
 from activities.store.connecting import PATIENCE, connect, network, parameters
 from activities.store.cut import cut
+from activities.store.notifications import CHANNEL, Notifications
 from activities.store.outages import reaching
+from activities.store.queries import Queries
 from activities.store.recent import Recent
 from activities.store.snapshots import Snapshots
 from activities.store.statements import Statements
@@ -27,6 +29,7 @@ from workflows.domain.ids import PartId, SessionId, SnapshotId
 if TYPE_CHECKING:
     from workflows.domain.events import Record
 
+_QUERIES: Final = Queries("notifications")
 _RENEWED: Final = 1.0  # seconds for which all connections of the pool count as new
 
 
@@ -45,6 +48,7 @@ class Database:
         self.fresh: Recent[PartId, Any] = Recent()  # calls.FreshCall, which knows us
         self.contexts: Recent[tuple[SessionId, SnapshotId], Any] = Recent()  # calls.Context
         self.told: Callable[[Record], None] | None = None  # gets to know of every event that we have committed
+        self.notifications = Notifications(self._notify)
         self._renewed_at = float("-inf")
         self._pool = AsyncConnectionPool(
             url,
@@ -63,6 +67,7 @@ class Database:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.notifications.close()
         await self._pool.close()
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
@@ -115,6 +120,10 @@ class Database:
             except PoolTimeout:
                 await self._knock()
                 raise
+
+    async def _notify(self, sessions: list[SessionId]) -> None:
+        async with self._connection() as connection:
+            await connection.rows(_QUERIES.send, channel=CHANNEL, sessions=sessions)
 
     async def _renew(self) -> None:
         """Have all connections made anew: where one is broken, or leads to a server that has become a replica, so may

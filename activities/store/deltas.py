@@ -8,7 +8,7 @@ from psycopg.types.json import Json
 from pydantic import JsonValue
 
 from activities.store.database import Database
-from activities.store.journal import CHANNEL, Journal
+from activities.store.journal import Journal
 from activities.store.queries import Queries
 from activities.store.statements import Reads
 from workflows.domain.ids import SessionId
@@ -79,7 +79,7 @@ async def keep(
     async with database.statements() as said:
         for body in bodies:
             said.note(_QUERIES.keep, session=session, source=source, attempt=attempt, body=Json(body))
-        said.note(_QUERIES.notify, channel=CHANNEL, payload=f"{session} delta")
+    database.notifications.add([session])
 
 
 def drop(opened: Journal, source: str) -> None:

@@ -1,7 +1,7 @@
 """The event log: read, watched and verified."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Container, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence, Set
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -9,9 +9,9 @@ from pydantic import JsonValue
 
 from activities.store import deltas
 from activities.store.database import Database
-from activities.store.journal import CHANNEL
+from activities.store.notifications import CHANNEL, FOLLOWERS
 from activities.store.queries import Queries
-from activities.store.wire import Rows
+from activities.store.wire import Connection, Rows
 from workflows.domain import chain, events
 from workflows.domain.events import RECORDS, Record
 from workflows.domain.ids import AskId, SessionId
@@ -20,6 +20,7 @@ from workflows.domain.permissions.replies import Reply
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("events")
+_NOTIFICATIONS: Final = Queries("notifications")
 _PAGE: Final = 500
 _LINKS: Final = 100  # events that are verified together, with the seals of what they vouch for
 
@@ -63,24 +64,56 @@ def names(record: Record) -> Iterator[str]:
 
 
 async def woken(
-    database: Database, session: SessionId, others: Container[str] = (), *, at_least_every: float
+    database: Database, session: SessionId, below: Callable[[], Set[SessionId]] = set, *, at_least_every: float
 ) -> AsyncGenerator[None, None]:
-    """Tick at once, whenever the log or deltas of the session or of `others` grow, and at least every so many seconds.
+    """Tick at once, whenever the log of the session, or of one of those that `below` names just now, or the deltas of
+    the session grow, and at least every so many seconds.
 
-    A notification may be lost with its connection: the regular tick makes that a delay, never a gap. As long as this
-    is iterated, `session` counts as watched, and deltas are written.
+    A notification may be lost: the regular tick makes that a delay, never a gap. As long as this is iterated, these
+    sessions count as followed, so that notifications are sent, and `session` as watched: deltas are written.
     """
     async with database.listening(CHANNEL) as connection:
-        known = await deltas.watching(connection, session)
-        yield
+        following = _Following(connection)
+        shown, quiet = False, True
         while True:
-            async with aclosing(connection.notifies(timeout=at_least_every)) as notices:
-                async for notice in notices:
-                    named = notice.payload.split(" ", 1)[0]
-                    if named == session or named in others:
-                        break
-            known = known or await deltas.watching(connection, session)
+            shown = shown or await deltas.watching(connection, session)
+            to_be_read = await following.these({session} | below(), look=quiet)
+            quiet = not (to_be_read or await following.heard(at_least_every))
             yield
+
+
+class _Following:
+    """The sessions that a connection follows, and what it hears of them."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._sessions: set[SessionId] = set()
+        self._first = True
+
+    async def these(self, sessions: Set[SessionId], *, look: bool) -> bool:
+        """Follow these from now on, and no others; returns whether they have to be read at once, as new ones have.
+
+        A session that is just being written to may only be followed the next time. `look` says that the connection has
+        been quiet: the server is asked something in any case, which finds out whether it is still there.
+        """
+        first, self._first = self._first, False
+        new, left = sessions - self._sessions, self._sessions - sessions
+        if left:
+            await self._connection.rows(_NOTIFICATIONS.leave, followers=FOLLOWERS, sessions=list(left))
+            self._sessions -= left
+        if not (new or look):
+            return False
+        found = await self._connection.rows(_NOTIFICATIONS.follow, followers=FOLLOWERS, sessions=list(new))
+        self._sessions.update(row["session"] for row in found)
+        return first or bool(found)
+
+    async def heard(self, within: float) -> bool:
+        """Wait for a notification of these sessions, so long at most."""
+        async with aclosing(self._connection.notifies(timeout=within)) as notices:
+            async for notice in notices:
+                if notice.payload in self._sessions:
+                    return True
+        return False
 
 
 async def verify(database: Database, session: SessionId) -> Verified:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from activities.store.database import Database, dumps
+from activities.store.notifications import FOLLOWERS
 from activities.store.outages import Moved
 from activities.store.queries import Queries
 from activities.store.snapshots import Snapshots
@@ -20,7 +21,6 @@ from workflows.domain.errors import Conflict, HoldfastError, NotFound, StaleFenc
 from workflows.domain.events import Actor, Event, Record
 from workflows.domain.ids import ParkId, SessionId
 
-CHANNEL: Final = "holdfast"
 WORKER: Final = Actor(subject="worker", method="activity")
 _QUERIES: Final = Queries("journal")
 _LOG: Final = logging.getLogger("holdfast.store")
@@ -81,6 +81,7 @@ class Journal:
         self._chain = chain_start
         self._place = held
         self._locking: asyncio.Future[Rows] | None = None
+        self._followed: list[tuple[SessionId, asyncio.Future[Rows]]] = []
         if held is None:
             self._locking = said.ask(_QUERIES.lock, session=session)
         else:
@@ -98,6 +99,11 @@ class Journal:
         """Where the transaction leaves the session, once it is committed."""
         seq = self.place.seq + len(self.records)
         return replace(self.place, seq=seq, head=self._heads()[-1])
+
+    @property
+    def followed(self) -> list[SessionId]:
+        """Which sessions that it has written to somebody follows; known once it is committed."""
+        return [session for session, found in self._followed if found.result()[0]["followed"]]
 
     @property
     def ended(self) -> bool:
@@ -157,14 +163,15 @@ class Journal:
         await other.locked()
         yield other
         other.append()
+        self._followed += other._followed
 
     def append(self) -> None:
-        """Write the recorded events and the session's new head, and wake whoever watches: one statement."""
+        """Write the recorded events and the session's new head, and ask whether anybody follows: one statement."""
         if not self.records:
             return
         heads = self._heads()
         seq = self.place.seq + len(self.records)
-        self.write(
+        followed = self.later(
             _QUERIES.append,
             session=self.session,
             seqs=[record.seq for record, _ in self.records],
@@ -174,9 +181,9 @@ class Journal:
             hashes=heads[1:],
             seq=seq,
             head=heads[-1],
-            channel=CHANNEL,
-            payload=f"{self.session} {seq}",
+            followers=FOLLOWERS,
         )
+        self._followed.append((self.session, followed))
 
     def _away(self, file: str) -> HoldfastError:
         """The session lies in an archive: a person is told how it comes back, an activity has nothing to do."""
@@ -223,6 +230,7 @@ async def journal(
         yield opened
         await opened.locked()
         opened.append()
+    database.notifications.add(opened.followed)
     if database.told is not None:
         for record, _ in opened.records:
             database.told(record)

@@ -18,6 +18,3 @@ DELETE FROM delta WHERE source = %(source)s
 
 -- name: drop_old
 DELETE FROM delta WHERE at < %(before)s
-
--- name: notify
-SELECT pg_notify(%(channel)s, %(payload)s)

@@ -17,4 +17,4 @@ WITH appended AS (
 ), advanced AS (
     UPDATE session SET seq = %(seq)s, head = %(head)s, updated_at = now() WHERE id = %(session)s
 )
-SELECT pg_notify(%(channel)s, %(payload)s)
+SELECT NOT pg_try_advisory_xact_lock(%(followers)s, hashtext(%(session)s)) AS followed

@@ -1,0 +1,128 @@
+"""Commits of many sessions at once, on a disk that takes 2 ms to flush: what it costs to know who is to be notified.
+
+The floor is the same transaction without the question whether anybody follows the session, and without a notification.
+Beside it stands what a notification within each transaction costs: it holds a lock of the whole database.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from hashlib import sha256
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from psycopg.conninfo import conninfo_to_dict
+
+from activities.mint import Mint
+from activities.store import sessions
+from activities.store.connecting import parameters
+from activities.store.database import Database
+from activities.store.journal import WORKER
+from activities.store.notifications import CHANNEL, FOLLOWERS
+from activities.store.queries import Queries
+from activities.store.sessions import NewSession
+from activities.store.wire import Connection, Statement
+from bench.stage import Stage
+from bench.table import Budget, Figure
+from worker.stack.cluster import SUPERUSER
+from workflows.domain.ids import Prefix, SessionId
+
+CONNECTIONS: Final = 16
+FLUSH: Final = 2000  # microseconds, by commit_delay: so long a commit waits before it flushes, with those that join it
+UNHURT: Final = Budget(must=0.9, aim=1.0, ratio=True, at_least=True)
+_ROUNDS: Final = 7
+_SECONDS: Final = 1.5  # of one measurement
+_HOLD: Final = Queries("journal").hold
+APPEND: Final = Queries("journal").append
+_QUESTION: Final = b"SELECT NOT pg_try_advisory_xact_lock(%(followers)s, hashtext(%(session)s)) AS followed"
+BARE: Final = APPEND.replace(_QUESTION, b"SELECT")
+NOTIFIES: Final = APPEND.replace(_QUESTION, b"SELECT pg_notify(%(channel)s, %(session)s)")
+
+
+class Writer:
+    """One session, and the connection by which its events are written."""
+
+    def __init__(self, connection: Connection, session: SessionId, seq: int, head: bytes) -> None:
+        self.connection = connection
+        self.session = session
+        self.seq = seq
+        self.head = head
+
+    async def commit(self, append: bytes) -> None:
+        """Write an event as the journal does with a session that is held."""
+        before, canonical = self.head, b"%d" % self.seq
+        held = {"session": self.session, "seq": self.seq, "chain": 0}
+        self.seq, self.head = self.seq + 1, sha256(before + canonical).digest()
+        event = {
+            "session": self.session,
+            "seqs": [self.seq],
+            "types": ["bench"],
+            "canonicals": [canonical],
+            "before": [before],
+            "hashes": [self.head],
+            "seq": self.seq,
+            "head": self.head,
+            "followers": FOLLOWERS,
+            "channel": CHANNEL,
+        }
+        said = (Statement(b"BEGIN", {}), Statement(_HOLD, held), Statement(append, event), Statement(b"COMMIT", {}))
+        await self.connection.exchange(said)
+
+
+async def together(stage: Stage) -> list[Figure]:
+    """Commits per second of sixteen connections, in turns."""
+    rates: dict[bytes, list[float]] = {APPEND: [], BARE: [], NOTIFIES: []}
+    async with _writers(stage) as writers:
+        for append in rates:
+            await _rate(writers, append)  # prepares
+        for _ in range(_ROUNDS):
+            for append, found in rates.items():
+                found.append(await _rate(writers, append))
+    ours, bare, notifies = (median(found) for found in rates.values())
+    ratio = median(mine / floor for mine, floor in zip(rates[APPEND], rates[BARE], strict=True))
+    name = f"commits/s of {CONNECTIONS} sessions, a flush of {FLUSH / 1000:g} ms"
+    return [
+        Figure(name, ours, bare, UNHURT, ratio, digits=0),
+        Figure("  with a notification in each", notifies, bare, digits=0),
+    ]
+
+
+async def _rate(writers: list[Writer], append: bytes) -> float:
+    """Commits per second."""
+    clock = asyncio.get_running_loop().time
+    began = clock()
+
+    async def write(writer: Writer) -> int:
+        written = 0
+        while clock() - began < _SECONDS:
+            await writer.commit(append)
+            written += 1
+        return written
+
+    written = await asyncio.gather(*map(write, writers))
+    return sum(written) / (clock() - began)
+
+
+@asynccontextmanager
+async def _writers(stage: Stage) -> AsyncIterator[list[Writer]]:
+    """Sixteen sessions with a connection each, whose commits are slow."""
+    url = stage.endpoints.postgres_url
+    admin = stage.cluster.url(SUPERUSER, str(conninfo_to_dict(url)["dbname"]))  # only who is one may slow a commit
+    slow = f"-c commit_delay={FLUSH} -c commit_siblings=0"
+    mint = Mint()
+    async with Database(url) as database, AsyncExitStack() as opened:
+        writers = []
+        for _ in range(CONNECTIONS):
+            new = NewSession(
+                id=SessionId(mint.new(Prefix.SESSION)),
+                directory=str(Path.cwd()),
+                title="commits",
+                agent="build",
+                model=None,
+            )
+            await sessions.create(database, new, WORKER)
+            (row,) = await database.rows(b"SELECT seq, head FROM session WHERE id = %(id)s", id=new.id)
+            connection = await Connection.connect(admin, **parameters(admin, settings=slow))
+            writers.append(Writer(await opened.enter_async_context(connection), new.id, row["seq"], bytes(row["head"])))
+        yield writers

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from activities.files.place import Place
 from activities.project import jsonc, positions
 from activities.project.references import grounded
-from workflows.domain.config.config import Config
+from workflows.domain.config.config import Config, Later
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.config.merge import Layer, modern
 from workflows.domain.config.sources import ConfigSources
@@ -112,7 +112,8 @@ def _layer(file: Path, trusted: bool, home: Path, *, managed: bool = False) -> L
 def check(tree: JsonObject, text: str, file: Path) -> None:
     """Raise ConfigError for a field of a wrong type; `text` is what `tree` was read from."""
     try:
-        Config.model_validate_json(json.dumps(tree), strict=True)
+        for model in (Config, Later):
+            model.model_validate_json(json.dumps(tree), strict=True)
     except ValidationError as error:
         # Of a union's branches, the mistake that lies deepest is the one that the writer made.
         found = [(*positions.find(text, mistake["loc"]), mistake["msg"]) for mistake in error.errors()]

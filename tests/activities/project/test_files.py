@@ -31,11 +31,12 @@ async def configured(world: World, given: dict[str, Any]) -> dict[str, Any]:
         layers = read_layers(world.place(given.get("cwd", "")), world.sources(**environ), world.managed)
     except ConfigError as error:
         return {"error": 400, "name": "ConfigJsonError" if "not JSON" in str(error) else "ConfigInvalidError"}
-    config = Config.model_validate(merged(layer.tree for layer in layers))
+    tree = merged(layer.tree for layer in layers)
+    config = Config.model_validate(tree)
     shown = config.model_dump(mode="json")
     order = rules.from_config(config.permission, str(world.home))
     shown["user_rules_in_order"] = [[rule.permission, rule.pattern, str(rule.action)] for rule in order]
-    shown["username"] = await resolve(config.username or "", environ)
+    shown["username"] = await resolve(str(tree.get("username", "")), environ)
     return {"foo_bar": None, **shown}
 
 

@@ -7,14 +7,13 @@ from workflows.domain.config.config import Config
 def test_a_configuration_survives_its_own_json() -> None:
     config = Config.model_validate(
         {
-            "provider": {"x": {"options": {"apiKey": "{env:K}", "baseURL": "https://a.test", "setCacheKey": True}}},
+            "provider": {"x": {"options": {"apiKey": "{env:K}", "baseURL": "https://a.test"}}},
             "permission": {"bash": {"*": "ask", "git *": "allow"}, "edit": "deny"},
         }
     )
 
     assert Config.model_validate_json(config.model_dump_json()) == config
     assert config.provider["x"].options.base_url == "https://a.test"
-    assert config.provider["x"].options.more == {"setCacheKey": True}
 
 
 def test_rules_keep_their_written_order_through_json() -> None:

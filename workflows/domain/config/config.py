@@ -1,7 +1,7 @@
 """Config: what the configuration files say, as far as Holdfast acts on it (opencode.md 14.3)."""
 
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import (
     AfterValidator,
@@ -52,17 +52,11 @@ class Section(BaseModel):
 class Options(Section):
     """How a provider is reached; `{env:…}`, `{file:…}` and `{config:…}` in its texts are resolved at use."""
 
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, extra="allow")
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
 
     api_key: str | None = None
     base_url: str | None = Field(None, alias="baseURL")
     headers: dict[str, str] = {}
-    timeout: PositiveInt | Literal[False] | None = None
-
-    @property
-    def more(self) -> dict[str, JsonValue]:
-        """Options under other names, as they were written."""
-        return self.model_extra or {}
 
 
 class Prices(Section):
@@ -88,9 +82,6 @@ class ProviderModel(Section):
 
     id: str | None = None
     name: str | None = None
-    reasoning: bool | None = None
-    temperature: bool | None = None
-    tool_call: bool | None = None
     attachment: bool | None = None
     cost: Prices | None = None
     limit: Limits | None = None
@@ -102,7 +93,6 @@ class Provider(Section):
     """A model provider, or what is different about a known one."""
 
     npm: str | None = None
-    name: str | None = None
     options: Options = Options()
     models: dict[str, ProviderModel] = {}
 
@@ -138,14 +128,6 @@ class ToolOutput(Section):
     max_bytes: PositiveInt | None = None
 
 
-class Compaction(Section):
-    """How a long conversation is made short; accepted, and not acted on yet."""
-
-    auto: bool | None = None
-    prune: bool | None = None
-    reserved: int | None = None
-
-
 class Experimental(Section):
     """Switches that OpenCode calls experimental."""
 
@@ -153,11 +135,13 @@ class Experimental(Section):
 
 
 class Config(Section):
-    """The merged configuration; texts may hold references, which are resolved at use."""
+    """The merged configuration, as far as it is acted on: what is not modelled here is named to people as ignored.
+
+    Texts may hold references, which are resolved at use.
+    """
 
     model: str | None = None
     default_agent: str | None = None
-    username: str | None = None
     instructions: tuple[str, ...] = ()
     permission: Permission = {}
     tools: dict[str, bool] = {}
@@ -165,5 +149,19 @@ class Config(Section):
     agent: dict[AgentName, AgentSettings] = {}
     subagent_depth: NonNegativeInt = 1
     tool_output: ToolOutput = ToolOutput()
-    compaction: Compaction = Compaction()
     experimental: Experimental = Experimental()
+
+
+class Compaction(Section):
+    """How a long conversation is made short."""
+
+    auto: bool | None = None
+    prune: bool | None = None
+    reserved: int | None = None
+
+
+class Later(Section):
+    """What is checked as OpenCode checks it, and not acted on yet."""
+
+    username: str | None = None
+    compaction: Compaction = Compaction()

@@ -1,15 +1,17 @@
 """Which fields a configuration file may have, and which of them Holdfast honours so far (opencode.md 14.3)."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, get_args, get_origin
 
-from pydantic import JsonValue
+from pydantic import AliasChoices, JsonValue
+
+from workflows.domain.config.config import Config, Section
 
 JsonObject = dict[str, JsonValue]
 Path = tuple[str, ...]
 
 # For editors and for the terminal program of OpenCode: accepted without a word.
-_FOREIGN: Final = ("$schema", "keybinds", "theme", "tui")
+FOREIGN: Final = ("$schema", "keybinds", "theme", "tui")
 
 
 def paths(*fields: str) -> tuple[Path, ...]:
@@ -17,30 +19,27 @@ def paths(*fields: str) -> tuple[Path, ...]:
     return tuple(tuple(field.split(".")) for field in fields)
 
 
-_HONOURED: Final = paths(
-    *_FOREIGN,
-    "agent.*.description",
-    "agent.*.disable",
-    "agent.*.hidden",
-    "agent.*.maxSteps",
-    "agent.*.mode",
-    "agent.*.model",
-    "agent.*.permission",
-    "agent.*.steps",
-    "agent.*.tools",
-    "default_agent",
-    "experimental.continue_loop_on_deny",
-    "instructions",
-    "model",
-    "permission",
-    "provider.*.models",
-    "provider.*.name",
-    "provider.*.npm",
-    "provider.*.options",
-    "subagent_depth",
-    "tool_output",
-    "tools",
-)
+def _honoured(model: type[Section]) -> Iterator[Path]:
+    """The fields of a section, and of the sections in it, as a file may write them."""
+    for name, field in model.model_fields.items():
+        alias = field.validation_alias
+        choices = alias.choices if isinstance(alias, AliasChoices) else [alias or name]
+        below, section = _below(field.annotation)
+        deeper = [(*below, *path) for path in _honoured(section)] if section not in (None, model) else [()]
+        yield from ((str(key), *path) for key in choices for path in deeper)
+
+
+def _below(annotation: Any) -> tuple[Path, type[Section] | None]:
+    """The section that a field holds, and what stands between: a `*` where it holds one for each of some names."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return (), annotation
+    inner = get_args(annotation)
+    if get_origin(annotation) is dict:
+        return ("*",), _below(inner[1])[1]
+    return (), next((found for each in inner if (found := _below(each)[1]) is not None), None)
+
+
+HONOURED: Final = (*paths(*FOREIGN), *_honoured(Config))
 
 _LATER: Final = (
     "attachment",
@@ -69,7 +68,7 @@ _LATER: Final = (
     "watcher",
 )
 
-KNOWN: Final = frozenset(path[0] for path in _HONOURED).union(_LATER)
+KNOWN: Final = frozenset(path[0] for path in HONOURED).union(_LATER)
 
 
 def split(tree: JsonObject, wanted: Sequence[Path]) -> tuple[JsonObject, tuple[Path, ...]]:
@@ -98,7 +97,7 @@ def within(path: Path, wanted: Sequence[Path]) -> bool:
 
 def not_honoured(tree: JsonObject) -> tuple[Path, ...]:
     """The fields of `tree` that OpenCode knows and Holdfast does not act on yet."""
-    return tuple(path for path in split(tree, _HONOURED)[1] if path[0] in KNOWN)
+    return tuple(path for path in split(tree, HONOURED)[1] if path[0] in KNOWN)
 
 
 def unknown(tree: JsonObject) -> tuple[str, ...]:

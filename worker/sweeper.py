@@ -64,7 +64,7 @@ class Sweeper:
                 with suppress(Unavailable):  # one session that cannot be rung must not keep the others waiting
                     await self.bells.ring(bell)
             running = await self.listed()
-            for session in await bells.waiting(self.database):
+            for session in await bells.waiting(self.database, _FRESH.total_seconds()):
                 if not session.resting or (running is not None and workflow_id(session.session) not in running):
                     await self.look_at(session)
             for grant in await grants.unspread(self.database, before):
@@ -98,7 +98,9 @@ class Sweeper:
             _LOG.info("waking session %s, which has work and no run", waiting.session)
             with suppress(Unavailable):
                 await self.bells.ring(Bell(kind=BellKind.PROMPT, id=waiting.prompt or "", session=waiting.session))
-        await sessions.mark_stuck(self.database, waiting.session, stuck(run) if run and running else None)
+        why = stuck(run) if run and running else None
+        if why != waiting.stuck:
+            await sessions.mark_stuck(self.database, waiting.session, why)
 
     async def run_of(self, waiting: Waiting) -> WorkflowExecutionDescription | None:
         try:

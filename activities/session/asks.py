@@ -61,6 +61,6 @@ def _by_grant(opened: Journal, row: AskRow, by: Judge) -> AskState:
     if grant is None:
         return AskState.OPEN
     author = Actor(subject=grant.author, method="grant")
-    asks.answer(opened, row, Answer(reply=Reply.ALWAYS, by_grant=grant.id), author)
+    asks.answer(opened, row, Answer(reply=Reply.ALWAYS, by_grant=grant.id), author, delivered=True)
     grants.used(opened, grant.id)
     return AskState.ANSWERED

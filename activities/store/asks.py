@@ -106,8 +106,10 @@ async def session_of(database: Database, ask: AskId) -> SessionId:
     return SessionId(found[0]["session"])
 
 
-def answer(opened: Journal, ask: AskRow, decided: Answer, actor: Actor | None = None) -> None:
-    """Settle an open ask by an answer."""
+def answer(
+    opened: Journal, ask: AskRow, decided: Answer, actor: Actor | None = None, *, delivered: bool = False
+) -> None:
+    """Settle an open ask by an answer; `delivered`: whoever asked gets it from us, and needs no signal."""
     feedback = seal(decided.feedback) if decided.feedback else None
     seq = opened.record(
         AskAnswered(
@@ -128,6 +130,7 @@ def answer(opened: Journal, ask: AskRow, decided: Answer, actor: Actor | None = 
         salt=feedback.salt if feedback else None,
         grant=decided.by_grant,
         author=(actor or opened.actor).subject,
+        delivered=delivered,
         seq=seq,
     )
 

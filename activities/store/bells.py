@@ -42,12 +42,13 @@ class Bell(Value):
 
 class Waiting(Value):
     """A session that the sweeper looks at: it has work (an open turn, a retry, or an untaken prompt, its oldest), or is
-    marked as stuck. `resting`: it waits for a person, or for a subagent, which may do so."""
+    marked as stuck, and for which reason. `resting`: it waits for a person, or for a subagent, which may do so."""
 
     session: SessionId
     prompt: MessageId | None
     resting: bool
     working: bool
+    stuck: str | None = None
 
 
 async def rang(database: Database, bell: Bell) -> None:
@@ -96,9 +97,9 @@ async def unheard(database: Database, child: SessionId) -> list[Bell]:
     return [Bell(kind=BellKind.SETTLED, **row) for row in await database.rows(_QUERIES.unheard, child=child)]
 
 
-async def waiting(database: Database) -> list[Waiting]:
-    """Sessions that have something to do, whether or not a run works on it."""
-    return [Waiting(**row) for row in await database.rows(_QUERIES.waiting)]
+async def waiting(database: Database, quiet: float) -> list[Waiting]:
+    """Sessions that have something to do, and have not moved for so many seconds: whether or not a run works on it."""
+    return [Waiting(**row) for row in await database.rows(_QUERIES.waiting, quiet=quiet)]
 
 
 @asynccontextmanager

@@ -103,14 +103,23 @@ async def test_a_run_that_has_not_come_to_it_yet_is_left_alone(house: House, swe
 async def test_work_without_a_run_wakes_its_session(house: House, sweeper: Sweeper) -> None:
     session = await house.say("Hello.")
     await house.temporal.get_workflow_handle(workflow_id(session)).terminate()
+    await age(house)
     await sweeper.sweep()
     assert await running(house, session)
+
+
+async def test_a_session_that_has_just_moved_has_a_run_and_costs_no_look(house: House, sweeper: Sweeper) -> None:
+    session = await house.say("Hello.")
+    await house.temporal.get_workflow_handle(workflow_id(session)).terminate()
+    await sweeper.sweep()
+    assert not await running(house, session)
 
 
 async def test_an_idle_session_is_not_woken(house: House, sweeper: Sweeper) -> None:
     session = await house.say("Hello.")
     await house.client.stop(session)
     await house.temporal.get_workflow_handle(workflow_id(session)).terminate()
+    await age(house)
     await sweeper.sweep()
     assert not await running(house, session)
 
@@ -188,7 +197,8 @@ async def described(house: House) -> WorkflowExecutionDescription:
 
 
 async def age(house: House) -> None:
-    """Let all prompts have been accepted, and all grants been given, two minutes ago."""
+    """Let all prompts have been accepted, all grants been given, and all sessions have moved last, two minutes ago."""
     async with house.database.transaction() as connection:
         await connection.execute("UPDATE prompt SET accepted_at = now() - interval '2 minutes'")
+        await connection.execute("UPDATE session SET updated_at = now() - interval '2 minutes'")
         await connection.execute("UPDATE grant_ SET created_at = now() - interval '2 minutes'")

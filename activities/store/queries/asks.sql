@@ -22,7 +22,8 @@ SELECT session FROM ask WHERE id = %(ask)s
 -- name: answer
 UPDATE ask SET state = 'answered', reply = %(reply)s, feedback = %(feedback)s,
                feedback_salt = %(salt)s, by_grant = %(grant)s,
-               author = %(author)s, settled_at = now(), answer_seq = %(seq)s
+               author = %(author)s, settled_at = now(),
+               delivered_at = CASE WHEN %(delivered)s THEN now() END, answer_seq = %(seq)s
 WHERE id = %(ask)s
 
 -- name: reopen

@@ -55,16 +55,20 @@ SELECT 'resume', k.id, k.session, NULL FROM park k
 WHERE k.delivered_at IS NULL AND k.state = 'answered' AND k.settled_at < %(before)s
 
 -- name: waiting
-SELECT s.id AS session, (SELECT id FROM prompt p WHERE p.session = s.id AND p.state = 'accepted'
-                         ORDER BY accepted LIMIT 1) AS prompt,
+WITH found AS (
+    SELECT session FROM turn WHERE state = 'open'
+    UNION SELECT session FROM prompt WHERE state = 'accepted'
+    UNION SELECT session FROM retry WHERE state = 'accepted'
+    UNION SELECT id FROM session WHERE stuck IS NOT NULL
+)
+SELECT s.id AS session, s.stuck, (SELECT id FROM prompt p WHERE p.session = s.id AND p.state = 'accepted'
+                                  ORDER BY accepted LIMIT 1) AS prompt,
        EXISTS (SELECT 1 FROM ask a WHERE a.session = s.id AND a.state = 'open')
        OR EXISTS (SELECT 1 FROM task k WHERE k.session = s.id AND k.settled_at IS NULL) AS resting,
-       s.id IN (SELECT session FROM turn WHERE state = 'open')
+       EXISTS (SELECT 1 FROM turn t WHERE t.session = s.id AND t.state = 'open')
        OR EXISTS (SELECT 1 FROM prompt p WHERE p.session = s.id AND p.state = 'accepted')
        OR EXISTS (SELECT 1 FROM retry r WHERE r.session = s.id AND r.state = 'accepted') AS working
-FROM session s
-WHERE (s.parked IS NULL AND s.id IN (SELECT session FROM turn WHERE state = 'open'))
-   OR (s.parked IS NULL AND s.status = 'active'
-       AND s.id IN (SELECT session FROM prompt WHERE state = 'accepted'
-                    UNION ALL SELECT session FROM retry WHERE state = 'accepted'))
-   OR s.stuck IS NOT NULL
+FROM found JOIN session s ON s.id = found.session
+WHERE s.stuck IS NOT NULL
+   OR (s.parked IS NULL AND s.updated_at < now() - make_interval(secs => %(quiet)s)
+       AND (s.status = 'active' OR EXISTS (SELECT 1 FROM turn t WHERE t.session = s.id AND t.state = 'open')))

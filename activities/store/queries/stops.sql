@@ -1,5 +1,6 @@
 -- name: accept
-INSERT INTO stop (id, session, turn, author) VALUES (%(id)s, %(session)s, %(turn)s, %(author)s)
+INSERT INTO stop (id, session, turn, author, delivered_at)
+VALUES (%(id)s, %(session)s, %(turn)s, %(author)s, CASE WHEN %(turn)s::text IS NULL THEN now() END)
 
 -- name: due
 SELECT t.id FROM turn t JOIN session s ON s.id = t.session

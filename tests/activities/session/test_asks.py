@@ -76,6 +76,8 @@ async def test_a_grant_given_meanwhile_answers_at_once(scene: Scene) -> None:
     row = await scene.ask_row(ask)
     assert opened.state is AskState.ANSWERED and settled.grant is not None
     assert (row.reply, row.by_grant, row.author) == (Reply.ALWAYS, settled.grant.id, "tester@here")
+    told = await scene.database.rows(b"SELECT id FROM ask WHERE state = 'answered' AND delivered_at IS NOT NULL")
+    assert [each["id"] for each in told] == [ask]  # by what was returned: nobody has to ring for it
 
 
 async def test_the_loop_guards_question_is_about_the_tool_and_its_input(scene: Scene) -> None:

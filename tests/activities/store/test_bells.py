@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from activities.store import bells
 from activities.store.bells import Bell, BellKind, Waiting
 from activities.store.prompts import Mode
+from activities.store.queries import Queries
 from tests.activities.scene import Scene
 from workflows.domain.ids import AskId
 
@@ -16,7 +17,7 @@ async def undelivered(scene: Scene) -> list[Bell]:
 
 
 async def waiting(scene: Scene) -> list[Waiting]:
-    return await bells.waiting(scene.database)
+    return await bells.waiting(scene.database, quiet=0)
 
 
 async def answered(scene: Scene) -> AskId:
@@ -108,3 +109,16 @@ async def test_a_session_rests_while_a_subagent_works_for_it(scene: Scene) -> No
     child = (await scene.run(call)).child
     found = {each.session: each.resting for each in await waiting(scene)}
     assert found == {scene.session: True, child: False}
+
+
+async def test_who_looks_for_waiting_sessions_does_not_read_those_that_rest(scene: Scene) -> None:
+    await scene.open_turn()
+    await scene.database.rows(
+        b"""INSERT INTO session (id, directory, title, agent, environment, head)
+            SELECT 'ses_' || n, '/', '', 'build', '{}', '' FROM generate_series(1, 5000) AS n"""
+    )
+    await scene.database.rows(b"ANALYZE session")
+    for query in (Queries("bells").waiting, Queries("standings").now):
+        plan = await scene.database.rows(b"EXPLAIN " + query, **({"quiet": 0.0} if b"quiet" in query else {}))
+        assert not [row for row in plan if "Seq Scan on session" in row["QUERY PLAN"]]
+    assert [each.session for each in await waiting(scene)] == [scene.session]

@@ -8,6 +8,7 @@ from activities.store import events
 from activities.store.database import Database
 from activities.store.journal import WORKER, journal
 from tests.activities.store.conftest import ACTOR
+from tests.patience import PATIENCE
 from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events import SessionEnded
 from workflows.domain.ids import SessionId
@@ -65,3 +66,13 @@ async def test_a_session_that_does_not_exist_is_named(database: Database) -> Non
     with pytest.raises(NotFound, match="There is no session 'ses_x'"):
         async with journal(database, SessionId("ses_x"), WORKER):
             pass
+
+
+async def test_events_change_their_session_where_it_stands_and_no_index(database: Database, session: SessionId) -> None:
+    for number in range(20):
+        await write(database, session, str(number))
+    query = b"SELECT n_tup_upd AS all, n_tup_hot_upd AS hot FROM pg_stat_user_tables WHERE relname = 'session'"
+    async with asyncio.timeout(PATIENCE):
+        while (found := (await database.rows(query))[0])["all"] < 20:  # counted once a second at most
+            await database.rows(b"SELECT pg_stat_force_next_flush()")
+    assert found["hot"] >= 20

@@ -54,7 +54,7 @@ async def test_no_call_begins_or_is_taken_over_and_a_stored_outcome_is_told(scen
 async def test_no_turn_is_opened_for_what_waits_until_it_is_resumed(scene: Scene) -> None:
     await scene.prompt(model="scripted/model")
     await park(scene)
-    assert (await scene.load()).turn is None and await bells.waiting(scene.database) == []
+    assert (await scene.load()).turn is None and await bells.waiting(scene.database, quiet=0) == []
     await resume(scene)
     assert (await scene.load()).turn is not None
 

@@ -101,7 +101,7 @@ async def test_a_prompt_that_came_after_the_retry_joins_its_turn(scene: Scene) -
 async def test_a_stop_withdraws_a_retry_that_no_turn_has_taken(scene: Scene) -> None:
     await failed(scene)
     await retry(scene)
-    assert [waiting.working for waiting in await bells.waiting(scene.database)] == [True]
+    assert [waiting.working for waiting in await bells.waiting(scene.database, quiet=0)] == [True]
     await scene.stop()
     assert RetryWithdrawn(retry=RetryId("rty_1"), reason="stopped") in await scene.events()
-    assert (await scene.load()).turn is None and await bells.waiting(scene.database) == []
+    assert (await scene.load()).turn is None and await bells.waiting(scene.database, quiet=0) == []

@@ -24,6 +24,17 @@ def every_command() -> list[tuple[str, click.Command]]:
     return known + inner
 
 
+def test_whatever_lists_does_so_as_json_too() -> None:
+    listing = [
+        (name, command)
+        for name, command in every_command()
+        if name.endswith(" list") or (isinstance(command, click.Group) and command.invoke_without_command)
+    ]
+
+    assert len(listing) > 2
+    assert [name for name, command in listing if "--json" not in {o for p in command.params for o in p.opts}] == []
+
+
 def test_the_table_says_what_each_command_says_of_itself() -> None:
     told = {name: (command.help or "").split("\n\n")[0] for name, command in every_command() if name in COMMANDS}
 

@@ -1,5 +1,6 @@
 """`holdfast auth`: keys of model providers, kept in a file that only its owner can read."""
 
+import json
 import sys
 
 import click
@@ -49,8 +50,9 @@ async def login(settings: Settings, provider: str) -> None:
 
 
 @auth.command("list", short_help="List the providers that have a key.")
+@click.option("--json", "as_json", is_flag=True, help="As a JSON object: providers, and variables.")
 @door.command
-async def list_(settings: Settings) -> None:
+async def list_(settings: Settings, as_json: bool) -> None:
     """List the providers that have a key, and the variables that were handed over.
 
     \b
@@ -58,6 +60,9 @@ async def list_(settings: Settings) -> None:
       holdfast auth list
     """
     stored, given = Keys(settings.auth).list(), handover.handed_over(settings)
+    if as_json:
+        click.echo(json.dumps({"stored": list(stored), "handed_over": list(given)}, indent=2))
+        return
     for provider in stored:
         click.echo(f"{exact(provider)}  stored")
     for variable in given:

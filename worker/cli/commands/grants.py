@@ -14,28 +14,33 @@ from worker.cli.look.wrap import folded
 from worker.client import GrantRow
 from worker.settings import Settings
 
+_ALL = click.option("--all", "all_", is_flag=True, help="Those that were revoked or have expired, too.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
+
 
 @click.group(invoke_without_command=True)
+@_ALL
+@_JSON
 @click.pass_context
-def grants(context: click.Context) -> None:
+def grants(context: click.Context, all_: bool, as_json: bool) -> None:
     """List what was allowed for good, or revoke it.
 
     Without a command: `holdfast grants list`.
 
     \b
     Examples:
-      holdfast grants
+      holdfast grants --json
       holdfast grants revoke gra_…
     """
     if context.invoked_subcommand is None:
-        context.exit(context.invoke(list_))
+        context.exit(context.invoke(list_, all_=all_, as_json=as_json))
 
 
 @grants.command("list")
-@click.option("--all", "all_", is_flag=True, help="Those that were revoked or have expired, too.")
-@click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
+@_ALL
+@_JSON
 @door.command
-async def list_(settings: Settings, all_: bool = False, as_json: bool = False) -> None:
+async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     """List the grants that hold.
 
     \b

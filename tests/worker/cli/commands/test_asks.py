@@ -107,10 +107,12 @@ async def test_always_for_the_project_is_listed_and_revoked(open_house: OpenHous
         listed = await person.run("grants")
         revoked = [await person.run("grants", "revoke", row.grant.id) for _ in range(2)]
         after = await person.run("grants", "list", "--json")
+        same, revoked_too = await person.run("grants", "--json"), await person.run("grants", "--all", "--json")
 
     assert made.code == 0 and "Granted for the project: bash: touch *" in made.out
     assert listed.code == 0 and f"project {house.project}" in listed.out
-    assert [ended.code for ended in revoked] == [0, 6] and after.out == "[]\n"
+    assert [ended.code for ended in revoked] == [0, 6] and after.out == same.out == "[]\n"
+    assert [each["grant"]["id"] for each in json.loads(revoked_too.out)] == [row.grant.id]
 
 
 async def test_of_many_asks_the_oldest_are_shown_and_the_others_counted(house: House) -> None:

@@ -14,9 +14,11 @@ async def test_a_key_is_stored_from_standard_input_listed_by_name_and_forgotten(
     login = await bare.run("auth", "login", "anthropic", typed=f"{SECRET}\n")
     path = bare.directory.parent / "home" / "auth.json"
     stored, mode = json.loads(path.read_text()), stat.S_IMODE(path.stat().st_mode)
+    as_json = json.loads((await bare.run("auth", "list", "--json")).out)
     listed, logout = await bare.run("auth", "list"), await bare.run("auth", "logout", "anthropic")
 
     assert stored == {"anthropic": {"type": "api", "key": SECRET}} and mode == 0o600
+    assert as_json == {"stored": ["anthropic"], "handed_over": []}
     assert [ended.code for ended in (login, listed, logout)] == [0, 0, 0]
     assert listed.out == "anthropic  stored\n" and json.loads(path.read_text()) == {}
     assert SECRET not in login.out + login.err + listed.out

@@ -25,6 +25,7 @@ from activities.store.sessions import Totals as Totals
 from activities.store.stops import Stopped as Stopped
 from activities.store.transcript import Ran as Ran
 from activities.store.transcript import Told as Told
+from activities.store.turns import CutShort as CutShort
 from worker.inbox import InboxEntry as InboxEntry
 from worker.inbox import Parked as Parked
 from worker.reading import Reading

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
-from activities.store import events, grants, sessions, transcript
+from activities.store import events, grants, sessions, transcript, turns
 from activities.store.deltas import Delta
 from activities.store.events import Verified
 from activities.store.grants import GrantRow
 from activities.store.sessions import Origin, Overview, Totals
 from activities.store.transcript import Told
+from activities.store.turns import CutShort
 from worker.inbox import Inbox
 from worker.watching import TICK, Seen, Watching, read
 from workflows.domain.errors import Conflict, Unavailable
@@ -74,6 +75,10 @@ class Reading(Inbox):
         await self.session(session)
         async for told in transcript.pages(self.database, session):
             yield told
+
+    async def cut_short(self, session: SessionId) -> list[CutShort]:
+        """The session's turns that ended before their work was done."""
+        return await turns.cut_short(self.database, session)
 
     async def watch(
         self, session: SessionId, after: int = 0, *, below: bool = False

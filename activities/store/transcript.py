@@ -41,10 +41,12 @@ class Ran(Value):
 
 
 class Told(Value):
-    """A message with what else is stored of it: agent and model of a prompt's turn, the ids of an answer's texts, and
-    when its calls ran."""
+    """A message with what else is stored of it: the number of its turn and when that was opened, agent and model of a
+    prompt's turn, the ids of an answer's texts, and when its calls ran."""
 
     message: Message
+    number: int
+    opened: datetime
     agent: str = ""
     model: str = ""
     texts: tuple[PartId, ...] = ()
@@ -94,7 +96,7 @@ async def pages(reads: Reads, session: SessionId) -> AsyncIterator[Told]:
             reads.rows(_PAGES.parts, messages=messages),
             reads.rows(_PAGES.calls, messages=messages),
         )
-        told = _Told(prompts, parts, calls)
+        told = _Told(prompts, answers, parts, calls)
         for message in _in_order(prompts, answers, parts, calls):
             yield told.about(message)
         if not full:
@@ -105,18 +107,20 @@ async def pages(reads: Reads, session: SessionId) -> AsyncIterator[Told]:
 class _Told:
     """What rows say beside their messages."""
 
-    def __init__(self, prompts: Rows, parts: Rows, calls: Rows) -> None:
-        self._prompts = {row["id"]: row for row in prompts}
+    def __init__(self, prompts: Rows, answers: Rows, parts: Rows, calls: Rows) -> None:
+        self._rows = {row["id"]: row for row in (*prompts, *answers)}
         self._texts = _by_message(parts)
         self._calls = _by_message(calls)
 
     def about(self, message: Message) -> Told:
+        row = self._rows[message.id]
+        turn = {"number": row["number"], "opened": row["opened_at"]}
         if isinstance(message, UserMessage):
-            row = self._prompts[message.id]
-            return Told(message=message, agent=row["agent"], model=row["model"])
+            return Told(message=message, **turn, agent=row["agent"], model=row["model"])
         calls = self._calls[message.id]
         return Told(
             message=message,
+            **turn,
             texts=tuple(row["id"] for row in self._texts[message.id]),
             ran={row["id"]: Ran(claimed=row["claimed_at"], settled=row["settled_at"]) for row in calls},
         )

@@ -1,5 +1,6 @@
 """Turns: at most one of a session is open."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from psycopg.types.json import Json
@@ -7,9 +8,11 @@ from psycopg.types.json import Json
 from activities.store import notes, tasks
 from activities.store.journal import Journal
 from activities.store.queries import Queries
+from activities.store.statements import Reads
+from workflows.domain.closing import CloseReason
 from workflows.domain.errors import StaleFence
 from workflows.domain.events import TurnEnded, TurnOpened
-from workflows.domain.ids import NoteId, RetryId, SnapshotId, TurnId
+from workflows.domain.ids import NoteId, RetryId, SessionId, SnapshotId, TurnId
 from workflows.domain.value import Value
 
 if TYPE_CHECKING:
@@ -44,6 +47,24 @@ class TurnStanding(Value):
     @property
     def over(self) -> bool:
         return self.state != "open" or self.stopped
+
+
+class CutShort(Value):
+    """A turn that ended before its work was done: why, and the words that a person was told."""
+
+    id: TurnId
+    number: int
+    agent: str
+    model: str
+    reason: CloseReason
+    error: str | None
+    opened_at: datetime
+    ended_at: datetime
+
+
+async def cut_short(reads: Reads, session: SessionId) -> list[CutShort]:
+    """The turns of a session that failed, were stopped, or ended with it, the first one first."""
+    return [CutShort(**row) for row in await reads.rows(_QUERIES.cut_short, session=session)]
 
 
 async def open_turn(opened: Journal) -> TurnRow | None:

@@ -1,5 +1,5 @@
 -- name: answers
-SELECT m.id, m.body, m.turn, m.step, m.created_at, t.number
+SELECT m.id, m.body, m.turn, m.step, m.created_at, t.number, t.opened_at
 FROM turn t CROSS JOIN LATERAL (
     SELECT * FROM message
     WHERE message.turn = t.id AND message.step > CASE WHEN t.number = %(number)s THEN %(step)s ELSE 0 END
@@ -9,7 +9,7 @@ WHERE t.session = %(session)s AND t.number >= %(number)s
 ORDER BY t.number, m.step LIMIT %(limit)s
 
 -- name: prompts
-SELECT p.id, p.body, p.turn, p.step, p.taken, p.accepted_at, t.number, t.agent, t.model
+SELECT p.id, p.body, p.turn, p.step, p.taken, p.accepted_at, t.number, t.agent, t.model, t.opened_at
 FROM turn t JOIN prompt p ON p.turn = t.id
 WHERE t.session = %(session)s AND t.number BETWEEN %(number)s AND %(last_number)s
   AND (t.number, p.step) > (%(number)s, %(step)s) AND (t.number, p.step) <= (%(last_number)s, %(last_step)s)

@@ -32,3 +32,7 @@ UPDATE turn SET step = greatest(step, %(step)s) WHERE id = %(turn)s
 UPDATE turn SET state = 'ended', reason = %(reason)s, error = %(error)s, ended_at = now()
 WHERE id = %(turn)s AND state = 'open'
 RETURNING id
+
+-- name: cut_short
+SELECT id, number, agent, model, reason, error, opened_at, ended_at
+FROM turn WHERE session = %(session)s AND reason IN ('failed', 'stopped', 'ended') ORDER BY number

@@ -82,7 +82,7 @@ async def export(settings: Settings, session: str) -> None:
         directory = Path(overview.directory)
         root = worktree.root(directory)
         project = await worktree.project_id(root, directory)
-        exporter = Exporter(overview, str(root or directory))
+        exporter = Exporter(overview, str(root or directory), await client.cut_short(overview.id))
         info = exporter.info(await client.totals(overview.id), project, version("holdfast"))
         async for piece in exporter.document(info, client.told(overview.id)):
             click.echo(piece, nl=False)

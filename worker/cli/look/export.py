@@ -1,18 +1,22 @@
 """A session as one JSON document, in the shapes that OpenCode's clients know."""
 
 import json
-from collections.abc import AsyncIterator
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from random import Random
 from textwrap import indent
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import SerializeAsAny
 
 from worker.cli.look.shapes import (
     Created,
+    Error,
     ModelName,
     Part,
+    Problem,
     Reasoning,
     Shape,
     Span,
@@ -21,12 +25,15 @@ from worker.cli.look.shapes import (
     Tool,
     cost,
     model_name,
+    step_finish,
+    step_start,
     tokens,
     tool_state,
 )
-from worker.client import Overview, Ran, Told, Totals
-from workflows.domain import messages
-from workflows.domain.ids import MessageId, PartId, SessionId
+from worker.client import CutShort, Overview, Ran, Told, Totals
+from workflows.domain import ids, messages, usage
+from workflows.domain.closing import CloseReason
+from workflows.domain.ids import MessageId, PartId, Prefix, SessionId
 from workflows.domain.messages import AssistantMessage, UserMessage
 
 
@@ -37,6 +44,7 @@ class SessionInfo(Shape):
     directory: str
     title: str
     agent: str
+    parent_id: SessionId | None = None
     model: ModelName | None = None
     version: str
     cost: float
@@ -71,7 +79,8 @@ class AssistantInfo(Shape):
     path: Paths
     cost: float
     tokens: Tokens
-    finish: str
+    finish: str | None = None
+    error: Error | None = None
 
 
 class ExportedMessage(Shape):
@@ -81,18 +90,27 @@ class ExportedMessage(Shape):
 
 @dataclass
 class Exporter:
-    """Puts the document together, message by message."""
+    """Puts the document together, message by message; `cut_short` are the turns that ended before their work was
+    done, each of which becomes a message with its error."""
 
     overview: Overview
     worktree: str
+    cut_short: Sequence[CutShort] = ()
     _prompt: MessageId = MessageId("")
+    _since: datetime | None = None
 
     async def document(self, info: SessionInfo, told: AsyncIterator[Told]) -> AsyncIterator[str]:
         """The document in pieces, so that a long session is never held whole."""
         yield f'{{\n  "info": {indent(_json(info), "  ").lstrip()},\n  "messages": ['
-        comma = ""
+        comma, ended = "", deque(self.cut_short)
         async for each in told:
-            yield f"{comma}\n{indent(_json(self._message(each)), '    ')}"
+            while ended and ended[0].number < each.number:
+                yield _item(comma, self._failure(ended.popleft()))
+                comma = ","
+            yield _item(comma, self._message(each))
+            comma = ","
+        for turn in ended:
+            yield _item(comma, self._failure(turn))
             comma = ","
         yield "\n  ]\n}\n"
 
@@ -105,6 +123,7 @@ class Exporter:
             directory=seen.directory,
             title=seen.title,
             agent=seen.agent,
+            parent_id=seen.parent,
             model=model_name(seen.model) if seen.model else None,
             version=version,
             cost=cost(totals.cost),
@@ -137,18 +156,11 @@ class Exporter:
 
     def _assistant(self, message: AssistantMessage, told: Told) -> ExportedMessage:
         body = message.body
-        model = model_name(body.model)
-        at = milliseconds(message.at)
-        info = AssistantInfo(
-            id=message.id,
-            session_id=self.overview.id,
-            time=Created(created=at, completed=at),
-            parent_id=self._prompt,
-            provider_id=model.provider_id,
-            model_id=model.model_id,
-            agent=body.agent,
-            mode=body.agent,
-            path=Paths(cwd=self.overview.directory, root=self.worktree),
+        info = self._info(
+            message.id,
+            self._time(message, told),
+            body.agent,
+            body.model,
             cost=cost(body.cost),
             tokens=tokens(body.tokens),
             finish=body.finish,
@@ -160,7 +172,52 @@ class Exporter:
             else self._text(part, message, next(texts))
             for part in message.parts
         ]
-        return ExportedMessage(info=info, parts=tuple(parts))
+        session = self.overview.id
+        ends = step_start(session, message.id), step_finish(session, message.id, body)
+        return ExportedMessage(info=info, parts=(ends[0], *parts, ends[1]))
+
+    def _failure(self, turn: CutShort) -> ExportedMessage:
+        """What OpenCode says at the end of such a turn; it has no row of its own, but an id that stays the same."""
+        at = milliseconds(turn.ended_at)
+        failed = turn.reason is CloseReason.FAILED
+        error = Error(
+            name="UnknownError" if failed else "MessageAbortedError",
+            data=Problem(message=turn.error or f"The turn was {turn.reason}."),
+        )
+        info = self._info(
+            MessageId(ids.mint(Prefix.MESSAGE, at, 0, Random(turn.id))),
+            Created(created=milliseconds(max(self._since or turn.opened_at, turn.opened_at)), completed=at),
+            turn.agent,
+            turn.model,
+            cost=0,
+            tokens=tokens(usage.Tokens()),
+            error=error,
+        )
+        return ExportedMessage(info=info, parts=())
+
+    def _info(self, id: MessageId, time: Created, agent: str, model: str, **more: Any) -> AssistantInfo:
+        named = model_name(model)
+        return AssistantInfo(
+            id=id,
+            session_id=self.overview.id,
+            time=time,
+            parent_id=self._prompt,
+            provider_id=named.provider_id,
+            model_id=named.model_id,
+            agent=agent,
+            mode=agent,
+            path=Paths(cwd=self.overview.directory, root=self.worktree),
+            **more,
+        )
+
+    def _time(self, message: AssistantMessage, told: Told) -> Created:
+        """From the end of the step before it, or the begin of its turn, to the end of its calls."""
+        began = max(self._since or told.opened, told.opened)
+        settled = [ran.settled for ran in told.ran.values()]
+        ended = [at for at in settled if at is not None]
+        self._since = max(message.at, *ended) if ended else message.at
+        completed = milliseconds(self._since) if len(ended) == len(settled) else None
+        return Created(created=milliseconds(began), completed=completed)
 
     def _call(self, part: messages.ToolPart, message: AssistantMessage, ran: Ran) -> Part:
         return Tool(
@@ -188,6 +245,10 @@ def _span(ran: Ran, otherwise: datetime) -> Span:
     """When a call ran; one that was refused or cancelled has only an end."""
     begin = ran.claimed or ran.settled or otherwise
     return Span(start=milliseconds(begin), end=milliseconds(ran.settled) if ran.settled else None)
+
+
+def _item(comma: str, message: ExportedMessage) -> str:
+    return f"{comma}\n{indent(_json(message), '    ')}"
 
 
 def _json(shape: Shape) -> str:

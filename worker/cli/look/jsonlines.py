@@ -13,16 +13,17 @@ from worker.cli.look.effect import listed
 from worker.cli.look.export import milliseconds
 from worker.cli.look.family import Family
 from worker.cli.look.shapes import (
+    Error,
     Part,
+    Problem,
     Reasoning,
     Shape,
     Span,
     StepFinish,
-    StepStart,
     Text,
     Tool,
-    cost,
-    tokens,
+    step_finish,
+    step_start,
     tool_state,
 )
 from worker.client import Delta, InboxEntry, Seen, SessionClient
@@ -32,15 +33,6 @@ from workflows.domain.messages import CallState, TextPart
 
 _REACH: Final = 100  # events before a point of the log that are read to know its step
 _PartKind = Literal["step_start", "text", "reasoning", "tool_use", "step_finish"]
-
-
-class Problem(Shape):
-    message: str
-
-
-class Error(Shape):
-    name: str = "UnknownError"
-    data: Problem
 
 
 class Pause(Shape):
@@ -128,7 +120,7 @@ class JsonStory:
         self._step_finished()
         self._message = event.message
         session, message = seen.record.session, event.message
-        self._part("step_start", at, StepStart(id=_marker(message, "0"), session_id=session, message_id=message))
+        self._part("step_start", at, step_start(session, message))
         for sealed in event.parts:
             part = part_of(seen, sealed.part)
             if part is not None:
@@ -136,17 +128,7 @@ class JsonStory:
                 span = Span(start=at, end=at)
                 told = shape(id=sealed.part, session_id=session, message_id=message, text=part.text, time=span)
                 self._part(part.type, at, told)
-        self._finish = (
-            at,
-            StepFinish(
-                id=_marker(message, "z"),
-                session_id=session,
-                message_id=message,
-                reason=event.finish,
-                cost=cost(event.cost),
-                tokens=tokens(event.tokens),
-            ),
-        )
+        self._finish = (at, step_finish(session, message, event))
 
     def _finished(self, seen: Seen, call: PartId, state: CallState, at: int) -> None:
         content = call_of(seen, call)
@@ -208,8 +190,3 @@ async def _between(client: SessionClient, session: SessionId, first: int, last: 
                 break
             found.append(seen)
     return found
-
-
-def _marker(message: MessageId, last: str) -> PartId:
-    """An id for a part that only this form has: beside its message, and the same each time."""
-    return PartId(f"prt_{message[4:-1]}{last}")

@@ -8,8 +8,9 @@ from pydantic import ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
 
 from workflows.domain import usage
+from workflows.domain.events import MessageCompleted
 from workflows.domain.ids import MessageId, PartId, SessionId
-from workflows.domain.messages import CallState, Outcome
+from workflows.domain.messages import AnswerBody, CallState, Outcome
 from workflows.domain.value import Value
 
 
@@ -123,6 +124,37 @@ class StepFinish(Part):
     reason: str
     cost: float
     tokens: Tokens
+
+
+class Problem(Shape):
+    message: str
+
+
+class Error(Shape):
+    name: str = "UnknownError"
+    data: Problem
+
+
+def step_start(session: SessionId, message: MessageId) -> StepStart:
+    """The part that opens an answer."""
+    return StepStart(id=_marker(message, "0"), session_id=session, message_id=message)
+
+
+def step_finish(session: SessionId, message: MessageId, answer: AnswerBody | MessageCompleted) -> StepFinish:
+    """The part that closes an answer, with why it ended and what it cost."""
+    return StepFinish(
+        id=_marker(message, "z"),
+        session_id=session,
+        message_id=message,
+        reason=answer.finish,
+        cost=cost(answer.cost),
+        tokens=tokens(answer.tokens),
+    )
+
+
+def _marker(message: MessageId, last: str) -> PartId:
+    """An id for a part that only this form has: beside its message, and the same each time."""
+    return PartId(f"prt_{message[4:-1]}{last}")
 
 
 def tokens(counted: usage.Tokens) -> Tokens:

@@ -2,13 +2,15 @@
 
 import json
 import os
+from pathlib import Path
 
 import click
 import psycopg
 
+from tests.house import reached
 from tests.worker.cli.conftest import OpenHouse, shell
 from tests.workflows.handing import FOUND, LOOK, children, hands_over, played
-from worker.scripted.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
+from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedUsage
 
 READ = ScriptedAnswer(
     text="Let me look.",
@@ -82,10 +84,45 @@ async def test_an_export_has_opencodes_shapes(open_house: OpenHouse) -> None:
         "reasoning": 5,
         "cache": {"read": 40, "write": 0},
     }
-    assert [part["type"] for part in first["parts"]] == ["reasoning", "text", "tool"]
-    assert first["parts"][2]["state"]["status"] == "completed"
-    assert first["parts"][2]["state"]["time"]["end"] >= first["parts"][2]["state"]["time"]["start"]
-    assert second["parts"][0]["state"]["status"] == "error" and last["parts"][0]["text"] == "It says hello."
+    assert [part["type"] for part in first["parts"]] == ["step-start", "reasoning", "text", "tool", "step-finish"]
+    assert first["parts"][-1]["reason"] == "tool-calls" and first["parts"][-1]["tokens"] == first["info"]["tokens"]
+    called = first["parts"][3]["state"]
+    assert called["status"] == "completed" and called["time"]["end"] >= called["time"]["start"]
+    begun, ended = first["info"]["time"]["created"], first["info"]["time"]["completed"]
+    assert begun < called["time"]["start"] <= called["time"]["end"] <= ended <= second["info"]["time"]["created"]
+    assert second["parts"][1]["state"]["status"] == "error" and last["parts"][1]["text"] == "It says hello."
+    assert "parentID" not in document["info"] and not any("error" in each["info"] for each in document["messages"])
+
+
+async def test_an_export_says_how_a_turn_failed_or_was_stopped(open_house: OpenHouse, tmp_path: Path) -> None:
+    refused = Refuse(status=401, body={"error": {"message": "Incorrect API key", "type": "invalid_request_error"}})
+    answer = DONE.model_copy(update={"faults": {1: refused, 2: Hold(path=str(tmp_path / "gate"))}})
+    async with open_house(answer) as house, house.working():
+        session = await house.say("one")
+        await house.ended(session)
+        await house.client.prompt(session, "two")
+        await reached(tmp_path / "gate")
+        await house.client.stop(session)
+        await house.ended(session, 2)
+        exported = [json.loads((await shell(house).run("export", session)).out) for _ in range(2)]
+
+    one, failed, two, stopped = exported[0]["messages"]
+    assert exported[0] == exported[1]
+    assert failed["info"]["error"]["name"] == "UnknownError" and "Incorrect API" in str(failed["info"]["error"]["data"])
+    assert stopped["info"]["error"]["name"] == "MessageAbortedError"
+    assert [each["info"]["parentID"] for each in (failed, stopped)] == [one["info"]["id"], two["info"]["id"]]
+    assert one["info"]["id"] < failed["info"]["id"] < two["info"]["id"] < stopped["info"]["id"]
+    assert failed["info"]["time"]["completed"] >= failed["info"]["time"]["created"] and failed["parts"] == []
+
+
+async def test_an_export_of_a_subagents_session_names_its_parent(open_house: OpenHouse) -> None:
+    async with open_house(scripts=played(hands_over("child"), DONE, child=(FOUND,))) as house, house.working():
+        session = await house.say("look")
+        await house.ended(session)
+        (child,) = await children(house, session)
+        exported = json.loads((await shell(house).run("export", child)).out)
+
+    assert exported["info"]["parentID"] == session
 
 
 async def test_a_reader_that_stops_reading_is_no_failure(open_house: OpenHouse) -> None:

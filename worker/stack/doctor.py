@@ -11,6 +11,7 @@ from typing import Final
 from activities.model.keys import Keys
 from activities.model.providers import PROVIDERS
 from activities.store import migrate, server
+from worker import isolation
 from worker.settings import Settings
 from worker.stack import cluster, elsewhere, home, ports
 from worker.stack.binaries import postgres, temporal
@@ -273,6 +274,12 @@ _UNSEEN: Final[Answer] = (
     "See what is said of postgres.",
 )
 _NOT_NOW: Final[Answer] = (Level.WARNING, "cannot be seen while the stack does not run", "`holdfast up` starts it.")
+
+
+async def _isolation(settings: Settings) -> Answer:
+    return Level.WARNING, isolation.NOTICE, isolation.REMEDY
+
+
 _CHECKS: Final[dict[str, Check]] = {
     "packages": _packages,
     "postgres": _postgres,
@@ -286,4 +293,5 @@ _CHECKS: Final[dict[str, Check]] = {
     "clock": _clock,
     "worker": _poller,
     "model key": _key,
+    "isolation": _isolation,
 }

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from worker import isolation
 from worker.settings import Resume, Settings
 from worker.stack import cluster, locks, processes, state
 from worker.stack.binaries import temporal as binaries
@@ -59,6 +60,7 @@ async def up(settings: Settings, say: Say, *, worker: bool = True, migrate: Migr
             await _register(settings, serving.endpoints)
             serving.supervisor.kill(START_WORKER)
             serving = await _until(layout, serving.supervisor, _with_worker, settings.start_seconds)
+            say(f"{isolation.NOTICE} {isolation.REMEDY}")
     return _agreed(settings, serving)
 
 

@@ -44,7 +44,7 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
 
     assert [ended.code for ended in (before, up, again, shown, logs, down, after)] == [3, 0, 0, 0, 0, 0, 3]
     assert (silent.code, silent.out) == (0, "") and f"No log of worker is in {home.home / 'logs'} yet" in silent.err
-    assert "Starting the stack." in up.err and again.err == ""
+    assert "Starting the stack." in up.err and "not isolated" in up.err and again.err == ""
     assert hung.code == 3 and "PostgreSQL runs and does not answer: `holdfast doctor`" in hung.out
     assert "Temporal's pages: http://127.0.0.1:" in up.out and "postgresql" not in up.out
     assert {part["name"] for part in json.loads(shown.out)["parts"]} == {"postgres", "temporal", "worker"}
@@ -55,7 +55,8 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
     assert (kept.code, purged.code) == (2, 0) and "--yes is needed" in kept.err
     assert [each.name for each in home.home.iterdir()] == ["mine.txt"] and not cluster.root_of(home).exists()
     found = {finding["check"]: finding["level"] for finding in json.loads(checked.out)}
-    assert [found[name] for name in ("worker", "versions", "migrations", "model key")] == ["ok", "ok", "ok", "warning"]
+    assert [found[name] for name in ("worker", "versions", "migrations")] == ["ok", "ok", "ok"]
+    assert [found[name] for name in ("model key", "isolation")] == ["warning", "warning"]
 
 
 def forged(home: Settings) -> int:

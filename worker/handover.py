@@ -12,9 +12,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from activities.model.providers import PROVIDERS, provider_named
 from worker.settings import Settings
-from worker.stack import locks
+from worker.stack import locks, state
+from worker.stack.layout import Layout
 from workflows.domain.config import references
-from workflows.domain.config.config import Config, Provider
+from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
 
 _KEYS: Final = TypeAdapter(dict[str, str])
@@ -42,28 +43,31 @@ class HandedOver(Mapping[str, str]):
 
 
 def names(config: Config, model: str | None) -> frozenset[str]:
-    """The variables that may hold a key for this configuration: of the providers, and those that it refers to.
-
-    Of `provider` only, which counts from the user's own files: no repository can name a variable to be read.
-    """
+    """The variables that may hold a key for this configuration: of the providers, and those that it refers to."""
     found = {variable for provider in PROVIDERS.values() for variable in provider.variables}
     for model_name in (model, config.model, *(agent.model for agent in config.agent.values())):
         if model_name and "/" in model_name:
             found.update(provider_named(model_name.partition("/")[0]).variables)
-    return frozenset(found.union(*map(_referred, config.provider.values())))
+    return frozenset(found.union(name for kind, name in references.referred(config) if kind == "env"))
 
 
-def _referred(provider: Provider) -> set[str]:
-    """The variables that a provider's settings refer to."""
-    found = set()
+def lacking(settings: Settings, config: Config) -> tuple[str, ...]:
+    """The references of a configuration that this host's worker cannot look up, as they are written.
 
-    def note(kind: references.Kind, name: str) -> str:
+    It has the variables that it was started with, and those of the shells that have handed theirs over, as a run from
+    here would do. What a worker elsewhere has is not known.
+    """
+    note = state.noted(Layout(home=settings.home).worker)
+    elsewhere = note is None and not settings.worker
+    variables = {name for name, value in HandedOver(settings).items() if value}.union(note.variables if note else ())
+
+    def missing(kind: references.Kind, name: str) -> bool:
         if kind == "env":
-            found.add(name)
-        return ""
+            return name not in variables and not elsewhere
+        return kind == "file" and not Path(name).exists()
 
-    references.replace(provider.model_dump_json(), note)
-    return found
+    found = sorted(references.referred(config))
+    return tuple(f"{{{kind}:{name}}}" for kind, name in found if missing(kind, name))
 
 
 async def hand_over(settings: Settings, wanted: Iterable[str]) -> tuple[str, ...]:

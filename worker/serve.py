@@ -6,7 +6,9 @@ import logging
 import os
 import signal
 import sys
+import tempfile
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import uvloop
@@ -144,7 +146,14 @@ def introduce(settings: Settings, known: Release) -> None:
     """Note who works here: whoever looks compares it with what is installed."""
     file = Layout(home=settings.home).worker
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    state.write(file, WorkerNote(process=processes.me(), release=known))
+    note = WorkerNote(
+        process=processes.me(),
+        release=known,
+        variables=tuple(name for name, value in settings.environment.items() if value),
+        temporary=Path(tempfile.gettempdir()),
+        managed=settings.managed_config,
+    )
+    state.write(file, note)
     _LOG.info("holdfast %s, pid %d", known, os.getpid())
 
 

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from activities.project.load import PRIMARY
@@ -9,6 +10,8 @@ from activities.project.load import Role as Role
 from activities.project.sources import CONTENT, PERMISSION, read_sources
 from activities.project.survey import Surveyor
 from worker.settings import Settings
+from worker.stack import state
+from worker.stack.layout import Layout
 from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.ids import SessionId
@@ -23,7 +26,11 @@ async def survey(
     for a file that is wrong, and for an agent that cannot work there.
     """
     known = sources or sources_of(settings)
-    return await surveyor(settings, settings.environment).load(str(directory), known, role)
+    found = surveyor(settings, settings.environment)
+    note = state.noted(Layout(home=settings.home).worker)
+    if note is not None and note.temporary is not None and note.managed is not None:  # as the worker sees it
+        found = replace(found, temporary=note.temporary, managed=note.managed)
+    return await found.load(str(directory), known, role)
 
 
 def role(agent: str, parent: SessionId | None) -> Role:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from worker import handover
+from worker import handover, release
 from worker.handover import HandedOver
+from worker.serve import introduce
 from worker.settings import Settings
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
@@ -78,3 +79,43 @@ async def test_values_are_not_in_what_is_printed(tmp_path: Path) -> None:
     await handover.hand_over(shell, ("OPENAI_API_KEY",))
 
     assert SECRET not in repr(HandedOver(shell)) + repr(shell)
+
+
+def test_a_variable_that_a_model_is_named_by_is_handed_over() -> None:
+    config = Config.model_validate({"model": "{env:MODEL}", "agent": {"build": {"model": "a/{env:OTHER}"}}})
+
+    assert {"MODEL", "OTHER"} <= handover.names(config, None)
+
+
+def test_a_name_in_what_a_project_may_write_hands_nothing_over() -> None:
+    models = {"m": {"id": "{env:STOLEN}", "name": "{env:STOLEN}", "options": {"user": "{env:STOLEN}"}}}
+    config = Config.model_validate({"provider": {"x": {"models": models}}})
+
+    assert "STOLEN" not in handover.names(config, "x/m")
+
+
+REFERRING = Config.model_validate(
+    {
+        "model": "{env:MODEL}",
+        "provider": {"x": {"options": {"apiKey": "{env:KEY}", "headers": {"A": "Bearer {file:/nowhere/token}"}}}},
+    }
+)
+
+
+async def test_what_neither_the_worker_nor_this_shell_has_is_lacking(tmp_path: Path) -> None:
+    assert handover.lacking(settings(tmp_path), REFERRING) == ("{env:KEY}", "{env:MODEL}", "{file:/nowhere/token}")
+    assert handover.lacking(settings(tmp_path, KEY="k", MODEL=""), REFERRING)[0] == "{env:MODEL}"
+
+    await handover.hand_over(settings(tmp_path, KEY="k"), ["KEY"])
+
+    assert handover.lacking(settings(tmp_path), REFERRING) == ("{env:MODEL}", "{file:/nowhere/token}")
+
+
+def test_what_the_worker_was_started_with_is_not_lacking(tmp_path: Path) -> None:
+    introduce(settings(tmp_path, KEY="k", MODEL="a/b"), release.mine())
+
+    assert handover.lacking(settings(tmp_path), REFERRING) == ("{file:/nowhere/token}",)
+
+
+def test_what_a_worker_elsewhere_lacks_is_not_known(tmp_path: Path) -> None:
+    assert handover.lacking(settings(tmp_path, HOLDFAST_WORKER="false"), REFERRING) == ("{file:/nowhere/token}",)

@@ -25,17 +25,18 @@ async def examined(settings: Settings) -> list[Finding]:
     here = [each for each in await examine(settings) if each.check != _CHECK]
     try:
         snapshot = await survey(settings, directory)
+        remarks = [*project.remarks(settings, snapshot)]
     except HoldfastError as error:
         remedy = "Correct it there, then try again: no task begins in this directory until then."
         return [*here, Finding(check="configuration", level=Level.FAILURE, says=str(error), remedy=remedy)]
     read = Finding(check="configuration", level=Level.OK, says="the files of this directory and yours can be used")
-    remarks = (Finding(check="configuration", level=Level.WARNING, says=remark) for remark in project.remarks(snapshot))
-    return [*here, read, *remarks, await _model_key(settings, snapshot)]
+    warnings = (Finding(check="configuration", level=Level.WARNING, says=remark) for remark in remarks)
+    return [*here, read, *warnings, await _model_key(settings, snapshot)]
 
 
 async def _model_key(settings: Settings, snapshot: ProjectSnapshot) -> Finding:
     try:
-        model = project.chosen_model(settings, snapshot, None)
+        model = await resolve(project.chosen_model(settings, snapshot, None), HandedOver(settings))
         return await _key(settings, model, snapshot.config.provider.get(model.partition("/")[0]) or Provider())
     except HoldfastError as error:
         return Finding(check=_CHECK, level=Level.WARNING, says=str(error))

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from activities.model.providers import parted
+from worker import handover
 from worker.cli.look.text import counted, line, prose
 from worker.settings import Settings
+from workflows.domain.config.references import has_reference
 from workflows.domain.config.snapshot import IgnoredFiles, ProjectSnapshot
 from workflows.domain.errors import UsageError
 
@@ -13,8 +15,9 @@ _LONGEST: Final = 300  # characters of a path or a reason
 _RULED: Final = 20  # agents of one folder whose rules do not hold
 
 
-def remarks(snapshot: ProjectSnapshot) -> Iterator[str]:
-    """What of the configuration has no effect, and why."""
+def remarks(settings: Settings, snapshot: ProjectSnapshot) -> Iterator[str]:
+    """What of the configuration has no effect, and why. Raises UsageError where the file of handed-over keys is
+    damaged."""
     for held in snapshot.held_back:
         where = f"{line(held.field)} of {line(held.file, _LONGEST)}"
         yield f"Ignored from the project's configuration: {where}: {line(held.why, _LONGEST)}."
@@ -24,6 +27,12 @@ def remarks(snapshot: ProjectSnapshot) -> Iterator[str]:
         yield from _ignored(files)
     for warning in snapshot.warnings:
         yield f"Warning: {prose(warning)}"
+    if lacking := handover.lacking(settings, snapshot.config):
+        named = ", ".join(line(each, _LONGEST) for each in lacking)
+        yield (
+            f"Warning: the worker lacks what the configuration refers to: {named}. Variables that are set in the shell "
+            "of `holdfast run` are handed over."
+        )
 
 
 def _ignored(files: IgnoredFiles) -> Iterator[str]:
@@ -48,5 +57,6 @@ def chosen_model(settings: Settings, snapshot: ProjectSnapshot, named: str | Non
             "No model is chosen: name one with `-m provider/model`, or for good as `model` in this directory's "
             f"opencode.json or in {str(settings.config / 'opencode.json')!r}."
         )
-    parted(model)
+    if not has_reference(model):
+        parted(model)
     return model

@@ -83,10 +83,17 @@ class StackState(Value):
 
 
 class WorkerNote(Value):
-    """A worker's word on itself: an upgrade replaces its files while it runs, so nobody else can tell."""
+    """A worker's word on itself: an upgrade replaces its files while it runs, so nobody else can tell.
+
+    `variables` are the names of those that it was started with; `temporary` and `managed` the directories for temporary
+    files and of the administrator's configuration, None in the note of an earlier release.
+    """
 
     process: ProcessRef
     release: Release
+    variables: tuple[str, ...] = ()
+    temporary: Path | None = None
+    managed: Path | None = None
 
 
 _WRITTEN_BY_OTHERS: Final = (OSError, ValidationError)  # not there, or of another version of ours

@@ -46,10 +46,26 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path / "project")
 
     found = [each for each in await examined(settings) if each.check == "configuration"]
-    remarks = [*project.remarks(await survey(settings, tmp_path / "project"))]
+    remarks = [*project.remarks(settings, await survey(settings, tmp_path / "project"))]
 
     assert [each.level for each in found] == [Level.OK, *[Level.WARNING] * len(remarks)]
     assert [each.says for each in found[1:]] == remarks
     assert any("mcp" in each for each in remarks) and any(each.startswith("Ignored from the") for each in remarks)
     assert f"Ignored (not supported yet): 1 agent in {agents}: reviewer.md." in remarks
     assert any(f"what reviewer.md in {agents} denies is not denied" in each for each in remarks)
+
+
+async def test_what_the_worker_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "CORP_MODEL": "corp/m", "CORP_KEY": ""}
+    (tmp_path / "opencode").mkdir()
+    (tmp_path / "opencode" / "opencode.json").write_text(
+        '{"model": "{env:CORP_MODEL}", "provider": {"corp": {"options": {"apiKey": "{env:CORP_KEY}"}}}}'
+    )
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+
+    found = await examined(settings_of(tmp_path / "home", **own))
+
+    (warning,) = [each for each in found if each.check == "configuration" and each.level is Level.WARNING]
+    assert "the worker lacks what the configuration refers to: {env:CORP_KEY}." in warning.says
+    assert "corp/m" in next(each.says for each in found if each.check == "model key")

@@ -106,15 +106,15 @@ async def run(
 async def _ready(settings: Settings, directory: Path, task: Task) -> ProjectSnapshot:
     """See what the directory says before anything is started, and hand over the keys of this shell."""
     snapshot = await survey(settings, directory, Role(task.agent))
-    _remark(snapshot, task)
+    _remark(settings, snapshot, task)
     model = project.chosen_model(settings, snapshot, task.model)
     await handover.hand_over(settings, handover.names(snapshot.config, model))
     return snapshot
 
 
-def _remark(snapshot: ProjectSnapshot, task: Task) -> None:
+def _remark(settings: Settings, snapshot: ProjectSnapshot, task: Task) -> None:
     """Say what of the configuration, and of what was typed, has no effect."""
-    for remark in project.remarks(snapshot):
+    for remark in project.remarks(settings, snapshot):
         door.say(remark)
     if task.model is not None and snapshot.model_is_managed:
         door.say(f"Warning: -m {exact(task.model)} has no effect: the managed configuration sets the model.")
@@ -146,7 +146,7 @@ async def _go_on(client: SessionClient, task: Task) -> Begun:
         )
     snapshot = await continuing.prepare(client, known, task.model, config=task.config)
     if snapshot is not None:
-        _remark(snapshot, task)
+        _remark(client.settings, snapshot, task)
         project.chosen_model(client.settings, snapshot, task.model or known.model)
     accepted = await client.prompt(known.id, task.text, model=task.model, prompt=task.prompt)
     parking.say(known)

@@ -6,10 +6,26 @@ that somebody wrote into a configuration file in plain, so that no snapshot hold
 
 import re
 from collections.abc import Callable
+from itertools import chain
 from typing import Final, Literal, cast
+
+from workflows.domain.config.config import Config
 
 Kind = Literal["env", "file", "config"]
 _REFERENCE: Final = re.compile(r"\{(env|file|config):([^}]*)\}")
+
+
+def referred(config: Config) -> frozenset[tuple[Kind, str]]:
+    """Kind and name of the references that are looked up when a configuration is used.
+
+    They stand where only the user's own files count: no repository can name a variable to be read.
+    """
+    texts = [config.model, *(agent.model for agent in config.agent.values())]
+    for provider in config.provider.values():
+        texts += [provider.options.api_key, provider.options.base_url, *provider.options.headers.values()]
+        texts += [header for model in provider.models.values() for header in model.headers.values()]
+    hits = chain.from_iterable(_REFERENCE.finditer(text) for text in texts if text)
+    return frozenset((cast(Kind, hit[1]), hit[2]) for hit in hits)
 
 
 def has_reference(text: str) -> bool:

@@ -158,3 +158,20 @@ async def test_the_configuration_that_a_run_shows_is_the_one_of_its_turn(open_ho
 
     assert [json.loads(each.out)["configuration"] for each in (first, second)] == opened
     assert f", configuration {opened[0]}" in first.err
+
+
+async def test_references_are_stored_as_they_are_and_looked_up_by_the_worker(open_house: OpenHouse) -> None:
+    options = {"apiKey": "{env:SCRIPTED_SECRET}", "headers": {"X-Team": "{file:../team.txt}", "X-No": "{env:NOT_SET}"}}
+    content = json.dumps({"provider": {"scripted": {"options": options}}})
+    async with open_house(HELLO) as house, house.working():
+        (house.project.parent / "team.txt").write_text("blue\n")
+        person = shell(house).with_(OPENCODE_CONFIG_CONTENT=content, SCRIPTED_SECRET="very-secret-1")
+        ended = await person.with_(HOLDFAST_WORKER="true").run("run", *MODEL, "go")
+        sources = (await house.client.origin(await last(house))).sources
+        asked = house.model.last
+
+    assert ended.code == 0 and asked is not None
+    assert asked.headers["Authorization"] == "Bearer very-secret-1" and asked.headers["X-Team"] == "blue"
+    assert sources is not None and "very-secret-1" not in sources.model_dump_json()
+    assert "{env:SCRIPTED_SECRET}" in sources.model_dump_json()
+    assert "the worker lacks what the configuration refers to: {env:NOT_SET}." in ended.err

@@ -58,6 +58,7 @@ class Turn:
             message=ids.MessageId(self.engine.mint(ids.Prefix.MESSAGE)),
             text_only=move.text_only,
         )
+        await self.pause_after_nothing()
         summary = self.engine.summary(f"turn {self.turn.number} step {move.step}")
         looks = self.session.looks
         try:
@@ -70,6 +71,11 @@ class Turn:
         else:
             self.turn.step = move.step
             self.turn.answered(step)
+
+    async def pause_after_nothing(self) -> None:
+        """A model that has answered nothing is asked again, each time a little later."""
+        if self.turn.empty_answers and workflow.patched("pause-after-empty-answer"):
+            await workflow.sleep(2 ** (self.turn.empty_answers - 1))
 
     async def settle(self) -> None:
         """Bring each open call to its outcome; give way to a new run while only people are waited for."""

@@ -46,6 +46,7 @@ from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import StaleFence, UsageError
 from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import AnswerBody, StoredPart
+from workflows.domain.step_flaw import flaw
 from workflows.domain.usage import cost, decimal_text
 from workflows.domain.wire import PARKED, STOPPED, Fence, GenerateRequest, PreparedCall, Step
 
@@ -245,13 +246,22 @@ class Model:
             turns.standing(opened, request.turn), calls.of_step(opened, request.turn, request.step)
         )
         by = await judge(opened, standing.snapshot)
-        text = await generations.has_text(opened, answer.message) if request.text_only else None
-        return Step(finish=answer.body.finish, calls=self.prepared(rows, by), text=text)
+        text = await generations.has_text(opened, answer.message)
+        return self.told(request, answer.body, self.prepared(rows, by), text=text)
 
     def step(self, request: GenerateRequest, new: NewAnswer, rows: Sequence[CallRow], by: Judge) -> Step:
         """The answer as the workflow sees it."""
-        text = new.has_text if request.text_only else None
-        return Step(finish=new.body.finish, calls=self.prepared(rows, by), text=text)
+        return self.told(request, new.body, self.prepared(rows, by), text=new.has_text)
+
+    def told(
+        self, request: GenerateRequest, body: AnswerBody, prepared: tuple[PreparedCall, ...], *, text: bool
+    ) -> Step:
+        return Step(
+            finish=body.finish,
+            calls=prepared,
+            text=text if request.text_only else None,
+            flaw=flaw(body.finish, text=text, calls=bool(prepared)),
+        )
 
     def prepared(self, rows: Sequence[CallRow], by: Judge) -> tuple[PreparedCall, ...]:
         return tuple(by.prepared(row, self.describe) for row in rows)

@@ -51,7 +51,7 @@ def _response(provider: str, chain: tuple[BaseException, ...], headers: dict[str
     status = _status(chain) or HTTPStatus.INTERNAL_SERVER_ERROR
     body = _body(chain)
     message = words_of(body or "") or phrase(status)
-    return from_response(provider, status, message, body, headers, retryable=_passing(status))
+    return from_response(provider, status, message, body, headers, retryable=passing(status))
 
 
 def _status(chain: tuple[BaseException, ...]) -> int | None:
@@ -60,7 +60,8 @@ def _status(chain: tuple[BaseException, ...]) -> int | None:
     return next((status for status in statuses if isinstance(status, int)), None)
 
 
-def _passing(status: int) -> bool:
+def passing(status: int) -> bool:
+    """Whether asking again may help after this status."""
     return status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 

@@ -8,12 +8,10 @@ from typing import Any, Final
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from activities.model.failures import ModelError, ProviderFailure
 from activities.model.port import (
     AssistantMessage,
     FilePiece,
     Finish,
-    Finished,
     ImagePiece,
     Message,
     ModelEvent,
@@ -31,7 +29,8 @@ from activities.model.port import (
 )
 from activities.model.remembered import Remembered
 from activities.model.sendable import sendable
-from workflows.domain.usage import ReportedUsage, Tokens, measure
+from activities.model.wires.reader import Reader, counted, text
+from workflows.domain.usage import ReportedUsage, Tokens
 
 Form = dict[str, Any]
 
@@ -44,8 +43,6 @@ _FINISHES: Final = {
     "content_filter": Finish.CONTENT_FILTER,
     "content-filter": Finish.CONTENT_FILTER,
 }
-LONGEST: Final = 16_000_000  # characters of an answer: no model says so much, but a broken one may go on for ever
-_MOST_TOKENS: Final = 10**12
 _TAKE_REASONING_BACK: Final = ("compatible", "deepseek", "moonshot")  # the others refuse it, or want their own form
 
 
@@ -84,56 +81,31 @@ def dumps(body: Form) -> bytes:
     return b'{"messages":[%b],%b' % (b",".join(said.messages), rest[1:])
 
 
-class ChunkReader:
-    """Reads the chunks of one answer; what comes at its end is kept for `finished`."""
+class ChunkReader(Reader):
+    """Reads the chunks of one answer: an endpoint's JSON as it came, or objects of litellm's with the same members."""
 
     def __init__(self, provider: str) -> None:
-        self._provider = provider
-        self._finish: Finish | None = None
-        self._tokens = Tokens()
+        super().__init__(provider)
         self._thought: list[str] = []
-        self._length = 0
 
-    def read(self, chunk: Any) -> list[ModelEvent]:
-        """The events of a chunk: an endpoint's JSON as it came, or an object of litellm's with the same members.
-
-        Raises ModelError for a chunk that is none: the libraries pass on whatever they can parse.
-        """
-        try:
-            events = list(self._events(chunk if isinstance(chunk, dict) else chunk.model_dump()))
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            said = f"The provider sent something that is no piece of an answer ({error}): {repr(chunk)[:200]}"
-            raise ModelError(ProviderFailure(provider=self._provider, message=said, retryable=True)) from error
-        self._length += sum(map(_length, events))
-        if self._length > LONGEST:
-            said = f"The provider sent more than {LONGEST:,} characters as one answer."
-            raise ModelError(ProviderFailure(provider=self._provider, message=said, retryable=False))
-        return events
-
-    def finished(self, *, cut: bool = False) -> Finished:
-        """The end of the answer; a stream that just stops was cut (`cut`: surely so) somewhere on its way."""
-        if self._finish is None or cut:
-            said = "The answer broke off: the stream ended without a finish reason."
-            if not self._length:
-                said = "The provider answered nothing: its stream ended before anything of an answer had come."
-            raise ModelError(ProviderFailure(provider=self._provider, message=said, retryable=True))
-        return Finished(self._finish, self._tokens)
-
-    def _events(self, chunk: Form) -> Iterator[ModelEvent]:
+    def events(self, event: Any) -> Iterator[ModelEvent]:
+        chunk = event if isinstance(event, dict) else event.model_dump()
+        if error := chunk.get("error"):
+            raise self.reported(error)
         if usage := chunk.get("usage"):
-            self._tokens = _tokens(usage)
+            self.tokens = _tokens(usage)
         for choice in chunk["choices"][:1]:
             yield from self._delta(choice.get("delta") or {})  # some say null where nothing is added
             if reason := choice.get("finish_reason"):
-                self._finish = _FINISHES.get(reason, Finish.UNKNOWN)
+                self.end = _FINISHES.get(reason, Finish.UNKNOWN)
 
     def _delta(self, delta: Form) -> Iterator[ModelEvent]:
-        thought = _text(delta.get("reasoning_content") or delta.get("reasoning"))
+        thought = text(delta.get("reasoning_content") or delta.get("reasoning"))
         if thought:
             self._thought.append(thought)
             yield ReasoningDelta(thought)
         yield from self._details(delta.get("thinking_blocks") or ())
-        if content := _text(delta.get("content")):
+        if content := text(delta.get("content")):
             yield TextDelta(content)
         for call in delta.get("tool_calls") or ():
             yield _piece_of_a_call(call)
@@ -155,34 +127,15 @@ def _piece_of_a_call(call: Form) -> ToolCallDelta:
     arguments = function.get("arguments") or ""
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments)
-    return ToolCallDelta(call.get("index") or 0, _text(call.get("id")), _text(function.get("name")), arguments)
-
-
-def _text(value: Any) -> str | None:
-    """Text, or None: nothing else is a part of an answer."""
-    if value is None or isinstance(value, str):
-        return value
-    raise TypeError(f"{type(value).__name__} where text should be")
-
-
-def _length(event: ModelEvent) -> int:
-    match event:
-        case TextDelta(text) | ReasoningDelta(text):
-            return len(text)
-        case ToolCallDelta(arguments=arguments):
-            return len(arguments) + 1
-        case _:
-            return 0
+    return ToolCallDelta(call.get("index") or 0, text(call.get("id")), text(function.get("name")), arguments)
 
 
 def _tokens(usage: Any) -> Tokens:
-    """What the answer has used; a count that cannot be true is none, and no reason to lose an answer."""
+    """What the answer has used; counts of another form are none, and no reason to lose an answer."""
     try:
-        reported = _reported(usage)
+        return counted(_reported(usage))
     except (AttributeError, LookupError, TypeError, ValueError):
         return Tokens()
-    counts = [count for count in dict(reported).values() if count is not None]
-    return measure(reported) if all(0 <= count < _MOST_TOKENS for count in counts) else Tokens()
 
 
 def _reported(usage: Form) -> ReportedUsage:

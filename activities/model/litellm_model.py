@@ -16,6 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
+from activities.model import litellm_shape
 from activities.model.failures import ModelError, ProviderFailure
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import told
@@ -24,6 +25,7 @@ from activities.model.litellm_source import Source
 from activities.model.port import Endpoint, Message, ModelEvent, ModelFacts, ModelRequest
 from activities.model.providers import without_address
 from activities.model.remembered import Remembered
+from activities.model.wires.http_wire import Prepared
 from workflows.domain.errors import UsageError
 from workflows.domain.usage import Price, Rates
 
@@ -37,7 +39,7 @@ _END: Final = object()  # of an answer; what is `null` in it is no end
 _NO_KEY: Final = "no-key"  # the client insists on one; endpoints without keys ignore it
 _PLACEHOLDER: Final = [{"role": "user", "content": "."}]  # is replaced by the messages in `extra_body`
 _MILLION: Final = 1_000_000
-_CACHING: Final = ("anthropic/", "bedrock/", "vertex_ai/claude")  # cache what is marked; litellm sets the marks
+_CACHING: Final = ("bedrock/", "vertex_ai/claude")  # cache what is marked; litellm sets the marks
 _OPENAI_CLIENT: Final = ("openai", "custom_openai", "aiohttp_openai", "openai_like")
 _BY_NAME: Final = ("replicate", "clarifai")  # litellm looks for these in the model's name before the provider's
 _TEXT_ONLY: Final = (  # most of them look up a template at huggingface.co before
@@ -97,7 +99,17 @@ class LiteLLM:
         finally:
             if source is not None:
                 source.let_go()
-        yield reader.finished(cut=source.cut)
+        if source.cut:
+            reader.end = None  # litellm has made it up
+        yield reader.finished()
+
+    async def anthropic(self, request: ModelRequest) -> Prepared:
+        """The request in the form of Anthropic's Messages."""
+        return litellm_shape.anthropic(await self._loaded(), request)
+
+    async def gemini(self, request: ModelRequest) -> Prepared:
+        """The request in the form of Gemini."""
+        return litellm_shape.gemini(await self._loaded(), request)
 
     async def facts(self, model: str) -> ModelFacts:
         """See `ModelPort.facts`."""

@@ -88,6 +88,8 @@ class Wire(StrEnum):
 
     CHAT = "chat"  # OpenAI's chat completions, word for word
     RESPONSES = "responses"  # OpenAI's Responses
+    ANTHROPIC = "anthropic"  # Anthropic's Messages
+    GEMINI = "gemini"  # Google's Gemini
     LITELLM = "litellm"  # whatever litellm speaks with the provider
 
 

@@ -20,6 +20,7 @@ from activities.store.sessions import Origin
 from activities.store.turns import TurnRow
 from workflows.domain.ids import ParkId, Prefix
 from workflows.domain.parking import doubt
+from workflows.domain.step_flaw import flaw
 from workflows.domain.wire import Loaded, LoadRequest, OpenTurn, Step
 
 NO_MODEL: Final = (
@@ -107,14 +108,17 @@ async def resume(opened: Journal, turn: TurnRow, describe: Describe = nothing) -
         calls.recent_loops(opened, turn.id, turn.step),
     )
     prepared = await asyncio.gather(*(resumed(opened, row, by, describe) for row in rows))
-    limit, text = snapshot.agent.steps, None
-    if found.stored and limit is not None and turn.step >= limit:
-        text = await generations.has_text(opened, found.stored.message)
+    limit, answer = snapshot.agent.steps, None
+    if found.stored:
+        finish, text = found.stored.body.finish, await generations.has_text(opened, found.stored.message)
+        alone = limit is not None and turn.step >= limit
+        wrong = flaw(finish, text=text, calls=bool(rows))
+        answer = Step(finish=finish, calls=tuple(prepared), text=text if alone else None, flaw=wrong)
     return OpenTurn(
         id=turn.id,
         number=turn.number,
         step=turn.step,
-        answer=Step(finish=found.stored.body.finish, calls=tuple(prepared), text=text) if found.stored else None,
+        answer=answer,
         stopped=found.standing.stopped,
         rejected=rejected,
         max_steps=limit,

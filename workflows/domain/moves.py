@@ -24,7 +24,7 @@ Move: TypeAlias = Generate | Settle
 
 def next_move(turn: TurnState) -> Move | None:
     """What the turn does next; None when it is over."""
-    if turn.error is not None:
+    if turn.broken_off:
         return None
     if turn.open_calls():
         return Settle()

@@ -10,6 +10,7 @@ from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.loop_guard import GUARD as GUARD
 from workflows.domain.permissions.loop_guard import repeated
 from workflows.domain.permissions.rules import Action
+from workflows.domain.step_flaw import StepFlaw
 from workflows.domain.value import Value
 from workflows.domain.wire import (
     ANY_FILE,
@@ -26,6 +27,13 @@ from workflows.domain.wire import (
 
 ASK_GUARD = Finding(permission=loop_guard.PERMISSION, action=Action.ASK)
 EMPTY_ANSWERS = 3  # asked again this often when a model answers nothing (opencode.md 4.2)
+
+
+_FAILURES = {
+    StepFlaw.BLOCKED: "The provider's content filter blocked the answer.",
+    StepFlaw.CUT: "The answer was cut at the limit of its length before it said anything: raise the model's "
+    "`limit.output`, or have it think less.",
+}
 
 
 class Limits(Value):
@@ -141,6 +149,7 @@ class TurnState(BaseModel):
     calls: list[CallState] = []
     recent: list[str] = []
     text: bool | None = None
+    flaw: StepFlaw | None = None
     empty_answers: int = 0
     max_steps: int | None = None
     goes_on_after_reject: bool = False
@@ -171,8 +180,8 @@ class TurnState(BaseModel):
         repeats = repeated(self.recent, digests)
         self.recent = (self.recent + digests)[-2:]
         self.calls = [CallState.prepared(call, again) for call, again in zip(step.calls, repeats, strict=True)]
-        self.finish, self.text = step.finish, step.text
-        empty = not step.calls and step.finish in ("unknown", "tool-calls")
+        self.finish, self.text, self.flaw = step.finish, step.text, step.flaw
+        empty = step.flaw is StepFlaw.EMPTY or (not step.calls and step.finish in ("unknown", "tool-calls"))
         self.empty_answers = self.empty_answers + 1 if empty else 0
 
     def open_calls(self) -> list[CallState]:
@@ -184,13 +193,22 @@ class TurnState(BaseModel):
         return self.text is not None
 
     @property
+    def broken_off(self) -> bool:
+        """Whether the newest answer ends the turn at once: its calls are not carried out."""
+        return self.error is not None or self.flaw in _FAILURES
+
+    @property
     def failure(self) -> str | None:
         """Why the turn ends as failed, if it does."""
+        if self.error is None and self.flaw in _FAILURES:
+            return _FAILURES[self.flaw]
         if self.error is None and self.text is False and self.max_steps is not None:
             return (
                 f"The agent has used up its {self.max_steps} step{'' if self.max_steps == 1 else 's'} without an "
                 "answer: its `steps` in the configuration says how many it may take."
             )
+        if self.error is None and self.flaw is StepFlaw.EMPTY and self.empty_answers > EMPTY_ANSWERS:
+            return f"The model gave an empty answer {self.empty_answers} times in a row."
         return self.error
 
     @property

@@ -9,6 +9,7 @@ from workflows.domain.closing import CloseReason as CloseReason
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId, TurnId
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.replies import AskState as AskState
+from workflows.domain.step_flaw import StepFlaw
 from workflows.domain.value import Value as Strict
 
 ANY_FILE: Final = "*"
@@ -138,12 +139,14 @@ STOPPED: Final = "stopped"  # finish of a step that was not asked for any more: 
 class Step(Value):
     """A stored answer: why it ended (OpenCode's words, or STOPPED), and its calls.
 
-    `text` is set where text alone was asked for, and says whether there is any: calls are refused then.
+    `text` is set where text alone was asked for, and says whether there is any: calls are refused then. `flaw` says
+    why the answer cannot stand as it is.
     """
 
     finish: str
     calls: tuple[PreparedCall, ...] = ()
     text: bool | None = None
+    flaw: StepFlaw | None = None
 
 
 class AskRequest(Request):

@@ -1,13 +1,15 @@
 """The response to a request: its events, or what came instead of them."""
 
 import json
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from http import HTTPStatus
 from typing import Any, Final
 
 import httpx
 
-from activities.model.failures import ModelError, ProviderFailure, from_response, words_of
+from activities.model.failures import ModelError, ProviderFailure, from_response, phrase, words_of
+from activities.model.litellm_failures import passing, told
 from activities.model.port import Endpoint
 from activities.model.wires import sse
 from activities.model.wires.silence import Silence
@@ -18,10 +20,46 @@ _CONNECTIONS: Final = 1000
 _KEPT: Final = 100
 
 
-def connections() -> httpx.AsyncClient:
+class Connections:
     """Connections to providers, kept open between requests; their silences are watched by `Silence`."""
-    limits = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_KEPT)
-    return httpx.AsyncClient(timeout=None, limits=limits)
+
+    def __init__(self) -> None:
+        self._client: httpx.AsyncClient | None = None
+
+    @property
+    def client(self) -> httpx.AsyncClient:
+        """What requests go out by; a new one where the last was closed."""
+        if self._client is None:
+            limits = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_KEPT)
+            self._client = httpx.AsyncClient(timeout=None, limits=limits)
+        return self._client
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+
+@contextmanager
+def failing(provider: str) -> Iterator[None]:
+    """Tells whatever a library raises meanwhile as the provider's failure."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except Exception as error:  # the libraries raise whatever one below them raises
+        raise ModelError(told(provider, error)) from error
+
+
+async def refuse(response: httpx.Response, endpoint: Endpoint) -> None:
+    """Raises ModelError for a response that tells an error."""
+    if response.status_code < HTTPStatus.BAD_REQUEST:
+        return
+    status, text = response.status_code, await beginning(response)
+    message = words_of(text) or phrase(status)
+    raise ModelError(
+        from_response(endpoint.provider, status, message, text, dict(response.headers), retryable=passing(status))
+    )
 
 
 async def events(

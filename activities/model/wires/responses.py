@@ -5,13 +5,10 @@ from contextlib import AsyncExitStack, aclosing
 from importlib import import_module
 from typing import Any, Final
 
-import httpx
-
-from activities.model.failures import ModelError
-from activities.model.litellm_failures import told
 from activities.model.port import Endpoint, ModelEvent, ModelRequest
 from activities.model.wires import exchange
-from activities.model.wires.responses_form import EventReader, body
+from activities.model.wires.exchange import Connections
+from activities.model.wires.responses_form import ResponsesReader, body
 from activities.model.wires.silence import Silence
 
 _NO_KEY: Final = "no-key"  # the client insists on one; endpoints without keys ignore it
@@ -20,29 +17,25 @@ _NO_KEY: Final = "no-key"  # the client insists on one; endpoints without keys i
 class Responses:
     """Asks models over the connections that it is given."""
 
-    def __init__(self, connections: httpx.AsyncClient, silence: Silence) -> None:
+    def __init__(self, connections: Connections, silence: Silence) -> None:
         self._connections = connections
         self._silence = silence
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """See `ModelPort.stream`."""
         provider = request.endpoint.provider
-        reader = EventReader(provider)
+        reader = ResponsesReader(provider)
         # all of the body stands in `extra_body`, which the client sends as it is, and does not convert item by item
         asking = self._client(request.endpoint).responses.with_streaming_response.create(
             model=request.endpoint.name, input="", stream=True, extra_body=body(request)
         )
-        try:
-            async with AsyncExitStack() as opened:
-                response = await self._silence.headers_of(provider, opened.enter_async_context(asking))
-                coming = exchange.events(response.http_response, request.endpoint, self._silence)
-                async for event in await opened.enter_async_context(aclosing(coming)):
-                    for each in reader.read(event):
-                        yield each
-        except ModelError:
-            raise
-        except Exception as error:  # the client raises whatever a library below it raises
-            raise ModelError(told(provider, error)) from error
+        async with AsyncExitStack() as opened:
+            opened.enter_context(exchange.failing(provider))
+            response = await self._silence.headers_of(provider, opened.enter_async_context(asking))
+            events = exchange.events(response.http_response, request.endpoint, self._silence)
+            async for event in await opened.enter_async_context(aclosing(events)):
+                for each in reader.read(event):
+                    yield each
         yield reader.finished()
 
     def _client(self, endpoint: Endpoint) -> Any:
@@ -51,7 +44,7 @@ class Responses:
             api_key=endpoint.key.get_secret_value() if endpoint.key else _NO_KEY,
             base_url=endpoint.base_url,
             default_headers=endpoint.headers or None,
-            http_client=self._connections,
+            http_client=self._connections.client,
             max_retries=0,
             timeout=None,  # `Silence` watches
         )

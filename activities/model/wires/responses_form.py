@@ -11,12 +11,10 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import JsonValue
 
-from activities.model.failures import ModelError, ProviderFailure, from_stream
 from activities.model.port import (
     AssistantMessage,
     FilePiece,
     Finish,
-    Finished,
     ImagePiece,
     Message,
     ModelEvent,
@@ -33,7 +31,8 @@ from activities.model.port import (
     UserMessage,
 )
 from activities.model.sendable import sendable
-from workflows.domain.usage import ReportedUsage, Tokens, measure
+from activities.model.wires.reader import Reader, counted, text
+from workflows.domain.usage import ReportedUsage
 
 Form: TypeAlias = dict[str, Any]
 
@@ -156,68 +155,53 @@ def _id(id: str) -> str:
     return id if len(id) <= _LONGEST_ID else hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class EventReader:
-    """Reads the events of one response; its last one tells how it ended."""
+class ResponsesReader(Reader):
+    """Reads the events of one response."""
 
     def __init__(self, provider: str) -> None:
-        self._provider = provider
-        self._finished: Finished | None = None
+        super().__init__(provider)
         self._texts = 0
-        self._calls: list[int] = []  # the places of its calls among the response's items
+        self._calls = 0
         self._refused = False
 
-    def read(self, event: Form) -> list[ModelEvent]:
-        """What an event adds. Raises ModelError for one that tells a failure, and for one that is none."""
-        try:
-            return list(self._events(event))
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            said = f"The provider sent something that is no piece of an answer ({error}): {repr(event)[:200]}"
-            raise ModelError(ProviderFailure(provider=self._provider, message=said, retryable=True)) from error
-
-    def finished(self) -> Finished:
-        """The end of the answer. Raises ModelError where the stream has just stopped."""
-        if self._finished is None:
-            said = "The answer broke off: the stream ended before the response was complete."
-            raise ModelError(ProviderFailure(provider=self._provider, message=said, retryable=True))
-        return self._finished
-
-    def _events(self, event: Form) -> Iterator[ModelEvent]:
+    def events(self, event: Any) -> Iterator[ModelEvent]:
         match event["type"]:
             case "response.output_text.delta":
                 self._texts = 1
-                yield TextDelta(str(event["delta"]))
+                yield TextDelta(text(event["delta"]) or "")
             case "response.refusal.delta" | "response.refusal.done":
                 self._refused = True
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                yield ReasoningDelta(str(event["delta"]))
+                yield ReasoningDelta(text(event["delta"]) or "")
             case "response.reasoning_summary_part.added" if event["summary_index"]:
                 yield ReasoningDelta("\n\n")
             case "response.output_item.added" if event["item"]["type"] == "function_call":
-                self._calls.append(event["output_index"])
-                yield ToolCallDelta(event["output_index"], event["item"]["call_id"], event["item"]["name"], "")
+                self._calls += 1
+                yield ToolCallDelta(event["output_index"], text(event["item"]["call_id"]), event["item"]["name"], "")
             case "response.function_call_arguments.delta":
-                yield ToolCallDelta(event["output_index"], None, None, str(event["delta"]))
+                yield ToolCallDelta(event["output_index"], None, None, text(event["delta"]) or "")
             case "response.output_item.done" if event["item"]["type"] == "reasoning":
                 yield from self._thought(event["item"])
             case _:
-                self._end(event)
-
-    def _end(self, event: Form) -> None:
-        match event["type"]:
-            case "response.completed" | "response.incomplete":
-                self._finished = Finished(self._finish(event["response"]), _tokens(event["response"].get("usage")))
-            case "response.failed":
-                raise self._failure(event["response"].get("error") or {})
-            case "error":
-                raise self._failure(event.get("error") or event)
+                self._ended(event)
 
     def _thought(self, item: Form) -> Iterator[ModelEvent]:
         """What the model thought, as it is given back; without its encrypted content nobody could read it."""
         if item.get("encrypted_content"):
             kept = {name: item[name] for name in ("type", "id", "summary", "encrypted_content")}
-            yield ReasoningDelta("", {_ITEM: kept, _PLACE: self._texts + len(self._calls)})
+            yield ReasoningDelta("", {_ITEM: kept, _PLACE: self._texts + self._calls})
 
-    def _finish(self, response: Form) -> Finish:
+    def _ended(self, event: Form) -> None:
+        match event["type"]:
+            case "response.completed" | "response.incomplete":
+                self._used(event["response"].get("usage") or {})
+                self.end = self._end(event["response"])
+            case "response.failed":
+                raise self.reported(event["response"].get("error") or {})
+            case "error":
+                raise self.reported(event.get("error") or event)
+
+    def _end(self, response: Form) -> Finish:
         if self._refused:
             return Finish.CONTENT_FILTER
         if response["status"] == "incomplete":
@@ -225,21 +209,15 @@ class EventReader:
             return _CUT.get(details.get("reason", ""), Finish.UNKNOWN)
         return Finish.TOOL_CALLS if self._calls else Finish.STOP
 
-    def _failure(self, error: Form) -> ModelError:
-        failure = from_stream(self._provider, {"type": "error", "error": error})
-        return ModelError(failure or ProviderFailure(provider=self._provider, message=str(error), retryable=True))
-
-
-def _tokens(usage: Form | None) -> Tokens:
-    if not usage:
-        return Tokens()
-    details = usage.get("input_tokens_details") or {}
-    reported = ReportedUsage(
-        input=usage.get("input_tokens"),
-        output=usage.get("output_tokens"),
-        total=usage.get("total_tokens"),
-        reasoning=(usage.get("output_tokens_details") or {}).get("reasoning_tokens"),
-        cache_read=details.get("cached_tokens"),
-        cache_write=details.get("cache_write_tokens"),
-    )
-    return measure(reported)
+    def _used(self, usage: Form) -> None:
+        details: Form = usage.get("input_tokens_details") or {}
+        self.tokens = counted(
+            ReportedUsage(
+                input=usage.get("input_tokens"),
+                output=usage.get("output_tokens"),
+                total=usage.get("total_tokens"),
+                reasoning=(usage.get("output_tokens_details") or {}).get("reasoning_tokens"),
+                cache_read=details.get("cached_tokens"),
+                cache_write=details.get("cache_write_tokens"),
+            )
+        )

@@ -1,11 +1,14 @@
 """The model port: each request goes out on the wire that its endpoint names."""
 
-from collections.abc import AsyncGenerator, MutableMapping
+from collections.abc import AsyncGenerator, Mapping, MutableMapping
 from typing import Final
 
 from activities.model.litellm_model import LiteLLM
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
-from activities.model.wires import exchange
+from activities.model.wires.anthropic import AnthropicReader
+from activities.model.wires.exchange import Connections
+from activities.model.wires.gemini import GeminiReader
+from activities.model.wires.http_wire import HttpWire
 from activities.model.wires.responses import Responses
 from activities.model.wires.silence import Silence
 
@@ -17,8 +20,12 @@ class WireRouter:
 
     def __init__(self, environment: MutableMapping[str, str], *, silence: Silence = ASSUMED) -> None:
         self._litellm = LiteLLM(environment, first_token=silence.first, idle=silence.between)
-        self._connections = exchange.connections()
-        self._responses = Responses(self._connections, silence)
+        self._connections = Connections()
+        self._wires: Mapping[Wire, Responses | HttpWire] = {
+            Wire.RESPONSES: Responses(self._connections, silence),
+            Wire.ANTHROPIC: HttpWire(self._connections, silence, self._litellm.anthropic, AnthropicReader),
+            Wire.GEMINI: HttpWire(self._connections, silence, self._litellm.gemini, GeminiReader),
+        }
 
     async def warm(self) -> None:
         """Import what asks models, on a thread, where it takes its seconds without holding anybody up."""
@@ -26,9 +33,8 @@ class WireRouter:
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """See `ModelPort.stream`."""
-        if request.endpoint.wire is Wire.RESPONSES:
-            return self._responses.stream(request)
-        return self._litellm.stream(request)
+        wire: Responses | HttpWire | LiteLLM = self._wires.get(request.endpoint.wire, self._litellm)
+        return wire.stream(request)
 
     async def facts(self, model: str) -> ModelFacts:
         """See `ModelPort.facts`."""
@@ -36,5 +42,5 @@ class WireRouter:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._connections.aclose()
+        await self._connections.close()
         await self._litellm.close()

@@ -11,6 +11,7 @@ from workflows.domain.errors import UsageError
 _CHAT_ONLY: Final = re.compile(r"gpt-3\.5|gpt-4o.*-(audio|search)|gpt-audio|.*-search-(preview|api)")
 # with tools, OpenAI serves these by Responses only; of the older ones, those that litellm's table names
 _NO_TOOLS_IN_CHAT: Final = re.compile(r"gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)(?!.*-chat)")
+_OWN: Final = {"anthropic": Wire.ANTHROPIC, "gemini": Wire.GEMINI}
 _RESPONSES_ADDRESSES: Final = {"xai": "https://api.x.ai/v1"}
 
 
@@ -20,6 +21,8 @@ def routed(endpoint: Endpoint, *, responses: bool, package: str | None, id: str)
     `responses` says that only the Responses protocol reaches the model. Raises UsageError where we do not speak it.
     """
     protocol = endpoint.model.partition("/")[0]
+    if protocol in _OWN:
+        return endpoint.model_copy(update={"wire": _OWN[protocol]})
     if protocol == "openai":
         return endpoint.model_copy(update={"wire": _openai(endpoint, responses, package, id)})
     if protocol == "azure" and endpoint.base_url and (responses or _NO_TOOLS_IN_CHAT.match(endpoint.name)):

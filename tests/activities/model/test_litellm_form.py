@@ -21,6 +21,7 @@ from activities.model.port import (
     ToolMessage,
     ToolOffer,
     UserMessage,
+    Wire,
 )
 from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
 from activities.model.wires.router import WireRouter
@@ -150,7 +151,9 @@ async def anthropic(refusal: web.Response | None = None) -> AsyncIterator[Anthro
 
 
 async def asked(adapter: WireRouter, server: Anthropic, messages: tuple[Message, ...]) -> Answer:
-    endpoint = Endpoint(model="anthropic/claude-sonnet-4-5", base_url=server.url, key=SecretStr("secret"))
+    endpoint = Endpoint(
+        model="anthropic/claude-sonnet-4-5", base_url=server.url, key=SecretStr("secret"), wire=Wire.ANTHROPIC
+    )
     thinking: dict[str, JsonValue] = {"type": "enabled", "budget_tokens": 1024}
     request = ModelRequest(endpoint=endpoint, messages=messages, tools=(TOOL,), options={"thinking": thinking})
     assembly = Assembly()

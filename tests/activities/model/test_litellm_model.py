@@ -16,7 +16,7 @@ import pytest
 from pydantic import JsonValue, SecretStr
 
 from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, posture
-from activities.model.litellm_form import LONGEST, body
+from activities.model.litellm_form import body
 from activities.model.litellm_source import LARGEST
 from activities.model.port import (
     AssistantMessage,
@@ -33,6 +33,7 @@ from activities.model.port import (
     Wire,
 )
 from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
+from activities.model.wires.reader import LONGEST
 from activities.model.wires.router import WireRouter
 from activities.model.wires.silence import Silence
 from worker.scripted.ledger import End

@@ -222,6 +222,9 @@ class Story:
         self._final.add(event.message)
         parts = (part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text")
         self.page.settle("\n".join(prose(part.text) for part in parts if isinstance(part, TextPart)))
+        if event.finish == "length":
+            said = event.tokens.output + event.tokens.reasoning
+            self._say(f"! The answer was cut at {said:,} tokens.", fg="yellow")
         self._part = None
 
     def _claimed(self, seen: Seen, event: events.CallClaimed) -> None:

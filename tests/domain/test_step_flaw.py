@@ -1,0 +1,61 @@
+"""What is wrong with an answer."""
+
+import pytest
+
+from workflows.domain.ids import TurnId
+from workflows.domain.moves import Generate, next_move
+from workflows.domain.state import EMPTY_ANSWERS, TurnState
+from workflows.domain.step_flaw import StepFlaw, flaw
+from workflows.domain.wire import CloseReason, Step
+
+
+@pytest.mark.parametrize(
+    ("finish", "text", "calls", "expected"),
+    [
+        ("stop", True, False, None),
+        ("stop", False, False, StepFlaw.EMPTY),
+        ("stop", False, True, None),
+        ("tool-calls", False, True, None),
+        ("tool-calls", True, False, StepFlaw.EMPTY),
+        ("unknown", True, False, StepFlaw.EMPTY),
+        ("unknown", False, True, None),
+        ("length", True, False, None),
+        ("length", False, False, StepFlaw.CUT),
+        ("length", False, True, None),
+        ("content-filter", True, True, StepFlaw.BLOCKED),
+    ],
+)
+def test_an_answer_is_told_by_its_end_and_by_what_it_holds(
+    finish: str, text: bool, calls: bool, expected: StepFlaw | None
+) -> None:
+    assert flaw(finish, text=text, calls=calls) is expected
+
+
+@pytest.mark.parametrize("wrong", [StepFlaw.BLOCKED, StepFlaw.CUT])
+def test_a_blocked_or_cut_answer_ends_the_turn_as_failed(wrong: StepFlaw) -> None:
+    turn = answered(Step(finish="length", flaw=wrong))
+
+    assert (next_move(turn), turn.reason) == (None, CloseReason.FAILED)
+
+
+def test_an_empty_answer_is_asked_for_again_and_fails_the_turn_in_the_end() -> None:
+    turn = answered(*[Step(finish="stop", flaw=StepFlaw.EMPTY)] * EMPTY_ANSWERS)
+    assert (next_move(turn), turn.failure) == (Generate(1), None)
+
+    turn.answered(Step(finish="stop", flaw=StepFlaw.EMPTY))
+
+    assert (next_move(turn), turn.reason) == (None, CloseReason.FAILED)
+    assert turn.failure == "The model gave an empty answer 4 times in a row."
+
+
+def test_an_answer_that_was_stored_by_an_older_release_ends_its_turn_as_it_did() -> None:
+    turn = answered(Step(finish="content-filter"))
+
+    assert (next_move(turn), turn.reason) == (None, CloseReason.DONE)
+
+
+def answered(*steps: Step) -> TurnState:
+    turn = TurnState(id=TurnId("trn_1"), number=1)
+    for step in steps:
+        turn.answered(step)
+    return turn

@@ -1,0 +1,212 @@
+"""Anthropic's Messages API, as far as an agent meets it, from its published reference.
+
+A request is refused in the service's words for unknown members, calls without results and results without calls, ids
+of another form, empty texts, thoughts that were changed or left out, limits that do not fit, and too many cache marks.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final, TypeAlias
+
+from aiohttp import web
+
+from tests.providers.playing import Cut, Double, Pause, Play, Refused, event
+
+KEY: Final = "sk-ant-local"
+_MEMBERS: Final = frozenset(
+    [
+        "model",
+        "messages",
+        "max_tokens",
+        "system",
+        "tools",
+        "tool_choice",
+        "stream",
+        "temperature",
+        "top_p",
+        "top_k",
+        "stop_sequences",
+        "metadata",
+        "thinking",
+        "output_config",
+        "service_tier",
+    ]
+)
+_BLOCKS: Final[Mapping[str, frozenset[str]]] = {
+    "text": frozenset({"text"}),
+    "image": frozenset({"source"}),
+    "document": frozenset({"source", "title", "context"}),
+    "thinking": frozenset({"thinking", "signature"}),
+    "redacted_thinking": frozenset({"data"}),
+    "tool_use": frozenset({"id", "name", "input"}),
+    "tool_result": frozenset({"tool_use_id", "content", "is_error"}),
+}
+_ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
+_MARKS: Final = 4
+USAGE: Final = {
+    "input_tokens": 10,
+    "cache_read_input_tokens": 80,
+    "cache_creation_input_tokens": 20,
+    "output_tokens": 1,
+}
+
+
+@dataclass(frozen=True)
+class Thought:
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True)
+class Call:
+    name: str
+    arguments: str
+
+
+Output: TypeAlias = Thought | Text | Call | Pause | Cut | bytes
+PING: Final = event({"type": "ping"}, "ping")
+OVERLOADED: Final = event({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "error")
+
+
+@dataclass(frozen=True)
+class Answer:
+    output: Sequence[Output]
+    stop_reason: str | None = None
+
+
+class Anthropic:
+    """The service: it knows the signatures that it gave."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.signed: dict[str, str] = {}
+        self.numbers = count(1)
+        self.double = Double(self.check)
+
+    def check(self, request: web.Request, body: dict[str, Any]) -> Play:
+        if request.path != "/v1/messages":
+            raise _refused("Not Found", 404, "not_found_error")
+        if request.headers.get("x-api-key") != KEY:
+            raise _refused("invalid x-api-key", 401, "authentication_error")
+        if "anthropic-version" not in request.headers:
+            raise _refused("anthropic-version: header is required")
+        self._members(body)
+        self._messages(body)
+        return list(self._play(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]))
+
+    def _members(self, body: dict[str, Any]) -> None:
+        for name in body:
+            if name not in _MEMBERS:
+                raise _refused(f"{name}: Extra inputs are not permitted")
+        for name in ("model", "messages", "max_tokens"):
+            if name not in body:
+                raise _refused(f"{name}: Field required")
+        thinking = body.get("thinking") or {}
+        if thinking.get("type") == "enabled":
+            if not 1024 <= thinking["budget_tokens"] < body["max_tokens"]:
+                raise _refused("`max_tokens` must be greater than `thinking.budget_tokens`")
+            if body.get("temperature", 1) != 1:
+                raise _refused("`temperature` may only be set to 1 when thinking is enabled")
+        marks = str(body).count("'cache_control'")
+        if marks > _MARKS:
+            raise _refused(f"A maximum of 4 blocks with cache_control may be provided. Found {marks}.")
+
+    def _messages(self, body: dict[str, Any]) -> None:
+        calls: set[str] = set()
+        used = False
+        for number, message in enumerate(body["messages"]):
+            blocks = message["content"]
+            if isinstance(blocks, str):
+                blocks = [{"type": "text", "text": blocks}]
+            for place, block in enumerate(blocks):
+                self._block(f"messages.{number}.content.{place}", block)
+            if number == 0 and message["role"] != "user":
+                raise _refused('messages: first message must use the "user" role')
+            results = {block["tool_use_id"] for block in blocks if block["type"] == "tool_result"}
+            if calls - results:
+                raise _refused(f"messages.{number}: `tool_use` ids were found without `tool_result` blocks: {calls}")
+            if results - calls:
+                raise _refused(f"messages.{number}: unexpected `tool_use_id` found in `tool_result` blocks: {results}")
+            calls = {block["id"] for block in blocks if block["type"] == "tool_use"}
+            used = used or bool(calls)
+        if calls:
+            raise _refused("messages: `tool_use` ids were found without `tool_result` blocks immediately after")
+        if used and not body.get("tools"):
+            raise _refused("Requests which include `tool_use` or `tool_result` blocks must define tools")
+        self._thinks_on(body)
+
+    def _thinks_on(self, body: dict[str, Any]) -> None:
+        """While calls are answered, what the model thought before them has to be there."""
+        said = [message for message in body["messages"] if message["role"] == "assistant"]
+        results = [block["type"] for block in body["messages"][-1]["content"] if isinstance(block, dict)]
+        if not said or "tool_result" not in results or (body.get("thinking") or {}).get("type") != "enabled":
+            return
+        if said[-1]["content"][0]["type"] not in ("thinking", "redacted_thinking"):
+            raise _refused("Expected `thinking` or `redacted_thinking`, but found `tool_use`.")
+
+    def _block(self, place: str, block: dict[str, Any]) -> None:
+        kind = block.get("type", "")
+        if kind not in _BLOCKS:
+            raise _refused(f"{place}: Input tag {kind!r} is unknown")
+        for name in block.keys() - _BLOCKS[kind] - {"type", "cache_control"}:
+            raise _refused(f"{place}.{kind}.{name}: Extra inputs are not permitted")
+        match block:
+            case {"type": "text", "text": text} if not text.strip():
+                raise _refused(f"{place}: text content blocks must contain non-whitespace text")
+            case {"type": "thinking", "thinking": thought, "signature": signature}:
+                if self.signed.get(signature) != thought or "cache_control" in block:
+                    raise _refused(f"{place}: Invalid `signature` in `thinking` block")
+            case {"type": "tool_use", "id": id} | {"type": "tool_result", "tool_use_id": id}:
+                if not _ID.fullmatch(id):
+                    raise _refused(f"{place}.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
+
+    def _play(self, answer: Answer) -> Iterator[bytes | Pause | Cut]:
+        def said(kind: str, **data: Any) -> bytes:
+            return event({"type": kind, **data}, kind)
+
+        message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "claude"}
+        yield said("message_start", message={**message, "stop_reason": None, "usage": USAGE})
+        index = 0
+        for each in answer.output:
+            if isinstance(each, Pause | Cut | bytes):
+                yield each
+                continue
+            block, deltas = self._output(each)
+            yield said("content_block_start", index=index, content_block=block)
+            for delta in deltas:
+                yield said("content_block_delta", index=index, delta=delta)
+            yield said("content_block_stop", index=index)
+            index += 1
+        calls = any(isinstance(each, Call) for each in answer.output)
+        reason = answer.stop_reason or ("tool_use" if calls else "end_turn")
+        yield said("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage={"output_tokens": 15})
+        yield said("message_stop")
+
+    def _output(self, output: Thought | Text | Call) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        number = next(self.numbers)
+        match output:
+            case Thought(text):
+                signature = f"sig+{number}/=="
+                self.signed[signature] = text
+                pieces = [{"type": "thinking_delta", "thinking": piece} for piece in _halves(text)]
+                signed = {"type": "signature_delta", "signature": signature}
+                return {"type": "thinking", "thinking": "", "signature": ""}, [*pieces, signed]
+            case Text(text):
+                return {"type": "text", "text": ""}, [{"type": "text_delta", "text": each} for each in _halves(text)]
+            case Call(name, arguments):
+                block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
+                return block, [{"type": "input_json_delta", "partial_json": each} for each in _halves(arguments)]
+
+
+def _halves(text: str) -> list[str]:
+    return [piece for piece in (text[: len(text) // 2], text[len(text) // 2 :]) if piece]
+
+
+def _refused(message: str, status: int = 400, kind: str = "invalid_request_error") -> Refused:
+    return Refused(status, {"type": "error", "error": {"type": kind, "message": message}})

@@ -1,0 +1,180 @@
+"""Google's Gemini API, as far as an agent meets it, from its published reference.
+
+A request is refused in the service's words for unknown members, results that do not match their calls, and thought
+signatures that are missing or were changed.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final, TypeAlias
+
+from aiohttp import web
+
+from tests.providers.playing import Cut, Double, Pause, Play, Refused, event
+
+KEY: Final = "AIza-local"
+_PATH: Final = re.compile(r"/v1beta/models/([^/:]+):streamGenerateContent")
+_MEMBERS: Final = frozenset(
+    ["contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings", "cachedContent"]
+)
+_PARTS: Final = frozenset(
+    ["text", "thought", "thoughtSignature", "inlineData", "functionCall", "functionResponse", "fileData"]
+)
+_SCHEMA: Final = frozenset(
+    [
+        "type",
+        "format",
+        "title",
+        "description",
+        "nullable",
+        "enum",
+        "maxItems",
+        "minItems",
+        "properties",
+        "required",
+        "minProperties",
+        "maxProperties",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "example",
+        "anyOf",
+        "propertyOrdering",
+        "default",
+        "items",
+        "minimum",
+        "maximum",
+    ]
+)
+USAGE: Final = {
+    "promptTokenCount": 100,
+    "candidatesTokenCount": 20,
+    "thoughtsTokenCount": 10,
+    "cachedContentTokenCount": 60,
+    "totalTokenCount": 130,
+}
+
+
+@dataclass(frozen=True)
+class Thought:
+    text: str
+
+
+@dataclass(frozen=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True)
+class Call:
+    name: str
+    arguments: dict[str, Any]
+
+
+Output: TypeAlias = Thought | Text | Call | Pause | Cut | bytes
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model says; `blocked` is the reason why the prompt was."""
+
+    output: Sequence[Output]
+    finish: str = "STOP"
+    blocked: str | None = None
+
+
+class Gemini:
+    """The service: it knows the signatures that it gave."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.signed: set[str] = set()
+        self.numbers = count(1)
+        self.double = Double(self.check)
+
+    def check(self, request: web.Request, body: dict[str, Any]) -> Play:
+        found = _PATH.fullmatch(request.path)
+        if found is None or request.query.get("alt") != "sse":
+            raise _refused("Requested entity was not found.", 404, "NOT_FOUND")
+        if request.headers.get("x-goog-api-key") != KEY:
+            raise _refused("API key not valid. Please pass a valid API key.")
+        for name in body:
+            _known(name, _MEMBERS)
+        for tool in body.get("tools", ()):
+            for declared in tool.get("function_declarations", tool.get("functionDeclarations", ())):
+                _schema(declared.get("parameters") or {})
+        self._contents(body["contents"], signs=found[1].startswith("gemini-3"))
+        return list(self._play(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]))
+
+    def _contents(self, contents: list[dict[str, Any]], *, signs: bool) -> None:
+        pending = 0
+        for content in contents:
+            parts = [{_camel(name): value for name, value in part.items()} for part in content["parts"]]
+            for part in parts:
+                for name in part:
+                    _known(name, _PARTS)
+            calls = [part for part in parts if "functionCall" in part]
+            results = [part for part in parts if "functionResponse" in part]
+            if content["role"] == "user" and (pending or results) and len(results) != pending:
+                raise _refused(
+                    "Please ensure that the number of function response parts is equal to the number of function call "
+                    "parts of the function call turn."
+                )
+            pending = len(calls)
+            if signs and calls and "thoughtSignature" not in calls[0]:
+                raise _refused("Function call is missing a thought_signature in functionCall parts.")
+            if any(part.get("thoughtSignature", _KNOWN) not in {*self.signed, _KNOWN} for part in parts):
+                raise _refused("Corrupted thought signature.")
+
+    def _play(self, answer: Answer) -> Iterator[bytes | Pause | Cut]:
+        if answer.blocked:
+            yield event({"promptFeedback": {"blockReason": answer.blocked}, "usageMetadata": {"promptTokenCount": 100}})
+            return
+        for place, each in enumerate(answer.output):
+            if isinstance(each, Pause | Cut | bytes):
+                yield each
+                continue
+            first = not any(isinstance(earlier, Call) for earlier in answer.output[:place])
+            content = {"role": "model", "parts": [self._part(each, signs=first)]}
+            yield event({"candidates": [{"content": content, "index": 0}], "modelVersion": "gemini"})
+        yield event({"candidates": [{"finishReason": answer.finish, "index": 0}], "usageMetadata": USAGE})
+
+    def _part(self, output: Thought | Text | Call, *, signs: bool) -> dict[str, Any]:
+        match output:
+            case Thought(text):
+                return {"text": text, "thought": True}
+            case Text(text):
+                return {"text": text}
+            case Call(name, arguments):
+                call: dict[str, Any] = {"functionCall": {"name": name, "args": arguments}}
+                if signs:
+                    call["thoughtSignature"] = f"c2ln+{next(self.numbers)}/=="
+                    self.signed.add(call["thoughtSignature"])
+                return call
+
+
+_KNOWN: Final = ""
+
+
+def _known(name: str, members: frozenset[str]) -> None:
+    if _camel(name) not in members:
+        raise _refused(f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.')
+
+
+def _schema(schema: dict[str, Any]) -> None:
+    for name, value in schema.items():
+        _known(name, _SCHEMA)
+        for inner in value.values() if name == "properties" else [value] if name == "items" else ():
+            _schema(inner)
+
+
+def _camel(name: str) -> str:
+    """Both forms of a name are taken."""
+    first, *others = name.split("_")
+    return first + "".join(other.capitalize() for other in others)
+
+
+def _refused(message: str, status: int = 400, kind: str = "INVALID_ARGUMENT") -> Refused:
+    return Refused(status, {"error": {"code": status, "message": message, "status": kind}})

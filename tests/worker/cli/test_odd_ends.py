@@ -1,0 +1,95 @@
+"""What `run` says, and its exit code, when a model's answer ends otherwise than it should."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+
+from tests.providers import anthropic_messages as messages
+from tests.providers import google_gemini as google
+from tests.providers import openai_responses as responses
+from tests.providers.playing import Cut, Double, playing
+from tests.worker.cli.conftest import Ended, OpenHouse, shell
+
+GEMINI, CLAUDE, CODEX = "gemini/gemini-2.5-pro", "anthropic/claude-sonnet-4-5", "openai/gpt-5.3-codex"
+BLOCKED = "The provider's content filter blocked the answer."
+EMPTY = "The model gave an empty answer 4 times in a row."
+
+Run = Callable[[str, Double], AbstractAsyncContextManager[Ended]]
+
+
+@pytest.fixture
+def run(open_house: OpenHouse) -> Run:
+    """Run `holdfast run -m MODEL` with the model's provider at a double."""
+
+    @asynccontextmanager
+    async def running(model: str, double: Double) -> AsyncIterator[Ended]:
+        provider = model.partition("/")[0]
+        path = {"gemini": "/v1beta", "openai": "/v1"}.get(provider, "")
+        key = {"gemini": google.KEY, "openai": responses.KEY}.get(provider, messages.KEY)
+        async with open_house() as house, playing(double):
+            options = {"baseURL": f"{double.url}{path}", "apiKey": key}
+            written = {"provider": {provider: {"options": options}}}
+            (house.settings.config / "opencode.json").write_text(json.dumps(written))
+            async with house.working():
+                yield await shell(house).run("run", "-m", model, "Say hello.")
+
+    return running
+
+
+def gemini(*answers: google.Answer) -> Double:
+    return google.Gemini(*answers).double
+
+
+def claude(*answers: messages.Answer) -> Double:
+    return messages.Anthropic(*answers).double
+
+
+def codex(*answers: responses.Answer) -> Double:
+    return responses.OpenAI(*answers).double
+
+
+@pytest.mark.parametrize(
+    ("model", "double", "said"),
+    [
+        (GEMINI, gemini(google.Answer((), finish="SAFETY")), BLOCKED),
+        (GEMINI, gemini(google.Answer((), blocked="PROHIBITED_CONTENT")), BLOCKED),
+        (GEMINI, gemini(google.Answer((), finish="MALFORMED_FUNCTION_CALL")), EMPTY),
+        (CLAUDE, claude(messages.Answer((messages.Text("No."),), stop_reason="refusal")), BLOCKED),
+        (CLAUDE, claude(messages.Answer((messages.Thought("Hm."),))), EMPTY),
+        (
+            CLAUDE,
+            claude(messages.Answer((messages.Thought("Hm."),), stop_reason="max_tokens")),
+            "before it said anythi",
+        ),
+        (CLAUDE, claude(messages.Answer((), stop_reason="model_context_window_exceeded")), "conversation is too long"),
+        (CODEX, codex(responses.Answer((responses.Refusal("No."),))), BLOCKED),
+        (CODEX, codex(responses.Answer((), incomplete="content_filter")), BLOCKED),
+    ],
+)
+async def test_a_turn_that_came_to_nothing_has_failed(run: Run, model: str, double: Double, said: str) -> None:
+    async with run(model, double) as ended:
+        assert (ended.code, said in " ".join((ended.out + ended.err).split())) == (1, True), ended
+        assert len(double.asked) == (4 if said == EMPTY else 1)
+
+
+HI = google.Answer((google.Text("Hello."),))
+
+
+@pytest.mark.parametrize(
+    ("model", "double", "said", "requests"),
+    [
+        (GEMINI, gemini(google.Answer((google.Text("Hel"), Cut())), HI), "Hello.", 2),
+        (GEMINI, gemini(google.Answer((), finish="UNEXPECTED_TOOL_CALL"), HI), "Hello.", 2),
+        (GEMINI, gemini(google.Answer((google.Text("Hello."),), finish="MAX_TOKENS")), "was cut at 30 tokens", 1),
+        (CLAUDE, claude(messages.Answer((messages.Text("Hello."),), stop_reason="max_tokens")), "cut at 15 tokens", 1),
+        (CODEX, codex(responses.Answer((responses.Text("Hello."),))), "Hello.", 1),
+    ],
+)
+async def test_an_answer_with_text_is_done_and_says_what_it_lacks(
+    run: Run, model: str, double: Double, said: str, requests: int
+) -> None:
+    async with run(model, double) as ended:
+        assert (ended.code, said in ended.out + ended.err) == (0, True), ended
+        assert len(double.asked) == requests

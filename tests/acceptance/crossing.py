@@ -45,13 +45,18 @@ class Crossing:
         self._commits: list[Catch] = []
         self._requests: list[Catch] = []
         self._catches: list[Catch] = []
-        self._writers: list[StreamWriter] = []
+        self._passages: list[_Passage] = []
         self._parted = False
 
     def part(self) -> None:
         """Break all connections, and let none be made until `join`."""
         self._parted = True
         self._break()
+
+    def silence(self) -> None:
+        """Carry nothing more on the connections that there are, and break none; others can be made."""
+        for passage in self._passages:
+            passage.silent = True
 
     def join(self) -> None:
         self._parted = False
@@ -73,8 +78,8 @@ class Crossing:
             client.transport.abort()
             return
         answers, server = await asyncio.open_unix_connection(self._server)
-        self._writers += [client, server]
         passage = _Passage(client, server)
+        self._passages.append(passage)
         try:
             await asyncio.gather(self._ask(reader, passage), self._answer(answers, passage))
         except ConnectionError:  # a client that has died left something unread: the server has to hear of its end, too
@@ -87,8 +92,8 @@ class Crossing:
             catch.let_go()
 
     def _break(self) -> None:
-        for writer in self._writers:
-            writer.transport.abort()
+        for passage in self._passages:
+            passage.abort()
 
     def _catch(self, among: list[Catch], catch: Catch) -> Catch:
         among.append(catch)
@@ -97,6 +102,8 @@ class Crossing:
 
     async def _ask(self, reader: StreamReader, passage: "_Passage") -> None:
         while data := await reader.read(_CHUNK):
+            if passage.silent:
+                continue
             if (catch := _said(self._requests, data)) is not None:
                 catch.happened.set()
                 await catch.released.wait()
@@ -107,6 +114,8 @@ class Crossing:
 
     async def _answer(self, reader: StreamReader, passage: "_Passage") -> None:
         while data := await reader.read(_CHUNK):
+            if passage.silent:
+                continue
             if passage.commit is not None and _COMMITTED in data:
                 catch, passage.commit = passage.commit, None
                 catch.happened.set()
@@ -121,11 +130,12 @@ class Crossing:
 
 @dataclass
 class _Passage:
-    """One connection, and the commit that is to be caught on it."""
+    """One connection, and the commit that is to be caught on it; `silent`: what is said on it is lost."""
 
     client: StreamWriter
     server: StreamWriter
     commit: Catch | None = None
+    silent: bool = False
 
     def abort(self) -> None:
         self.client.transport.abort()

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from tests.acceptance.conftest import Open
+from tests.acceptance.listener import listening
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
 from tests.house import reached
@@ -96,3 +97,22 @@ async def test_row_55_an_answer_is_stored_once_although_its_connection_falls_sil
         await trial.house.ended(session)
         silent.let_go()  # what was said so long ago arrives after all, and changes nothing
     assert SILENT in worker.log.read_text() and len(trial.house.model.ledger.entries) == 1
+
+
+async def test_row_55_watchers_and_sweeper_go_on_although_all_their_connections_have_fallen_silent(
+    open_trial: Open,
+) -> None:
+    async with open_trial(DONE, DONE) as trial:
+        between = await trial.crossing()
+        worker = await trial.worker(postgres_url=between.url)
+        session = await trial.say("Hello?")
+        async with (
+            trial.somebody("far", postgres_url=between.url) as far,
+            listening(far.client, session) as watcher,
+            trial.cut_off() as door,
+        ):
+            await watcher.heard(lambda event: event.type == "turn.ended")
+            between.silence()
+            accepted = await door.prompt(session, "Are you there?")  # only a sweeper can tell the engine
+            await watcher.heard(lambda event: event.type == "turn.ended", 2)
+    assert not accepted.rung and watcher.in_order and SILENT in worker.log.read_text()

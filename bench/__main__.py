@@ -11,6 +11,7 @@ from typing import Final
 
 from bench import (
     breakdown,
+    checking,
     command_start,
     commits,
     failpoints,
@@ -101,6 +102,11 @@ async def _resume(bench: Bench) -> list[Figure]:
     return await resumed.resumed(bench.stage)
 
 
+async def _checking(bench: Bench) -> list[Figure]:
+    """commands that take long to check, in other sessions"""
+    return await checking.checking(bench.stage)
+
+
 async def _asks(bench: Bench) -> list[Figure]:
     """a thousand sessions that wait for an answer"""
     return await waiting.asks(bench.stage)
@@ -139,6 +145,7 @@ _EACH: Final = (
     _constant,
     _volume,
     _asks,
+    _checking,
 )
 GROUPS: Final[dict[str, Callable[[Bench], Awaitable[list[Figure]]]]] = {
     group.__name__.removeprefix("_"): group for group in _EACH

@@ -15,6 +15,7 @@ from activities.model.port import ModelPort
 from activities.session.answers import Decided
 from activities.stopping import StopWatch
 from activities.store.database import Database
+from activities.tools.planner.planner import planning
 from tests.patience import PATIENCE
 from worker.assemble import worker
 from worker.bells import Bells, workflow_id
@@ -106,7 +107,8 @@ class House:
         stops = StopWatch(self.database)
         sweeper = Sweeper(self.database, self.temporal, Bells(self.database, self.temporal, settings))
         async with (
-            worker(settings, self.temporal, self.database, self.port, stops),
+            planning() as planner,
+            worker(settings, self.temporal, self.database, self.port, stops, planner),
             asyncio.timeout(LONGEST),
             beside(stops.run(), *([sweeper.run()] if swept else [])),
         ):

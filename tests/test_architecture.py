@@ -46,7 +46,7 @@ HOMES = {
     "marshal": ((), "cross processes with pydantic models"),
 }
 SUBPROCESS = (
-    *("activities.shell", "worker.stack", "activities.git", "activities.tools.ripgrep"),
+    *("activities.shell", "worker.stack", "activities.git", "activities.tools.ripgrep", "activities.tools.planner"),
     *("worker.demo.programs", "worker.demo.effect", "worker.notifier"),
 )
 DOORS = ("worker.cli", "worker.http")

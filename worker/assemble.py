@@ -23,6 +23,7 @@ from activities.session.project import Project
 from activities.session.turns import Turns
 from activities.stopping import StopWatch
 from activities.store.database import Database
+from activities.tools.planner.planner import Planner
 from activities.tools.run import Tools
 from activities.tools.table import TOOLS
 from activities.tools.workshop import Workshop
@@ -52,16 +53,18 @@ def runner() -> Sandbox:
     return Sandbox(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
 
 
-def activities(settings: Settings, database: Database, port: ModelPort, ring: Ring) -> Sequence[Callable[..., Any]]:
+def activities(
+    settings: Settings, database: Database, port: ModelPort, ring: Ring, planner: Planner | None = None
+) -> Sequence[Callable[..., Any]]:
     """All activities, with what they need."""
     handed_over = HandedOver(settings)
     looking = surveyor(settings, handed_over)
-    workshop = Workshop(database, looking, TOOLS, machine(settings.home), ring)
+    workshop = Workshop(database, looking, TOOLS, machine(settings.home), ring, planner)
     endpoints = Endpoints(Keys(settings.auth), handed_over, port)
     describe = describing(settings)
     secrets = redactor(settings)
     patience = Patience(total=settings.patience_seconds, first=settings.retry_seconds)
-    model = Model(database, port, endpoints, looking, TOOLS, describe, secrets, patience)
+    model = Model(database, port, endpoints, looking, TOOLS, describe, secrets, patience, planner)
     tools, turns = Tools(database, workshop), Turns(database, workshop)
     return [
         Project(database, looking, describe).load,
@@ -78,14 +81,22 @@ def describing(settings: Settings) -> Describe:
     return in_full(redactor(settings)) if settings.summaries is Detail.FULL else nothing
 
 
-def worker(settings: Settings, client: Client, database: Database, port: ModelPort, stops: StopWatch) -> Worker:
-    """A worker for the sessions of our host, not started; `stops` watches what runs in it."""
+def worker(
+    settings: Settings,
+    client: Client,
+    database: Database,
+    port: ModelPort,
+    stops: StopWatch,
+    planner: Planner | None = None,
+) -> Worker:
+    """A worker for the sessions of our host, not started; `stops` watches what runs in it, `planner` checks what may
+    take long."""
     heartbeat = settings.heartbeat_seconds
     return Worker(
         client,
         task_queue=queue(settings.task_queue, settings.host),
         workflows=[SessionWorkflow],
-        activities=activities(settings, database, port, Bells(database, client, settings).ring),
+        activities=activities(settings, database, port, Bells(database, client, settings).ring, planner),
         workflow_runner=runner(),
         interceptors=[Edge(redactor(settings)), Callers(), stops],
         build_id=version("holdfast"),  # else the SDK compiles and hashes every loaded module: seconds of each start

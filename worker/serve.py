@@ -22,6 +22,7 @@ from activities.redact import Redactor
 from activities.stopping import StopWatch
 from activities.store import engines, hosts, migrate, server
 from activities.store.database import Database
+from activities.tools.planner.planner import planning
 from worker import release
 from worker.assemble import worker
 from worker.bells import Bells, queue
@@ -78,7 +79,7 @@ async def serve(settings: Settings) -> None:
             Notifier(database, settings, redactor(settings)).run(),
             _warm(model),
         )
-        async with beside(*chores), worker(settings, client, database, model, stops):
+        async with beside(*chores), planning() as planner, worker(settings, client, database, model, stops, planner):
             _LOG.info("working on %r, pid %d", queue(settings.task_queue, settings.host), os.getpid())
             await stopping.wait()
     await observing.close()

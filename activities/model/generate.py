@@ -39,6 +39,7 @@ from activities.store.journal import WORKER, Journal, Place, journal
 from activities.store.kept import Transcripts
 from activities.store.outages import Moved
 from activities.store.persistence import persistently
+from activities.tools.planner.planner import Planner
 from activities.tools.run import refused_write
 from activities.tools.tool import Tool
 from workflows.domain import messages
@@ -81,7 +82,9 @@ class Model:
         describe: Describe,
         redactor: Redactor,
         patience: Patience,
+        planner: Planner | None = None,
     ) -> None:
+        self.planner = planner
         self.database = database
         self.port = port
         self.endpoints = endpoints
@@ -184,7 +187,7 @@ class Model:
     ) -> NewAnswer:
         """The answer with its price, its parts, and its calls looked at."""
         place = self.surveyor.place(question.snapshot.directory, question.snapshot)
-        preparer = Preparer(self.tools, place, self.mint)
+        preparer = Preparer(self.tools, place, self.mint, self.planner)
         standing = question.begun.standing
         parts = [
             NewPart(id=PartId(self.mint.new(Prefix.PART)), position=position, body=stored_part(part))

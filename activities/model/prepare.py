@@ -11,6 +11,7 @@ from activities.files.place import Place
 from activities.mint import Mint
 from activities.model.stream import CallPart
 from activities.store.calls import NewCall
+from activities.tools.planner.planner import Planner
 from activities.tools.planning import planned
 from activities.tools.tool import Tool
 from workflows.domain.effects import Plan, input_digest
@@ -24,7 +25,10 @@ DEEPEST: Final = 100  # levels of arguments
 class Preparer:
     """Makes ledger entries of the calls in an answer; reads the workspace, changes nothing."""
 
-    def __init__(self, tools: Mapping[str, Tool[Any]], place: Place, mint: Mint) -> None:
+    def __init__(
+        self, tools: Mapping[str, Tool[Any]], place: Place, mint: Mint, planner: Planner | None = None
+    ) -> None:
+        self.planner = planner
         self.tools = tools
         self.place = place
         self.mint = mint
@@ -65,7 +69,7 @@ class Preparer:
     async def plan(self, tool: Tool[Any], arguments: dict[str, JsonValue]) -> Plan | None:
         """What the call would do now; None when that cannot be said, which running it will tell the model."""
         try:
-            return await planned(tool, arguments, self.place)
+            return await planned(tool, arguments, self.place, self.planner)
         except ToolError:
             return None
 

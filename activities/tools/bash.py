@@ -23,6 +23,7 @@ from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import ToolError
 from workflows.domain.value import Value
 
+_SHORT: Final = 256  # characters of a command that is checked within milliseconds
 _FAILPOINTS: Final = ("supervisor.leased", "supervisor.exit_written")
 
 
@@ -55,6 +56,9 @@ class Bash(Tool[BashParams]):
 
     def __init__(self, allowance: Allowance | None = None) -> None:
         self.allowance = allowance or Allowance()
+
+    async def takes_long(self, params: BashParams, place: Place) -> bool:
+        return len(params.command) > _SHORT
 
     async def plan(self, params: BashParams, place: Place) -> Plan:
         directory = await asyncio.to_thread(_directory, place, params.workdir)

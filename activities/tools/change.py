@@ -22,6 +22,8 @@ from workflows.domain.effects import Effect, Recovery, Target
 from workflows.domain.errors import ToolError
 
 LARGEST: Final = 32 * 1024 * 1024  # bytes of a file that edit and write take on: its whole content is compared
+_SHORT: Final = 8 * 1024  # characters of arguments, and
+_SMALL: Final = 64 * 1024  # bytes of a file, of which the difference is found within milliseconds
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,10 @@ class FileChange(Tool[P]):
     @abstractmethod
     def content(self, params: P, located: Located, before: bytes | None) -> bytes:
         """The new content; ToolError for what is wrong. `before` is None where there is no regular file."""
+
+    async def takes_long(self, params: P, place: Place) -> bool:
+        texts = sum(len(value) for value in params.model_dump().values() if isinstance(value, str))
+        return texts > _SHORT or await asyncio.to_thread(_size, place.directory / self.path(params)) > _SMALL
 
     async def plan(self, params: P, place: Place) -> Plan:
         return await asyncio.to_thread(self._plan, params, place)
@@ -138,6 +144,14 @@ class FileChange(Tool[P]):
                 "exists": target.before is not None,
             },
         )
+
+
+def _size(path: Path) -> int:
+    """The bytes of a file; 0 for what cannot be looked at, which its plan will say."""
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def _diff(plan: Plan) -> str:

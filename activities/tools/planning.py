@@ -8,6 +8,8 @@ from pydantic import JsonValue
 
 from activities.files.place import Place
 from activities.tools.arguments import validated
+from activities.tools.planner.planner import Planner, TooLong
+from activities.tools.planner.wire import Question
 from activities.tools.tool import Plan, Tool
 from workflows.domain.errors import ToolError
 
@@ -15,13 +17,22 @@ _LONGEST: Final = 300  # characters of a reason
 _LOG: Final = logging.getLogger("holdfast.tools")
 
 
-async def planned(tool: Tool[Any], arguments: Mapping[str, JsonValue], place: Place) -> Plan:
-    """What a call would do now. Raises nothing but ToolError, which tells the model what is wrong with the call."""
+async def planned(
+    tool: Tool[Any], arguments: Mapping[str, JsonValue], place: Place, planner: Planner | None = None
+) -> Plan:
+    """What a call would do now; what may take long is left to the planner, if there is one.
+
+    Raises nothing but ToolError, which tells the model what is wrong with the call.
+    """
     params = validated(tool, arguments)
     try:
+        if planner is not None and await tool.takes_long(params, place):
+            return await planner.plan(Question(tool.name, dict(arguments), place))
         return await tool.plan(params, place)
     except ToolError:
         raise
+    except TooLong as error:
+        return tool.unchecked(params, place, str(error))
     except Exception as error:  # the answer that holds the call is paid: nothing may keep it from being stored
         _LOG.warning("a call of %s could not be checked", tool.name, exc_info=error)
         return tool.unchecked(params, place, f"{type(error).__name__}: {error}"[:_LONGEST])

@@ -161,6 +161,10 @@ class Tool(ABC, Generic[P]):
     async def plan(self, params: P, place: Place) -> Plan:
         """What this call would do now; reads the world, changes nothing. Errors come before any question."""
 
+    async def takes_long(self, params: P, place: Place) -> bool:
+        """Whether `plan` may take long, so that it is made in a process that can be killed (bash, edit and write)."""
+        return False
+
     def unchecked(self, params: P, place: Place, reason: str) -> Plan:
         """The plan of a call that could not be checked: it asks under every policy, and says why. A deny still sees
         what the model wrote."""

@@ -15,6 +15,7 @@ from activities.store.calls import CallRow, Context
 from activities.store.database import Database
 from activities.store.deltas import Watchers
 from activities.tools.arguments import validated
+from activities.tools.planner.planner import Planner
 from activities.tools.planning import planned
 from activities.tools.tool import Params, Surroundings, Tool
 from workflows.domain.config.config import ToolOutput
@@ -32,19 +33,27 @@ class Job:
     tool: Tool[Any]
     params: Params
     around: Surroundings
+    planner: Planner | None = None
 
     async def plan(self) -> Plan:
         """What the call would do now. Raises ToolError."""
-        return await planned(self.tool, self.call.arguments, self.around.place)
+        return await planned(self.tool, self.call.arguments, self.around.place, self.planner)
 
 
 class Workshop:
     """Puts jobs together from the ledger's rows. `machine` names the data directory that commands are kept in, `ring`
-    tells other sessions of stops."""
+    tells other sessions of stops, `planner` checks what may take long."""
 
     def __init__(
-        self, database: Database, surveyor: Surveyor, tools: Mapping[str, Tool[Any]], machine: str, ring: Ring
+        self,
+        database: Database,
+        surveyor: Surveyor,
+        tools: Mapping[str, Tool[Any]],
+        machine: str,
+        ring: Ring,
+        planner: Planner | None = None,
     ) -> None:
+        self.planner = planner
         self.database = database
         self.ring = ring
         self.machine = machine
@@ -54,7 +63,8 @@ class Workshop:
     async def job(self, call: CallRow, context: Context, fence: Fence) -> Job:
         """Make a call ready. Raises ToolError for arguments that do not fit the tool."""
         tool = self.tools[call.tool]
-        return Job(call, tool, validated(tool, call.arguments), await self.around(call, context, fence))
+        params = validated(tool, call.arguments)
+        return Job(call, tool, params, await self.around(call, context, fence), self.planner)
 
     async def around(self, call: CallRow, context: Context, fence: Fence) -> Surroundings:
         snapshot = await self.database.snapshots.get(self.database, context.snapshot)

@@ -1,0 +1,59 @@
+"""The planner's process: checks one call after the other, and dies rather than take too long over one.
+
+It has no environment, no secret and no connection, and imports little: 45 MB. It ends with the worker, whose pipe is
+its standard input.
+"""
+
+import asyncio
+import os
+import resource
+import signal
+import sys
+from typing import Any, Final
+
+from activities.shell.supervisor.process import die_with_parent
+from activities.tools.bash import Bash
+from activities.tools.edit.edit import Edit
+from activities.tools.planner.wire import UP, Question, answer
+from activities.tools.planning import planned
+from activities.tools.tool import Tool
+from activities.tools.write import Write
+from workflows.domain.effects import Plan
+from workflows.domain.errors import ToolError
+
+_TOOLS: Final[dict[str, Tool[Any]]] = {tool.name: tool for tool in (Bash(), Edit(), Write())}
+_NICE: Final = 5  # what everybody waits for goes before it
+_MEMORY: Final = 1024 * 1024 * 1024  # bytes: files of 32 MB are compared
+
+
+def main() -> None:
+    """Answer each line of the standard input with one."""
+    die_with_parent()
+    os.nice(_NICE)
+    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+    with asyncio.Runner() as runner:
+        _write(UP)
+        for line in sys.stdin.buffer:
+            question, limits = Question.read(line)
+            _limit(limits.cpu, limits.clock)
+            reply = answer(runner.run(_planned(question)))
+            _limit(0, 0)
+            _write(reply)
+
+
+def _limit(cpu: float, clock: float) -> None:
+    """Have the kernel end this process after so many seconds; 0: never. Nothing handles the signals."""
+    signal.setitimer(signal.ITIMER_PROF, cpu)
+    signal.setitimer(signal.ITIMER_REAL, clock)
+
+
+def _write(line: bytes) -> None:
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
+async def _planned(question: Question) -> Plan | ToolError:
+    try:
+        return await planned(_TOOLS[question.tool], question.arguments, question.place)
+    except ToolError as error:
+        return error

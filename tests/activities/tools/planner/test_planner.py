@@ -1,0 +1,136 @@
+"""Calls whose texts are long are checked in a process that can be killed."""
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from activities.files.place import Place
+from activities.tools.planner.planner import Planner, planning
+from activities.tools.planner.wire import Question
+from activities.tools.planning import planned
+from activities.tools.table import TOOLS
+from activities.tools.tool import Plan
+from workflows.domain.errors import ToolError
+from workflows.domain.permissions.findings import finding
+from workflows.domain.permissions.rules import Action, Rule
+
+WAITS = 30  # seconds
+LONG = {"command": "echo " + "x" * 300}
+CONDITIONAL = " ".join(f"[ -d s{number} ] && cd s{number};" for number in range(24)) + " make"
+HARD = {"command": "))((;;&&||" * 3_000}  # the parser alone takes a second over it
+EVERYTHING = Rule(permission="*", pattern="*", action=Action.ALLOW)
+ROOT = Path(__file__).parents[4]
+WORKER = """
+import asyncio, sys
+from pathlib import Path
+from activities.files.place import Place
+from activities.tools.planner.planner import Planner, planning
+from activities.tools.planner.wire import Question
+
+async def main(directory):
+    planner = Planner()
+    place = Place(directory, None, directory, directory, directory)
+    await planner.plan(Question("bash", {"command": "echo"}, place))
+    print(planner._process.pid, flush=True)
+    await asyncio.sleep(60)
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+
+
+@pytest.fixture
+async def planner() -> AsyncIterator[Planner]:
+    async with planning() as opened:
+        yield opened
+
+
+async def plan(planner: Planner, place: Place, arguments: dict[str, Any], tool: str = "bash") -> Plan:
+    return await planned(TOOLS[tool], arguments, place, planner)
+
+
+def processes() -> list[psutil.Process]:
+    """The planners below this process."""
+    return [each for each in psutil.Process().children() if "activities.tools.planner" in " ".join(each.cmdline())]
+
+
+async def test_a_long_text_is_checked_there_and_a_short_one_here(planner: Planner, place: Place) -> None:
+    await plan(planner, place, {"command": "ls"})
+    assert processes() == []
+    assert await plan(planner, place, LONG) == await planned(TOOLS["bash"], LONG, place)
+    (process,) = processes()
+    await plan(planner, place, {"command": CONDITIONAL})
+    assert [each.pid for each in processes()] == [process.pid]
+
+
+async def test_changes_of_long_texts_and_of_large_files_are_compared_there(planner: Planner, place: Place) -> None:
+    rules = (Rule(permission="read", pattern="*.env", action=Action.DENY),)
+    ruled = Place(place.directory, place.worktree, place.data, place.home, place.temporary, rules)
+    (place.directory / "big.txt").write_text("line\n" * 50_000)
+    change: dict[str, Any] = {"filePath": "big.txt", "oldString": "line", "newString": "word", "replaceAll": True}
+    for tool, arguments in (("write", {"filePath": "a.txt", "content": "x\n" * 20_000}), ("edit", change)):
+        assert await plan(planner, ruled, arguments, tool) == await planned(TOOLS[tool], arguments, ruled)
+    assert len(processes()) == 1
+    with pytest.raises(ToolError, match="identical"):
+        await plan(planner, place, {**change, "newString": "line"}, "edit")
+
+
+@pytest.mark.parametrize("limits", [{"cpu": 0.3}, {"clock": 0.5}])
+async def test_a_check_that_takes_too_long_is_ended_and_the_call_asked_about(
+    place: Place, limits: dict[str, float]
+) -> None:
+    async with planning(**limits) as planner:
+        await planner.plan(Question("bash", {"command": "ls"}, place))
+        (first,) = processes()
+        if "clock" in limits:
+            first.suspend()
+        found = await plan(planner, place, HARD)
+        assert found.effect.unchecked and "could not be checked: that took more than" in str(found.requests[0].opaque)
+        assert [finding(request, (EVERYTHING,)).action for request in found.requests] == [Action.ASK]
+        gone(first)
+        assert await planner.plan(Question("bash", {"command": "ls"}, place))
+
+
+async def test_a_check_that_is_stopped_ends_at_once_and_leaves_no_process(planner: Planner, place: Place) -> None:
+    await plan(planner, place, LONG)
+    (process,) = processes()
+    process.suspend()
+    waiting = [asyncio.create_task(plan(planner, place, LONG)) for _ in range(3)]
+    await asyncio.sleep(0)
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert all(task.cancelled() for task in waiting)
+    gone(process)
+
+
+async def test_it_knows_nothing_of_ours(planner: Planner, place: Place) -> None:
+    await plan(planner, place, LONG)
+    (process,) = processes()
+    descriptors = {str(each.readlink()) for each in Path(f"/proc/{process.pid}/fd").iterdir()}
+    assert process.environ() == {} and process.cwd() == "/"
+    assert not {each for each in descriptors if not each.startswith(("pipe:", "socket:", "anon_inode:", "/dev/null"))}
+
+
+def test_it_dies_with_its_worker(tmp_path: Path) -> None:
+    worker = subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
+    )
+    with worker:
+        assert worker.stdout is not None
+        process = psutil.Process(int(worker.stdout.readline()))
+        process.suspend()
+        worker.kill()
+    gone(process)
+
+
+def gone(process: psutil.Process) -> None:
+    """The process is no more, or soon."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.wait(WAITS)

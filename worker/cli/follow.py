@@ -19,7 +19,7 @@ from worker.client import Delta, Seen, SessionClient
 from worker.settings import Settings
 from worker.stack.status import status
 from workflows.domain.errors import Unavailable
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import AskId, SessionId
 from workflows.domain.value import Value
 
 T = TypeVar("T")
@@ -30,9 +30,10 @@ _BEAT: Final = 0.2  # seconds between two lulls
 
 
 class Typed(Value):
-    """A line that a person has typed; None at the end of the input."""
+    """A line that a person has typed, and the ask that was shown meanwhile; None at the end of the input."""
 
     text: str | None
+    ask: AskId | None = None
 
 
 class Interrupted(Value):
@@ -70,6 +71,7 @@ class Follower:
         self._failed: Exception | None = None
         self._relay = relay
         self._alive = screen is not None and screen.page.live
+        self._hears = screen is not None
         self.say = screen.say if screen is not None else door.say
         self.keyboard = Keyboard(self._entered, self._touched, self._closed, alive=self._alive)
         self._stack = AsyncExitStack()
@@ -85,8 +87,8 @@ class Follower:
         for work in (self._watch(), kept_up, told, self._relay.broken()):
             self._stack.push_async_callback(ended, asyncio.create_task(self._feed(work)))
         self._stack.callback(self.keyboard.rest)
-        if self._alive and at_a_terminal():
-            self.keyboard.listen()  # from the beginning: what is typed while nothing is asked would stay on the screen
+        if self._hears and at_a_terminal():
+            self.keyboard.listen()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -137,8 +139,8 @@ class Follower:
                     raise self._failed from None
                 await asyncio.sleep(_LOOK)
 
-    def _entered(self, text: str | None) -> None:
-        self._hurry(Typed(text=text))
+    def _entered(self, text: str | None, ask: AskId | None) -> None:
+        self._hurry(Typed(text=text, ask=ask))
 
     def _hurry(self, happening: Happening) -> None:
         """What a person does is heard before what is still to be told, however slow the terminal is."""

@@ -5,7 +5,7 @@ from collections import deque
 
 from worker.cli.follow import Follower
 from worker.cli.look.screen import Screen
-from worker.cli.look.text import prose
+from worker.cli.look.text import line, prose
 from worker.cli.question import EXPLAINED, Question, Unclear
 from worker.client import Decided, InboxEntry, SessionClient
 from workflows.domain.errors import Conflict, Unavailable
@@ -46,12 +46,14 @@ class Interview:
             self._question = None
             await self._next()
 
-    async def typed(self, text: str | None) -> None:
+    async def typed(self, text: str | None, ask: AskId) -> None:
         """Take a typed line for an answer; the end of the input leaves the asks to be answered elsewhere."""
-        if self._question is None:
+        if self._question is None or self._question.entry.id != ask:  # it was settled elsewhere meanwhile
             return
         if text is None:
             self._page.line(f"It waits: holdfast answer {self._question.entry.id} once | always | reject -m 'why'")
+            if draft := self._follower.keyboard.draft:
+                self._page.line(f"Not sent: {line(draft)}")
             self._question = None
         elif text.strip():
             self._page.line(f"{self._question.prompt}{prose(text)}")
@@ -63,6 +65,8 @@ class Interview:
             found = await self._follower.reached(functools.partial(self._client.asks, ask=ask))
             if found and found[0].state is AskState.OPEN:
                 self._put(Question(found[0]))
+        if self._question is None:
+            self._follower.keyboard.prompts()
 
     def _put(self, question: Question) -> None:
         self._question = question
@@ -72,7 +76,7 @@ class Interview:
         self._count += 1
         if self._count == _MANY:
             self._page.line('  (Many questions? A rule in opencode.json, under "permission", answers for good.)')
-        self._follower.keyboard.listen()
+        self._follower.keyboard.answers(question.entry.id)
 
     def _show(self, question: Question, *, whole: bool = False) -> None:
         for each in question.lines(whole=whole, columns=self._page.columns):

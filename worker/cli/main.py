@@ -120,17 +120,35 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
         context.exit()
 
 
-@click.group(cls=Commands, epilog="Exit codes and examples: docs/usage.md, and `holdfast COMMAND --help`.")
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    epilog="Exit codes and examples: docs/usage.md, and `holdfast COMMAND --help`.",
+)
+@click.option("-c", "--continue", "again", is_flag=True, help="Go on in the last session of this directory.")
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context, again: bool) -> None:
     """Holdfast runs a coding agent that can be killed at any moment, and goes on.
+
+    On a terminal, `holdfast` alone asks for a prompt and starts a session in the current directory.
 
     \b
     Examples:
+      holdfast
       holdfast run "make the tests pass"
       holdfast asks
       holdfast answer per_… once
     """
+    if context.invoked_subcommand is not None:
+        if again:
+            raise click.UsageError("--continue belongs to `holdfast` alone, or behind `run`.", context)
+        return
+    if not (again or (sys.stdin.isatty() and sys.stdout.isatty())):
+        raise click.exceptions.NoArgsIsHelpError(context)
+    run = commands.get_command(context, "run")
+    assert run is not None
+    context.exit(context.invoke(run, again=again))
 
 
 def main() -> NoReturn:

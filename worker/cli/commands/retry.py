@@ -3,7 +3,7 @@
 import click
 
 from worker.cli import complete, continuing, door, find, project
-from worker.cli.conversation import followed
+from worker.cli.conversation import Following, followed
 from worker.cli.exits import Exit
 from worker.cli.look.text import exact
 from worker.cli.sending import Sending
@@ -17,6 +17,7 @@ from worker.settings import Settings
 @continuing.config_option
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
+@click.option("--exit", "exit_", is_flag=True, help="On a terminal, too: end with the turn, ask for no other prompt.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @door.command
 async def retry(
@@ -26,6 +27,7 @@ async def retry(
     config: str | None,
     detach: bool,
     no_wait: bool,
+    exit_: bool,
     as_json: bool,
 ) -> Exit:
     """Take a turn up again that failed, and follow it to its end.
@@ -50,8 +52,9 @@ async def retry(
             if detach and not sending.interrupted:
                 click.echo(accepted.model_dump_json() if as_json else accepted.session)
                 return Exit.DONE
+            following = Following(no_wait=no_wait, stay=not exit_)
             return await followed(
-                client, known.id, accepted.retry, sending, seq=known.seq, no_wait=no_wait, as_json=as_json
+                client, known.id, accepted.retry, sending, seq=known.seq, as_json=as_json, following=following
             )
 
 

@@ -8,17 +8,20 @@ import click
 from activities.shell.environment import recorded
 from worker import handover
 from worker.cli import complete, continuing, door, find, neighbours, project, typed
-from worker.cli.conversation import followed
+from worker.cli.conversation import Following, followed
 from worker.cli.current import current_directory
 from worker.cli.exits import Exit
+from worker.cli.follow import at_a_terminal
 from worker.cli.look import parking
-from worker.cli.look.text import exact
+from worker.cli.look.screen import live
+from worker.cli.look.text import exact, line
+from worker.cli.opening import first_prompt
 from worker.cli.sending import Sending
-from worker.client import Accepted, SessionClient
+from worker.client import Accepted, Overview, SessionClient
 from worker.settings import Settings
 from worker.survey import Role, survey
 from workflows.domain.config.snapshot import ProjectSnapshot
-from workflows.domain.errors import UsageError
+from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.ids import MessageId, SnapshotId, session_of
 from workflows.domain.value import Value
 
@@ -54,11 +57,13 @@ class Begun(Value):
     shell_complete=complete.session,
     help="Go on in this session: an id, its beginning, or `last`.",
 )
+@click.option("-c", "--continue", "again", is_flag=True, help="Go on in the last session of this directory.")
 @continuing.config_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same task.")
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
+@click.option("--exit", "exit_", is_flag=True, help="On a terminal, too: end with the turn, ask for no other prompt.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @door.command
 async def run(
@@ -67,31 +72,45 @@ async def run(
     model: str | None,
     agent: str | None,
     session: str | None,
+    again: bool,
     config: str | None,
     edit: bool,
     identity: str | None,
     detach: bool,
     no_wait: bool,
+    exit_: bool,
     as_json: bool,
 ) -> Exit:
     """Give a task to the agent, and follow it to its end.
 
-    The agent works in the current directory. PROMPT is plain words; `-` stands for standard input. Ctrl-C stops the
-    turn, for good even if everything dies at once; a second Ctrl-C only leaves, and so does a closed terminal.
+    The agent works in the current directory. PROMPT is plain words; `-` stands for standard input. On a terminal, what
+    you type while the agent works is a prompt too, and you are asked for the next one when a turn has ended; without a
+    PROMPT for the first one. Ctrl-C stops the turn, for good even if everything dies at once; a second Ctrl-C only
+    leaves, and so does a closed terminal.
 
     \b
     Examples:
       holdfast run "make the tests pass"
       holdfast run -m anthropic/claude-sonnet-4-5 --detach "update the changelog"
       git diff | holdfast run "review this:" -
-      holdfast run -s last "now do the same for the docs"
+      holdfast run -c "now do the same for the docs"
     """
-    own = typed.identity(identity)
-    text = typed.prompt(words, edit=edit)
+    own, session = typed.identity(identity), _meant(session, again)
+    here = not (words or edit or own or detach or no_wait or as_json) and at_a_terminal()
+    text = "" if here else typed.prompt(words, edit=edit)
     task = Task(text=text, model=model, agent=agent, session=session, config=config, prompt=own)
     snapshot = await _ready(settings, current_directory(), task) if session is None else None
+    if snapshot is not None and here:
+        chosen = project.chosen_model(settings, snapshot, model)
+        first = await first_prompt(chosen, current_directory(), live=live(settings))
+        if first is None:
+            return Exit.DONE
+        task = task.model_copy(update={"text": first})
+    following = Following(no_wait=no_wait, stay=not exit_, model=model)
     async with door.client(settings, working=True) as client:
         with Sending() as sending:
+            if not task.text:
+                return await _reopen(client, task, sending, following)
             begun = await (_begin(client, task, snapshot) if snapshot is not None else _go_on(client, task))
             await _introduce(client, begun)
             accepted = begun.accepted
@@ -99,8 +118,21 @@ async def run(
                 _leave(begun, as_json)
                 return Exit.DONE
             return await followed(
-                client, accepted.session, accepted.prompt, sending, seq=begun.seq, no_wait=no_wait, as_json=as_json
+                client,
+                accepted.session,
+                accepted.prompt,
+                sending,
+                seq=begun.seq,
+                as_json=as_json,
+                following=following,
             )
+
+
+def _meant(session: str | None, again: bool) -> str | None:
+    """The session that is gone on in. Raises UsageError."""
+    if session is not None and again:
+        raise UsageError("--session and --continue both name a session: give one of them.")
+    return find.LAST if again else session
 
 
 async def _ready(settings: Settings, directory: Path, task: Task) -> ProjectSnapshot:
@@ -137,7 +169,22 @@ async def _begin(client: SessionClient, task: Task, snapshot: ProjectSnapshot) -
     return Begun(accepted=accepted, seq=0, directory=directory, configuration=snapshot.id)
 
 
-async def _go_on(client: SessionClient, task: Task) -> Begun:
+async def _reopen(client: SessionClient, task: Task, sending: Sending, following: Following) -> Exit:
+    """Go on in a session with what is typed from now on."""
+    known, snapshot = await _known(client, task)
+    if known.status == "ended":
+        raise Conflict(f"Session {known.id} ({line(known.title)}) has ended: it takes no prompt any more.")
+    configured = _configured(snapshot.id if snapshot is not None else None)
+    door.say(f"{line(known.title)} · session {known.id} in {exact(known.directory)}{configured}")
+    await neighbours.tell(client, known.id)
+    parking.say(known)
+    turn = known.turn if known.turn_state == "open" else None
+    opened = following.model_copy(update={"turn": turn})
+    return await followed(client, known.id, None, sending, seq=known.seq, as_json=False, following=opened)
+
+
+async def _known(client: SessionClient, task: Task) -> tuple[Overview, ProjectSnapshot | None]:
+    """The session that is gone on in, and what its directory says. Raises UsageError, NotFound."""
     known = await client.session(await find.session(client, task.session or "last"))
     if task.agent not in (None, known.agent):
         raise UsageError(
@@ -148,6 +195,11 @@ async def _go_on(client: SessionClient, task: Task) -> Begun:
     if snapshot is not None:
         _remark(client.settings, snapshot, task)
         project.chosen_model(client.settings, snapshot, task.model or known.model)
+    return known, snapshot
+
+
+async def _go_on(client: SessionClient, task: Task) -> Begun:
+    known, snapshot = await _known(client, task)
     accepted = await client.prompt(known.id, task.text, model=task.model, prompt=task.prompt)
     parking.say(known)
     # A prompt with an id may have been accepted long before: then its story has begun already.
@@ -159,9 +211,12 @@ async def _go_on(client: SessionClient, task: Task) -> Begun:
     )
 
 
+def _configured(snapshot: SnapshotId | None) -> str:
+    return f", configuration {snapshot}" if snapshot is not None else ""
+
+
 async def _introduce(client: SessionClient, begun: Begun) -> None:
-    configured = f", configuration {begun.configuration}" if begun.configuration else ""
-    door.say(f"Session {begun.accepted.session} in {exact(begun.directory)}{configured}")
+    door.say(f"Session {begun.accepted.session} in {exact(begun.directory)}{_configured(begun.configuration)}")
     await neighbours.tell(client, begun.accepted.session)
     if not begun.accepted.rung:
         door.say("The engine cannot be reached just now; the task is recorded, and begins when it is back.")

@@ -71,6 +71,7 @@ class Gauge:
                 self._working = self._working or isinstance(event, events.PromptTaken)
             case events.CallClaimed():
                 call = call_of(seen, event.call)
+                self._doing = ""
                 self._running[event.call] = f"{line(call.tool, 20)}  {line(call.label, 60)}" if call else "a call"
             case events.CallFinished():
                 self._running.pop(event.call, None)

@@ -1,5 +1,6 @@
 """Page: where a story is written. Lines stay; on a terminal there is text that grows, and a line that passes."""
 
+import os
 import shutil
 import sys
 from typing import Final
@@ -27,7 +28,7 @@ def fitted(text: str, indent: int = 0) -> str:
 class Page:
     """Standard output. `live` says that it is a terminal, where what is not final may be shown and taken back.
 
-    Below the lines that stay there is a foot: the block of an answer that still grows, and the passing line. It is
+    Below the lines that stay there is a foot: the block of an answer that still grows, and the passing lines. It is
     drawn anew when it changes; `draw` shows what has grown since.
     """
 
@@ -39,8 +40,8 @@ class Page:
         self._fixed = False  # something that stays was written behind them
         self._stale = False  # it has grown since it was drawn
         self._tail: list[str] = []  # the rows of the block that may change
-        self._passing = ""
-        self._foot: list[str] = []  # the tail and the passing line, as they were drawn
+        self._passing: tuple[str, ...] = ()
+        self._foot: list[str] = []  # the tail and the passing lines, as they were drawn
 
     @property
     def columns(self) -> int | None:
@@ -80,9 +81,9 @@ class Page:
         elif self.live:
             self._draw([], over=written)
 
-    def passing(self, text: str) -> None:
-        """Show a line below all others that the next one replaces: what goes on just now, or a question."""
-        self._passing = text
+    def passing(self, *rows: str) -> None:
+        """Show lines below all others that the next ones replace: what goes on just now, a question, what is typed."""
+        self._passing = rows
         self.draw()
 
     def draw(self) -> None:
@@ -96,7 +97,7 @@ class Page:
 
     def close(self) -> None:
         """Leave the page: nothing passes any more, and the cursor stands below the last line."""
-        self._passing = ""
+        self._passing = ()
         self.draw()
 
     @property
@@ -141,12 +142,14 @@ class Page:
     def _draw(self, lines: list[str], *, over: list[str] | None = None) -> None:
         """Write lines that stay, and the foot below them; `over` are rows before it that vanish."""
         screen = shutil.get_terminal_size()
-        foot = [clipped(row, screen.columns) for row in self._tail[-max(screen.lines - 3, 1) :]]
-        foot += [clipped(self._passing, screen.columns - 1)] if self._passing else []
+        room = max(screen.lines - 2 - len(self._passing), 1)
+        foot = [clipped(row, screen.columns) for row in self._tail[-room:]]
+        foot += [clipped(row, screen.columns - 1) for row in self._passing]
         if not lines and not over and foot == self._foot:
             return
-        if not lines and not over and foot[:-1] == self._foot[:-1] and foot and self._foot:
-            self._put("\r\x1b[K", foot[-1])
+        same = len(os.path.commonprefix([foot, self._foot]))
+        if not lines and not over and same < min(len(foot), len(self._foot)):
+            self._put(self._up(self._foot[same:]), "\n".join(foot[same:]))
         else:
             self._put(self._up([*(over or []), *(self._foot or [""])]), "\n".join([*lines, *(foot or [""])]))
         self._foot = foot

@@ -1,23 +1,30 @@
 """A terminal, or what stands for one: the page of a story, and below it what goes on just now."""
 
 import sys
-from typing import Self
+from typing import Final, Self
 
 from worker.cli import door
 from worker.cli.look.family import Family, story
 from worker.cli.look.gauge import Gauge
 from worker.cli.look.page import Page
-from worker.cli.look.wrap import flowed
+from worker.cli.look.wrap import ending, flowed
 from worker.client import Seen
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
+
+PROMPT: Final = "> "
+
+
+def live(settings: Settings) -> bool:
+    """Whether standard output is a terminal on which what stands there can be changed."""
+    return sys.stdout.isatty() and settings.environment.get("TERM") != "dumb"
 
 
 class Screen:
     """Where a session's story is told to people; it is left as a shell expects to find it."""
 
     def __init__(self, settings: Settings, session: SessionId) -> None:
-        self.page = Page(live=sys.stdout.isatty() and settings.environment.get("TERM") != "dumb")
+        self.page = Page(live=live(settings))
         self.gauge = Gauge(session)
         self.story: Family = story(self.page, session, self.gauge)
 
@@ -39,6 +46,9 @@ class Screen:
         else:
             door.say(text)
 
-    def refresh(self, prompt: str = "") -> None:
-        """Show what has grown, and below it `prompt`, or else what goes on."""
-        self.page.passing(prompt or self.gauge.told())
+    def refresh(self, question: str = "", prompt: str | None = None) -> None:
+        """Show what has grown, and below it `question`, or else what goes on and the `prompt` that is being typed."""
+        rows = [question] if question else [self.gauge.told()]
+        if prompt is not None and not question:
+            rows.append(f"{PROMPT}{ending(prompt, (self.page.columns or 0) - len(PROMPT) - 1)}")
+        self.page.passing(*filter(None, rows))

@@ -7,13 +7,14 @@ from typing import Final
 
 import click
 
-from worker.cli.look.text import width
+from worker.cli.look.text import prose, width
 
 _STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")
 _WORD: Final = re.compile(r"( *)((?:`[^`]*`|[^ `]|`)+)")  # what stands in backquotes is to be copied, and stays whole
 _NARROWEST: Final = 20
 _LEAST: Final = 4  # of a row that goes on: blanks before it, and a character of two columns
 _TAB: Final = 8
+_BREAK: Final = "⏎"
 
 
 def wrapped(line: str, columns: int) -> list[str]:
@@ -88,6 +89,16 @@ def clipped(line: str, columns: int) -> str:
             left -= width(piece)
         kept += piece
     return kept
+
+
+def ending(text: str, columns: int) -> str:
+    """The end of a text that is being typed, on one row; what is not seen of it is marked."""
+    shown = prose(text[-max(columns, 1) :].replace("\n", _BREAK).replace("\t", " "))
+    if len(text) <= columns and width(shown) <= columns:
+        return shown
+    while shown and width(shown) >= columns:
+        shown = shown[1:]
+    return f"…{shown}"
 
 
 def _barred(line: str, columns: int | None, colour: str | None) -> Iterator[str]:

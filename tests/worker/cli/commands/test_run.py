@@ -189,6 +189,7 @@ async def test_questions_at_the_terminal_show_the_effect_and_take_each_kind_of_a
             terminal.type("reject use make instead\n")
             await terminal.until("rejected by .*: use make instead")
             await terminal.until("Done")
+            terminal.type(CTRL_D)
             code = await terminal.ended()
         (row,) = await house.client.grants()
         (session,) = await house.client.sessions()
@@ -206,6 +207,10 @@ async def test_what_was_typed_before_a_question_is_no_answer_to_it(open_house: O
             terminal.type("once\nonce\n")
             await terminal.until("reject > $")
             terminal.type("reject\n")
+            await terminal.until("> once⏎once$")  # it was not sent either, and can be
+            terminal.type(CTRL_C)
+            await terminal.until("> $")
+            terminal.type(CTRL_D)
             code = await terminal.ended()
 
     assert code == 5 and not (house.project / "ran").exists()
@@ -247,6 +252,7 @@ async def test_the_first_ctrl_c_stops_the_turn_durably(open_house: OpenHouse) ->
         terminal.type(CTRL_C)
         await terminal.until("Stopping the turn. Ctrl-C again leaves")
         await terminal.until("The turn has ended: stopped")
+        terminal.type(CTRL_D)
         code = await terminal.ended()
 
     assert code == 5
@@ -320,6 +326,7 @@ async def test_ctrl_c_between_the_acceptance_of_a_task_and_its_following_stops_i
             await terminal.until("It is stopped as soon as it is accepted")
             through.set()
             await terminal.until("Withdrawn: go")
+            terminal.type(CTRL_C)
             stopped = await terminal.ended()
         came.clear()
         through.clear()
@@ -353,6 +360,7 @@ async def test_a_terminal_that_is_not_read_holds_up_neither_the_task_nor_ctrl_c(
             for number in range(1, len(paragraphs)):
                 await running.until(said(number))
             await running.until("has ended: stopped")
+            running.type(CTRL_D)
             code = await running.ended()
         async with shell(house).terminal("watch", session.id) as watching:
             await watching.until(said(0))

@@ -44,7 +44,7 @@ async def test_a_question_of_a_subagent_is_put_to_the_person_who_follows_the_tas
     async with open_house(scripts=FOUND_BY_ONE) as house, house.working():
         house.configure(permission={"bash": "ask"})
         house.file("a.txt", "here\n")
-        async with shell(house).terminal("run", "-m", "scripted/model", "Find it.") as terminal:
+        async with shell(house).terminal("run", "--exit", "-m", "scripted/model", "Find it.") as terminal:
             await terminal.until("build › explore › bash wants to run")
             await terminal.until("once / always / project / reject > ")
             terminal.type("once\n")

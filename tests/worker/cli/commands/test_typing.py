@@ -1,0 +1,191 @@
+"""What a person types while they follow a session: prompts, at a terminal of `holdfast`, `run` and `retry`."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from tests.house import House
+from tests.worker.cli.conftest import CTRL_C, CTRL_D, OpenHouse, Shell, Terminal, shell
+from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall
+from workflows.domain.ids import SessionId
+
+HELLO = ScriptedAnswer(text="Hello to you.")
+TOUCH = ScriptedAnswer(text="I run it.", tools=(ScriptedCall(name="bash", arguments={"command": "touch ran"}),))
+MODEL = ("-m", "scripted/model")
+REFUSED = Refuse(status=401, body={"error": {"message": "Incorrect API key", "type": "invalid_request_error"}})
+PASTE = "\x1b[200~{}\x1b[201~"
+CTRL_U = "\x15"
+INVITED = "Type the next prompt"
+
+
+def held(answer: ScriptedAnswer, path: Path) -> ScriptedAnswer:
+    """An answer of which a piece is shown until a file is there."""
+    return answer.model_copy(
+        update={"text": "I look at it, and at that.", "faults": {1: Hold(after=2, path=str(path))}}
+    )
+
+
+async def prompts(house: House, session: SessionId) -> list[str]:
+    """The session's prompts, in order."""
+    told = json.loads((await shell(house).run("export", session)).out)["messages"]
+    return [part["text"] for each in told if each["info"]["role"] == "user" for part in each["parts"]]
+
+
+async def leave(terminal: Terminal) -> int:
+    terminal.type(CTRL_D)
+    return await terminal.ended()
+
+
+async def test_a_line_typed_while_the_agent_works_joins_its_turn_and_the_next_one_gets_its_own(
+    open_house: OpenHouse, tmp_path: Path
+) -> None:
+    hold = tmp_path / "hold"
+    async with open_house(held(TOUCH, hold), HELLO, HELLO) as house, house.working():
+        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+            await terminal.until("I look at it")
+            terminal.type("also add docs")
+            await terminal.until("> also add docs$")
+            terminal.type("\r")
+            await terminal.until(r"\+ also add docs \(joins at the next step\)")
+            hold.touch()
+            await terminal.until("> also add docs")
+            await terminal.until("Done in ")
+            await terminal.until(INVITED)
+            terminal.type(PASTE.format("one\r\ttwo äö\r") + "\r")
+            await terminal.until("> one")
+            await terminal.until("Done in ")
+            code = await leave(terminal)
+        (session,) = await house.client.sessions()
+        sent = await prompts(house, session.id)
+
+    assert code == 0 and session.number == 2
+    assert [text.removesuffix("\n") for text in sent] == ["go", "also add docs", "one\n\ttwo äö"]
+
+
+async def test_what_is_pasted_in_many_pieces_is_one_prompt(open_house: OpenHouse) -> None:
+    lines = [f"line {number} {'x' * 60}" for number in range(300)]
+    async with open_house(HELLO, HELLO) as house, house.working():
+        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+            await terminal.until(INVITED)
+            await asyncio.to_thread(terminal.type, PASTE.format("\r".join(lines)) + "\x1b[A \x7f\r")
+            await terminal.until("Done in ")
+            code = await leave(terminal)
+        (session,) = await house.client.sessions()
+        sent = await prompts(house, session.id)
+
+    assert code == 0 and sent == ["go", "\n".join(lines)]
+
+
+async def test_holdfast_alone_asks_for_a_prompt_and_goes_on_where_it_is_told_to(open_house: OpenHouse) -> None:
+    async with open_house(HELLO, HELLO, HELLO) as house, house.working():
+        person = shell(house)
+        house.configure(model="scripted/model")
+        async with person.terminal() as terminal:
+            await terminal.until(r"scripted/model in\s")
+            terminal.type("/stop\r/hel")  # pasted: no command
+            await terminal.until("/stop⏎/hel$")
+            terminal.type(CTRL_C)
+            await terminal.until("> $")
+            left = await leave(terminal)
+        none = await house.client.sessions()
+        async with person.terminal() as terminal:
+            await terminal.until("> $")
+            terminal.type("/help\r")
+            await terminal.until("/retry +retry a failed turn")
+            terminal.type("one\r")
+            await terminal.until("Done in ")
+            terminal.type("/quit\r")
+            begun = await terminal.ended()
+        async with person.terminal("-c") as terminal:
+            await terminal.until(INVITED)
+            terminal.type("two\r")
+            await terminal.until("Done in ")
+            continued = await leave(terminal)
+        third = await person.run("run", "-c", "three")
+        (session,) = await house.client.sessions()
+        sent = await prompts(house, session.id)
+
+    assert none == [] and (left, begun, continued, third.code) == (0, 0, 0, 0)
+    assert sent == ["one", "two", "three"]
+
+
+async def test_holdfast_alone_without_a_terminal_shows_its_help_and_ends_with_2(bare: Shell) -> None:
+    alone, again, both = await bare.run(), await bare.run("-c"), await bare.run("run", "-c", "-s", "last", "go")
+
+    assert alone.code == 2 and "Usage: holdfast" in alone.err and "watch" in alone.err
+    assert again.code == 2 and "Say what is to be done" in again.err
+    assert both.code == 2 and "give one of them" in both.err
+
+
+async def test_a_half_typed_prompt_is_no_answer_and_comes_back_behind_the_question(
+    open_house: OpenHouse, tmp_path: Path
+) -> None:
+    hold = tmp_path / "hold"
+    async with open_house(held(TOUCH, hold), HELLO) as house, house.working():
+        house.configure(permission={"bash": "ask"})
+        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+            await terminal.until("I look at it")
+            terminal.type("on")
+            await terminal.until("> on$")
+            hold.touch()
+            await terminal.until("reject > $")
+            terminal.type("once\r")
+            await terminal.until("✓.* bash  touch ran")
+            await terminal.until("Done in ")
+            await terminal.until("> on$")
+            terminal.type(CTRL_C)
+            await terminal.until("> $")
+            terminal.type(CTRL_C)
+            code = await terminal.ended()
+        (session,) = await house.client.sessions()
+        sent = await prompts(house, session.id)
+
+    assert code == 0 and sent == ["go"]
+
+
+async def test_after_a_turn_that_failed_it_is_retried_or_left_with_its_code(open_house: OpenHouse) -> None:
+    failing = HELLO.model_copy(update={"faults": {1: REFUSED, 3: REFUSED}})
+    async with open_house(failing, failing) as house, house.working():
+        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+            await terminal.until("The task failed")
+            await terminal.until(INVITED)
+            terminal.type("/nothing\r")
+            await terminal.until("There is no command /nothing")
+            await terminal.until("> /nothing$")
+            terminal.type(f"{CTRL_U}/retry\r")
+            await terminal.until("Hello to you.")
+            await terminal.until("Done in ")
+            done = await leave(terminal)
+        failed = await shell(house).run("run", "-c", "again")
+        async with shell(house).terminal("retry", "last", "--exit") as terminal:
+            await terminal.until("Hello to you.")
+            retried = await terminal.ended()
+        (session,) = await house.client.sessions()
+
+    assert (done, failed.code, retried) == (0, 1, 0) and session.number == 4
+
+
+async def test_a_stop_by_ctrl_c_or_a_command_asks_for_the_next_prompt_and_the_end_of_the_session_leaves(
+    open_house: OpenHouse, tmp_path: Path
+) -> None:
+    async with (
+        open_house(held(HELLO, tmp_path / "hold"), HELLO) as house,
+        house.working(),
+        shell(house).terminal("run", *MODEL, "go") as terminal,
+    ):
+        await terminal.until("I look at it")
+        terminal.type(CTRL_C)
+        await terminal.until("The turn has ended: stopped")
+        await terminal.until(INVITED)
+        terminal.type("otherwise\r")
+        await terminal.until("Turn 2 ")
+        await terminal.until("I look at it")
+        terminal.type("/stop\r")
+        await terminal.until("The turn has ended: stopped")
+        terminal.type("so then\r")
+        await terminal.until("Done in ")
+        (session,) = await house.client.sessions()
+        await house.client.end(session.id)
+        code = await terminal.ended()
+
+    assert code == 5 and session.number == 3

@@ -15,7 +15,8 @@ BRING_TEMPORAL := PATH="$$PATH:$(CURDIR)/.uv/bin" .venv/bin/python -P -m worker.
 
 help:
 	@echo "make demo              a real task, killed on the way, that goes on by itself (no key needed)"
-	@echo "make test              the whole test suite, from nothing"
+	@echo "make test              the whole test suite, from nothing, on the Pythons and users that this machine has"
+	@echo "                       (ARGS=\"-k ask\": only what pytest chooses by them, on one)"
 	@echo "make lint              style and types"
 	@echo "make bench             half an hour: every figure of docs/performance.md beside the floor of the same run"
 	@echo "                       (ARGS=\"--only step sessions\": some of them; ARGS=--help: which there are)"
@@ -34,7 +35,7 @@ demo: .venv/.synced
 
 test: .venv/.synced
 	$(BRING_TEMPORAL)
-	.venv/bin/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	@PYTHONPATH=. .venv/bin/python -P -m tests.machines --workers $(WORKERS) $(ARGS)
 
 lint: .venv/.synced
 	.venv/bin/ruff check .
@@ -73,11 +74,12 @@ record-histories: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.histories.record $(NAMES)
 
 clean:
-	rm -rf .venv .uv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-3.* .uv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/.synced: uv.lock pyproject.toml $(UV)
 	@echo "Installing the dependencies of uv.lock into .venv (a minute on the first run) ..."
-	$(UV) sync --quiet --locked
+	@[ -d .venv ] || [ -n "$$UV_PYTHON" ] || oldest=$$(.uv/bin/python tests/machines/pythons.py 2>/dev/null); \
+		$(UV) sync --quiet --locked $${oldest:+--python "$$oldest"}
 	@touch $@
 
 $(UV):

@@ -6,6 +6,7 @@ import pytest
 
 from worker.settings import Settings
 from worker.stack import accounts, cluster
+from worker.stack.layout import Layout
 from worker.stack.up import up
 from workflows.domain.errors import UsageError
 
@@ -32,6 +33,7 @@ async def test_a_directory_that_others_may_enter_is_refused(home: Settings) -> N
 
 
 async def test_a_half_made_cluster_is_made_anew(home: Settings) -> None:
+    Layout(home=home.home).create()
     found = await cluster.locate(home)
     await cluster.create(found, home, print)
     found.data.rename(found.root / "data.new")
@@ -43,6 +45,7 @@ async def test_a_half_made_cluster_is_made_anew(home: Settings) -> None:
 
 
 async def test_the_data_say_whose_they_are(home: Settings) -> None:
+    Layout(home=home.home).create()
     found = await cluster.locate(home)
 
     await cluster.create(found, home, print)

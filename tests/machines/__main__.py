@@ -1,0 +1,148 @@
+"""The test suite on what this machine has: all of it on one Python, what may differ on the newest, and as a user who is
+not root; at the end stands what was not run.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tests.machines import ordinary, pythons
+from tests.machines.ordinary import User
+from tests.machines.pythons import MINORS, ROOT, UV, Python
+from workflows.domain.errors import HoldfastError
+
+# What depends on the Python: its library, its event loop, its processes.
+ON_EACH: Final = (
+    *("tests/domain", "tests/activities", "tests/worker/cli"),
+    *("tests/worker/test_packing.py", "tests/worker/test_unpacking.py", "tests/test_pythons.py"),
+)
+# What depends on who runs it: files, the shell, the stack, doors and backups.
+AS_A_USER: Final = (
+    *("tests/activities/files", "tests/activities/shell", "tests/activities/tools", "tests/worker/stack"),
+    *("tests/worker/cli/commands/test_run.py", "tests/worker/cli/commands/test_keeping.py"),
+    *("tests/worker/test_packing.py", "tests/worker/test_unpacking.py"),
+)
+
+
+@dataclass
+class Report:
+    """What was run, how it ended, and what was not run."""
+
+    ran: list[tuple[str, int]] = field(default_factory=list)
+    not_run: list[str] = field(default_factory=list)
+
+    def run(
+        self,
+        what: str,
+        command: Sequence[str | Path],
+        *,
+        user: User | None = None,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        print(f"\n== {what}", flush=True)
+        if user is not None:
+            command = user.command(*command)
+        with subprocess.Popen(command, cwd=user.home if user else ROOT, env=dict(environment)) as process:
+            self.ran.append((what, _ended(process)))
+
+    def show(self) -> int:
+        """Say all of it; the first code that is not 0."""
+        print()
+        for what, code in self.ran:
+            print(f"{'passed' if code == 0 else f'FAILED ({code})'}: {what}")
+        for what in self.not_run:
+            print(f"not run: {what}")
+        return next((code for _, code in self.ran if code != 0), 0)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make test", description=__doc__)
+    parser.add_argument("--workers", default="3")
+    options, chosen = parser.parse_known_args()
+    parallel = ("-n", options.workers, "--dist", "worksteal")
+    report, python = Report(), Python(sys.version_info[:3], sys.executable)
+    if chosen:
+        report.run(f"what was chosen, on Python {python.name}", [*_pytest(Path(sys.prefix)), *parallel, *chosen])
+        report.not_run.append("everything else, and other Pythons")
+        return report.show()
+    report.run(f"all tests on Python {python.name}", [*_pytest(Path(sys.prefix)), *parallel])
+    here = pythons.installed()
+    others = [each for each in (*here[:1], *here[-1:]) if each.minor != python.minor]
+    environments = [Path(sys.prefix), *_on_others(report, others, parallel)]
+    _as_a_user(report, environments, here, parallel)
+    ran = {each.minor for each in (python, *others)}
+    report.not_run += [f"Python {minor}" + _why(minor, here) for minor in MINORS if minor not in ran]
+    return report.show()
+
+
+def _on_others(report: Report, others: Sequence[Python], parallel: Sequence[str]) -> list[Path]:
+    """Run what may differ on each of these; their environments."""
+    made = []
+    for python in others:
+        environment = ROOT / f".venv-{python.minor}"
+        command: list[str | Path] = [UV, "sync", "--quiet", "--locked", "--python", python.path]
+        subprocess.run(command, cwd=ROOT, env={**os.environ, "UV_PROJECT_ENVIRONMENT": str(environment)}, check=True)
+        report.run(f"{_folders(ON_EACH)} on Python {python.name}", [*_pytest(environment), *parallel, *ON_EACH])
+        made.append(environment)
+    return made
+
+
+def _as_a_user(report: Report, environments: Sequence[Path], here: Sequence[Python], parallel: Sequence[str]) -> None:
+    """Run what depends on who runs it as a user who is not root."""
+    if os.geteuid() != 0:
+        report.not_run.append("what only root does: making the user of PostgreSQL, and giving its files to it")
+        return
+    try:
+        with ordinary.made() as user:
+            found = ordinary.project_for(user, environments, here)
+            if found is None:
+                report.not_run.append(
+                    "as an ordinary user: every Python that is supported lies in a directory of root's"
+                )
+                return
+            project, environment = found
+            ordinary.provide_temporal(user)
+            tests = [project / each for each in AS_A_USER]
+            # Nothing is written into the checkout, and names are short for the sockets that tests make.
+            options = ("-p", "no:cacheprovider", "--rootdir", project, "-c", project / "pyproject.toml")
+            command = [*_pytest(environment), *options, "--basetemp", user.home / "tests", *parallel, *tests]
+            report.run(f"{_folders(AS_A_USER)} as an ordinary user", command, user=user, environment=user.environment())
+    except HoldfastError as error:
+        report.not_run.append(f"as an ordinary user: {error}")
+
+
+def _pytest(environment: Path) -> list[str | Path]:
+    return [environment / "bin" / "pytest", "--quiet"]
+
+
+def _folders(paths: Sequence[str]) -> str:
+    return ", ".join(each.removeprefix("tests/") for each in paths)
+
+
+def _why(minor: str, here: Sequence[Python]) -> str:
+    return " (neither the oldest nor the newest here)" if minor in {each.minor for each in here} else " (not here)"
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """Wait for a run. Ctrl-C reaches it as it reaches us: it stops its servers then, and nothing else is run."""
+    interrupted = False
+    while process.poll() is None:
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        raise KeyboardInterrupt
+    return process.returncode if process.returncode >= 0 else 128 - process.returncode
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

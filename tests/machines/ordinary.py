@@ -1,0 +1,116 @@
+"""An ordinary user, made for a run of tests and gone after it: root may do what others may not, so it proves less."""
+
+import asyncio
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from tests.machines.pythons import ROOT, UV, Python
+from worker.settings import Settings
+from worker.stack import accounts, programs
+from worker.stack.binaries import temporal
+
+_PREFIX: Final = "holdfast-t"  # and the process that made the user
+_NOT_COPIED: Final = shutil.ignore_patterns(".git", ".uv", ".venv*", ".*_cache", ".hypothesis", "__pycache__")
+
+
+@dataclass(frozen=True)
+class User:
+    """A user of this machine with a home of its own."""
+
+    name: str
+    uid: int
+    gid: int
+    home: Path
+
+    def environment(self) -> dict[str, str]:
+        """What the user's processes get: nothing of root's but the PATH and how packages are fetched."""
+        kept = {name: value for name, value in os.environ.items() if name == "PATH" or name.startswith(("UV_", "LANG"))}
+        folders = {
+            "HOME": self.home,
+            "TMPDIR": self.home / "tmp",
+            "HYPOTHESIS_STORAGE_DIRECTORY": self.home / "examples",
+        }
+        own = {"USER": self.name, "LOGNAME": self.name, "PYTHONDONTWRITEBYTECODE": "1"}
+        return {**kept, **own, **{name: str(path) for name, path in folders.items()}}
+
+    def command(self, *words: str | Path) -> list[str | Path]:
+        """The same command as this user."""
+        identity = ("--reuid", str(self.uid), "--regid", str(self.gid), "--clear-groups")
+        return [programs.find("setpriv", os.environ) or "setpriv", *identity, *words]
+
+    def can(self, *words: str | Path) -> bool:
+        """Whether a command succeeds as this user, in the checkout."""
+        enter = ("sh", "-c", 'cd "$0" && exec "$@"', ROOT)
+        return subprocess.run(self.command(*enter, *words), env={"HOME": "/"}, capture_output=True).returncode == 0
+
+
+@contextmanager
+def made() -> Iterator[User]:
+    """A new user; at the end its processes, its files and the user itself are gone. Raises UsageError."""
+    for entry in pwd.getpwall():  # of runs that were killed
+        if entry.pw_name.startswith(_PREFIX) and not psutil.pid_exists(int(entry.pw_name.removeprefix(_PREFIX))):
+            _remove(entry.pw_name, entry.pw_uid)
+    account = asyncio.run(accounts.unprivileged(f"{_PREFIX}{os.getpid()}", os.environ))
+    home = Path(tempfile.mkdtemp(prefix="holdfast-"))
+    user = User(account.name, account.uid, account.gid, home)
+    try:
+        (home / "tmp").mkdir()
+        _give(user, home)
+        yield user
+    finally:
+        _remove(user.name, user.uid)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def provide_temporal(user: User) -> None:
+    """Copy the Temporal program into the user's cache: root's home may hide it."""
+    found = asyncio.run(temporal.obtain(Settings.read(), None, print))
+    copy = temporal.cached(Settings.read({"HOME": str(user.home)}))
+    copy.parent.mkdir(parents=True)
+    shutil.copy(found.path, copy)
+    _give(user, user.home)
+
+
+def project_for(user: User, environments: Sequence[Path], pythons: Sequence[Python]) -> tuple[Path, Path] | None:
+    """A checkout and an environment that this user can work with; None where no Python can be started.
+
+    The first is this one, if all directories above it are open; else both are made in the user's home.
+    """
+    for environment in environments:
+        if user.can(environment / "bin" / "python", "-c", "import tests.house"):
+            return ROOT, environment
+    for python in pythons:
+        if subprocess.run(user.command(python.path, "-c", ""), cwd="/", env={}, capture_output=True).returncode == 0:
+            copy = user.home / "project"
+            shutil.copytree(ROOT, copy, ignore=_NOT_COPIED, symlinks=True)
+            own = {"UV_PROJECT_ENVIRONMENT": str(copy / ".venv"), "UV_LINK_MODE": "copy"}
+            command: list[str | Path] = [UV, "sync", "--quiet", "--locked", "--python", python.path]
+            subprocess.run(command, cwd=copy, env={**os.environ, **own}, check=True)
+            _give(user, copy)
+            return copy, copy / ".venv"
+    return None
+
+
+def _give(user: User, directory: Path) -> None:
+    for path in (directory, *directory.rglob("*")):
+        os.chown(path, user.uid, user.gid, follow_symlinks=False)
+
+
+def _remove(name: str, uid: int) -> None:
+    for process in psutil.process_iter(["uids"]):
+        if process.info["uids"] is not None and process.info["uids"].real == uid:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+                process.wait(10)
+    if (userdel := programs.find("userdel", os.environ) or programs.find("deluser", os.environ)) is not None:
+        subprocess.run([userdel, name], check=True)

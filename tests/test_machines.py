@@ -1,0 +1,60 @@
+"""What `make test` finds on a machine: its Pythons, and a user who is not root."""
+
+import os
+import pwd
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from packaging.specifiers import SpecifierSet
+
+from tests.machines import ordinary, pythons
+from tests.machines.__main__ import AS_A_USER, ON_EACH, Report
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_supported_pythons_are_found_once_each_and_the_oldest_is_named() -> None:
+    found = pythons.installed()
+    named = subprocess.run([sys.executable, ROOT / "tests/machines/pythons.py"], capture_output=True, text=True)
+
+    assert sys.version_info[:3] in [each.version for each in found]
+    assert [each.version for each in found] == sorted({each.version for each in found})
+    assert all(each.name in SpecifierSet(pythons.SUPPORTED) for each in found)
+    assert named.stdout.strip() == found[0].path
+
+
+def test_every_folder_that_is_run_again_is_there() -> None:
+    assert [name for name in (*ON_EACH, *AS_A_USER) if not (ROOT / name).exists()] == []
+
+
+def test_a_run_that_fails_fails_the_whole(capfd: pytest.CaptureFixture[str]) -> None:
+    report = Report(not_run=["Python 3.14 (not here)"])
+    for what, code in (("first", "0"), ("second", "3"), ("third", "1")):
+        report.run(what, ["sh", "-c", f"exit {code}"])
+
+    assert report.show() == 3
+    assert capfd.readouterr().out.endswith(
+        "passed: first\nFAILED (3): second\nFAILED (1): third\nnot run: Python 3.14 (not here)\n"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users")
+def test_an_ordinary_user_may_not_what_root_may_and_leaves_nothing(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("root's")
+    secret.chmod(0o600)
+    with ordinary.made() as user:
+        environment = user.environment()
+        subprocess.run(user.command("touch", user.home / "tmp" / "mine"), env=environment, check=True)
+        read = subprocess.run(user.command("cat", secret), env=environment, capture_output=True)
+        groups = subprocess.run(user.command("id", "-G"), env=environment, capture_output=True, text=True)
+        left = subprocess.Popen(user.command("sleep", "600"), env=environment)
+
+    left.wait()
+    assert read.returncode != 0 and groups.stdout.split() == [str(user.gid)]
+    assert not psutil.pid_exists(left.pid) and not user.home.exists()
+    assert user.name not in [entry.pw_name for entry in pwd.getpwall()]
+    assert not [name for name in environment if "KEY" in name or "TOKEN" in name]

@@ -57,6 +57,9 @@ def lacking(settings: Settings, config: Config) -> tuple[str, ...]:
     It has the variables that it was started with, and those of the shells that have handed theirs over, as a run from
     here would do. What a worker elsewhere has is not known.
     """
+    found = sorted(references.referred(config))
+    if not found:
+        return ()
     note = state.noted(Layout(home=settings.home).worker)
     elsewhere = note is None and not settings.worker
     variables = {name for name, value in HandedOver(settings).items() if value}.union(note.variables if note else ())
@@ -66,7 +69,6 @@ def lacking(settings: Settings, config: Config) -> tuple[str, ...]:
             return name not in variables and not elsewhere
         return kind == "file" and not Path(name).exists()
 
-    found = sorted(references.referred(config))
     return tuple(f"{{{kind}:{name}}}" for kind, name in found if missing(kind, name))
 
 
@@ -94,8 +96,10 @@ def handed_over(settings: Settings) -> tuple[str, ...]:
 def _read(path: Path) -> dict[str, str]:
     try:
         return _KEYS.validate_json(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
     except ValidationError:
         # nothing of the error is shown: it would quote keys
         raise UsageError(f"{str(path)!r} is damaged: remove it, and start the run again.") from None

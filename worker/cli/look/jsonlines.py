@@ -27,8 +27,16 @@ from worker.cli.look.shapes import (
     tool_state,
 )
 from worker.client import Delta, InboxEntry, Seen, SessionClient
-from workflows.domain.events import CallClaimed, CallFinished, CallPrepared, MessageCompleted, ModelRetry, TurnEnded
-from workflows.domain.ids import MessageId, PartId, SessionId
+from workflows.domain.events import (
+    CallClaimed,
+    CallFinished,
+    CallPrepared,
+    MessageCompleted,
+    ModelRetry,
+    TurnEnded,
+    TurnOpened,
+)
+from workflows.domain.ids import MessageId, PartId, SessionId, SnapshotId
 from workflows.domain.messages import CallState, TextPart
 
 _REACH: Final = 100  # events before a point of the log that are read to know its step
@@ -45,9 +53,10 @@ class Pause(Shape):
 
 
 class Line(Shape):
-    """One line; `ask`, `retry` and `turn_end` are ours, and so is `seq`: the event of the session that it tells."""
+    """One line; `ask`, `retry`, `turn_start` and `turn_end` are ours, and so is `seq`: the event of the session that it
+    tells. `configuration` is what a turn has frozen."""
 
-    type: _PartKind | Literal["error", "ask", "retry", "turn_end"]
+    type: _PartKind | Literal["error", "ask", "retry", "turn_start", "turn_end"]
     timestamp: int
     session_id: SessionId
     seq: int | None = None
@@ -55,6 +64,7 @@ class Line(Shape):
     error: Error | None = None
     ask: dict[str, JsonValue] | None = None
     retry: Pause | None = None
+    configuration: SnapshotId | None = None
     reason: str | None = None
 
     @property
@@ -93,6 +103,8 @@ class JsonStory:
         self._seq = record.seq
         at = milliseconds(datetime.fromisoformat(record.at))
         match record.event:
+            case TurnOpened(snapshot=snapshot):
+                self._line(type="turn_start", timestamp=at, session_id=record.session, configuration=snapshot)
             case MessageCompleted():
                 self._completed(seen, record.event, at)
             case CallPrepared(call=call):

@@ -118,7 +118,8 @@ async def test_json_is_one_object_on_each_line_in_opencodes_form(open_house: Ope
 
     told = [json.loads(line) for line in ended.out.splitlines()]
     step = ["step_start", "text", "tool_use", "step_finish"]
-    assert [line["type"] for line in told] == [*step, "step_start", "text", "step_finish", "turn_end"]
+    assert [line["type"] for line in told] == ["turn_start", *step, "step_start", "text", "step_finish", "turn_end"]
+    assert f", configuration {told.pop(0)['configuration']}\n" in ended.err
     tool = told[2]["part"]
     assert (tool["type"], tool["tool"], tool["state"]["status"]) == ("tool", "bash", "completed")
     assert told[1]["part"]["text"] == "I run it." and told[1]["sessionID"] == tool["sessionID"]

@@ -41,10 +41,10 @@ async def test_a_client_of_json_goes_on_behind_any_line_and_misses_nothing(open_
         session = await house.say("one")
         await house.ended(session)
         whole = told(await shell(house).run("watch", session, "--until-idle", "--json"))
-        half = whole[1]["seq"]  # in the middle of a step, whose call has not ended yet
+        half = whole[2]["seq"]  # in the middle of a step, whose call has not ended yet
         rest = told(await shell(house).run("watch", session, "--until-idle", "--json", "--after", str(half)))
 
-    assert [line["type"] for line in whole[:4]] == ["step_start", "tool_use", "step_finish", "step_start"]
+    assert [line["type"] for line in whole[1:5]] == ["step_start", "tool_use", "step_finish", "step_start"]
     assert rest == [line for line in whole if line["seq"] > half]
     assert {line["sessionID"] for line in whole} == {session}
 
@@ -99,7 +99,7 @@ async def test_a_watcher_that_is_killed_misses_nothing_the_next_time(open_house:
         told = await shell(house).run("watch", session, "--until-idle", "--json")
 
     types = [json.loads(line)["type"] for line in told.out.splitlines()]
-    assert types == ["step_start", "tool_use", "step_finish", "step_start", "text", "step_finish", "turn_end"]
+    assert types[1:] == ["step_start", "tool_use", "step_finish", "step_start", "text", "step_finish", "turn_end"]
 
 
 @dataclass

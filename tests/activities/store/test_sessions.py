@@ -7,9 +7,11 @@ import pytest
 
 from activities.store import generations, sessions
 from activities.store.generations import NewAnswer
+from activities.store.journal import journal
 from activities.store.sessions import NewSession
 from tests.activities.scene import BODY, PERSON, Scene, scene_in
-from workflows.domain.errors import NotFound
+from workflows.domain.config.sources import ConfigSources
+from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.ids import MessageId, SessionId
 from workflows.domain.usage import Tokens
 from workflows.domain.wire import CloseReason, Fence
@@ -30,6 +32,27 @@ async def test_a_session_remembers_where_it_came_from(scene: Scene) -> None:
     origin = await sessions.origin(scene.database, UNKNOWN)
     assert (origin.directory, origin.agent, origin.model) == ("/p", "build", "m/n")
     assert origin.environment == {"PATH": "/bin"}
+
+
+async def test_a_session_is_configured_anew_once_and_its_log_says_so(scene: Scene) -> None:
+    before = ConfigSources(home="/h", folder="/h/c")
+    after = before.model_copy(update={"directory": "/oc"})
+    for sources, changed in ((before, ("HOME", "XDG_CONFIG_HOME")), (after, ("OPENCODE_CONFIG_DIR",)), (after, ())):
+        async with scene.journal() as opened:
+            assert await sessions.configure(opened, sources) == changed
+    assert (await sessions.origin(scene.database, scene.session)).sources == after
+    assert await scene.types() == ["session.created", "session.configured", "session.configured"]
+
+
+async def test_a_session_below_another_one_has_the_sources_of_the_uppermost(scene: Scene) -> None:
+    sources = ConfigSources(home="/h", folder="/h/c", content={"model": "a/b"})
+    above, below = SessionId("ses_a"), SessionId("ses_b")
+    await sessions.create(scene.database, NewSession(id=above, directory="/p", title="t", sources=sources), PERSON)
+    await sessions.create(scene.database, NewSession(id=below, directory="/p", title="t", parent=above), PERSON)
+    assert (await sessions.origin(scene.database, below)).sources == sources
+    with pytest.raises(Conflict, match="is a subagent's"):
+        async with journal(scene.database, below, PERSON) as opened:
+            await sessions.configure(opened, sources)
 
 
 async def test_an_overview_tells_the_newest_turn_and_what_waits(scene: Scene) -> None:

@@ -47,7 +47,7 @@ def _grounded(value: JsonValue, at: Steps, file: Path, home: Path) -> JsonValue:
             return [_grounded(item, (*at, str(number)), file, home) for number, item in enumerate(value)]
         case str() if references.has_reference(value):
             return references.replace(value, lambda kind, name: _absolute(kind, name, file, home))
-        case str() if _is_secret(at):
+        case str() if _is_secret(at) or (at[0] == "provider" and at[-1] == "baseURL" and _SHAPES.text(value) != value):
             return f"{{config:{quote(str(file))}#{'/'.join(quote(step, safe='') for step in at)}}}"
     return value
 

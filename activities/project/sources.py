@@ -26,8 +26,8 @@ def read_sources(environ: Mapping[str, str], *, home: Path, folder: Path) -> Con
     return ConfigSources(
         home=str(home),
         folder=str(folder),
-        file=environ.get("OPENCODE_CONFIG") or None,
-        directory=environ.get("OPENCODE_CONFIG_DIR") or None,
+        file=_path(environ, "OPENCODE_CONFIG"),
+        directory=_path(environ, "OPENCODE_CONFIG_DIR"),
         content=_layer(CONTENT, content, home) if content else None,
         permission=_layer(PERMISSION, f'{{"permission": {permission}\n}}', home) if permission else None,
         disable_project_config=_is_on(environ, "OPENCODE_DISABLE_PROJECT_CONFIG"),
@@ -38,6 +38,13 @@ def read_sources(environ: Mapping[str, str], *, home: Path, folder: Path) -> Con
 
 def _is_on(environ: Mapping[str, str], name: str) -> bool:
     return environ.get(name, "").lower() in ("1", "true")
+
+
+def _path(environ: Mapping[str, str], name: str) -> str | None:
+    path = environ.get(name) or None
+    if path is not None and not path.isprintable():  # bytes that are no UTF-8 are not, either
+        raise ConfigError(f"{name}={path!r} holds characters that cannot be shown: give that place another name.")
+    return path
 
 
 def _layer(name: str, text: str, home: Path) -> JsonObject:

@@ -53,7 +53,10 @@ async def test_a_key_that_was_removed_since_is_an_error_that_names_its_field(tmp
         await resolve(str(at({"x": reference}, ("x", "options", "apiKey"))), {})
 
 
-def test_an_endpoint_is_no_secret() -> None:
-    tree = grounded({"provider": {"x": {"options": {"baseURL": "https://a.test"}}}}, Path("/p/o.json"), Path("/h"))
+def test_an_endpoint_is_a_secret_only_where_it_holds_a_password() -> None:
+    def stored(address: str) -> object:
+        tree = grounded({"provider": {"x": {"options": {"baseURL": address}}}}, Path("/p/o.json"), Path("/h"))
+        return at(tree, (*OPTIONS[:1], "x", "options", "baseURL"))
 
-    assert at(tree, ("provider", "x", "options", "baseURL")) == "https://a.test"
+    assert stored("https://a.test") == "https://a.test"
+    assert stored("https://u:hunter22@a.test") == "{config:/p/o.json#provider/x/options/baseURL}"

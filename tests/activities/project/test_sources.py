@@ -115,5 +115,12 @@ def test_contents_that_are_no_configuration_are_refused(variable: str, text: str
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize("variable", ["OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"])
+@pytest.mark.parametrize("path", ["/a\udcff", "/a\nb", "/a\x1b[2J"])
+def test_a_path_that_cannot_be_shown_is_refused(variable: str, path: str) -> None:
+    with pytest.raises(ConfigError, match="cannot be shown"):
+        read(**{variable: path})
+
+
 def test_one_word_for_all_permissions_is_taken_as_in_a_file() -> None:
     assert read(OPENCODE_PERMISSION='"ask"').permission == {"permission": {"*": "ask"}}

@@ -33,23 +33,24 @@ async def persistently(write: Callable[[], Awaitable[T]]) -> T:
         pause = min(2 * pause, _LONGEST)
 
 
-async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    """Do something to its end although we are cancelled meanwhile, within the grace: a known outcome is written."""
+async def to_its_end(work: Coroutine[Any, Any, None], grace: float | None = GRACE) -> None:
+    """Do something to its end although we are cancelled meanwhile, within the grace if there is one: a known outcome
+    is written."""
     task = asyncio.create_task(work)
     try:
         await asyncio.shield(task)
     except asyncio.CancelledError:
-        await _last_tries(task)
+        await _last_tries(task, grace)
         raise
 
 
 async def within_grace(work: Coroutine[Any, Any, None]) -> None:
     """The same for who has been cancelled already, and is not told again."""
-    await _last_tries(asyncio.create_task(work))
+    await _last_tries(asyncio.create_task(work), GRACE)
 
 
-async def _last_tries(task: asyncio.Task[None]) -> None:
-    done, _ = await asyncio.wait([task], timeout=GRACE)
+async def _last_tries(task: asyncio.Task[None], grace: float | None) -> None:
+    done, _ = await asyncio.wait([task], timeout=grace)
     await ended(task)
     if done:
         task.result()

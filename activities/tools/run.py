@@ -77,19 +77,24 @@ class Tools:
         fresh = calls.take_fresh(self.database, request.call)
         call, context = await calls.seen(self.database, request.call, fresh)
         job: Job | None = None
-        plan: Plan | ToolError | None = None
+        problem: ToolError | None = None
         try:
             job = None if call.settled else await self.workshop.job(call, context, fence)
-            plan = await job.plan() if job and call.state is CallState.PREPARED else None
         except ToolError as error:
-            plan = error
-        held, place = await persistently(lambda: self.claim(request, fence, plan, fresh))
+            problem = error
+
+        async def claimed() -> tuple[Claim, Place | None]:
+            """The claim, by a plan of now: files may change while the database is away."""
+            planned = await plan_now(job) if job and call.state is CallState.PREPARED else problem
+            return await self.claim(request, fence, planned, fresh)
+
+        held, place = await persistently(claimed)
         match held:
             case Claimed() if job is not None:
                 await failpoint("tool.claimed", request.call)
                 return await self.carry_out(job, held, fence, place)
             case Claimed():
-                await self.settle(held.call, fence, CallState.UNKNOWN, unknown_outcome(held.call, str(plan)))
+                await self.settle(held.call, fence, CallState.UNKNOWN, unknown_outcome(held.call, str(problem)))
                 return Ran(state=RanState.SETTLED)
             case _:
                 return not_begun(held)
@@ -114,7 +119,8 @@ class Tools:
         except asyncio.CancelledError:
             if not stop_requested():
                 raise
-            await to_its_end(self.end(job, held, fence))  # the other way in which a stop comes must not cut it short
+            # The other way in which a stop comes must not cut it short.
+            await to_its_end(self.end(job, held, fence), grace=None)
             raise
         await failpoint("tool.effect_done", job.call.id)
         if isinstance(done, GoesOn):
@@ -150,6 +156,14 @@ class Tools:
             if not row.settled:
                 calls.settle(opened, row, state, outcome)
                 deltas.drop(opened, call.id)
+
+
+async def plan_now(job: Job) -> Plan | ToolError:
+    """What the call would do, or why it cannot be carried out."""
+    try:
+        return await job.plan()
+    except ToolError as error:
+        return error
 
 
 async def effect(job: Job, held: Claimed, machine: str) -> tuple[CallState, Outcome] | GoesOn:

@@ -10,11 +10,13 @@ from temporalio.activity import ActivityCancellationDetails
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
+from activities.store.database import Database
 from activities.tools.read import Read
 from activities.tools.tool import Unknown
+from tests.acceptance.crossing import crossing
 from tests.activities.conftest import Arm
 from tests.activities.probe import effects, probe
-from tests.activities.scene import Scene, somebody_waits
+from tests.activities.scene import Scene, scene_in, somebody_waits
 from tests.house import reached
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import ToolError
@@ -332,3 +334,21 @@ async def test_a_long_output_is_shortened_and_kept_whole_beside(scene: Scene) ->
     kept = Path(str(outcome.metadata["outputPath"]))
     assert kept.read_text().split() == [str(number) for number in range(1, 1001)]
     assert kept.stat().st_mode & 0o077 == 0
+
+
+async def test_a_claim_that_waited_for_the_database_is_made_for_the_files_as_they_are_then(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    async with crossing(postgres_url) as between, Database(between.url) as database:
+        scene = await scene_in(database, tmp_path)
+        await scene.open_turn()
+        call = await scene.called("write", filePath="a.txt", content="ours")
+        claiming = between.hold_request("call.claimed")
+        running = asyncio.create_task(scene.run(call))
+        await claiming.caught()
+        between.part()
+        file = scene.file("a.txt", "somebody else's")
+        between.join()
+        await running
+        row = await scene.row(call)
+    assert (row.state, row.revision, file.read_text()) == (CallState.DONE, 1, "ours")

@@ -44,13 +44,14 @@ from activities.tools.run import refused_write
 from activities.tools.tool import Tool
 from workflows.domain import messages
 from workflows.domain.config.snapshot import ProjectSnapshot
-from workflows.domain.errors import StaleFence, UsageError
+from workflows.domain.errors import StaleFence, Unavailable, UsageError
 from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import AnswerBody, StoredPart
 from workflows.domain.step_flaw import flaw
 from workflows.domain.usage import cost, decimal_text
 from workflows.domain.wire import PARKED, STOPPED, Fence, GenerateRequest, PreparedCall, Step
 
+_OWN_FAILURES: Final = 5  # of one step: each may have paid for an answer
 _SAID: Final = 1000  # characters of a provider's message that leave the activity
 
 
@@ -107,6 +108,18 @@ class Model:
             except StaleFence as stale:
                 await refused_write(self.database, request.session, request.message, fence)
                 raise ApplicationError(str(stale), type="StaleFence", non_retryable=True) from stale
+            except (ApplicationError, Unavailable):  # a provider's, or an absent store's
+                raise
+            except Exception as error:
+                raise await self.broken(request, fence, error) from error
+
+    async def broken(self, request: GenerateRequest, fence: Fence, error: Exception) -> Exception:
+        """What the engine is told of a fault that is our own: to try again, as often as one may pass by itself."""
+        failures = await persistently(lambda: generations.broken(self.database, request.turn, request.step, fence))
+        if failures < _OWN_FAILURES:
+            return error
+        said = f"Holdfast itself failed {failures} times at this step, the last time: {type(error).__name__}: {error}"
+        return ApplicationError(said[:_SAID], type="StepFailed", non_retryable=True)
 
     async def attempt(self, request: GenerateRequest, fence: Fence) -> Step:
         question = await self.begin(request, fence)

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from activities.store import calls, notes, prompts, transcript, turns
 from activities.store.calls import CallRow, NewCall
-from activities.store.database import dumps
+from activities.store.database import Database, dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
 from activities.store.statements import Reads
@@ -228,6 +228,14 @@ async def failed(opened: Journal, turn: TurnId, step: int, fence: Fence, failure
     words = notes.keep(opened, note, failure.said)
     said = failure.model_dump(include={"attempt", "kind", "next_at"})
     opened.record(ModelRetry(turn=turn, step=step, note=note, seal=words, **said))
+
+
+async def broken(database: Database, turn: TurnId, step: int, fence: Fence) -> int:
+    """Count an attempt at a step that has failed by a fault of ours; how many have. Each counts once."""
+    attempt = "-".join(map(str, fence))
+    (row,) = await database.rows(_QUERIES.broken, turn=turn, step=step, fence=list(fence), attempt=attempt)
+    count: int = row["count"]
+    return count
 
 
 def _keep_part(opened: Journal, message: MessageId, part: NewPart) -> PartSeal:

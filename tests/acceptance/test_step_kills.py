@@ -11,7 +11,7 @@ from tests.acceptance.listener import listening
 from tests.acceptance.scenarios import DONE
 from tests.house import reached
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall
-from workflows.domain.events import ModelRetry
+from workflows.domain.events import ModelRetry, TurnEnded
 from workflows.domain.messages import AssistantMessage, TextPart
 
 pytestmark = pytest.mark.acceptance
@@ -56,6 +56,20 @@ async def test_row_02_an_answer_that_was_lost_on_its_way_is_asked_for_again(
         _, answer = await trial.house.client.transcript(session)
     assert isinstance(answer, AssistantMessage) and answer.parts == (TextPart(text=TEXT),)
     assert len(trial.house.model.ledger.entries) == requests
+
+
+async def test_row_02_no_number_of_lost_workers_ends_a_turn(open_trial: Open) -> None:
+    kills = range(1, 7)
+    async with open_trial(ScriptedAnswer(text=TEXT)) as trial:
+        trial.wasted = len(kills)
+        faults = ";".join(f"model.after_chunk=kill9@{arrival}" for arrival in kills)
+        session = await trial.say("Say something.")
+        for _ in kills:
+            await (await trial.worker(faults=faults)).killed()
+        await trial.worker()
+        ended = await trial.house.ended(session)
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
+    assert len(trial.house.model.ledger.entries) == len(kills) + 1
 
 
 async def test_row_02_and_b14_who_watches_a_repeated_answer_gets_its_text_once(

@@ -18,7 +18,7 @@ from activities.model.patience import Patience
 from activities.model.wires.router import WireRouter
 from activities.redact import Redactor
 from activities.session.describing import nothing
-from activities.store import deltas, events, transcript
+from activities.store import deltas, events, generations, transcript
 from activities.store.deltas import Delta
 from activities.store.prompts import Mode
 from activities.tools.table import TOOLS
@@ -27,6 +27,7 @@ from tests.activities.scene import CHAIN, Scene
 from tests.house import reached
 from worker.scripted.script import Hold, Refuse, Script, ScriptedAnswer, ScriptedCall, StreamError
 from worker.scripted.server import ModelServer, serve
+from workflows.domain.errors import Unavailable
 from workflows.domain.events import MessageCompleted, ModelRetry, PromptTaken
 from workflows.domain.ids import MessageId, Prefix
 from workflows.domain.messages import AssistantMessage, ReasoningPart, TextPart, ToolPart
@@ -362,3 +363,41 @@ async def first_piece(scene: Scene) -> Delta:
             if pieces := await deltas.since(scene.database, scene.session, 0):
                 return pieces[0]
     raise AssertionError("the log ticks for ever")
+
+
+async def test_five_failures_of_our_own_end_the_turn_with_their_reason(open_model: Open, arm: Arm) -> None:
+    async with open_model(HELLO) as model:
+        request = model.request()
+        arm("model.after_chunk=raise:KeyError")
+        for attempt in range(1, 5):
+            with pytest.raises(KeyError):
+                await model.generate(request, attempt)
+        failed = await model.failure(request, attempt=5)
+    assert (failed.type, failed.non_retryable) == ("StepFailed", True)
+    assert failed.message.startswith("Holdfast itself failed 5 times at this step, the last time: KeyError:")
+    assert len(model.server.ledger.entries) == 5
+
+
+async def test_an_absent_store_is_no_failure_of_our_own_however_long_it_is_away(open_model: Open, arm: Arm) -> None:
+    async with open_model(HELLO) as model:
+        request = model.request()
+        arm("external.sql=drop")
+        for attempt in range(1, 40):  # ten minutes of the engine's pauses, and more
+            with pytest.raises(Unavailable):
+                await model.generate(request, attempt)
+        arm("model.after_chunk=raise:Unavailable")
+        for attempt in range(40, 46):
+            with pytest.raises(Unavailable):
+                await model.generate(request, attempt)
+        arm("model.after_chunk=raise:KeyError")
+        with pytest.raises(KeyError):
+            await model.generate(request, attempt=46)
+        arm("")
+        assert await model.generate(request, attempt=47) == Step(finish="stop")
+
+
+async def test_an_attempt_that_fails_by_a_fault_of_ours_counts_once(scene: Scene) -> None:
+    await scene.open_turn()
+    fence = scene.fence()
+    counted = [await generations.broken(scene.database, scene.turn, 1, each) for each in (fence, fence, scene.fence())]
+    assert counted == [1, 1, 2]

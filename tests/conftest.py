@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import hypothesis
 import pytest
 from pydantic import ValidationError
 from temporalio.client import Client
@@ -24,6 +25,10 @@ from worker.stack.down import down
 from worker.stack.processes import ProcessRef
 from worker.stack.state import Endpoints
 from worker.stack.up import up
+
+# How long an example takes to draw or to run says something of the machine only.
+hypothesis.settings.register_profile("holdfast", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("holdfast")
 
 _HOME = pytest.StashKey[Path]()
 _BROKEN: Final[list[str]] = []

@@ -6,7 +6,7 @@ It also lets grants reach the sessions of their project that the door which gave
 import asyncio
 import logging
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
@@ -59,7 +59,7 @@ class Sweeper:
         async with bells.sweeping(self.database) as mine:
             if not mine:
                 return
-            before = datetime.now(UTC) - _FRESH
+            before = await self.database.now() - _FRESH
             for bell in await bells.undelivered(self.database, before):
                 with suppress(Unavailable):  # one session that cannot be rung must not keep the others waiting
                     await self.bells.ring(bell)

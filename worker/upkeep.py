@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from datetime import UTC, datetime, timedelta
+import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -39,18 +40,22 @@ class Upkeep:
         """Clear away until cancelled."""
         while True:
             try:
-                await self.clear(datetime.now(UTC))
+                await self.clear(time.time())
             except Unavailable as error:
                 _LOG.info("not cleared away: %s", error)
             except Exception:  # nobody would notice its end
                 _LOG.exception("not cleared away")
             await asyncio.sleep(self.every)
 
-    async def clear(self, now: datetime) -> None:
-        """Remove outputs and calls that are old, and pieces of answers that never finished; archive old sessions."""
-        outputs = await asyncio.to_thread(output.forget_old, self.data / "tool-output", now.timestamp())
+    async def clear(self, here: float) -> None:
+        """Remove outputs and calls that are old, and pieces of answers that never finished; archive old sessions.
+
+        Files are as old as the clock of this machine says (`here`), rows as the database's does.
+        """
+        outputs = await asyncio.to_thread(output.forget_old, self.data / "tool-output", here)
         unsettled = await calls.claimed(self.database)
-        forgotten = await asyncio.to_thread(forget.forget_old, self.data / "calls", now.timestamp(), unsettled)
+        forgotten = await asyncio.to_thread(forget.forget_old, self.data / "calls", here, unsettled)
+        now = await self.database.now()
         await deltas.drop_old(self.database, now - timedelta(seconds=EVERY))
         if outputs or forgotten:
             _LOG.info("removed %d old outputs and %d old calls", len(outputs), len(forgotten))

@@ -48,7 +48,7 @@ class Archivist:
 
     async def one(self, session: SessionId) -> Path:
         """Archive a session, however young. Raises NotFound, Conflict where it waits for something."""
-        now = datetime.now(UTC)
+        now = await self.database.now()
         async with archives.archiving(self.database) as mine:
             if not mine:
                 raise Unavailable("Another process archives just now: try again.")

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import psycopg
@@ -74,6 +75,12 @@ class Database:
         """The rows of one query, keyed by column: one round trip. Raises Unavailable."""
         async with self._connection() as connection, io_failpoint("external.sql", lambda: cut(connection)):
             return await connection.rows(query, **values)
+
+    async def now(self) -> datetime:
+        """The database's clock, by which all times of rows are compared. Raises Unavailable."""
+        (row,) = await self.rows(b"SELECT now() AS now")
+        now: datetime = row["now"]
+        return now
 
     async def stream(self, query: bytes, **values: Any) -> AsyncGenerator[dict[str, Any], None]:
         """The rows of one query as they come, for what is too much to be held at once: it keeps a connection until it

@@ -26,6 +26,7 @@ class GrantRow(Value):
     project: str | None
     uses: int
     expires_at: datetime | None
+    expired: bool
     revoked_at: datetime | None
     revoked_by: str | None
 
@@ -40,7 +41,7 @@ def keep(opened: Journal, grant: Grant, ask: AskId) -> None:
         project=opened.place.directory if wide else None,
         body=dumps(grant.model_dump(mode="json")),
         author=grant.author,
-        expires_at=grant.time + _PROJECT_LIFE if wide else None,
+        seconds=_PROJECT_LIFE.total_seconds() if wide else None,
     )
     opened.record(
         GrantMade(grant=grant.id, ask=ask, scope=grant.scope, permission=grant.permission, patterns=grant.patterns)

@@ -2,7 +2,7 @@
 
 import asyncio
 import importlib.util
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -70,6 +70,26 @@ async def test_row_44_a_clock_that_jumps_by_an_hour_makes_nobody_wait_or_hurry(
     assert isinstance(retry, ModelRetry) and trial.effects.count("one") == 1
     assert 5 < (answered.began - refused.ended).total_seconds() < PATIENCE
     assert {each.invariant for each in found} <= {"I4"}  # it compares times of the worker's clock with true ones
+
+
+async def test_a_worker_an_hour_behind_rings_for_a_bell_that_was_lost(
+    open_unjudged: Open, clock: Path, faked: dict[str, str]
+) -> None:
+    clock.write_text("-1h\n")
+    async with open_unjudged(runs("one"), DONE) as trial:
+        trial.house.configure(permission={"bash": "ask"})
+        own = trial.house.settings.environment
+        trial.house.settings = trial.house.settings.model_copy(update={"environment": {**own, **faked}})
+        with workers.nursery(faked) as trial.nursery:
+            await trial.worker()
+            session = await trial.say("Run it.")
+            (ask,) = await trial.house.asked(session)
+            async with trial.cut_off() as door:
+                await door.answer(ask)
+            await trial.house.ended(session)
+            await trial.stop_workers()
+            claimed = await said_at(trial, session, "call.claimed")
+    assert datetime.now(UTC) - claimed > timedelta(hours=0.9), "the worker's clock was right"
 
 
 async def jump(clock: Path, difference: str) -> None:

@@ -185,7 +185,7 @@ async def _clock(settings: Settings) -> Answer:
     if abs(ahead) < _SKEWED:
         return Level.OK, "the database's clock and this one agree", ""
     says = f"the database's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this one"
-    return Level.WARNING, says, "Have both machines follow a time server; pauses and expiry dates are off until then."
+    return Level.WARNING, says, "Have both machines follow a time server; ages that are shown are off until then."
 
 
 async def _schema(settings: Settings) -> Answer:

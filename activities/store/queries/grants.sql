@@ -1,7 +1,7 @@
 -- name: keep
 INSERT INTO grant_ (id, session, project, host, body, author, expires_at)
 VALUES (%(id)s, %(session)s, %(project)s, (SELECT host FROM session WHERE id = %(session)s),
-        %(body)s, %(author)s, %(expires_at)s)
+        %(body)s, %(author)s, now() + make_interval(secs => %(seconds)s))
 
 -- name: live
 SELECT id, body FROM grant_
@@ -11,7 +11,9 @@ WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
 ORDER BY created_at, id
 
 -- name: listed
-SELECT id, session, project, body, author, uses, created_at, expires_at, revoked_at, revoked_by FROM grant_
+SELECT id, session, project, body, author, uses, created_at, expires_at, revoked_at, revoked_by,
+       coalesce(expires_at <= now(), false) AS expired
+FROM grant_
 WHERE %(all)s OR (revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))
 ORDER BY created_at, id
 

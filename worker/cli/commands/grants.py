@@ -93,4 +93,4 @@ def _rows(row: GrantRow) -> Iterator[str]:
 def _state(row: GrantRow) -> str:
     if row.revoked_at is not None:
         return f"revoked by {exact(row.revoked_by or '')}"
-    return "expired" if row.expires_at is not None and row.expires_at < datetime.now(UTC) else "holds"
+    return "expired" if row.expired else "holds"

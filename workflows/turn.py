@@ -26,6 +26,7 @@ class Turn:
         self.session = engine.state
         self.turn = turn
         self.gate = Gate(engine, turn)
+        self.gives_up = False  # a call has failed for good: people and subagents are not waited for any more
 
     async def run(self) -> None:
         """Carry out moves until none is left or a stop names this turn, then close it."""
@@ -78,9 +79,13 @@ class Turn:
             await workflow.sleep(2 ** (self.turn.empty_answers - 1))
 
     async def settle(self) -> None:
-        """Bring each open call to its outcome; give way to a new run while only people are waited for."""
+        """Bring each open call to its outcome; give way to a new run while only people are waited for, and to the end
+        of the turn once one has failed for good and nothing runs any more."""
         calls = asyncio.gather(*(self.call(call) for call in self.turn.open_calls()), return_exceptions=True)
-        await work_until(self.engine.may_leave, calls)  # calls that only wait start again in the next run
+        await work_until(self.only_waits, calls)  # calls that only wait start again in the next run, if there is one
+
+    def only_waits(self) -> bool:
+        return self.engine.may_leave() or (self.gives_up and self.engine.in_flight == 0)
 
     async def call(self, call: CallState) -> None:
         """Ask where a rule says so, then run or refuse; a changed effect is decided anew."""
@@ -97,6 +102,7 @@ class Turn:
                     call.ran(await self.refuse(call))
             except ActivityError as error:
                 self.turn.error = failure(error)
+                self.gives_up = workflow.patched("a-failed-call-ends-its-turn")
                 return
 
     async def in_order(self, call: CallState) -> None:

@@ -19,9 +19,10 @@ from worker.bells import workflow_id
 from worker.connect import DATA_CONVERTER
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from worker.settings import Detail
-from workflows.domain.events import CallClaimed, CallFinished
+from workflows.domain.events import CallClaimed, CallFinished, TurnEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState
+from workflows.domain.wire import AnswerRef
 
 EDITS = ScriptedAnswer(
     tools=tuple(
@@ -151,3 +152,21 @@ async def test_a_quick_call_of_a_worker_that_ends_is_run_by_the_next_one(open_ho
             await house.ended(session)
         (call,) = await house.calls(session)
     assert call.state is CallState.DONE
+
+
+async def test_a_call_that_fails_for_good_ends_its_turn_although_another_one_waits_for_an_answer(
+    open_house: Open,
+) -> None:
+    writes = tuple(ScriptedCall(name="write", arguments={"filePath": name, "content": "x"}) for name in ("a", "b"))
+    async with open_house(ScriptedAnswer(tools=writes), DONE) as house, house.working():
+        house.configure(permission={"edit": "ask"})
+        session = await house.say("Write both.")
+        lost, _ = await house.asked(session, 2)
+        async with house.database.transaction() as connection:
+            cursor = await connection.execute("DELETE FROM ask WHERE id = %s RETURNING call", [lost])
+            await connection.execute("DELETE FROM call WHERE id = %s", await cursor.fetchone())
+        run = house.temporal.get_workflow_handle(workflow_id(session))
+        await run.signal("answer", AnswerRef(ask=lost))
+        ended = await house.ended(session)
+        assert await house.client.asks(session=session) == []
+    assert isinstance(ended, TurnEnded) and ended.reason == "failed"

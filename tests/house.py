@@ -48,6 +48,7 @@ class House:
     model: ModelServer
     project: Path
     seen: dict[SessionId, list[Seen]] = field(default_factory=dict)
+    swept: bool = True
 
     def file(self, name: str, content: str) -> Path:
         """A file of the project."""
@@ -101,8 +102,8 @@ class House:
         return await self.temporal.get_workflow_handle(workflow_id(session)).fetch_history()
 
     @asynccontextmanager
-    async def working(self, *, swept: bool = True, **changed: Any) -> AsyncIterator[None]:
-        """A worker while the block runs, with its sweeper or without one."""
+    async def working(self, *, swept: bool | None = None, **changed: Any) -> AsyncIterator[None]:
+        """A worker while the block runs, with its sweeper or without one: what a first signal loses stays lost then."""
         settings = self.settings.model_copy(update=changed)
         stops = StopWatch(self.database)
         sweeper = Sweeper(self.database, self.temporal, Bells(self.database, self.temporal, settings))
@@ -110,7 +111,7 @@ class House:
             planning() as planner,
             worker(settings, self.temporal, self.database, self.port, stops, planner),
             asyncio.timeout(LONGEST),
-            beside(stops.run(), *([sweeper.run()] if swept else [])),
+            beside(stops.run(), *([sweeper.run()] if (self.swept if swept is None else swept) else [])),
         ):
             yield
 

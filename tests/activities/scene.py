@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -20,7 +21,7 @@ from activities.session.asks import Asks
 from activities.session.describing import nothing
 from activities.session.project import Project
 from activities.session.turns import Turns
-from activities.store import asks, calls, events, generations, prompts, sessions, stops
+from activities.store import asks, bells, calls, events, generations, prompts, sessions, stops
 from activities.store.asks import AskRow
 from activities.store.bells import Bell
 from activities.store.calls import CallRow
@@ -100,7 +101,9 @@ class Scene:
         return Workshop(self.database, self.surveyor, self.tools, machine, self.ring)
 
     async def ring(self, bell: Bell) -> None:
-        """The engine, as far as activities reach it: what was rung."""
+        """The engine, as far as activities reach it: what was rung. The row of it must be committed by then."""
+        later = await self.database.now() + timedelta(seconds=1)
+        assert bell in await bells.undelivered(self.database, later), f"{bell} was rung before its row was there"
         self.rung.append(bell)
 
     @asynccontextmanager

@@ -13,7 +13,7 @@ from tests.workflows.runs import activities
 from worker.parking import park_all
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from worker.settings import Resume
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import SessionId, workflow_id
 
 _LOOK_PERIOD = 0.05
 DONE = ScriptedAnswer(text="Done.")
@@ -51,6 +51,13 @@ async def whole_turn(house: House, _: Path) -> SessionId:
 async def steps_used_up(house: House, gate: Path) -> SessionId:
     house.configure(agent={"build": {"steps": 1}})
     return await whole_turn(house, gate)
+
+
+async def fallen_asleep(house: House, gate: Path) -> SessionId:
+    """A run that has nothing left to do completes after its idle time."""
+    session = await whole_turn(house, gate)
+    await house.temporal.get_workflow_handle(workflow_id(session)).result()
+    return session
 
 
 async def ask_waiting(house: House, _: Path) -> SessionId:
@@ -158,6 +165,7 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
     """All scenarios; `gate` is the file at which a held answer waits."""
     return {
         "plain_turn": Scenario((DONE,), whole_turn),
+        "fallen_asleep": Scenario((DONE,), fallen_asleep),
         "parallel_calls": Scenario((PARALLEL, DONE), whole_turn),
         "held_up": Scenario((LOOK, DONE), held_up),
         "ask_waiting": Scenario((WRITE, DONE), ask_waiting),

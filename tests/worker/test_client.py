@@ -3,18 +3,27 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from activities.session.answers import Decided
-from activities.store import prompts
+from activities.store import bells, parks, prompts
+from activities.store.bells import Bell
 from activities.store.journal import journal
 from activities.store.prompts import Mode, NewPrompt
+from tests.activities.scene import scene_in
 from tests.house import ACTOR, House
 from tests.worker.conftest import cut_off
 from worker.client import LONGEST_PROMPT, Delta, Seen, SessionClient, checked, title
+from worker.settings import Settings
+from worker.stack.state import Endpoints
 from workflows.domain.errors import NotFound, UsageError
-from workflows.domain.ids import AskId, GrantId, MessageId, SessionId, StopId
+from workflows.domain.ids import AskId, GrantId, MessageId, ParkId, SessionId, StopId
+from workflows.domain.parking import Doubt, ParkReason
+from workflows.domain.permissions.replies import Reply
+from workflows.domain.wire import CloseReason
 
 UNKNOWN = SessionId("ses_x")
 EVENTS = 1000
@@ -63,6 +72,36 @@ async def test_a_prompt_is_accepted_while_temporal_is_away(alone: SessionClient)
 
 async def test_a_prompt_is_rung_when_the_engine_is_there(house: House) -> None:
     assert (await house.client.start("/p", "Hello.")).rung
+
+
+class Witness(SessionClient):
+    """A client that looks from another connection, when it rings, at what has been committed."""
+
+    def __init__(self, settings: Settings, endpoints: Endpoints) -> None:
+        super().__init__(settings, endpoints, ACTOR)
+        self.rung: list[str] = []
+
+    async def ring(self, bell: Bell) -> bool:
+        later = await self.database.now() + timedelta(seconds=1)
+        assert bell in await bells.undelivered(self.database, later), f"{bell} is rung before its row is there"
+        self.rung.append(bell.kind)
+        return await super().ring(bell)
+
+
+async def test_each_row_is_committed_before_it_is_rung_for(house: House, tmp_path: Path) -> None:
+    scene = await scene_in(house.database, tmp_path)
+    async with Witness(house.settings, house.endpoints) as door:
+        await door.start("/p", "Hello.")
+        await scene.open_turn(permission={"edit": "ask"})
+        ask = await scene.asked(await scene.called("write", filePath="a.txt", content="x"))
+        await door.answer(ask, Decided(reply=Reply.ONCE))
+        await door.stop(scene.session)
+        await scene.close(CloseReason.FAILED, error="broken")
+        await door.retry(scene.session)
+        async with scene.journal() as opened:
+            parks.park(opened, ParkId("prk_1"), Doubt(reason=ParkReason.RESTART))
+        await door.resume(scene.session)
+    assert door.rung == ["prompt", "answer", "stop", "retry", "resume"]
 
 
 async def test_starting_again_with_the_same_ids_is_the_same_start(alone: SessionClient) -> None:

@@ -33,6 +33,12 @@ async def port(warm: WireRouter) -> AsyncIterator[WireRouter]:
 
 
 @pytest.fixture
+def swept() -> bool:
+    """Whether workers have a sweeper, where a test does not say."""
+    return True
+
+
+@pytest.fixture
 def open_house(
     settings: Settings,
     stack: Endpoints,
@@ -41,6 +47,7 @@ def open_house(
     task_queue: str,
     port: WireRouter,
     tmp_path: Path,
+    swept: bool,
 ) -> Open:
     """Open a house for a script (its answers, or several scripts by name); no workflow task may fail in it."""
 
@@ -50,6 +57,7 @@ def open_house(
         own = settings.model_copy(update={"task_queue": task_queue})
         script = scripts or Script(answers=answers)
         async with house(own, endpoints, temporal_client, port, script, tmp_path) as built:
+            built.swept = swept
             yield built
             for overview in await built.client.sessions():
                 assert failed_tasks(await built.history(overview.id)) == []

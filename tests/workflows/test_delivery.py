@@ -26,6 +26,12 @@ AROUND = tuple(step * 0.005 for step in range(6))  # seconds between a stop and 
 RIVALS = 20
 
 
+@pytest.fixture(params=[False, True], ids=["unswept", "swept"])
+def swept(request: pytest.FixtureRequest) -> bool:
+    """Without a sweeper, which heals what the first signal has lost, and with one."""
+    return bool(request.param)
+
+
 async def slept(house: House, session: SessionId) -> None:
     """Wait until the session's run has completed."""
     async with asyncio.timeout(60):

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
@@ -17,6 +18,12 @@ from worker.scripted.script import Hold, ScriptedAnswer
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState, TextPart
 from workflows.session import SessionWorkflow
+
+
+@pytest.fixture(params=[False, True], ids=["unswept", "swept"])
+def swept(request: pytest.FixtureRequest) -> bool:
+    """Without a sweeper, which heals what the first signal has lost, and with one."""
+    return bool(request.param)
 
 
 async def signals(house: House, session: SessionId) -> int:

@@ -18,6 +18,12 @@ from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import Reply
 
 
+@pytest.fixture(params=[False, True], ids=["unswept", "swept"])
+def swept(request: pytest.FixtureRequest) -> bool:
+    """Without a sweeper, which heals what the first signal has lost, and with one."""
+    return bool(request.param)
+
+
 async def test_the_last_answer_of_a_subagent_is_the_result_of_the_call(open_house: Open) -> None:
     async with open_house(scripts=played(hands_over("child"), DONE, child=(LOOK, FOUND))) as house, house.working():
         house.file("a.txt", "here\n")

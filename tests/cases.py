@@ -1,6 +1,7 @@
 """The case files: loads them as test parameters, makes their generated texts, compares by their suffixes.
 
-Read from the folder named by HOLDFAST_CASES, else from `tests/data/cases`; every entry of a file is collected.
+Read from the folder named by HOLDFAST_CASES, else from `tests/data/cases`. Every entry of a file is collected, and each
+file has a test or stands in UNPLAYED.
 """
 
 import base64
@@ -15,6 +16,8 @@ from typing import Any, Final
 
 import pytest
 from _pytest.mark.structures import ParameterSet
+
+from workflows.domain.agents import RESERVED
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,20 @@ class NotBuilt:
     reason: str
 
 
+# Files that no test loads, because nothing of what they are about is built yet.
+UNPLAYED: Final[Mapping[str, str]] = {
+    "commands_template": "commands come later",
+    "compaction_prune": "compaction comes later",
+    "filter_compacted": "compaction comes later",
+    "markdown_refs": "references in prompts, and agents as Markdown files, come later",
+    "overflow": "compaction comes later",
+    "patch": "the tool apply_patch comes later",
+    "skills": "skills come later",
+    "ssrf": "the tool webfetch comes later",
+    "ssrf_benign": "the tool webfetch comes later",
+    "titles": "forks, and titles that a model writes, come later",
+}
+
 _TOOLS: Final = ("bash", "edit", "glob", "grep", "read", "todowrite", "write")
 
 
@@ -74,7 +91,30 @@ def _plays(case: Case, tool: str) -> bool:
     return any(call["name"] == tool for answer in case.input["llm_script"] for call in answer.get("tools", ()))
 
 
+def _expects_agent_fields(case: Case) -> bool:
+    """Whether a case is about a field of an agent that is not read yet."""
+    agents = [agent for agent in case.expected.get("agents", {}).values() if agent]
+    return any(agent.keys() & {"native", "options", "prompt", "temperature", "topP", "color"} for agent in agents)
+
+
 NOT_BUILT: tuple[NotBuilt, ...] = (
+    NotBuilt(
+        "agents_config",
+        lambda case: any(f'"{name}"' in json.dumps(case.expected) for name in RESERVED),
+        "the agents plan, compaction, summary and title come later",
+    ),
+    NotBuilt("agents_config", _expects_agent_fields, "prompts and options of agents come later"),
+    NotBuilt("agents_config", lambda case: bool(case.input["files"]), "agents as Markdown files come later"),
+    NotBuilt(
+        "model_messages",
+        lambda case: any(len(message["parts"]) > 1 for message in case.input["messages"] if message["role"] == "user"),
+        "prompts of several parts come later",
+    ),
+    NotBuilt(
+        "model_messages",
+        lambda case: "providerOptions" in json.dumps(case.expected),
+        "what a provider wants back with a text comes later",
+    ),
     NotBuilt(
         "tool_outputs",
         lambda case: case.tool not in _TOOLS,

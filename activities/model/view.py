@@ -63,16 +63,17 @@ def _said(message: UserMessage, *, unseen: bool) -> str:
 
 
 def _messages_of(message: AssistantMessage, model: str, facts: port.ModelFacts) -> Iterator[port.Message]:
-    text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart) and part.text)
-    thoughts = [part for part in message.parts if isinstance(part, ReasoningPart)]
-    calls = [part for part in message.parts if isinstance(part, ToolPart)]
     own = message.body.model == model
+    said = TextPart if own else (TextPart, ReasoningPart)  # what another model has thought is plain text to this one
+    text = "\n".join(part.text for part in message.parts if isinstance(part, said) and part.text.strip())
+    thoughts = [part for part in message.parts if own and isinstance(part, ReasoningPart)]
+    calls = [part for part in message.parts if isinstance(part, ToolPart)]
     if not text and not calls:
         return
     yield port.AssistantMessage(
         content=text or None,
         reasoning="\n".join(thought.text for thought in thoughts if thought.text) or None,
-        details=tuple(block for thought in thoughts for block in thought.details) if own else (),
+        details=tuple(block for thought in thoughts for block in thought.details),
         calls=tuple(
             port.RequestedCall(id=call.provider_id, name=call.tool, arguments=dumps(call.arguments)) for call in calls
         ),

@@ -87,19 +87,19 @@ def test_the_default_agent_is_the_configured_one_else_build_else_the_first_that_
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("nope", "Agent not found: 'nope'."),
-        ("explore", "The agent 'explore' is a subagent"),
-        ("plan", "The agent 'plan' is not supported yet."),
-        ("secret", "The agent 'secret' is hidden."),
+        ("nope", "not found"),
+        ("explore", "is a subagent: it works for other agents only"),
+        ("plan", "is not supported yet"),
+        ("secret", "is hidden"),
     ],
 )
 def test_a_default_agent_that_cannot_work_is_refused_with_those_that_can(name: str, problem: str) -> None:
-    with pytest.raises(UnknownAgent, match=rf"`default_agent` .*{problem}.* Available agents: build, coder\.$"):
+    with pytest.raises(UnknownAgent, match=rf'default agent "{name}" {problem}\. Available agents: build, coder\.$'):
         default(default_agent=name, agent={"coder": {}, "secret": {"hidden": True}})
 
 
 def test_without_any_agent_that_people_see_there_is_no_default() -> None:
-    with pytest.raises(UnknownAgent, match=r"no primary agent that is not hidden\. Available agents: none\.$"):
+    with pytest.raises(UnknownAgent, match=r"no primary visible agent found\. Available agents: none\.$"):
         default(agent={"build": {"disable": True}})
 
 

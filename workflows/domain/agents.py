@@ -102,7 +102,9 @@ def chosen(name: str, known: Mapping[str, Agent]) -> Agent:
     agent = known.get(name)
     if agent is not None and agent.selectable:
         return agent
-    raise UnknownAgent(_not_selectable(name, known), _visible(known))
+    named = name in known or name in RESERVED
+    problem = f"The agent {name!r} {_why_not(name, known)}." if named else f"Agent not found: {name!r}."
+    raise UnknownAgent(problem, _visible(known))
 
 
 def default_agent(config: Config, known: Mapping[str, Agent]) -> Agent:
@@ -113,12 +115,10 @@ def default_agent(config: Config, known: Mapping[str, Agent]) -> Agent:
     visible, named = _visible(known), config.default_agent
     if named is None:
         if not visible:
-            raise UnknownAgent("There is no primary agent that is not hidden.", ())
+            raise UnknownAgent("No agent can work here: no primary visible agent found.", ())
         return known[BUILD.name if BUILD.name in visible else visible[0]]
     if named not in visible:
-        hidden = named in known and known[named].selectable
-        problem = f"The agent {named!r} is hidden." if hidden else _not_selectable(named, known)
-        raise UnknownAgent(f"`default_agent` cannot be used. {problem}", visible)
+        raise UnknownAgent(f'The configured default agent "{named}" {_why_not(named, known)}.', visible)
     return known[named]
 
 
@@ -138,12 +138,11 @@ def _visible(known: Mapping[str, Agent]) -> list[str]:
     return [name for name, agent in known.items() if agent.selectable and not agent.hidden]
 
 
-def _not_selectable(name: str, known: Mapping[str, Agent]) -> str:
+def _why_not(name: str, known: Mapping[str, Agent]) -> str:
+    """Why an agent is not one that people see, in OpenCode's words where it has some (opencode.md 1.2)."""
     if name in known:
-        return f"The agent {name!r} is a subagent: it works for other agents only."
-    if name in RESERVED:
-        return f"The agent {name!r} is not supported yet."
-    return f"Agent not found: {name!r}."
+        return "is hidden" if known[name].selectable else "is a subagent: it works for other agents only"
+    return "is not supported yet" if name in RESERVED else "not found"
 
 
 def _disabled(config: Config, name: str) -> bool:

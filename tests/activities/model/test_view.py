@@ -71,7 +71,8 @@ def test_signed_thinking_goes_back_to_its_own_model_only() -> None:
     thought = ReasoningPart(text="hm", details=({"signature": "s"},))
     own, other = (view("", (answered(thought, TextPart(text="y")),), model)[-1] for model in ("a/b", "c/d"))
     assert isinstance(own, port.AssistantMessage) and own.details == ({"signature": "s"},)
-    assert isinstance(other, port.AssistantMessage) and (other.details, other.reasoning) == ((), "hm")
+    assert isinstance(other, port.AssistantMessage) and (other.details, other.reasoning) == ((), None)
+    assert other.content == "hm\ny"
 
 
 def test_the_last_step_is_told_so() -> None:

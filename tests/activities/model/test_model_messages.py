@@ -1,0 +1,100 @@
+"""Stored messages as a model is sent them, case by case."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from activities.model import port
+from activities.model.view import view
+from tests.cases import Case, load
+from workflows.domain.ids import MessageId, PartId, TurnId
+from workflows.domain.messages import (
+    AnswerBody,
+    AssistantMessage,
+    CallState,
+    Message,
+    Outcome,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
+from workflows.domain.usage import Tokens
+
+NOW, TURN = datetime(2026, 1, 1, tzinfo=UTC), TurnId("trn_1")
+STATES = {"pending": CallState.PREPARED, "running": CallState.CLAIMED, "completed": CallState.DONE}
+
+
+@pytest.mark.parametrize("case", load("model_messages"))
+def test_a_model_is_sent_what_opencodes_models_are(case: Case) -> None:
+    _, *sent = view("", tuple(stored(case.input["messages"])), "same")
+
+    assert [*shown(sent)] == [*plain(case.expected)]
+
+
+def stored(messages: list[dict[str, Any]]) -> Iterator[Message]:
+    """The messages of a case as rows have them: one answer for each step, one text for each prompt."""
+    for message in messages:
+        if message["role"] == "user":
+            (part,) = message["parts"]
+            yield UserMessage(id=MessageId("msg_u"), turn=TURN, step=1, text=part["text"], at=NOW)
+            continue
+        steps: list[list[Part]] = [[]]
+        for part in message["parts"]:
+            if part["type"] == "step-start":
+                steps.append([])
+            else:
+                steps[-1].append(stored_part(part))
+        body = AnswerBody(finish="stop", agent="build", model=message["model"], tokens=Tokens(), cost="0")
+        for step in steps:
+            yield AssistantMessage(id=MessageId("msg_a"), turn=TURN, step=1, body=body, at=NOW, parts=tuple(step))
+
+
+def stored_part(part: dict[str, Any]) -> Part:
+    if part["type"] == "text":
+        return TextPart(text=part["text"])
+    if part["type"] == "reasoning":
+        return ReasoningPart(text=part["text"])
+    captured = part.get("state_metadata", {}).get("output")  # ours stands in the outcome itself
+    output = captured or part.get("output") or part.get("error")
+    return ToolPart(
+        id=PartId(part["callID"]),
+        provider_id=part["callID"],
+        tool=part["tool"],
+        arguments=part["input"],
+        state=STATES.get(part["status"], CallState.FAILED),
+        outcome=None if output is None else Outcome(output=output, error=part["status"] == "error"),
+    )
+
+
+def shown(messages: list[port.Message]) -> Iterator[tuple[str, ...]]:
+    """Each thing that is sent, by role and kind; which texts of one message are joined is the wire's business."""
+    for message in messages:
+        match message:
+            case port.UserMessage():
+                yield "user", str(message.content)
+            case port.AssistantMessage():
+                if message.content:
+                    yield "assistant", message.content
+                for call in message.calls:
+                    yield "call", call.id, call.name, json.dumps(json.loads(call.arguments))
+            case port.ToolMessage():
+                yield "result", message.call, message.content
+
+
+def plain(expected: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+    for message in expected:
+        texts = [piece["text"] for piece in message["content"] if piece["type"] == "text"]
+        if texts:
+            yield message["role"], "\n".join(texts)
+        for piece in message["content"]:
+            if "providerOptions" in piece:
+                yield "options", json.dumps(piece["providerOptions"])
+            if piece["type"] == "tool-call":
+                yield "call", piece["id"], piece["name"], json.dumps(piece["input"])
+            elif piece["type"] == "tool-result":
+                yield "result", piece["id"], piece["output"]["value"]

@@ -1,6 +1,7 @@
 from datetime import date
 
 from activities.model.system_prompt import system_prompt
+from workflows.domain.agents import agents
 from workflows.domain.config.config import Config
 from workflows.domain.config.snapshot import Instruction, ProjectSnapshot
 
@@ -40,3 +41,21 @@ def test_shortened_instructions_say_that_more_is_in_the_file() -> None:
     part = Instruction(path="/ws/proj/AGENTS.md", text="Use", complete=False)
 
     assert "read tool" in written(BARE.model_copy(update={"instructions": (part,)})).rpartition("Use")[2]
+
+
+def test_a_scout_hears_its_duties_and_how_thorough_it_may_be_asked_to_be() -> None:
+    explore = agents(Config())["explore"]
+    prompt = written(BARE.model_copy(update={"agent": explore}))
+
+    for duty in (
+        "`glob`",
+        "`grep`",
+        "`read`",
+        "shell is for looking only",
+        "Create nothing",
+        "absolute paths",
+        "No emojis",
+    ):
+        assert duty in prompt
+    for thoroughness in ("quick", "medium", "very thorough"):
+        assert thoroughness in prompt.lower() and thoroughness in str(explore.description)

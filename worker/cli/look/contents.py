@@ -1,6 +1,7 @@
 """Contents of events, as far as people are shown them, and how a call is called on one line."""
 
 import json
+import re
 from typing import Final
 
 from pydantic import JsonValue, TypeAdapter
@@ -19,8 +20,34 @@ class CallContent(Value):
     outcome: Outcome | None = None
 
     @property
+    def name(self) -> str:
+        """The tool that the model has called, whether there is one or not."""
+        return str(self.arguments.get("tool")) if self.tool == _INVALID else self.tool
+
+    @property
+    def failure(self) -> str | None:
+        """What is wrong with a call that has run: a command's exit code, a call that could not be made."""
+        if self.tool == _INVALID:
+            return "not called"
+        if self.tool != "bash" or self.outcome is None or "exit" not in self.outcome.metadata:
+            return None
+        code = self.outcome.metadata["exit"]
+        return "ended early" if code is None else f"exit {code}" if code else None
+
+    @property
+    def output(self) -> str:
+        """What has come of it, as people see it: without the lines that tell a model how its command ended."""
+        if self.outcome is None or self.tool == _INVALID:
+            return ""
+        if self.tool != "bash":
+            return self.outcome.output
+        return _METADATA.sub(_notes, self.outcome.output)
+
+    @property
     def label(self) -> str:
         """What the call is about, in a few words."""
+        if self.tool == _INVALID:
+            return str(self.arguments.get("error"))
         if self.outcome is not None and self.outcome.title:
             return self.outcome.title
         name = _TELLING.get(self.tool)
@@ -43,6 +70,11 @@ class PromptContent(Value):
     text: str
 
 
+_INVALID: Final = "invalid"  # the tool that stands for a call which could not be made (opencode.md 7.1)
+_METADATA: Final = re.compile(
+    r"\n*<shell_metadata>\n(?P<notes>(?:(?!<shell_metadata>)[\s\S])*)\n</shell_metadata>\s*\Z"
+)
+_EXIT_CODE: Final = re.compile(r"exit code -?\d+(?: \(\S+\))?\n?")  # stands beside the command
 _TELLING: Final = {
     "bash": "command",
     "edit": "filePath",
@@ -53,6 +85,11 @@ _TELLING: Final = {
     "task": "description",
 }
 _PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
+
+
+def _notes(found: re.Match[str]) -> str:
+    notes = _EXIT_CODE.sub("", found["notes"]).strip()
+    return f"\n[{notes}]" if notes else ""
 
 
 def call_of(seen: Seen, name: str) -> CallContent | None:

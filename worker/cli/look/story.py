@@ -238,8 +238,10 @@ class Story:
         self._final.add(event.call)
         state = CallState(event.state)
         call = call_of(seen, event.call)
-        told = _cost(call) if state is CallState.DONE else f" ({state})"
-        self.page.line(f"{_MARKS[state]} {self._label(seen, event.call)}{told}")
+        failure = call.failure if call is not None and state is CallState.DONE else None
+        mark = _MARKS[CallState.FAILED if failure else state]
+        told = f" ({failure or state})" if failure or state is not CallState.DONE else _cost(call)
+        self.page.line(f"{mark} {self._label(seen, event.call)}{told}")
         known = event.call in self._asked
         for each in _result(call, state, known=known, columns=self.page.columns) if call else ():
             self.page.line(each)
@@ -250,7 +252,7 @@ class Story:
         if call is None:
             return f"a call whose content was erased ({name})"
         room = min((self.page.columns or 150) - 36 - less, 100)
-        return f"{exact(call.tool)}  {line(call.label, max(room, 20))}"
+        return f"{exact(call.name)}  {line(call.label, max(room, 20))}"
 
     def _retry(self, seen: Seen, event: events.ModelRetry) -> None:
         self._begin_again()
@@ -294,7 +296,8 @@ def _result(call: CallContent, state: CallState, *, known: bool, columns: int | 
         return
     diff, todos = outcome.metadata.get("diff"), outcome.metadata.get("todos")
     if state is not CallState.DONE or call.tool == "bash":
-        yield from boxed(collapsed(prose(outcome.output.strip("\n")), OUTPUT).text, columns)
+        shown = collapsed(prose(call.output.strip("\n")), OUTPUT).text
+        yield from boxed(shown, columns) if shown else []
     elif isinstance(diff, str):
         shown = "" if known else collapsed(prose(hunks(diff)), DIFF).text
         yield from boxed(shown, columns, colour) if shown else []

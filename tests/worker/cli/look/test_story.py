@@ -193,3 +193,37 @@ def test_the_name_of_an_agent_stays_on_its_line_and_moves_no_cursor(story: Story
     opened = {"turn": TURN, "number": 1, "snapshot": SnapshotId("cfg_1"), "model": "a/b"}
     story.tell(seen(events.TurnOpened(agent="x\n\x1b[2J? bash needs an answer", **opened)))
     assert told(capsys) == "Turn 1 · x \\x1b[2J? bash needs an answer · a/b\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "shown"),
+    [
+        (0, "fine", ["✓ bash  make", "  │ fine"]),
+        (
+            2,
+            "no rule\n\n<shell_metadata>\nexit code 2\n</shell_metadata>",
+            ["✗ bash  make (exit 2)", "  │ no rule"],
+        ),
+        (
+            None,
+            "half\n\n<shell_metadata>\nIt took too long\n</shell_metadata>",
+            ["✗ bash  make (ended early)", "  │ half", "  │ [It took too long]"],
+        ),
+    ],
+)
+def test_a_command_that_fails_has_a_cross_and_its_exit_code(
+    story: Story, capsys: Capture, code: int | None, output: str, shown: list[str]
+) -> None:
+    made = call("bash", {"command": "make"}, output=output, metadata={"exit": code})
+
+    story.tell(seen(finished(), prt_1=made))
+
+    assert told(capsys).splitlines() == shown
+
+
+def test_a_call_that_could_not_be_made_is_named_with_what_is_wrong(story: Story, capsys: Capture) -> None:
+    made = call("invalid", {"tool": "fly", "error": "no such tool"}, title="Invalid Tool", output="x")
+
+    story.tell(seen(finished(), prt_1=made))
+
+    assert told(capsys) == "✗ fly  no such tool (not called)\n"

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from worker.cli.current import current_directory
+from worker.cli.look.text import line
 from worker.inbox import Inbox, InboxEntry
 from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId, is_id
@@ -55,6 +56,18 @@ async def ask(client: Inbox, typed: str) -> InboxEntry:
     if entry is None:
         raise missing(Prefix.ASK, typed, known)
     return entry
+
+
+async def only_ask(client: Inbox) -> InboxEntry:
+    """The ask that waits, where one alone does. Raises NotFound, UsageError."""
+    entries = await client.asks(limit=_NAMED + 1)
+    if not entries:
+        raise NotFound("Nothing waits for an answer.")
+    if len(entries) > 1:
+        named = "\n".join(f"  {each.id}  {each.tool}  {line(each.title, 60)}" for each in entries[:_NAMED])
+        more = "\n  …" if len(entries) > _NAMED else ""
+        raise UsageError(f"Several asks are open. Name the one that you answer:\n{named}{more}")
+    return entries[0]
 
 
 async def grant(client: "SessionClient", typed: str) -> GrantId:

@@ -42,7 +42,7 @@ TABLE: Final = {
     },
     "Questions": {
         "asks": Entry(module="asks", line="List what waits for an answer, with the exact effect."),
-        "answer": Entry(module="asks", line="Answer an ask."),
+        "answer": Entry(module="asks", line="Answer an ask; the only one that is open needs no ASK."),
         "grants": Entry(module="grants", line="List what was allowed for good, or revoke it."),
     },
     "Records": {

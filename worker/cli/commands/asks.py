@@ -70,8 +70,7 @@ async def asks(
 
 
 @click.command()
-@click.argument("ask", shell_complete=complete.ask)
-@click.argument("reply", type=click.Choice([str(reply) for reply in Reply]))
+@click.argument("words", nargs=-1, required=True, metavar="[ASK] [once|always|reject]", shell_complete=complete.ask)
 @click.option("--project", is_flag=True, help="With always: in every session of the directory, for 30 days.")
 @click.option("-m", "--message", help="With reject: what the agent should do instead.")
 @click.option("--digest", help="Answer only if the effect is still this one: its digest, or the beginning of it.")
@@ -79,14 +78,13 @@ async def asks(
 @door.command
 async def answer(
     settings: Settings,
-    ask: str,
-    reply: str,
+    words: tuple[str, ...],
     project: bool,
     message: str | None,
     digest: str | None,
     as_json: bool,
 ) -> None:
-    """Answer an ask.
+    """Answer an ask; the only one that is open needs no ASK.
 
     once allows this very effect, always allows what `holdfast asks` names in this session too, reject refuses. A
     reject without a message ends the turn. The first answer counts: a later one that differs ends with code 6. What is
@@ -94,16 +92,17 @@ async def answer(
 
     \b
     Examples:
+      holdfast answer once
       holdfast answer per_… once
       holdfast answer per_… always --project
       holdfast answer per_… reject -m "use uv instead"
     """
     from worker.client import Decided  # what answering takes, listing need not load
 
-    chosen = Reply(reply)
+    ask, chosen = _parted(words)
     _check(chosen, project, message)
     async with door.client(settings) as client:
-        entry = await find.ask(client, ask)
+        entry = await (find.ask(client, ask) if ask is not None else find.only_ask(client))
         if chosen is not Reply.REJECT and digest is None:
             _check_seen(entry)
         seen = entry.digest if digest is None or entry.digest.startswith(digest) else digest
@@ -118,6 +117,15 @@ async def answer(
 async def _named(settings: Settings, typed: str) -> SessionId:
     async with door.client(settings) as client:
         return (await client.session(await find.session(client, typed))).id
+
+
+def _parted(words: tuple[str, ...]) -> tuple[str | None, Reply]:
+    """The ask, if one is named, and the answer."""
+    *named, reply = words
+    if len(named) > 1:
+        raise UsageError(f"{reply!r} is one word too many: an ask and an answer are given, with -m for the reason.")
+    chosen = click.Choice([str(each) for each in Reply]).convert(reply, None, click.get_current_context())
+    return next(iter(named), None), Reply(chosen)
 
 
 def _check(reply: Reply, project: bool, message: str | None) -> None:

@@ -6,7 +6,8 @@ import click
 
 from worker.cli import complete, door, exits, find, neighbours
 from worker.cli.exits import Exit
-from worker.cli.follow import Follower, Interrupted, Lull
+from worker.cli.follow import Follower, Interrupted, Lull, Typed, at_a_terminal
+from worker.cli.interview import Interview
 from worker.cli.look.jsonlines import lines_after
 from worker.cli.look.screen import Screen
 from worker.cli.look.story import Teller
@@ -31,8 +32,8 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
     """Watch a session: what has happened, and what happens.
 
     SESSION is an id, its beginning, or `last` (of this directory). A stack that dies meanwhile is brought up again,
-    and nothing is missed. Ctrl-C only leaves; the task goes on. With --after, a subagent
-    that is at work by then is told of from now on; one that starts later, from its beginning.
+    and nothing is missed. On a terminal, questions are answered as in `run`. Ctrl-C only leaves; the task goes on. With
+    --after, a subagent that is at work by then is told of from now on; one that starts later, from its beginning.
 
     \b
     Examples:
@@ -56,7 +57,7 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
 
 
 class Watch:
-    """Tells a session's story, and says of each ask that waits how it is answered."""
+    """Tells a session's story; puts each ask that waits to the person at the terminal, or says how it is answered."""
 
     def __init__(
         self,
@@ -76,6 +77,9 @@ class Watch:
         self._screen = screen
         self._after = after
         self._until_idle = until_idle
+        terminal = screen if at_a_terminal() else None
+        self._interview = Interview(client, terminal, follower) if terminal else None
+        self._known: set[AskId] = set()
         self._joined = after  # the last event as it was at the beginning: what has ended by then is no news
         self._told = after
         self._resting = True  # as far as it was told, no turn is open
@@ -97,7 +101,9 @@ class Watch:
                     case Delta():
                         self._teller.show(happening)
                     case Lull() if self._screen is not None:
-                        self._screen.refresh(self._screen.gauge.told() or (_IDLE if self._told >= self._joined else ""))
+                        self._refresh(self._screen)
+                    case Typed():
+                        await self._typed(happening)
                     case Seen():
                         if self._screen is not None:
                             self._screen.note(happening)
@@ -106,10 +112,23 @@ class Watch:
                             return end
         raise AssertionError("happenings do not end")
 
+    def _refresh(self, screen: Screen) -> None:
+        question = self._interview.prompt if self._interview is not None else ""
+        screen.refresh(question or screen.gauge.told() or (_IDLE if self._told >= self._joined else ""))
+
+    async def _typed(self, typed: Typed) -> None:
+        """An answer to the question that is shown; prompts are not taken here."""
+        if self._interview is not None and typed.ask is not None:
+            await self._interview.typed(typed.text, typed.ask)
+        elif typed.text and typed.text.strip():
+            self._follower.say(f"Not sent, for `watch` takes answers only: holdfast run -s {self._session}")
+
     async def _react(self, seen: Seen) -> Exit | None:
         event, seq = seen.record.event, seen.record.seq
         if isinstance(event, events.AskRaised):
             await self._asked(event.ask)
+        if isinstance(event, (events.AskAnswered, events.AskClosed)) and self._interview is not None:
+            await self._interview.settled(event.ask)
         if seen.record.session != self._session:  # a subagent's
             return None
         self._told = seq
@@ -122,8 +141,13 @@ class Watch:
 
     async def _asked(self, ask: AskId) -> None:
         for entry in await self._follower.reached(lambda: self._client.asks(ask=ask)):
-            if entry.state is AskState.OPEN:
-                door.ring(self._client.settings)
+            if entry.state is not AskState.OPEN or ask in self._known:
+                continue
+            self._known.add(ask)
+            door.ring(self._client.settings)
+            if self._interview is not None:
+                await self._interview.raised(entry)
+            else:
                 self._teller.ask(entry)
 
     async def _look(self) -> Overview:

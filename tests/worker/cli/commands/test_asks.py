@@ -126,3 +126,21 @@ async def test_of_many_asks_the_oldest_are_shown_and_the_others_counted(house: H
     assert [each for each in known if each in two.out] == known[:2] and "And 31 more" in two.err
     assert [each["id"] for each in json.loads(listed.out)] == known
     assert "make part-32" in again.out
+
+
+async def test_the_only_ask_needs_no_name_and_several_are_listed(open_house: OpenHouse) -> None:
+    call = ScriptedCall(name="bash", arguments={"command": "touch ran"})
+    async with open_house(ScriptedAnswer(tools=(call,)), DONE) as house, house.working():
+        house.configure(permission={"bash": "ask"})
+        person = shell(house)
+        none = await person.run("answer", "once")
+        one, two = await house.say("one"), await house.say("two")
+        asks = [*await house.asked(one), *await house.asked(two)]
+        both = await person.run("answer", "once")
+        first = await person.run("answer", asks[0], "once")
+        second = await person.run("answer", "once")
+        await house.ended(two)
+
+    assert none.code == 2 and "Nothing waits for an answer" in none.err
+    assert both.code == 2 and all(ask in both.err for ask in asks)
+    assert (first.code, second.code) == (0, 0)

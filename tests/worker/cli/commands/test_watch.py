@@ -68,15 +68,18 @@ async def test_ctrl_c_only_leaves(open_house: OpenHouse) -> None:
     assert code == 130 and now.turn_state == "open"
 
 
-async def test_a_watcher_follows_until_the_session_is_ended(open_house: OpenHouse) -> None:
+async def test_a_watcher_answers_at_the_terminal_and_follows_until_the_session_is_ended(open_house: OpenHouse) -> None:
     async with open_house(TOUCH, HELLO) as house, house.working():
         house.configure(permission={"bash": "ask"})
         session = await house.say("go")
         async with shell(house).terminal("watch", session) as terminal:
-            asked = await terminal.until(r"holdfast answer (per_\w+) once")
-            await shell(house).run("answer", asked[1], "once")
+            await terminal.until("reject > $")
+            terminal.type("once\r")
+            await terminal.until("once, from ")
             await terminal.until("Hello to you.")
             await terminal.until("\a")  # the task has ended, though the watching has not
+            terminal.type("and now\r")
+            await terminal.until("Not sent, for `watch` takes answers only")
             await shell(house).run("end", session)
             await terminal.until("The session has ended")
             code = await terminal.ended()

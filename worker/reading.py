@@ -24,6 +24,10 @@ class Reading(Inbox):
     async def sessions(self, directory: str | None = None, limit: int = 1000) -> list[Overview]:
         return await sessions.overview(self.database, directory=directory, host=self.settings.host, limit=limit)
 
+    async def last(self, directory: str) -> SessionId | None:
+        """The session of a directory that a person has started or sent a prompt to last."""
+        return await sessions.last(self.database, directory, self.settings.host)
+
     async def session_ids(self) -> list[SessionId]:
         return await sessions.ids(self.database)
 

@@ -219,6 +219,13 @@ async def unarchived(database: Database) -> list[Location]:
     return [Location(**row) for row in await database.rows(_QUERIES.unarchived)]
 
 
+async def last(database: Database, directory: str, host: str | None) -> SessionId | None:
+    """The session of a directory that a person has started or sent a prompt to last: what happens to sessions by
+    themselves changes nothing about it."""
+    rows = await database.rows(_QUERIES.last, directory=directory, host=host)
+    return rows[0]["id"] if rows else None
+
+
 async def get(database: Database, session: SessionId) -> Overview:
     """One session. Raises NotFound."""
     found = await overview(database, session=session)

@@ -21,7 +21,7 @@ def session(context: click.Context, parameter: click.Parameter, begun: str) -> "
     """Sessions, the last changed first."""
     from click.shell_completion import CompletionItem  # every command has this module for its arguments
 
-    last = [CompletionItem(_LAST, help="the session of this directory that changed last")]
+    last = [CompletionItem(_LAST, help="the session of this directory that was prompted last")]
     return [*(last if _LAST.startswith(begun) else ()), *_ids(Prefix.SESSION, begun)]
 
 

@@ -30,17 +30,18 @@ _WAYS: Final = {
 
 
 async def session(client: "SessionClient", typed: str) -> SessionId:
-    """A session by its id, by the beginning of it, or `last`: the one of this directory that changed last.
+    """A session by its id, by the beginning of it, or `last`: the one of this directory that a person has started
+    or sent a prompt to last.
 
     Raises NotFound, and UsageError where several begin so.
     """
     if is_id(Prefix.SESSION, typed):
         return SessionId(typed)
     if typed == LAST:
-        newest = await client.sessions(str(current_directory()), limit=1)
-        if not newest:
+        last = await client.last(str(current_directory()))
+        if last is None:
             raise NotFound("This directory has no session yet. `holdfast sessions` lists those of all directories.")
-        return newest[0].id
+        return last
     known = await client.session_ids()
     found = _only(typed, Prefix.SESSION, known)
     if found is None:

@@ -32,6 +32,13 @@ LEFT JOIN LATERAL (SELECT * FROM turn WHERE turn.session = s.id ORDER BY number 
 LEFT JOIN generation g ON g.turn = t.id AND g.step = t.step AND t.state = 'open'
 ORDER BY tree.newest DESC, tree.root, tree.line, s.id
 
+-- name: last
+SELECT s.id FROM session s
+LEFT JOIN (SELECT session, max(accepted_at) AS at FROM prompt
+           WHERE session IN (SELECT id FROM session WHERE directory = %(directory)s) GROUP BY session) p ON p.session = s.id
+WHERE s.parent IS NULL AND s.directory = %(directory)s AND s.host IS NOT DISTINCT FROM %(host)s
+ORDER BY coalesce(p.at, s.created_at) DESC, s.id LIMIT 1
+
 -- name: end
 UPDATE session SET status = 'ended', updated_at = now() WHERE id = %(session)s AND status <> 'ended'
 RETURNING id

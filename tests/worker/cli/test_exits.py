@@ -34,7 +34,7 @@ def test_every_code_is_documented() -> None:
     assert all(f"| {int(code)} |" in text for code in Exit)
 
 
-@pytest.mark.parametrize("arguments", [("send", "last", "hello"), ("stop", "last"), ("end", "last")])
+@pytest.mark.parametrize("arguments", [("send", "last", "hello"), ("stop", "last"), ("end", "last", "--yes")])
 async def test_a_command_that_rings_never_aborts_at_its_end(open_house: OpenHouse, arguments: tuple[str, ...]) -> None:
     async with open_house(HELLO) as house:
         session = await house.say("hello")

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from activities.archive import file, verifying
 from activities.archive.file import SUFFIX
 from activities.project import worktree
-from worker.cli import complete, door, find
+from worker.cli import agreement, complete, door, find
 from worker.cli.exits import Exit
 from worker.cli.look.account import Account, page
 from worker.cli.look.export import Exporter
@@ -90,19 +90,22 @@ async def export(settings: Settings, session: str) -> None:
 
 @click.command()
 @click.argument("session", shell_complete=complete.session)
+@agreement.yes_option
 @door.command
-async def archive(settings: Settings, session: str) -> None:
+async def archive(settings: Settings, session: str, yes: bool) -> None:
     """Move a session into a file, and out of the database.
 
     With its subagents. `sessions` still lists it, `log FILE` reads it, and `restore FILE` brings it back. One that is
-    at work, parked or asks stays. HOLDFAST_ARCHIVE_AFTER_DAYS has this done by itself with sessions that rest.
+    at work, parked or asks stays. On a terminal it asks first. HOLDFAST_ARCHIVE_AFTER_DAYS has this done by itself with
+    sessions that rest.
 
     \b
     Example:
       holdfast archive ses_…
     """
     async with door.client(settings) as client:
-        click.echo(await client.archive(await find.session(client, session)))
+        known = await agreement.session(client, session, "Move {} out of the database?", yes=yes)
+        click.echo(await client.archive(known.id))
 
 
 def _of_file(path: Path, verify: bool, after: int, as_json: bool) -> Exit:

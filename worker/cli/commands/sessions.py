@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import click
 
-from worker.cli import complete, door, find, neighbours
+from worker.cli import agreement, complete, door, find, neighbours
 from worker.cli.current import current_directory
 from worker.cli.look.page import columns, fitted
 from worker.cli.look.standing import sentences, state
@@ -94,28 +94,30 @@ async def stop(settings: Settings, session: str, keep_queued: bool, as_json: boo
       holdfast stop ses_… --keep-queued
     """
     async with door.client(settings, working=True) as client:
-        found = await find.session(client, session)
-        stopped = await client.stop(found, keep_queued=keep_queued)
-    click.echo(stopped.model_dump_json() if as_json else f"{_stopped(stopped)} ({found})")
+        known = await client.session(await find.session(client, session))
+        stopped = await client.stop(known.id, keep_queued=keep_queued)
+    click.echo(stopped.model_dump_json() if as_json else f"{_stopped(stopped)} {line(known.title)} ({known.id})")
 
 
 @click.command()
 @_SESSION
+@agreement.yes_option
 @click.option("--json", "as_json", is_flag=True, help="What was stopped, as JSON.")
 @door.command
-async def end(settings: Settings, session: str, as_json: bool) -> None:
+async def end(settings: Settings, session: str, yes: bool, as_json: bool) -> None:
     """End a session for good.
 
-    Its turn is stopped, its grants end with it, and it takes no prompt any more. Its log stays.
+    Its turn is stopped, its grants end with it, and it takes no prompt any more. Its log stays. On a terminal it asks
+    first; without one, `end last` needs --yes.
 
     \b
     Example:
       holdfast end ses_…
     """
     async with door.client(settings, working=True) as client:
-        found = await find.session(client, session)
-        stopped = await client.end(found)
-    click.echo(stopped.model_dump_json() if as_json else f"The session has ended: {found}")
+        known = await agreement.session(client, session, "End {} for good?", yes=yes)
+        stopped = await client.end(known.id)
+    click.echo(stopped.model_dump_json() if as_json else f"The session has ended: {line(known.title)} ({known.id})")
 
 
 def _rows(found: list[Overview]) -> list[str]:

@@ -105,3 +105,29 @@ async def test_a_beginning_that_several_ids_share_is_refused(open_house: OpenHou
         ended = await shell(house).run("log", "ses_")
 
     assert ended.code == 2 and "could be any of" in ended.err
+
+
+async def test_last_is_what_a_person_prompted_last_and_its_end_is_agreed_to_by_title(open_house: OpenHouse) -> None:
+    async with open_house(HELLO, HELLO, HELLO) as house:
+        person = shell(house)
+        older = await house.say("the older one")
+        newer = await house.say("the newer one")
+        await house.client.stop(older)  # which changes that one last
+        refused = await person.run("end", "last")
+        async with person.terminal("end", "last") as terminal:
+            await terminal.until("End 'the newer one'")
+            terminal.type("n\r")
+            declined = await terminal.ended()
+        kept = await house.client.session(newer)
+        async with person.terminal("end", "last") as terminal:
+            await terminal.until("End 'the newer one'")
+            terminal.type("y\r")
+            await terminal.until("The session has ended: the newer one")
+            agreed = await terminal.ended()
+        await house.client.prompt(older, "again")
+        stopped = await person.run("stop", "last")
+        by_id = await person.run("end", older)
+
+    assert refused.code == 2 and "'the newer one'" in refused.err and newer in refused.err
+    assert (declined, kept.status, agreed) == (130, "active", 0)
+    assert "the older one" in stopped.out and by_id.out == f"The session has ended: the older one ({older})\n"

@@ -66,7 +66,9 @@ async def serve(settings: Settings) -> None:
     async with Database(places.postgres_url, size=settings.database_connections) as database:
         presence = Presence(await _claims(settings, client, database), settings.alive_file)
         await presence.claim()
-        silence = Silence(first=settings.first_token_seconds, between=settings.silence_seconds)
+        silence = Silence(
+            headers=settings.headers_seconds, first=settings.first_token_seconds, between=settings.silence_seconds
+        )
         model = WireRouter(process_environment(), silence=silence)
         ringer, stops = Bells(database, client, settings), StopWatch(database)
         chores = (

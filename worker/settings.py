@@ -91,8 +91,9 @@ class Settings(Value):
     sticky_seconds: float = Field(default=1, gt=0)  # a silent worker loses a run's next task after this
     patience_seconds: float = Field(default=86_400, gt=0)  # how long a provider's failures are waited out in all
     retry_seconds: float = Field(default=2, gt=0)  # the first pause after a failure; the next ones grow
-    first_token_seconds: float = Field(default=120, gt=0)  # an answer that has not begun by then has failed
-    silence_seconds: float = Field(default=90, gt=0)  # an answer that pauses for so long has failed
+    headers_seconds: float = Field(default=120, gt=0)  # a provider that has not taken a request by then has failed
+    first_token_seconds: float = Field(default=600, gt=0)  # so has one that then sends nothing for so long
+    silence_seconds: float = Field(default=300, gt=0)  # and one that falls silent in its answer for so long
     resume: Resume = Resume.AUTO  # whether what was at work goes on by itself when the stack is started again
     summaries: Detail = Detail.NAMES  # what Temporal's UI says of calls: `names` or `full` (redacted)
     retention_days: int = Field(default=7, gt=0)  # finished runs stay in the embedded Temporal for so long

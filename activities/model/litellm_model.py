@@ -1,43 +1,36 @@
 """The model port by litellm: the only module that imports it, and only when a model is first needed.
 
 What litellm does around a request (callbacks, logging, retries, token counting, look-ups in its environment) is
-switched off. Endpoints that speak OpenAI's protocol get the request as it is (`extra_body`), and their chunks are
-read before litellm copies them: with 400 messages that is 90 of the 110 ms which a request otherwise costs.
+switched off.
 """
 
 import asyncio
 import gc
 import logging
-import time
-from collections.abc import AsyncGenerator, Awaitable, Iterator, MutableMapping
+from collections.abc import AsyncGenerator, Iterator, MutableMapping
 from contextlib import aclosing, contextmanager
 from decimal import Decimal
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from activities.model import litellm_shape
-from activities.model.failures import ModelError, ProviderFailure
+from activities.model.failures import ModelError
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import told
-from activities.model.litellm_form import ChunkReader, Form, body, dumps
+from activities.model.litellm_form import ChunkReader, Form, body
 from activities.model.litellm_source import Source
-from activities.model.port import Endpoint, Message, ModelEvent, ModelFacts, ModelRequest
+from activities.model.port import Endpoint, ModelEvent, ModelFacts, ModelRequest
 from activities.model.providers import without_address
-from activities.model.remembered import Remembered
 from activities.model.wires.http_wire import Prepared
+from activities.model.wires.silence import Silence, within
 from workflows.domain.errors import UsageError
 from workflows.domain.usage import Price, Rates
-
-FIRST_TOKEN: Final = 120.0  # seconds until an answer has to begin
-IDLE: Final = 90.0  # seconds of silence within an answer (opencode.md 4.5)
 
 _SHARED: Final = (
     "module_level_aclient"  # the client that Anthropic is asked by, which litellm also keeps outside of its cache
 )
 _END: Final = object()  # of an answer; what is `null` in it is no end
-_NO_KEY: Final = "no-key"  # the client insists on one; endpoints without keys ignore it
-_PLACEHOLDER: Final = [{"role": "user", "content": "."}]  # is replaced by the messages in `extra_body`
 _MILLION: Final = 1_000_000
 _CACHING: Final = ("bedrock/", "vertex_ai/claude")  # cache what is marked; litellm sets the marks
 _OPENAI_CLIENT: Final = ("openai", "custom_openai", "aiohttp_openai", "openai_like")
@@ -56,20 +49,14 @@ _SWITCHES: Final = {
     "num_retries": 0,
 }
 
-T = TypeVar("T")
-
 
 class LiteLLM:
     """Asks models through litellm. `environment` is that of this process: it is prepared before the import."""
 
-    def __init__(
-        self, environment: MutableMapping[str, str], *, first_token: float = FIRST_TOKEN, idle: float = IDLE
-    ) -> None:
+    def __init__(self, environment: MutableMapping[str, str], silence: Silence) -> None:
         self._environment = environment
-        self._first_token = first_token
-        self._idle = idle
+        self._silence = silence
         self._library: ModuleType | None = None
-        self._written: Remembered[Message, bytes] = Remembered()
 
     async def warm(self) -> None:
         """Import litellm on a thread, where it takes its seconds without holding anybody up."""
@@ -80,17 +67,16 @@ class LiteLLM:
         library = await self._loaded()
         provider = request.endpoint.provider
         reader = ChunkReader(provider)
-        patience = _Patience(provider, self._first_token, self._idle)
-        source = None
+        limit, source = self._silence.first, None
         try:
             _refuse_strangers(library, request.endpoint)
-            opening = library.acompletion(**_arguments(request, self._first_token + self._idle, self._written))
-            async with aclosing(await patience.wait(opening)) as wrapper:
-                source = Source(wrapper, request.endpoint)
-                chunks = await patience.wait(source.open())
-                while (chunk := await patience.wait(anext(chunks, _END))) is not _END:
+            opening = library.acompletion(**_arguments(request, self._silence))
+            async with aclosing(await self._silence.headers_of(provider, opening)) as wrapper:
+                source = Source(wrapper)
+                chunks = source.chunks()
+                while (chunk := await within(provider, limit, anext(chunks, _END))) is not _END:
+                    limit = self._silence.between
                     for event in reader.read(chunk):
-                        patience.heard()
                         yield event
         except (ModelError, UsageError):
             raise
@@ -132,39 +118,13 @@ class LiteLLM:
         return self._library
 
 
-class _Patience:
-    """How long a provider may be silent: until its first event, and between two events."""
-
-    def __init__(self, provider: str, first_token: float, idle: float) -> None:
-        self._provider = provider
-        self._limit = self._left = first_token
-        self._idle = idle
-
-    def heard(self) -> None:
-        self._limit = self._left = self._idle
-
-    async def wait(self, coming: Awaitable[T]) -> T:
-        """Only waiting uses patience up, not what is done with the events in between."""
-        began = time.monotonic()
-        try:
-            async with asyncio.timeout(self._left):
-                return await coming
-        except TimeoutError:
-            silent = f"The provider was silent for {self._limit:g} s."
-            raise ModelError(ProviderFailure(provider=self._provider, message=silent, retryable=True)) from None
-        finally:
-            self._left -= time.monotonic() - began
-
-
 def _load(environment: MutableMapping[str, str]) -> ModuleType:
     isolate(environment)
     with _nothing_collected():
         # not imported above: 4 s and 160 MB, which only the process that asks models shall pay
         library = import_module("litellm")
         # litellm would import it in the first request, for another second
-        completions = import_module("openai.resources.chat.completions.completions")
-    vars(completions)["async_maybe_transform"] = _as_it_is
-    vars(import_module("openai._base_client"))["openapi_dumps"] = dumps  # a quick one, that takes what is JSON already
+        import_module("openai.resources.chat.completions.completions")
     library.utils.update_response_metadata = _unmeasured
     library.ModelResponse()  # builds its classes now: at the first request its filter of warnings may be gone
     for name, value in _SWITCHES.items():
@@ -186,36 +146,24 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-async def _as_it_is(body: Form, _: object) -> Form:
-    """The client's body without what was not given.
-
-    In its place the OpenAI client looks each value up in its types for another name or a file to encode, which a chat
-    has not: with 400 messages that is four fifths of what a request costs.
-    """
-    given = import_module("openai._utils").is_given
-    return {name: value for name, value in body.items() if given(value)}
-
-
 def _unmeasured(*_: object, **__: object) -> None:
     """Costs and times that litellm would note at an answer before its first piece: ours are in the ledger."""
 
 
-def _arguments(request: ModelRequest, timeout: float, known: Remembered[Message, bytes]) -> Form:
+def _arguments(request: ModelRequest, silence: Silence) -> Form:
     """What litellm is called with; address and key are always given, so that it looks for none."""
     endpoint = request.endpoint
-    asked = body(request, known if endpoint.compatible else None)
-    if endpoint.compatible:
-        asked = {"messages": _PLACEHOLDER, "extra_body": asked, "_skip_responses_api_bridge": True}
-    elif endpoint.model.startswith(_CACHING):
+    asked = body(request)
+    if endpoint.model.startswith(_CACHING):
         asked["enable_prompt_caching"] = True
     return {
         **asked,
         "model": endpoint.model,
         "stream": True,
         "base_url": endpoint.base_url,
-        "api_key": endpoint.key.get_secret_value() if endpoint.key else _NO_KEY if endpoint.compatible else None,
+        "api_key": endpoint.key.get_secret_value() if endpoint.key else None,
         "extra_headers": endpoint.headers or None,
-        "timeout": timeout,
+        "timeout": silence.headers + silence.first + silence.between,  # ours are shorter
         "num_retries": 0,
         "max_retries": 0,
         "_skip_mcp_handler": True,  # it needs a package that we do not have, and looks for tools that we do not offer
@@ -225,8 +173,6 @@ def _arguments(request: ModelRequest, timeout: float, known: Remembered[Message,
 def _refuse_strangers(library: ModuleType, endpoint: Endpoint) -> None:
     """Raises UsageError for a request that litellm would send to another company than the provider."""
     provider, _, name = endpoint.model.partition("/")
-    if endpoint.compatible:
-        return
     if provider in _TEXT_ONLY:
         raise UsageError(f"{endpoint.model}: litellm makes one text of a conversation for {provider!r}, without tools.")
     for other in _BY_NAME:

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from activities.model.litellm_model import LiteLLM
+from activities.model.wires.router import WireRouter
 from worker.settings import process_environment
 from worker.stack.linux import dies_with_me
 from workflows.domain.value import Value
@@ -34,7 +34,7 @@ class Order(Value):
 def main() -> None:
     """Fork workers until the orders end."""
     import_module(_WORKER)
-    asyncio.run(LiteLLM(process_environment()).warm())
+    asyncio.run(WireRouter(process_environment()).warm())
     assert threading.active_count() == 1, "a process with threads cannot be forked safely"
     for line in sys.stdin:
         if fork() == 0:

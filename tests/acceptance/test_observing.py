@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from temporalio.client import Client
 
-from activities.model.litellm_model import LiteLLM
+from activities.model.wires.router import WireRouter
 from tests.acceptance.workers import Nursery, environment
 from tests.house import House, house
 from tests.patience import appears
@@ -43,7 +43,7 @@ def open_house(
     """Open a house without a worker, for these answers."""
     endpoints = stack.model_copy(update={"postgres_url": postgres_url})
     own = settings.model_copy(update={"task_queue": task_queue})
-    return lambda *answers: house(own, endpoints, temporal_client, LiteLLM({}), Script(answers=answers), tmp_path)
+    return lambda *answers: house(own, endpoints, temporal_client, WireRouter({}), Script(answers=answers), tmp_path)
 
 
 @dataclass

@@ -42,7 +42,11 @@ FORMS: Final[tuple[Fault, ...]] = (
     Refuse(status=500, headers=SOON),
 )
 LIMITED = tuple(Refuse(headers=SOON) for _ in range(24))
-SHORT = {"retry_seconds": 0.01, "first_token_seconds": 5.0}  # long enough for a busy machine to begin an answer
+SHORT = {
+    "retry_seconds": 0.01,
+    "headers_seconds": 5.0,
+    "first_token_seconds": 5.0,
+}  # long enough for a busy machine to begin an answer
 IMMEDIATE = timedelta(minutes=1)  # it takes half a second on an idle machine; the pause would take an hour
 
 

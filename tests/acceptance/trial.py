@@ -13,7 +13,7 @@ import psutil
 from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
 from temporalio.client import Client, WorkflowFailureError
 
-from activities.model.litellm_model import LiteLLM
+from activities.model.wires.router import WireRouter
 from activities.store.sessions import Overview
 from tests.acceptance import histories, neighbour, story, workers
 from tests.acceptance.crossing import Crossing, crossing
@@ -254,7 +254,7 @@ async def trial(
     """A trial without a worker; whatever happens, none of its processes outlives it."""
     named = {DEFAULT: scripts} if isinstance(scripts, Script) else scripts
     played = {**named, neighbour.NAME: neighbour.script(directory / neighbour.NAME)}
-    async with house(settings, endpoints, temporal, LiteLLM({}), played, directory) as built:
+    async with house(settings, endpoints, temporal, WireRouter({}), played, directory) as built:
         built.settings = built.settings.model_copy(update={"idle_seconds": 0.5, **changed})
         built.client.settings = built.settings
         going_on = Trial(built, directory, nursery, EffectLedger(directory))

@@ -20,7 +20,14 @@ from worker.stack.state import Endpoints
 
 _PROGRAM: Final = Path(__file__).with_name("nursery.py")
 _SERVES: Final = "working on"  # what a worker logs when it takes tasks
-_SCALED: Final = ("idle_seconds", "history_events", "patience_seconds", "retry_seconds", "first_token_seconds")
+_SCALED: Final = (
+    "idle_seconds",
+    "history_events",
+    "patience_seconds",
+    "retry_seconds",
+    "headers_seconds",
+    "first_token_seconds",
+)
 
 
 @dataclass

@@ -9,7 +9,7 @@ import pytest
 from temporalio.client import Client
 from temporalio.worker import WorkerConfig
 
-from activities.model.litellm_model import LiteLLM
+from activities.model.wires.router import WireRouter
 from activities.stopping import StopWatch
 from activities.store.database import Database
 from bench import floor
@@ -26,7 +26,7 @@ async def test_its_worker_has_the_options_of_ours(settings: Settings, temporal_c
     template = Template(url="http://127.0.0.1:9", directory=Path(), body={})
     async with httpx.AsyncClient() as http:
         theirs = floor.worker(settings, temporal_client, Activities(http, template), "floor").config()
-        ours = worker(settings, temporal_client, Database(""), LiteLLM({}), StopWatch(Database(""))).config()
+        ours = worker(settings, temporal_client, Database(""), WireRouter({}), StopWatch(Database(""))).config()
     assert _compared(theirs) == _compared(ours)
 
 

@@ -7,7 +7,7 @@ import tempfile
 import uuid
 from pathlib import Path
 
-from activities.model.litellm_model import LiteLLM
+from activities.model.wires.router import WireRouter
 from activities.store.migrate import migrate
 from tests.conftest import remove, settings_of
 from tests.histories.scenarios import Scenario, scenarios
@@ -47,7 +47,10 @@ async def play(name: str, scenario: Scenario, settings: Settings, endpoints: End
     folder = scratch / name
     folder.mkdir()
     scripts = {DEFAULT: Script(answers=scenario.answers), "child": Script(answers=scenario.child)}
-    async with house(own, endpoints, client, LiteLLM(process_environment()), scripts, folder) as built, built.working():
+    async with (
+        house(own, endpoints, client, WireRouter(process_environment()), scripts, folder) as built,
+        built.working(),
+    ):
         session = await scenario.play(built, scratch / "gate")
     runs = client.list_workflows(f"WorkflowId = '{workflow_id(session)}'")
     for old in FOLDER.glob(f"{name}*.json"):

@@ -76,7 +76,7 @@ async def playing(double: Double) -> AsyncIterator[Double]:
     """Runs the double; it answers every path, and looks itself at which one was asked."""
     application = web.Application(client_max_size=2**28)
     application.router.add_post("/{path:.*}", double.answer)
-    runner = web.AppRunner(application, access_log=None)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     double.url = f"http://127.0.0.1:{runner.addresses[0][1]}"

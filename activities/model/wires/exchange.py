@@ -51,6 +51,13 @@ def failing(provider: str) -> Iterator[None]:
         raise ModelError(told(provider, error)) from error
 
 
+async def close(response: httpx.Response) -> None:
+    """Close a response, and have it forget its stream, which knows the response, too: else both stay, with a long
+    conversation's megabytes in them, until the collector of reference cycles comes by, after many steps."""
+    await response.aclose()
+    response.stream = response.request.stream  # which knows nobody, and may be closed again
+
+
 async def refuse(response: httpx.Response, endpoint: Endpoint) -> None:
     """Raises ModelError for a response that tells an error."""
     if response.status_code < HTTPStatus.BAD_REQUEST:

@@ -1,9 +1,11 @@
 """A protocol of requests with JSON bodies, answered by a stream of events."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing
+from contextlib import aclosing
 from dataclasses import dataclass
 
+from activities.model.failures import ModelError
+from activities.model.litellm_failures import told
 from activities.model.port import ModelEvent, ModelRequest
 from activities.model.wires import exchange
 from activities.model.wires.exchange import Connections
@@ -40,13 +42,18 @@ class HttpWire:
             headers={"content-type": "application/json", **prepared.headers},
             content=prepared.body,
         )
-        async with AsyncExitStack() as opened:
-            opened.enter_context(exchange.failing(endpoint.provider))
+        try:
             response = await self.silence.headers_of(endpoint.provider, client.send(sent, stream=True))
-            opened.push_async_callback(response.aclose)
-            await exchange.refuse(response, endpoint)
-            events = exchange.events(response, endpoint, self.silence)
-            async for event in await opened.enter_async_context(aclosing(events)):
-                for each in reader.read(event):
-                    yield each
+            try:
+                await exchange.refuse(response, endpoint)
+                async with aclosing(exchange.events(response, endpoint, self.silence)) as events:
+                    async for event in events:
+                        for each in reader.read(event):
+                            yield each
+            finally:
+                await exchange.close(response)
+        except ModelError:
+            raise
+        except Exception as error:  # the library raises whatever one below it raises
+            raise ModelError(told(endpoint.provider, error)) from error
         yield reader.finished()

@@ -32,6 +32,7 @@ class Responses:
         async with AsyncExitStack() as opened:
             opened.enter_context(exchange.failing(provider))
             response = await self._silence.headers_of(provider, opened.enter_async_context(asking))
+            opened.push_async_callback(exchange.close, response.http_response)
             events = exchange.events(response.http_response, request.endpoint, self._silence)
             async for event in await opened.enter_async_context(aclosing(events)):
                 for each in reader.read(event):

@@ -3,9 +3,11 @@
 from collections.abc import AsyncGenerator, Mapping, MutableMapping
 from typing import Final
 
+from activities.model.litellm_form import ChunkReader
 from activities.model.litellm_model import LiteLLM
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
 from activities.model.wires.anthropic import AnthropicReader
+from activities.model.wires.chat import Chat
 from activities.model.wires.exchange import Connections
 from activities.model.wires.gemini import GeminiReader
 from activities.model.wires.http_wire import HttpWire
@@ -19,9 +21,10 @@ class WireRouter:
     """Every wire of this process. `environment` is the process's: litellm is imported in it, prepared before."""
 
     def __init__(self, environment: MutableMapping[str, str], *, silence: Silence = ASSUMED) -> None:
-        self._litellm = LiteLLM(environment, first_token=silence.first, idle=silence.between)
+        self._litellm = LiteLLM(environment, silence)
         self._connections = Connections()
         self._wires: Mapping[Wire, Responses | HttpWire] = {
+            Wire.CHAT: HttpWire(self._connections, silence, Chat().prepare, ChunkReader),
             Wire.RESPONSES: Responses(self._connections, silence),
             Wire.ANTHROPIC: HttpWire(self._connections, silence, self._litellm.anthropic, AnthropicReader),
             Wire.GEMINI: HttpWire(self._connections, silence, self._litellm.gemini, GeminiReader),

@@ -24,21 +24,22 @@ class Silence:
 
     async def headers_of(self, provider: str, opening: Awaitable[T]) -> T:
         """The response that is being opened. Raises ModelError after too long a silence."""
-        return await _within(provider, self.headers, opening)
+        return await within(provider, self.headers, opening)
 
     async def bytes_of(self, provider: str, source: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """What comes, as it comes. Only waiting counts, not what is done with the bytes in between."""
         limit = self.first
         while True:
             try:
-                received = await _within(provider, limit, anext(source))
+                received = await within(provider, limit, anext(source))
             except StopAsyncIteration:
                 return
             yield received
             limit = self.between
 
 
-async def _within(provider: str, seconds: float, coming: Awaitable[T]) -> T:
+async def within(provider: str, seconds: float, coming: Awaitable[T]) -> T:
+    """What comes within so many seconds. Raises ModelError after them."""
     try:
         async with asyncio.timeout(seconds):
             return await coming

@@ -2,13 +2,11 @@
 
 import asyncio
 import gc
-import inspect
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
-from importlib import import_module
 from pathlib import Path
 
 import httpx
@@ -17,7 +15,6 @@ from pydantic import JsonValue, SecretStr
 
 from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, posture
 from activities.model.litellm_form import body
-from activities.model.litellm_source import LARGEST
 from activities.model.port import (
     AssistantMessage,
     Endpoint,
@@ -36,6 +33,7 @@ from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, T
 from activities.model.wires.reader import LONGEST
 from activities.model.wires.router import WireRouter
 from activities.model.wires.silence import Silence
+from activities.model.wires.sse import LARGEST
 from worker.scripted.ledger import End
 from worker.scripted.script import (
     Drop,
@@ -437,12 +435,3 @@ def request(
         messages=messages,
         tools=(TOOL,),
     )
-
-
-async def test_the_client_below_litellm_still_asks_for_the_transformation_that_it_is_spared(
-    adapter: WireRouter,
-) -> None:
-    await adapter.warm()
-    completions = import_module("openai.resources.chat.completions.completions")
-    assert "await async_maybe_transform(" in inspect.getsource(completions.AsyncCompletions.create)
-    assert completions.async_maybe_transform.__module__ == "activities.model.litellm_model"

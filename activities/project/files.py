@@ -1,6 +1,8 @@
 """The configuration files of a directory, read and checked one by one, in their order (opencode.md 14.1)."""
 
 import json
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -52,8 +54,8 @@ def own_folders(place: Place, sources: ConfigSources) -> tuple[tuple[Path, bool]
     usual = folder == Path(sources.home, ".config", "opencode")
     named = [Path(sources.directory)] if sources.directory else []
     for each in named:
-        if not each.is_dir():
-            raise ConfigError(f"OPENCODE_CONFIG_DIR names {str(each)!r}: there is no such directory.")
+        if not _is_there(each, folder=True):
+            raise ConfigError(f"OPENCODE_CONFIG_DIR names {str(each)!r}: there is no such directory that can be read.")
     return (
         (folder, usual or _outside(folder, place)),
         (place.home / ".opencode", True),
@@ -81,14 +83,22 @@ def _named(place: Place, sources: ConfigSources) -> Iterator[tuple[Path, bool]]:
     if sources.file is None:
         return
     file = Path(sources.file)
-    if not file.exists():
-        raise ConfigError(f"OPENCODE_CONFIG names {sources.file!r}: there is no such file.")
+    if not _is_there(file):
+        raise ConfigError(f"OPENCODE_CONFIG names {sources.file!r}: there is no such file that can be read.")
     yield file, _outside(file, place)
+
+
+def _is_there(path: Path, *, folder: bool = False) -> bool:
+    """Whether something, or a folder, is there; what this user may not look for is not."""
+    try:
+        return stat.S_ISDIR(path.stat().st_mode) or not folder
+    except OSError:
+        return False
 
 
 def _outside(path: Path, place: Place) -> bool:
     """Whether a path lies outside of the project, by its name and where its links lead."""
-    return not any(each.is_relative_to(place.root) for each in (path, path.resolve()))
+    return not any(each.is_relative_to(place.root) for each in (path, Path(os.path.realpath(path))))
 
 
 def _of_project(place: Place, sources: ConfigSources) -> list[Path]:

@@ -166,3 +166,10 @@ def test_a_folder_of_the_user_that_was_moved_into_the_project_is_the_projects(wo
 def test_what_a_variable_names_has_to_be_there(world: World, variable: str) -> None:
     with pytest.raises(ConfigError, match=f"{variable} names '/nowhere': there is no such"):
         files_of(world, **{variable: "/nowhere"})
+
+
+def test_a_variable_for_a_directory_names_no_file(world: World) -> None:
+    file = world.write("oc.json", "{}", under=world.home)
+
+    with pytest.raises(ConfigError, match="OPENCODE_CONFIG_DIR .* no such directory"):
+        files_of(world, OPENCODE_CONFIG_DIR=str(file))

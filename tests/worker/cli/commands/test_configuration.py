@@ -3,11 +3,12 @@
 import json
 from pathlib import Path
 
-from tests.house import House
+from tests.house import ACTOR, House
 from tests.worker.cli.conftest import OpenHouse, shell
 from tests.workflows.handing import hands_over, played
+from worker.client import SessionClient
 from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
-from workflows.domain.events import SessionConfigured, TurnOpened
+from workflows.domain.events import SessionConfigured, TurnEnded, TurnOpened
 from workflows.domain.ids import SessionId
 
 TOUCH = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "touch ran"}),))
@@ -87,13 +88,31 @@ async def test_later_prompts_from_other_shells_and_a_new_worker_change_nothing(o
         async with house.working():
             await first.run("run", *MODEL, "go")
             again = await shell(house).run("run", "-s", "last", *MODEL, "again")
-        async with house.working():
+        (bold := house.project.parent / "bold" / "opencode").mkdir(parents=True)
+        (bold / "opencode.json").write_text('{"permission": "allow"}')
+        others = {
+            "OPENCODE_CONFIG_DIR": str(bold),
+            "OPENCODE_PERMISSION": '"allow"',
+            "XDG_CONFIG_HOME": str(bold.parent),
+        }
+        async with house.working(config=bold, environment={**house.settings.environment, **others}):
             sent = await first.with_(OPENCODE_CONFIG_DIR=str(house.project.parent)).run("send", "last", *MODEL, "more")
             await house.ended(await last(house), turns=3)
 
     assert (again.code, sent.code) == (0, 0) and not (house.project / "ran").exists()
     assert f"{KEPT}OPENCODE_PERMISSION. To use this shell's: --config here" in again.err
     assert f"{KEPT}OPENCODE_CONFIG_DIR." in sent.err
+
+
+async def test_a_session_that_a_program_starts_has_the_configuration_of_that_program(open_house: OpenHouse) -> None:
+    async with open_house(TOUCH, HELLO) as house, house.working():
+        environment = {**house.settings.environment, "OPENCODE_PERMISSION": json.dumps(NO_BASH)}
+        settings = house.settings.model_copy(update={"environment": environment})
+        async with SessionClient(settings, house.endpoints, ACTOR) as client:
+            started = await client.start(str(house.project), "go", model="scripted/model")
+        ended = await house.ended(started.session)
+
+    assert isinstance(ended, TurnEnded) and ended.reason == "done" and not (house.project / "ran").exists()
 
 
 async def test_a_session_takes_over_what_a_shell_says_when_it_is_told_to(open_house: OpenHouse) -> None:

@@ -61,7 +61,7 @@ class Report:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="make test", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make test", description=__doc__, allow_abbrev=False)
     parser.add_argument("--workers", default="3")
     options, chosen = parser.parse_known_args()
     parallel = ("-n", options.workers, "--dist", "worksteal")
@@ -86,7 +86,10 @@ def _on_others(report: Report, others: Sequence[Python], parallel: Sequence[str]
     for python in others:
         environment = ROOT / f".venv-{python.minor}"
         command: list[str | Path] = [UV, "sync", "--quiet", "--locked", "--python", python.path]
-        subprocess.run(command, cwd=ROOT, env={**os.environ, "UV_PROJECT_ENVIRONMENT": str(environment)}, check=True)
+        own = {**os.environ, "UV_PROJECT_ENVIRONMENT": str(environment)}
+        if (synced := subprocess.run(command, cwd=ROOT, env=own)).returncode != 0:
+            report.ran.append((f"installing the packages for Python {python.name}", synced.returncode))
+            continue
         report.run(f"{_folders(ON_EACH)} on Python {python.name}", [*_pytest(environment), *parallel, *ON_EACH])
         made.append(environment)
     return made

@@ -28,7 +28,7 @@ def test_we_are_who_we_are() -> None:
 @pytest.fixture
 def unknown() -> Iterator[str]:
     """The name of a user who is not there, and is gone after the test."""
-    name = f"holdfast-t{os.getpid()}"
+    name = f"holdfast-made-{os.getpid()}"
     yield name
     if any(entry.pw_name == name for entry in pwd.getpwall()):
         subprocess.run(["/usr/sbin/userdel", name], check=True)

@@ -4,19 +4,27 @@ from pathlib import Path
 
 import psutil
 import pytest
+from temporalio.service import RPCError
 
-from tests.house import House, reached
+from activities.model.wires.router import WireRouter
+from activities.store.migrate import migrate
+from tests.conftest import remove, settings_of
+from tests.house import House, house, reached
 from tests.patience import appears
 from tests.worker.conftest import cut_off
 from tests.workflows.conftest import Open
-from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
+from worker.connect import connect
+from worker.scripted.script import Hold, Script, ScriptedAnswer, ScriptedCall
+from worker.stack.up import up
 from workflows.domain.events import TurnEnded
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import SessionId, workflow_id
 from workflows.domain.messages import CallState
+from workflows.domain.wire import LookRef
 
 DONE = ScriptedAnswer(text="Done.")
 COMMAND = "touch began.reached; sleep 3601 & sleep 3602"
 RUNS = ScriptedCall(name="bash", arguments={"command": COMMAND})
+SIGNALS = 20
 WRITES = ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "x"})
 
 
@@ -71,3 +79,28 @@ async def test_the_end_of_a_session_ends_its_command(open_house: Open) -> None:
         await house.ended(session)
         (call,) = await house.calls(session)
     assert call.state is CallState.CANCELLED and sleeping() == []
+
+
+async def test_a_stop_ends_an_answer_of_a_run_that_takes_no_more_signals(port: WireRouter, tmp_path: Path) -> None:
+    """Temporal's own limit, which is 10,000 by default, really reached."""
+    limit = f"history.maximumSignalsPerExecution={SIGNALS}"
+    settings = settings_of(tmp_path / "stack", HOLDFAST_TEMPORAL_DYNAMIC=limit)
+    held = ScriptedAnswer(text="Never said.", faults={1: Hold(path=str(tmp_path / "gate"))})
+    try:
+        endpoints = await up(settings, print, worker=False)
+        await migrate(endpoints.postgres_url)
+        client = await connect(settings, endpoints)
+        async with (
+            house(settings, endpoints, client, port, Script(answers=(held,)), tmp_path) as built,
+            built.working(),
+        ):
+            session = await built.say("A long task.")
+            await reached(tmp_path / "gate")
+            with pytest.raises(RPCError, match="limit for signal"):
+                for _ in range(SIGNALS + 1):
+                    await client.get_workflow_handle(workflow_id(session)).signal("look", LookRef(row="prk_unknown"))
+            await built.client.stop(session)
+            ended = await built.ended(session)
+    finally:
+        await remove(settings)
+    assert isinstance(ended, TurnEnded) and ended.reason == "stopped"

@@ -12,9 +12,9 @@ from activities.project.instructions import addresses, read_instructions
 from activities.project.unsupported import ignored_files, organisations
 from workflows.domain.agents import BUILD, RESERVED, Agent, Delegation, agents, chosen, default_agent
 from workflows.domain.config.config import AgentSettings, Config
-from workflows.domain.config.fields import not_honoured, unknown
+from workflows.domain.config.fields import JsonObject, at, not_honoured, unknown
 from workflows.domain.config.looser import loosens
-from workflows.domain.config.merge import Layer, merged
+from workflows.domain.config.merge import Layer, merged, over
 from workflows.domain.config.snapshot import NotHonoured, ProjectSnapshot
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.trust import judged
@@ -130,7 +130,29 @@ def _warnings(layers: Sequence[Layer], settings: Config, home: str) -> Iterator[
         named = layer.tree.get("agent")
         for name in sorted(RESERVED.intersection(named if isinstance(named, dict) else ())):
             yield f"{layer.file}: the agent {name!r} is not supported yet: its settings are ignored."
+    yield from _replaced([layer for layer in layers if layer.trusted])
     yield from _without_effect(settings, home)
+
+
+def _replaced(layers: Sequence[Layer]) -> Iterator[str]:
+    """Denials of everything that a later file of the user replaces by patterns, so that they are gone."""
+    tree: JsonObject = {}
+    for layer in layers:
+        named = [("agent", name, "permission") for name in _table(layer.tree, ("agent",))]
+        for place in (("permission",), *named):
+            before = _table(tree, place)
+            for name, patterns in _table(layer.tree, place).items():
+                if before.get(name) == "deny" and isinstance(patterns, dict) and "*" not in patterns:
+                    yield (
+                        f"{layer.file}: the patterns of {'.'.join((*place, name))} replace the denial of an earlier "
+                        'file: write "*": "deny" as the first of them to keep it.'
+                    )
+        tree = over(tree, layer.tree)
+
+
+def _table(tree: JsonObject, place: tuple[str, ...]) -> JsonObject:
+    found = at(tree, place)
+    return found if isinstance(found, dict) else {}
 
 
 def _without_effect(settings: Config, home: str) -> Iterator[str]:

@@ -102,6 +102,21 @@ async def test_rules_without_effect_and_doubled_keys_are_warned_about(
     ]
 
 
+@pytest.mark.parametrize(
+    ("patterns", "warned"), [('{"git *": "allow"}', True), ('{"*": "deny", "git *": "ask"}', False)]
+)
+async def test_a_denial_that_patterns_of_a_later_file_replace_is_warned_about(
+    world: World, patterns: str, warned: bool
+) -> None:
+    world.write("config.json", '{"permission": {"bash": "deny"}}', under=world.config)
+    file = world.write("opencode.json", f'{{"permission": {{"bash": {patterns}}}}}', under=world.config)
+
+    warnings = (await world.load()).warnings
+
+    wanted = f"{file}: the patterns of permission.bash replace the denial of an earlier file"
+    assert [warning.startswith(wanted) for warning in warnings] == [True] * warned
+
+
 async def test_a_permission_by_the_name_of_a_tool_that_edits_is_about_editing(world: World) -> None:
     migrator = '{"agent": {"migrator": {"permission": {"edit": "deny", "write": {"migrations/*": "allow"}}}}}'
     world.write("opencode.json", migrator, under=world.config)

@@ -5,6 +5,7 @@ from typing import Final
 
 QUOTA_CODES: Final = frozenset({"insufficient_quota", "usage_not_included"})
 CONTENT_CODES: Final = frozenset({"content_filter", "content_policy_violation"})
+THROTTLING_CODES: Final = frozenset({"rate_limit_exceeded", "ThrottlingException"})
 FINAL_CODES: Final = QUOTA_CODES | CONTENT_CODES | {"invalid_prompt", "model_not_found"}
 
 STREAM_MESSAGES: Final = {
@@ -28,14 +29,17 @@ OVERFLOW: Final = re.compile(
     | maximum\ prompt\ length\ is\ \d | reduce\ the\ length\ of\ the\ messages | maximum\ context\ length\ is\ \d
     | input\ \(.*tokens\)\ is\ longer\ than\ the\ model'?s?\ context\ length | greater\ than\ the\ context\ length
     | context\ window\ exceeds\ limit | exceeded\ model\ token\ limit | context[ _]length\ exceeded
-    | context\ length\ is\ only\ \d | input\ length.*exceeds.*context\ length
+    | exceeds?\ (the\ )?context\ limit | context\ length\ is\ only\ \d | input\ length.*exceeds.*context\ length
     | exceeded\ (max\ )?context\ length | too\ large\ for\ model\ with\ \d+\ maximum\ context\ length
     | prompt\ has\ [\d,]+\ tokens,\ but\ the\ configured\ context\ size\ is | model_context_window_exceeded
     | too\ many\ tokens | token\ limit\ exceeded | ^4(00|13)\ (status\ code\ )?\(no\ body\)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-NO_OVERFLOW: Final = re.compile(r"^(throttling error|service unavailable):|rate limit|too many requests", re.IGNORECASE)
+NO_OVERFLOW: Final = re.compile(
+    r"^(throttling error|service unavailable):|rate limit|too many requests|please wait|\bTPM\b|tokens per minute",
+    re.IGNORECASE,
+)
 TELLTALE: Final = re.compile(
     r"""
     \b(429|500|502|503|504|524)\b | rate\ increased\ too\ quickly | rate[ _-]?limit | too\ many\ requests

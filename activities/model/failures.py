@@ -22,6 +22,7 @@ from activities.model.failure_words import (
     QUOTA_CODES,
     STREAM_MESSAGES,
     TELLTALE,
+    THROTTLING_CODES,
 )
 from workflows.domain.errors import HoldfastError
 from workflows.domain.value import Value
@@ -31,6 +32,7 @@ FACTOR: Final = 2.0
 JITTER: Final = 0.25
 LONGEST_BLIND_DELAY: Final = 30.0  # seconds, where the failure brought no headers
 LONGEST_DELAY: Final = (2**31 - 1) / 1000  # seconds
+_THROTTLED: Final = frozenset({429, 503, 529})
 _STEEPEST: Final = 8  # from this attempt on the delay grows no more: we never give up after a few tries
 
 
@@ -124,17 +126,23 @@ def delay(
 
 
 def overflows(failure: ProviderFailure) -> bool:
-    """Whether the failure says that the context is too long."""
-    if failure.code == "context_length_exceeded" or failure.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+    """Whether the failure says that the context is too long; a provider that throttles counts tokens, too."""
+    if failure.code == "context_length_exceeded":
         return True
-    return bool(OVERFLOW.search(failure.message)) and not NO_OVERFLOW.search(failure.message)
+    if failure.status in _THROTTLED or failure.code in THROTTLING_CODES or NO_OVERFLOW.search(failure.message):
+        return False
+    return failure.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or bool(OVERFLOW.search(failure.message))
 
 
 def retry_reason(failure: ProviderFailure) -> str | None:
     """Why asking again may help, in a few words; None when it does not."""
     if failure.code in FINAL_CODES or overflows(failure):
         return None
-    passing = failure.retryable or (failure.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR
+    passing = (
+        failure.retryable
+        or failure.code in THROTTLING_CODES
+        or (failure.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR
+    )
     if passing or _telltale(failure):
         return "Provider is overloaded" if "Overloaded" in failure.message else failure.message
     return _untyped_reason(failure)

@@ -131,6 +131,36 @@ def test_every_server_error_is_asked_again_with_its_headers(status: int) -> None
     assert posture(failure) == Retry(reason="hm", status=status, headers={"retry-after": "7"})
 
 
+@pytest.mark.parametrize(
+    ("status", "code", "message"),
+    [
+        (429, None, "Too many tokens, please wait before trying again."),
+        (None, "ThrottlingException", "Too many tokens, please wait before trying again."),
+        (503, None, "Too many tokens in flight"),
+        (529, None, "The token limit exceeded its share"),
+        (413, "rate_limit_exceeded", "Request too large for model on tokens per minute (TPM): Limit 6000"),
+    ],
+)
+def test_throttling_is_asked_again_and_no_overflow(status: int | None, code: str | None, message: str) -> None:
+    failure = ProviderFailure(provider="p", message=message, status=status, code=code, retryable=status == 429)
+
+    assert isinstance(posture(failure), Retry)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "message"),
+    [
+        (429, "context_length_exceeded", "no"),
+        (413, None, "no"),
+        (400, None, "input length and `max_tokens` exceed context limit: 199000 + 32000 > 200000"),
+    ],
+)
+def test_what_is_too_long_is_an_overflow(status: int, code: str | None, message: str) -> None:
+    failure = ProviderFailure(provider="p", message=message, status=status, code=code, retryable=False)
+
+    assert isinstance(posture(failure), Overflow)
+
+
 def test_a_rate_limit_that_speaks_of_tokens_is_no_overflow() -> None:
     failure = ProviderFailure(provider="test", message="Rate limit reached: too many tokens per minute", status=429)
 

@@ -17,6 +17,7 @@ from worker.settings import Settings
 from workflows.domain.errors import Unavailable
 
 EVERY: Final = 2.0  # seconds between two looks
+PASSED_OVER: Final = 30.0  # seconds after which nobody is told any more where there is no command
 _AT_ONCE: Final = 10  # notices of one look; what is more, is told as a number
 _PATIENCE: Final = 10.0  # seconds for the command
 _LOG: Final = logging.getLogger("holdfast.notifier")
@@ -34,15 +35,16 @@ class Notifier:
         self.environment = {name: value for name, value in settings.environment.items() if value not in secret}
 
     async def run(self) -> None:
-        """Look until cancelled, if there is a command."""
-        while self.command:
+        """Look until cancelled. Without a command, what comes up is passed over, so that the first one that is set is
+        told what comes up from then on; what is recent is left to another worker, which may have one."""
+        while True:
             try:
-                await self.look()
+                await (self.look() if self.command else notices.pass_over(self.database, PASSED_OVER))
             except Unavailable as error:
                 _LOG.info("nobody was told: %s", error)
             except Exception:  # nobody would notice its end
                 _LOG.exception("nobody was told")
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(EVERY if self.command else PASSED_OVER)
 
     async def look(self) -> None:
         """Tell what is due: the first ones each, the rest as a number."""

@@ -45,3 +45,9 @@ async def due(database: Database) -> list[Notice]:
     asks = [AskWaits(**row) for row in await database.rows(_QUERIES.asks, most=_MOST)]
     ends = [TaskEnded(**row) for row in await database.rows(_QUERIES.ends, most=_MOST)]
     return sorted((*asks, *ends), key=lambda notice: notice.at)
+
+
+async def pass_over(database: Database, older: float) -> None:
+    """Count what came up more than so many seconds ago as told: there is no command to tell it to."""
+    await database.rows(_QUERIES.pass_over_asks, older=older)
+    await database.rows(_QUERIES.pass_over_ends, older=older)

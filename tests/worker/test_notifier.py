@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from activities.redact import Redactor
+from activities.store import notices
 from tests.activities.conftest import database as database
 from tests.activities.conftest import scene as scene
 from tests.activities.scene import Scene
-from worker.notifier import Notifier
+from worker.notifier import PASSED_OVER, Notifier
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
 
@@ -79,3 +80,21 @@ async def test_a_command_that_fails_or_is_not_there_harms_nobody(
 def test_a_command_with_half_a_quote_is_refused_by_its_variable() -> None:
     with pytest.raises(UsageError, match="HOLDFAST_NOTIFY"):
         Settings.read({"HOLDFAST_NOTIFY": "say 'it"})
+
+
+async def test_a_command_that_is_set_later_is_not_told_what_came_up_before(scene: Scene, tmp_path: Path) -> None:
+    await scene.open_turn(permission={"edit": "ask"})
+    await scene.asked(await scene.called("write", filePath="a.txt", content="x"))
+    await scene.close()
+    later = notifier(scene, tmp_path)
+
+    await notices.pass_over(scene.database, PASSED_OVER)  # what is recent stays
+    await later.look()
+    recent = told(tmp_path)
+    await scene.open_turn(permission={"edit": "ask"})
+    await scene.asked(await scene.called("write", filePath="b.txt", content="x"))
+    await scene.close()
+    await notices.pass_over(scene.database, 0)
+    await later.look()
+
+    assert recent and told(tmp_path) == recent

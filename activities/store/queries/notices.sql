@@ -14,3 +14,12 @@ WHERE s.id = t.session AND t.id IN (
     ORDER BY t.ended_at LIMIT %(most)s FOR UPDATE OF t SKIP LOCKED
 )
 RETURNING t.id AS turn, t.session, s.title, s.directory, t.reason, t.ended_at AS at
+
+-- name: pass_over_asks
+UPDATE ask SET told_at = now()
+WHERE state = 'open' AND told_at IS NULL AND asked_at < now() - make_interval(secs => %(older)s)
+
+-- name: pass_over_ends
+UPDATE turn SET told_at = now()
+WHERE state = 'ended' AND told_at IS NULL AND ended_at > now() - interval '1 day'
+  AND ended_at < now() - make_interval(secs => %(older)s)

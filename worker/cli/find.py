@@ -25,7 +25,7 @@ _NOUNS: Final = {
 _WAYS: Final = {
     Prefix.SESSION: "`holdfast sessions` lists the sessions there are.",
     Prefix.ASK: "`holdfast asks` lists what waits for an answer.",
-    Prefix.GRANT: "`holdfast grants` lists what was allowed for good.",
+    Prefix.GRANT: "`holdfast grants` lists the standing grants.",
 }
 
 

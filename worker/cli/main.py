@@ -35,7 +35,7 @@ TABLE: Final = {
         "sessions": Entry(module="sessions", line="List the sessions, or show one."),
         "watch": Entry(module="watch", line="Watch a session: what has happened, and what happens."),
         "send": Entry(module="send", line="Send a prompt to a session."),
-        "retry": Entry(module="retry", line="Take a turn up again that failed, and follow it to its end."),
+        "retry": Entry(module="retry", line="Retry a failed turn, and follow it to its end."),
         "resume": Entry(module="resume", line="Let a parked session go on, as things are now."),
         "stop": Entry(module="sessions", line="Stop a session's turn."),
         "end": Entry(module="sessions", line="End a session for good."),
@@ -43,7 +43,7 @@ TABLE: Final = {
     "Questions": {
         "asks": Entry(module="asks", line="List what waits for an answer, with the exact effect."),
         "answer": Entry(module="asks", line="Answer an ask; the only one that is open needs no ASK."),
-        "grants": Entry(module="grants", line="List what was allowed for good, or revoke it."),
+        "grants": Entry(module="grants", line="List standing grants, or revoke them."),
     },
     "Records": {
         "log": Entry(module="record", line="Tell on one page what a session has done, or show its log, or verify it."),

@@ -18,15 +18,12 @@ async def tell(client: SessionClient, session: SessionId) -> None:
     others = list(beside(await client.sessions(limit=_LOOKED_AT), await client.session(session)))
     if len(others) > _NAMED:
         door.say(
-            f"{len(others)} other sessions are at work here, too: each sees what the others change, as it happens. "
+            f"{len(others)} other sessions are at work here, too; they share the same files. "
             "`holdfast sessions --here` lists them."
         )
         return
     for other in others:
-        door.say(
-            f"Session {other.id} is at work in {exact(other.directory)}, too: each sees what the other changes, as it "
-            "happens."
-        )
+        door.say(f"Session {other.id} is at work in {exact(other.directory)}, too; they share the same files.")
 
 
 def beside(known: Iterable[Overview], this: Overview) -> Iterator[Overview]:

@@ -57,7 +57,7 @@ class Question:
         yield from shown.lines
         yield "  once     this time only"
         if rule := saved(self.entry):
-            yield from folded(f"  always   this too, as long as the session lives: {rule}", columns, _FURTHER)
+            yield from folded(f"  always   allow {rule} for the rest of this session", columns, _FURTHER)
             all_here = f"  project  the same in every session of {self.entry.directory!r}, for 30 days"
             yield from folded(all_here, columns, _FURTHER)
         yield "  reject   with a reason for the agent, as in: reject use uv instead"

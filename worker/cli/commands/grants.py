@@ -1,4 +1,4 @@
-"""`holdfast grants`: what was allowed for good."""
+"""`holdfast grants`: standing grants."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @_JSON
 @click.pass_context
 def grants(context: click.Context, all_: bool, as_json: bool) -> None:
-    """List what was allowed for good, or revoke it.
+    """List standing grants, or revoke them.
 
     Without a command: `holdfast grants list`.
 
@@ -55,7 +55,7 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     for row in table(map(_row, found)) if columns() is None else (row for each in found for row in _rows(each)):
         click.echo(row)
     if not found:
-        door.say("Nothing was allowed for good.")
+        door.say("There are no standing grants.")
 
 
 @grants.command()

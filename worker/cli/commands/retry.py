@@ -1,4 +1,4 @@
-"""`holdfast retry`: take a turn up again that failed for good."""
+"""`holdfast retry`: retry a failed turn."""
 
 import click
 
@@ -30,7 +30,7 @@ async def retry(
     exit_: bool,
     as_json: bool,
 ) -> Exit:
-    """Take a turn up again that failed, and follow it to its end.
+    """Retry a failed turn, and follow it to its end.
 
     A new turn goes on where the failed one has left off: nothing has to be typed again, and what was done stays done.
     It reads the configuration anew, so mend that first where it was the reason. Ends with code 6 when the last turn did
@@ -59,7 +59,7 @@ async def retry(
 
 
 def _introduce(known: Overview, accepted: Retrying, model: str | None) -> None:
-    door.say(f"Session {known.id} in {exact(known.directory)}: turn {known.number} is taken up again.")
+    door.say(f"Session {known.id} in {exact(known.directory)}: retrying turn {known.number}.")
     if model is not None:
         door.say(f"{exact(model)} is asked in this turn only; the session's own model stays what it was.")
     if not accepted.rung:

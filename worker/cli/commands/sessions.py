@@ -75,7 +75,7 @@ async def _listed(settings: Settings, here: bool, limit: int, as_json: bool) -> 
         named = ", ".join(each.id for each in group[:_NAMED])
         more = f" and {counted(len(group) - _NAMED, 'other')}" if len(group) > _NAMED else ""
         where = exact(group[0].directory)
-        door.say(f"At work in one directory, {where}: {named}{more}. Each sees what the others change.")
+        door.say(f"At work in one directory, {where}: {named}{more}. They share the same files.")
 
 
 @click.command()

@@ -192,7 +192,7 @@ def _lines(seen: StackStatus) -> Iterator[str]:
 def _room(seen: StackStatus) -> Iterator[str]:
     if seen.sizes is not None:
         sizes = ((_ROOM.get(name, name), size) for name, size in seen.sizes)
-        yield f"Room: {', '.join(f'{name} {size_of(size)}' for name, size in sizes if size is not None)}"
+        yield f"Disk usage: {', '.join(f'{name} {size_of(size)}' for name, size in sizes if size is not None)}"
     if seen.kept is not None:
         sessions = "for ever" if seen.kept.sessions is None else f"{seen.kept.sessions:g} days, then in archives"
         runs = "" if seen.kept.runs is None else f", Temporal's finished runs {seen.kept.runs:g} days"
@@ -201,7 +201,7 @@ def _room(seen: StackStatus) -> Iterator[str]:
 
 def _headline(seen: StackStatus) -> str:
     if seen.serving:
-        return f"The stack serves{f', supervised by process {seen.supervisor}' if seen.supervisor else ''}."
+        return f"The stack is running{f' (supervisor: process {seen.supervisor})' if seen.supervisor else ''}."
     if any(server.trouble is not None for server in seen.servers):
         return "The stack does not serve: `holdfast doctor` says what to do."
     if any(host.taken for host in seen.hosts):

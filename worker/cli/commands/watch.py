@@ -19,7 +19,7 @@ from workflows.domain.ids import AskId, SessionId
 from workflows.domain.wire import AskState
 
 _RESTING = (events.TurnEnded, events.SessionEnded, events.PromptWithdrawn, events.RetryWithdrawn)
-_IDLE = "Nothing to do just now. Ctrl-C leaves."
+_IDLE = "Idle. Ctrl-C leaves."
 
 
 @click.command()

@@ -130,4 +130,4 @@ def _notes(entry: InboxEntry) -> Iterator[str]:
     for note in foreign_letters(list(dict.fromkeys(each.split(" ", 1)[0] for each in commands)), _raw(entry)):
         yield f"  Careful: {note}"
     if entry.tool == "bash" and isinstance(said := entry.arguments.get("description"), str):
-        yield f"  In the agent's own words: {line(said)}"
+        yield f"  Agent's description: {line(said)}"

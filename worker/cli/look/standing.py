@@ -23,7 +23,7 @@ def state(seen: Overview, now: datetime) -> str:
     if waits_for_its_host(seen):
         return f"waits for {exact(seen.host or '')}"
     if seen.pause is not None:
-        return f"resumes at {clock(seen.pause.until, now)}"
+        return f"retrying at {clock(seen.pause.until, now)}"
     if seen.working:
         return f"step {seen.step}" if seen.step else "begins"
     return "ended" if seen.status == "ended" else seen.reason or "new"
@@ -61,7 +61,7 @@ def now(seen: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]
 
 def again(session: SessionId) -> str:
     """How a turn that failed is taken up again."""
-    return f"holdfast retry {session}  takes it up again; `-m provider/model` asks another model"
+    return f"holdfast retry {session}  retries it; `-m provider/model` asks another model"
 
 
 def _reasons(seen: Overview, now: datetime, ask: AskId | None) -> Iterator[str]:

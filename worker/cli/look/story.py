@@ -121,7 +121,7 @@ class Story:
             case events.PromptWithdrawn():
                 self._say(f"Withdrawn: {line(prompt_of(seen, event.prompt))}")
             case events.RetryAccepted():
-                self._say(f"The failed turn is taken up again, by {exact(seen.record.actor.subject)}.")
+                self._say(f"The failed turn is retried, by {exact(seen.record.actor.subject)}.")
             case events.RetryWithdrawn():
                 self._say(f"The retry was withdrawn: {line(event.reason)}.")
             case events.SessionParked():
@@ -257,9 +257,9 @@ class Story:
     def _retry(self, seen: Seen, event: events.ModelRetry) -> None:
         self._begin_again()
         due, now = datetime.fromisoformat(event.next_at), self._now()
-        when = f"resumes at {clock(due, now)}" if due > now else "retried"
+        when = f"retrying at {clock(due, now)}" if due > now else "retried"
         said = line(note_of(seen, event.note), 200)
-        self._say(f"{when} ({exact(event.kind)}, attempt {event.attempt}): {said}", fg="yellow")
+        self._say(f"{when} (attempt {event.attempt}): {said}", fg="yellow")
 
     def _turn_ended(self, seen: Seen, event: events.TurnEnded) -> None:
         self._begin_again()

@@ -22,9 +22,9 @@ async def test_a_failed_task_names_the_command_that_takes_it_up_again(open_house
         asked = house.model.last.body["model"]
 
     assert (failed.code, retried.code, again.code) == (1, 0, 6)
-    assert f"holdfast retry {session.id}  takes it up again" in failed.out
-    assert f"holdfast retry {session.id}  takes it up again" in shown.out
-    assert "turn 1 is taken up again" in retried.err and "scripted/other is asked in this turn only" in retried.err
+    assert f"holdfast retry {session.id}  retries it" in failed.out
+    assert f"holdfast retry {session.id}  retries it" in shown.out
+    assert "retrying turn 1" in retried.err and "scripted/other is asked in this turn only" in retried.err
     assert "Hello to you." in retried.out and "> hello" not in retried.out and asked == "other"
     assert "its last turn did not fail, it ended as 'done'" in again.err
 

@@ -43,8 +43,8 @@ async def test_a_pause_of_the_provider_is_shown_wherever_one_looks(open_house: O
         after = await person.run(*LIST)
 
     assert isinstance(retry, ModelRetry) and isinstance(ended, TurnEnded) and ended.reason == "stopped"
-    when = f"resumes at {clock(datetime.fromisoformat(retry.next_at), datetime.now(UTC))}"
-    assert f"{session}  {when}  " in listed.out and f"{when} (429, attempt 1): Rate limit" in watched
+    when = f"retrying at {clock(datetime.fromisoformat(retry.next_at), datetime.now(UTC))}"
+    assert f"{session}  {when}  " in listed.out and f"{when} (attempt 1): Rate limit" in watched
     assert f"Turn 1: {when}" in shown.out and "It said: Rate limit reached" in shown.out
     assert json.loads(as_json.out)["pause"]["attempt"] == 1 and f"{session}  stopped" in after.out
 

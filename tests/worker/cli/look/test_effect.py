@@ -52,7 +52,7 @@ def test_the_agents_own_words_stand_below_and_are_marked() -> None:
     assert shown(bash("rm -rf /", description="List files"))[1:] == [
         "  │ rm -rf /",
         UNDECIDED.format("bash"),
-        "  In the agent's own words: List files",
+        "  Agent's description: List files",
     ]
 
 

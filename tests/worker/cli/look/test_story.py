@@ -93,14 +93,14 @@ def test_a_pause_says_how_long_why_and_which_attempt(story: Story, capsys: Captu
 
     story.tell(seen(retry, **{NOTE: "Too many requests"}))
 
-    assert told(capsys) == f"resumes at {later.astimezone():%H:%M:%S} (429, attempt 3): Too many requests\n"
+    assert told(capsys) == f"retrying at {later.astimezone():%H:%M:%S} (attempt 3): Too many requests\n"
 
 
 def test_a_pause_that_is_over_is_told_as_such(story: Story, capsys: Capture) -> None:
     before = (NOON - timedelta(hours=1)).isoformat()
     story.tell(seen(events.ModelRetry(turn=TURN, step=1, attempt=1, kind="503", note=NOTE, seal="", next_at=before)))
 
-    assert told(capsys) == "retried (503, attempt 1): (erased)\n"
+    assert told(capsys) == "retried (attempt 1): (erased)\n"
 
 
 def test_a_command_is_told_when_it_begins_and_with_its_output_when_it_ends(story: Story, capsys: Capture) -> None:
@@ -156,7 +156,7 @@ def test_tasks_are_told_as_a_list(story: Story, capsys: Capture) -> None:
     assert told(capsys) == "✓ todowrite  2 todos\n  [x] look\n  [~] mend\n  [ ] tell\n"
 
 
-AGAIN = "  holdfast retry ses_1  takes it up again; `-m provider/model` asks another model\n"
+AGAIN = "  holdfast retry ses_1  retries it; `-m provider/model` asks another model\n"
 RETRY = RetryId("rty_1")
 
 
@@ -164,7 +164,7 @@ RETRY = RetryId("rty_1")
     ("event", "said"),
     [
         (events.TurnEnded(turn=TURN, reason="failed", note=NOTE), f"The task failed: no key\n{AGAIN}"),
-        (events.RetryAccepted(retry=RETRY, turn=TURN), "The failed turn is taken up again, by ada@here.\n"),
+        (events.RetryAccepted(retry=RETRY, turn=TURN), "The failed turn is retried, by ada@here.\n"),
         (events.RetryWithdrawn(retry=RETRY, reason="stopped"), "The retry was withdrawn: stopped.\n"),
         (events.TurnEnded(turn=TURN, reason="stopped"), "The turn has ended: stopped.\n"),
         (events.TurnEnded(turn=TURN, reason="done"), ""),

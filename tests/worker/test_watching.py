@@ -10,6 +10,7 @@ from tests.patience import PATIENCE
 from tests.workflows.conftest import Open
 from tests.workflows.conftest import open_house as open_house
 from tests.workflows.conftest import port as port
+from tests.workflows.conftest import swept as swept
 from tests.workflows.conftest import warm as warm
 from tests.workflows.handing import DONE, FOUND, LOOK, hands_over, played
 from worker.client import Seen

@@ -20,6 +20,7 @@ from tests.house import House
 from tests.patience import PATIENCE
 from tests.workflows.conftest import open_house as open_house
 from tests.workflows.conftest import port as port
+from tests.workflows.conftest import swept as swept
 from tests.workflows.conftest import warm as warm
 
 PROGRAM = Path(sys.executable).with_name("holdfast")

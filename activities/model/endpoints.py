@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from pydantic import JsonValue, SecretStr
 
+from activities.model.addresses import normalised
 from activities.model.keys import Keys, find_key
 from activities.model.port import Endpoint, ModelFacts, ModelPort
 from activities.model.providers import (
@@ -62,7 +63,7 @@ class Endpoints:
         provider = provider_named(id)
         own = await self._resolved(configured.options.base_url)
         protocol = _protocol(id, configured, own)
-        base_url = own or _address(provider, protocol, configured)
+        base_url = normalised(protocol, own) if own else _address(provider, protocol, configured)
         headers = {**configured.options.headers, **entry.headers}
         return Endpoint(
             model=f"{protocol}/{name}",

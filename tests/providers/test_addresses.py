@@ -6,6 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from activities.model.endpoints import Endpoints
+from activities.model.keys import Keys
+from activities.model.port import ModelRequest
+from activities.model.stream import TextPart
+from activities.model.wires.router import WireRouter
+from tests.providers import anthropic_messages as messages
+from tests.providers.asking import GO, answered
+from tests.providers.playing import playing
+from workflows.domain.config.config import Config
 from workflows.domain.value import Value
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,6 +27,19 @@ class Seen(Value):
     """What the program that asks every provider has printed."""
 
     hosts: dict[str, tuple[str, ...]]
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/v1", "/v1/", "/v1/messages"])
+async def test_anthropic_is_reached_however_its_address_is_written(
+    port: WireRouter, tmp_path: Path, ending: str
+) -> None:
+    service = messages.Anthropic(messages.Answer((messages.Text("Hi"),)))
+    async with playing(service.double):
+        written = {"options": {"baseURL": f"{service.double.url}{ending}", "apiKey": messages.KEY}}
+        config = Config.model_validate({"provider": {"anthropic": written}})
+        reached = await Endpoints(Keys(tmp_path / "auth.json"), {}, port).reach("anthropic/claude-opus-4-5", config)
+        answer = await answered(port, ModelRequest(endpoint=reached.endpoint, messages=GO))
+    assert answer.parts == (TextPart("Hi"),)
 
 
 def test_no_provider_looks_for_another_companys_host(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def routed(endpoint: Endpoint, *, responses: bool, package: str | None, id: str)
     if protocol == "openai":
         return endpoint.model_copy(update={"wire": _openai(endpoint, responses, package, id)})
     if protocol == "azure" and endpoint.base_url and (responses or _NO_TOOLS_IN_CHAT.match(endpoint.name)):
-        return _at(endpoint, f"{endpoint.base_url.rstrip('/').removesuffix('/v1').removesuffix('/openai')}/openai/v1")
+        return _at(endpoint, f"{endpoint.base_url}/openai/v1")
     if responses and protocol in _RESPONSES_ADDRESSES:
         return _at(endpoint, endpoint.base_url or _RESPONSES_ADDRESSES[protocol])
     if responses and protocol != "azure":

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from activities.model.addresses import normalised
 from activities.model.endpoints import Endpoints, Reached
 from activities.model.keys import Keys
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
@@ -106,7 +107,7 @@ async def test_a_known_provider_keeps_its_protocol_at_another_address(keys: Keys
     reached = await reach(keys, "anthropic/claude", {"anthropic": LOCAL}, {"ANTHROPIC_API_KEY": "k"})
 
     assert reached.endpoint.model == "anthropic/claude"
-    assert reached.endpoint.base_url == "http://127.0.0.1:9/v1"
+    assert reached.endpoint.base_url == "http://127.0.0.1:9"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ async def test_a_provider_without_a_configured_address_has_its_own(
         ("local/some-codex", {"local": {"npm": "@ai-sdk/openai", **LOCAL}}, Wire.RESPONSES, "http://127.0.0.1:9/v1"),
         ("azure/some-codex", {"azure": AZURE}, Wire.RESPONSES, "https://us.openai.azure.com/openai/v1"),
         ("azure/gpt-5.4", {"azure": AZURE}, Wire.RESPONSES, "https://us.openai.azure.com/openai/v1"),
-        ("azure/my-deployment", {"azure": AZURE}, Wire.LITELLM, "https://us.openai.azure.com/"),
+        ("azure/my-deployment", {"azure": AZURE}, Wire.LITELLM, "https://us.openai.azure.com"),
         ("xai/some-codex", {}, Wire.RESPONSES, "https://api.x.ai/v1"),
         ("xai/grok-4", {}, Wire.LITELLM, None),
     ],
@@ -151,6 +152,27 @@ async def test_a_model_is_asked_in_the_protocol_that_reaches_it(
     endpoint = (await reach(keys, model, provider, environment)).endpoint
 
     assert (endpoint.wire, endpoint.base_url) == (wire, address)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "written", "expected"),
+    [
+        ("openai", "http://here/v1/", "http://here/v1"),
+        ("openai", "http://here/v1/chat/completions", "http://here/v1"),
+        ("anthropic", "https://api.anthropic.com/v1", "https://api.anthropic.com"),
+        ("anthropic", "https://api.anthropic.com/v1/messages/", "https://api.anthropic.com"),
+        ("anthropic", "http://here/anthropic/", "http://here/anthropic"),
+        ("gemini", "https://here/", "https://here/v1beta"),
+        ("gemini", "https://here/v1beta/", "https://here/v1beta"),
+        ("gemini", "https://here/v1", "https://here/v1"),
+        ("azure", "https://us.openai.azure.com/openai", "https://us.openai.azure.com"),
+        ("azure", "https://us.openai.azure.com/openai/v1/", "https://us.openai.azure.com"),
+        ("ollama_chat", "http://127.0.0.1:11434/api", "http://127.0.0.1:11434"),
+        ("mistral", "https://here/v1/", "https://here/v1"),
+    ],
+)
+def test_an_address_is_taken_as_people_write_it(protocol: str, written: str, expected: str) -> None:
+    assert normalised(protocol, written) == expected
 
 
 async def test_a_known_provider_that_is_said_to_be_compatible_stays_at_its_address(keys: Keys) -> None:

@@ -129,8 +129,8 @@ async def any_rejected(opened: Journal, turn: TurnId) -> bool:
 
 
 async def lock(opened: Journal, call: PartId) -> CallRow:
-    """A call, locked until the transaction ends. Raises NotFound."""
-    row = await opened.row(_QUERIES.lock, call=call)
+    """A call of the journal's session, locked until the transaction ends. Raises NotFound."""
+    row = await opened.row(_QUERIES.lock, call=call, session=opened.session)
     if row is None:
         raise NotFound(f"There is no call {call!r}.")
     return call_row(row)

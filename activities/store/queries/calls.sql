@@ -18,7 +18,7 @@ SELECT c.*, s.directory, s.environment, t.snapshot
 FROM call c JOIN session s ON s.id = c.session JOIN turn t ON t.id = c.turn WHERE c.id = %(call)s
 
 -- name: lock
-SELECT * FROM call WHERE id = %(call)s FOR UPDATE
+SELECT * FROM call WHERE id = %(call)s AND session = %(session)s FOR UPDATE
 
 -- name: recent_loops
 SELECT loop FROM call WHERE turn = %(turn)s AND step < %(step)s ORDER BY step DESC, position DESC LIMIT 2

@@ -4,12 +4,14 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from activities.store import grants
+from activities.store import grants, sessions
+from activities.store.journal import WORKER, journal
+from activities.store.sessions import NewSession
 from activities.tools.claim import Claimed, Over, Stored, Undecided, claim
 from tests.activities.scene import HERE, PERSON, Scene
-from workflows.domain.errors import StaleFence
+from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events import CallClaimed, CallDrifted, Decision
-from workflows.domain.ids import GrantId, PartId
+from workflows.domain.ids import GrantId, PartId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.rules import Action
@@ -369,3 +371,17 @@ async def test_a_person_can_answer_what_was_only_marked_as_answered(scene: Scene
     settled = await scene.answer(ask, Reply.REJECT)
     assert not settled.repeated and settled.ask.reply is Reply.REJECT
     assert isinstance(await scene.claim(call, scene.fence()), Stored)
+
+
+async def test_a_call_of_another_session_is_not_claimed(scene: Scene) -> None:
+    await scene.open_turn()
+    call = await edited(scene)
+    other = SessionId("ses_other")
+    new = NewSession(id=other, directory=str(scene.project), title="other", agent="build")
+    await sessions.create(scene.database, new, PERSON)
+    request = RunRequest(session=other, chain=1, schedule=1, turn=scene.turn, call=call)
+    plan = await scene.plan(call, scene.fence())
+    with pytest.raises(NotFound):
+        async with journal(scene.database, other, WORKER, chain_start=1) as opened:
+            await claim(opened, request, scene.fence(), HERE, plan)
+    assert await scene.state(call) is CallState.PREPARED

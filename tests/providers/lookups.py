@@ -37,7 +37,7 @@ class EveryKey(dict[str, str]):
 
 def observe(event: str, args: tuple[Any, ...]) -> None:
     if event == "socket.getaddrinfo":
-        _looked_for.add(str(args[0]))
+        _looked_for.add(args[0].decode() if isinstance(args[0], bytes) else str(args[0]))
         raise socket.gaierror(socket.EAI_NONAME, "nothing is looked up here")
     if event == "socket.connect" and isinstance(args[1], tuple):
         _looked_for.add(str(args[1][0]))

@@ -16,7 +16,7 @@ from workflows.domain.errors import ConfigError, ToolError
 
 LIMIT: Final = 64 * 1024  # bytes of one file; the model can read the rest itself
 _MOST: Final = 50  # files
-_OUTSIDE: Final = "instructions from outside the project count from your own configuration only"
+_OUTSIDE: Final = "instructions from outside the project are read only from your own configuration"
 
 
 class Candidate(NamedTuple):
@@ -30,7 +30,7 @@ class Candidate(NamedTuple):
 def read_instructions(
     place: Place, layers: Sequence[Layer], sources: ConfigSources
 ) -> tuple[tuple[Instruction, ...], tuple[HeldBack, ...]]:
-    """The user's own instructions, the project's (nearest first), those named in `layers`; and what is held back."""
+    """The user's own instructions, the project's (nearest first), those named in `layers`; and what is ignored."""
     found = {candidate.path: candidate for candidate in reversed([*_candidates(place, layers, sources)])}
     results = [_read(candidate, place.root) for candidate in islice(reversed(found.values()), _MOST)]
     instructions = tuple(result for result in results if isinstance(result, Instruction) and result.text)
@@ -95,7 +95,7 @@ def _matching(pattern: Path, place: Place, layer: Layer) -> Iterator[Path]:
 
 
 def _read(candidate: Candidate, root: Path) -> Instruction | HeldBack | None:
-    """The file's text, or why it is held back: a link of a hostile repository may point at anything."""
+    """The file's text, or why it is ignored: a link of a hostile repository may point at anything."""
     path, field = candidate.path, f"instructions {candidate.path}"
     try:
         real = path.resolve()

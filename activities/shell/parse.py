@@ -44,12 +44,12 @@ def shell_requests(command: str, workdir: Path, place: Place) -> ShellRequests:
     if not program.commands and not program.redirects and not program.opaque:
         raise ToolError("There is nothing to run: the command is empty or only a comment.")
     if unseen := _unseen(command):
-        program.guard(f"it holds characters that cannot be seen: {', '.join(unseen)}")
+        program.guard(f"it contains invisible characters ({', '.join(unseen)})")
     found, run = touched(program, place), scripts(program)
     if outside(workdir, place.directory, place.worktree):
         found.outside = {workdir: None, **found.outside}
     if found.special:
-        program.guard(f"it reaches a device, a process or a socket: {', '.join(map(repr, found.special))}")
+        program.guard(f"it reaches a device, process or socket ({', '.join(map(repr, found.special))})")
     program.doubts += found.doubts
     return ShellRequests(
         requests=(
@@ -115,10 +115,16 @@ def _bash(command: str, program: Program, found: Touched) -> Iterable[Permission
         marks=marks if any(marks) else (),
         always=() if program.opaque or found.vast else always(program),
         metadata={"command": command},
-        opaque=f"Not fully understood: {'; '.join(reasons)}." if reasons else None,
+        opaque=_unchecked(reasons),
         guarded=program.guarded,
         changes=not all(each.only_reads for each in judged),
     )
+
+
+def _unchecked(reasons: list[str]) -> str | None:
+    """The reasons for which a command is asked about, as one sentence."""
+    said = "; ".join(reasons)
+    return f"{said[0].upper()}{said[1:]}, so it cannot be checked." if said else None
 
 
 def _spellings(command: Command) -> list[str]:

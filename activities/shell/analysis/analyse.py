@@ -85,7 +85,7 @@ class _Analysis:
         if run is None:
             return command
         if not run.transparent:
-            _add(program.doubts, f"{command.name!r} runs what it is given")
+            _add(program.doubts, f"{command.name!r} runs other commands")
         self.depth += 1
         if self.depth > _DEEPEST:
             raise ToolError(f"{command.name!r} is run through too many other programs: run it directly.")
@@ -114,15 +114,15 @@ def _judge_words(command: Command, program: Program) -> None:
     """Reasons to ask that lie in the program's name and its words."""
     name = command.name
     if command.reading and (alias := command.reading.alias):
-        _add(program.doubts, f"'{name} {alias}' is an alias, or a part of {name!r} that is not for people")
+        _add(program.doubts, f"'{name} {alias}' is an alias or an internal command of {name!r}")
     if any(_LOCAL_ADDRESS.search(word) for word in command.arguments):
-        _add(program.doubts, f"{name!r} may reach a service of this machine or of its network")
+        _add(program.doubts, f"{name!r} may reach a service on this machine or its network")
     if name in _CHANGING:
         _add(program.opaque, f"{name!r} changes the shell")
     elif name in _EVALUATING and _evaluates(command):
-        _add(program.opaque, f"{name!r} may run what stands in its words")
+        _add(program.opaque, f"{name!r} may run its arguments as commands")
     elif name not in PRINTING and any(word.text is None for word in command.words[1:]):
-        _add(program.opaque, f"a word of {name!r} is only known when it runs")
+        _add(program.opaque, f"an argument of {name!r} is only known at run time")
 
 
 def _evaluates(command: Command) -> bool:

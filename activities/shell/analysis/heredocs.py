@@ -17,14 +17,14 @@ def document(node: Node) -> str:
     start, body, end = (named.get(kind) for kind in ("heredoc_start", "heredoc_body", "heredoc_end"))
     delimiter = _DELIMITER.fullmatch(text_of(start)) if start else None
     if start is None or end is None or delimiter is None:
-        raise Undecidable("a here-document has no plain end")
+        raise Undecidable("it has a here-document without a plain end")
     text = text_of(body) if body else ""
     if not delimiter[1] and re.search(r"[$`\\]", text):
-        raise Undecidable("a here-document is expanded")
+        raise Undecidable("it has a here-document with expansions")
     tabs = "<<-" in named
     lines = [line.lstrip("\t") if tabs else line for line in text.split("\n")]
     if delimiter[2] in lines or text_of(end) != delimiter[2] or not _alone(end, tabs):
-        raise Undecidable("a here-document ends elsewhere than it seems")
+        raise Undecidable("it has a here-document that does not end where it seems to")
     return text
 
 

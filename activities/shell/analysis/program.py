@@ -14,7 +14,7 @@ from activities.shell.programs import reading
 from activities.shell.programs.reading import Reading
 
 CHANGES_DIRECTORY: Final = frozenset({"cd", "chdir", "pushd"})
-UNCHECKED: Final = "it cannot be checked, for that would take too much work"
+UNCHECKED: Final = "checking it takes too much work"
 _SYSTEM: Final = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_./+@:\[-]+", re.ASCII)
 # Options with a value that may stand before the sub-command.

@@ -102,7 +102,7 @@ class _Look:
             self.repository(directory)
             self.history(command, directory)
         if any(self.may_be_an_option(word, directory) for word in command.words[1:]):
-            self.doubt(f"a file whose name begins with '-' would be an option of {command.name!r}")
+            self.doubt(f"{command.name!r} would take a file name that begins with '-' for an option")
         if self.place.hides and command.reading and command.reading.recursive:
             named = (self.expansion.paths(word, directory) for word in command.words[1:] if word.text)
             there = [path for path in chain.from_iterable(named) if os.path.lexists(path)] or [directory]
@@ -200,7 +200,7 @@ class _Look:
         if root is not None and root not in self.repositories:
             self.repositories[root] = names_programs(root)
         if root is not None and self.repositories[root]:
-            self.doubt("'git' may run programs that the configuration of this repository names")
+            self.doubt("'git' may run programs that this repository's configuration names")
 
     def reach(self, directory: Path, named: Path | None = None) -> None:
         if outside(directory, self.place.directory, self.place.worktree):

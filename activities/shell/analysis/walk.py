@@ -31,6 +31,7 @@ _SYMBOLS: Final = "; ;; & && || | |& ! ( ) { } [ ] $( <( >( `"
 _RESERVED: Final = "do done if then elif else fi for in while until case esac"
 _SEPARATORS: Final = frozenset((*_SYMBOLS.split(), *_RESERVED.split()))
 _OPERATORS: Final = frozenset({"=", "==", "=~", "!=", "!", "test_operator"})
+_ASSIGNMENTS: Final = frozenset({"variable_assignment", "variable_assignments"})
 _SUBSTITUTIONS: Final = frozenset({"command_substitution", "process_substitution"})
 _LOOPS: Final = frozenset({"for_statement", "while_statement"})
 _ORDERLY: Final = frozenset(
@@ -61,7 +62,7 @@ class Walk:
         self.source = text.encode()
         root = parse(self.source)
         if root.has_error:
-            self.opaque("it does not parse as a bash command")
+            self.opaque("it is not valid bash")
         if root.children:
             first, last = root.children[0].start_byte, root.children[-1].end_byte
             self.between(0, first)
@@ -81,19 +82,19 @@ class Walk:
     def visit(self, node: Node, places: tuple[Path, ...]) -> Places:
         """Take one node and all below it; returns where the shell may be afterwards."""
         if len(places) > MOST_PLACES:  # what is left of the text is looked at in some of them: denies still see it
-            self.program.guard(f"it cannot be checked: it may be in more than {MOST_PLACES} directories")
+            self.program.guard(f"it may run in more than {MOST_PLACES} directories")
             places = places[:MOST_PLACES]
         self.program.work.spend(len(places))
         if node.type == "command":
             return self.command(node, places)
         if not node.is_named:
             if node.type not in _SEPARATORS and node.type.strip():
-                self.opaque(f"{node.type!r} is not understood here")
+                self.opaque(f"it has {node.type!r} where it is not expected")
             return stay(places)
         if node.type in _VALUES:
             self.values([node], places)
         if node.type == "extglob_pattern" and re.search(r"[$`(]", text_of(node)):
-            self.opaque("a pattern holds more than wildcards")
+            self.opaque("it uses a pattern with more than wildcards")
         if node.type in _SILENT:
             return stay(places)
         self.depth += 1
@@ -121,14 +122,15 @@ class Walk:
             case "test_command" if text_of(node.children[0]) == "[":
                 return self.bracket(node, places)
         if not node.is_error:
-            self.opaque(f"a {node.type.replace('_', ' ')} is not understood")
+            sets = node.type in _ASSIGNMENTS
+            self.opaque("it sets variables" if sets else f"it uses a {node.type.replace('_', ' ')}")
         self.strays(node, places)
         return stay(places)
 
     def orderly(self, node: Node, places: tuple[Path, ...]) -> Places:
         """One after the other, whatever became of the one before."""
         if node.type == "compound_statement" and (node.text or b"")[1:2].strip():
-            self.opaque("a brace stands close to a word")
+            self.opaque("it has a brace without a space before the next word")
         self.loops += node.type in _LOOPS
         after = stay(places)
         for child in node.children:
@@ -155,11 +157,11 @@ class Walk:
     def apart(self, node: Node, places: tuple[Path, ...]) -> Places:
         """What runs in a shell of its own: a pipeline's parts, groups in parentheses, substitutions."""
         if node.type in _SUBSTITUTIONS:
-            self.doubt("a command stands in for text")
+            self.doubt("it uses command substitution")
         after = places
         for child in node.children:
             if child.type in ("file_redirect", "heredoc_redirect"):
-                self.opaque("a redirection stands in for text")
+                self.opaque("it redirects inside a substitution")
                 self.strays(child, places)
             else:
                 after = self.visit(child, places if node.type == "pipeline" else after).anyhow
@@ -174,7 +176,7 @@ class Walk:
         here = union(places, after.anyhow) if body is not None and body.type == "list" else places
         words, _ = self.redirects(node, here)
         if body is None or words:
-            self.opaque("a redirection stands apart from a command")
+            self.opaque("it redirects without a command")
         if words:
             self.note(Command(text_of(node).strip(), tuple(words), here))
         return after
@@ -215,7 +217,7 @@ class Walk:
     def heredoc(self, node: Node, places: tuple[Path, ...]) -> str | None:
         for child in node.children:
             if child.type == "file_redirect":
-                self.opaque("a redirection stands behind a here-document")
+                self.opaque("it redirects after a here-document")
                 self.file(child, places)
             elif child.is_named and not child.type.startswith("heredoc"):
                 self.visit(child, places)
@@ -245,7 +247,7 @@ class Walk:
         """The name that is set; its value is looked at like a word."""
         name, value = (node.child_by_field_name(field) for field in ("name", "value"))
         if name is not None and name.type != "variable_name":
-            self.opaque("it sets a part of an array")
+            self.opaque("it sets an element of an array")
             self.strays(name, places)
         self.values([value] if value is not None else [], places)
         return text_of(name) if name is not None else ""
@@ -260,11 +262,11 @@ class Walk:
             self.opaque("it sets variables")
             return stay(command.directories)
         if len(self.program.commands) >= _MOST_COMMANDS:
-            self.program.guard("it holds too many commands")
+            self.program.guard("it contains too many commands")
         if any(not _HARMLESS.fullmatch(name) for name in command.assignments):
-            self.doubt("it runs with variables of its own")
+            self.doubt("it sets environment variables for a command")
         if not command.plainly_named or command.words[0].text in _KEYWORDS:
-            self.opaque(f"{command.words[0].source!r} is no plain name of a program")
+            self.opaque(f"{command.words[0].source!r} is not a plain program name")
         self.program.commands.insert(len(self.program.commands) if at is None else at, command)
         return self.moved(command) if command.name in CHANGES_DIRECTORY else stay(command.directories)
 
@@ -273,7 +275,7 @@ class Walk:
         self.program.work.spend(sum(len(place.parts) for place in command.directories))
         to = reached(command, self.decoder(command.directories).home)
         if to is None or self.loops:
-            self.opaque("it changes to a directory that is not written out")
+            self.opaque("it changes to a directory that is only known at run time")
             return stay(command.directories)
         self.program.directories += to
         certain = len(self.program.commands) == 1 and all(map(is_directory, to))
@@ -316,4 +318,4 @@ class Walk:
 
     def between(self, start: int, end: int, allowed: re.Pattern[bytes] = _BETWEEN) -> None:
         if allowed.fullmatch(self.source[start:end]) is None:
-            self.opaque("the parts of the command are not clearly separated")
+            self.opaque("it has unexpected characters between its words")

@@ -74,13 +74,13 @@ class Decoder:
             case "command_substitution":
                 yield None
             case kind:
-                raise Undecidable(f"{text_of(node)!r} ({kind.replace('_', ' ')}) is not understood")
+                raise Undecidable(f"it uses {text_of(node)!r}, which is not supported ({kind.replace('_', ' ')})")
 
     def _concatenation(self, node: Node) -> Iterator[Letter]:
         end = node.start_byte
         for child in node.children:
             if child.start_byte != end:
-                raise Undecidable("a word is interrupted")
+                raise Undecidable("it has a word with a gap")
             end = child.end_byte
             if child.type == "$" and end == node.end_byte:
                 yield ("$", True)
@@ -102,7 +102,7 @@ class Decoder:
         source = text_of(node)
         named = _VARIABLE.fullmatch(source)
         if node.type == "expansion" and named is None:
-            raise Undecidable(f"the expansion {source!r} can do more than give a value")
+            raise Undecidable(f"it uses {source!r}, an expansion that can do more than give a value")
         value = self.lookup(named[1]) if named else None
         yield from [None] if value is None else _quoted(value)
 
@@ -111,7 +111,7 @@ class Decoder:
             return letters
         if len(letters) == 1 or letters[1] == ("/", False):
             return [*_quoted(self.home), *letters[1:]]
-        raise Undecidable(f"{source!r} means a directory that only the shell knows")
+        raise Undecidable(f"it uses {source!r}, a directory that only the shell knows")
 
 
 def ansi(text: str) -> str:
@@ -127,7 +127,7 @@ def _decoded(hit: re.Match[str]) -> str:
         return _ESCAPES.get(other, other if other in "\\'\"?" else f"\\{other}")
     number = int(octal, 8) & 0xFF if octal else int(two or four or eight, 16)
     if (octal or two) and number > 0x7F or number > 0x10FFFF:
-        raise Undecidable(f"the code {hit[0]!r} is no character")
+        raise Undecidable(f"it uses {hit[0]!r}, which is not a character")
     return chr(number)
 
 
@@ -138,7 +138,7 @@ def _unquoted(source: str) -> Iterator[Letter]:
             escaped = next(rest, "")
             yield from () if escaped == "\n" else [(escaped, True)]
         elif character in _BREAKING:
-            raise Undecidable(f"{source!r} is no single word")
+            raise Undecidable(f"it uses {source!r}, which is not a single word")
         else:
             yield (character, False)
 
@@ -151,7 +151,7 @@ def _double_quoted(source: str) -> Iterator[Letter]:
             plain = "" if escaped == "\n" else escaped
             yield from _quoted(plain if escaped in '$`"\\\n' else f"\\{escaped}")
         elif character == "`":
-            raise Undecidable("a backtick stands in a quoted text")
+            raise Undecidable("it has a backtick in a quoted text")
         else:
             yield (character, True)
 
@@ -163,7 +163,7 @@ def _quoted(text: str) -> list[Letter]:
 def _braces(letters: list[Letter]) -> list[list[Letter]]:
     """A word with `{a,b}` lists as the words that bash makes of it."""
     if letters.count(("{", False)) > _MOST_BRACES:
-        raise Undecidable("a word holds too many braces")
+        raise Undecidable("it has a word with too many braces")
     found = _list_in(letters)
     if found is None:
         return [letters]
@@ -172,7 +172,7 @@ def _braces(letters: list[Letter]) -> list[list[Letter]]:
     tails = _braces(letters[end + 1 :])
     count = len(middles) * len(tails)
     if count > _MOST_WORDS or count * len(letters) > _MOST_LETTERS:
-        raise Undecidable("a brace list makes too many words")
+        raise Undecidable("it has a brace list that makes too many words")
     return [[*letters[:start], *middle, *tail] for middle in middles for tail in tails]
 
 
@@ -197,7 +197,7 @@ def _list_in(letters: Sequence[Letter]) -> tuple[int, list[list[Letter]], int] |
 
 def _refuse_range(parts: list[list[Letter]]) -> None:
     if len(parts) == 1 and ".." in "".join(letter[0] if letter else " " for letter in parts[0]):
-        raise Undecidable("a brace range stands for words that are not written out")
+        raise Undecidable("it uses a brace range")
 
 
 def _text(letters: Iterable[Letter]) -> str:

@@ -40,7 +40,7 @@ def found(world: World, directory: str, environ: dict[str, str]) -> dict[str, An
 
 
 def read(world: World, directory: str = "", **environ: str) -> tuple[list[str], list[str]]:
-    """The texts that are found, and the fields that are held back."""
+    """The texts that are found, and the fields that are ignored."""
     place = world.place(directory)
     sources = world.sources(**environ)
     instructions, held = read_instructions(place, read_layers(place, sources, world.managed), sources)

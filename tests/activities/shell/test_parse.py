@@ -178,6 +178,24 @@ def test_an_ask_says_why_it_is_asked(world: World, command: str, bash: Any, reas
     assert reasons(request, rules) == (reason,)
 
 
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("echo $(date)", "It uses command substitution, so it cannot be checked."),
+        ("A=1", "It sets variables, so it cannot be checked."),
+        ("eval ls", "'eval' changes the shell; 'eval' runs other commands, so it cannot be checked."),
+        ("make $X", "An argument of 'make' is only known at run time, so it cannot be checked."),
+        ("echo zero\u200bwidth", "It contains invisible characters (U+200B), so it cannot be checked."),
+        (
+            "cd -; A=1",
+            "It changes to a directory that is only known at run time; it sets variables, so it cannot be checked.",
+        ),
+    ],
+)
+def test_a_command_that_cannot_be_checked_says_why_in_a_plain_sentence(world: World, command: str, why: str) -> None:
+    assert [each.opaque for each in world.requests(command) if each.permission == "bash"] == [why]
+
+
 @pytest.mark.parametrize("policy", ["plan", "readonly-allowlist", "git*-allow", "env-deny", "the built-in rules"])
 def test_whatever_is_asked_has_a_reason(world: World, policy: str) -> None:
     rules = world.defaults() if policy == "the built-in rules" else world.policy(policy)

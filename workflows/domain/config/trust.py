@@ -44,7 +44,7 @@ _FREE: Final = paths(
     "tool_output",
     "username",
 )
-_ENDPOINT: Final = "endpoints, keys and prices count from your own configuration only"
+_ENDPOINT: Final = "endpoints, keys and prices are read only from your own configuration"
 _REFERENCE: Final = "a reference in what a provider gets to see counts from your own configuration only"
 _DEPTH: Final = "how deep subagents may go counts from your own configuration only"
 _ALONE: Final = "other agents get this one's help only where your own configuration says so"
@@ -67,7 +67,7 @@ class HeldBack(Value):
 
 
 def judged(layers: Sequence[Layer], rules_of: RulesOf) -> tuple[Config, tuple[HeldBack, ...]]:
-    """The configuration that holds, and what of the project's files is held back from it.
+    """The configuration that holds, and which fields of the project's files are ignored.
 
     Tightening needs no trust: a project's rule counts wherever it makes no call easier than the user's own and
     the built-in rules do.

@@ -67,8 +67,9 @@ install: $(UV)
 	.uv/bin/pip download --quiet --no-deps --only-binary :all: --require-hashes \
 		--requirement .uv/requirements.txt --dest .uv/wheels
 	$(UV) build --quiet --wheel --out-dir .uv/wheels
-	$(UV) tool install --force --no-index --find-links .uv/wheels --constraints .uv/requirements.txt holdfast
-	@echo "If the shell does not find 'holdfast': $(UV) tool update-shell"
+	$(UV) tool install --quiet --force --no-index --find-links .uv/wheels --constraints .uv/requirements.txt holdfast
+	@echo "holdfast is installed. If the shell does not find it: '$(CURDIR)/$(UV)' tool update-shell"
+	@echo "To uninstall: holdfast down --purge, then '$(CURDIR)/$(UV)' tool uninstall holdfast"
 
 record-histories: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.histories.record $(NAMES)

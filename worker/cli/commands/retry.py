@@ -33,7 +33,7 @@ async def retry(
     """Retry a failed turn, and follow it to its end.
 
     A new turn goes on where the failed one has left off: nothing has to be typed again, and what was done stays done.
-    It reads the configuration anew, so mend that first where it was the reason. Ends with code 6 when the last turn did
+    It reads the configuration anew, so fix that first if it was the reason. Ends with code 6 when the last turn did
     not fail.
 
     \b

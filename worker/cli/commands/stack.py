@@ -32,8 +32,8 @@ _FAILURE = click.style("failure", fg="red", bold=True)
 async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as_json: bool) -> None:
     """Start the stack in the background.
 
-    PostgreSQL, Temporal and a worker, all for this user only. The first start may build for minutes, and says so; when
-    the stack runs already, nothing is done. Every command that needs it starts it by itself.
+    PostgreSQL, Temporal and a worker, all for this user only. The first start may build for 2 to 3 minutes, and
+    says so. When the stack is already running, nothing is done. Every command that needs it starts it by itself.
 
     \b
     Examples:

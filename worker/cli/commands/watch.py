@@ -33,7 +33,7 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
 
     SESSION is an id, its beginning, or `last` (of this directory). A stack that dies meanwhile is brought up again,
     and nothing is missed. On a terminal, questions are answered as in `run`. Ctrl-C only leaves; the task goes on. With
-    --after, a subagent that is at work by then is told of from now on; one that starts later, from its beginning.
+    --after, a subagent that is at work by then is shown from now on; one that starts later, from its beginning.
 
     \b
     Examples:

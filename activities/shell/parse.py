@@ -10,7 +10,7 @@ from activities.files.extent import extent
 from activities.files.place import Place
 from activities.shell.analysis.always import always
 from activities.shell.analysis.analyse import Shell, analyse
-from activities.shell.analysis.program import CHANGES_DIRECTORY, Command, Program
+from activities.shell.analysis.program import Command, Program
 from activities.shell.analysis.scripts import scripts
 from activities.shell.analysis.touched import Touched, touched
 from activities.shell.environment import READING_GIT, own_variables
@@ -97,7 +97,7 @@ def _external(command: str, found: Touched, place: Place) -> Iterable[Permission
 
 
 def _bash(command: str, program: Program, found: Touched) -> Iterable[PermissionRequest]:
-    judged = [each for each in program.commands if each.name not in CHANGES_DIRECTORY or each.assignments]
+    judged = [each for each in program.commands if not each.needs_no_rule]
     shown = (command,) if program.opaque else tuple(each.source for each in judged)
     if not shown:
         return

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from activities.shell.analysis.program import CHANGES_DIRECTORY, Command, Program
+from activities.shell.analysis.program import Command, Program
 from activities.shell.analysis.runners import run_by
 from workflows.domain.permissions.arity import prefix
 from workflows.domain.permissions.breadth import names
@@ -17,7 +17,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_./:@+=,-]+", re.ASCII)
 
 def always(program: Program) -> tuple[str, ...]:
     """The patterns of all commands, in order; nothing when a part of the text is of a kind that is never saved."""
-    commands = [command for command in program.commands if command.name not in CHANGES_DIRECTORY]
+    commands = [command for command in program.commands if not command.needs_no_rule]
     if any(redirect.writes and redirect.target.text != "/dev/null" for redirect, _ in program.redirects):
         return ()
     if any(run_by(command) is not None or command.without_options for command in commands):

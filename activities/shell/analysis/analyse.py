@@ -117,7 +117,7 @@ def _judge_words(command: Command, program: Program) -> None:
         _add(program.doubts, f"'{name} {alias}' is an alias or an internal command of {name!r}")
     if any(_LOCAL_ADDRESS.search(word) for word in command.arguments):
         _add(program.doubts, f"{name!r} may reach a service on this machine or its network")
-    if name in _CHANGING:
+    if name in _CHANGING and not command.only_stricter:
         _add(program.opaque, f"{name!r} changes the shell")
     elif name in _EVALUATING and _evaluates(command):
         _add(program.opaque, f"{name!r} may run its arguments as commands")

@@ -16,6 +16,9 @@ from activities.shell.programs.reading import Reading
 CHANGES_DIRECTORY: Final = frozenset({"cd", "chdir", "pushd"})
 UNCHECKED: Final = "checking it takes too much work"
 _SYSTEM: Final = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
+# Forms of `set` that can only end a script sooner, or end its tracing; other words of `set` change what words mean.
+_STRICTER: Final = re.compile(r"-[eu]+|-[eu]*o|\+[eux]+|\+[eux]*o", re.ASCII)
+_STRICTER_NAMES: Final = frozenset({"errexit", "nounset", "pipefail"})
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_./+@:\[-]+", re.ASCII)
 # Options with a value that may stand before the sub-command.
 _GLOBAL_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
@@ -105,8 +108,20 @@ class Command:
     @property
     def only_reads(self) -> bool:
         """Whether it, and all that it would run, is known to change nothing."""
-        known = self.reading.only_reads if self.reading else bool(self.inner)
+        known = self.reading.only_reads if self.reading else self.only_stricter or bool(self.inner)
         return known and all(command.only_reads for command in self.inner)
+
+    @cached_property
+    def only_stricter(self) -> bool:
+        """Whether it is a `set` of `-e`, `-u` and `-o pipefail` only, which does nothing by itself."""
+        words = [None if word.pattern else word.text for word in self.words]
+        options = iter(words[1:])
+        return words[:1] == ["set"] and len(words) > 1 and all(_is_stricter(each, options) for each in options)
+
+    @property
+    def needs_no_rule(self) -> bool:
+        """Whether rules do not decide about it by itself: where it leads to is judged, or it does nothing."""
+        return (self.name in CHANGES_DIRECTORY or self.only_stricter) and not self.assignments
 
     @property
     def plainly_named(self) -> bool:
@@ -150,6 +165,13 @@ class Program:
             yield
         except TooMuchWork:
             self.guard(UNCHECKED)
+
+
+def _is_stricter(option: str | None, behind: Iterator[str | None]) -> bool:
+    """Whether an option of `set` is harmless; one that ends with `o` takes its name from the words behind it."""
+    if option is None or _STRICTER.fullmatch(option) is None:
+        return False
+    return not option.endswith("o") or next(behind, None) in _STRICTER_NAMES
 
 
 def program_name(written: str) -> str:

@@ -92,7 +92,12 @@ class NewAnswer(Value):
 
     @property
     def has_text(self) -> bool:
-        return any(isinstance(part.body, TextPart) and part.body.text.strip() for part in self.parts)
+        return any(_is_text(part.body) for part in self.parts)
+
+
+def _is_text(part: StoredPart) -> bool:
+    """Whether a part says something to a reader: blank text does not."""
+    return isinstance(part, TextPart) and bool(part.text.strip())
 
 
 async def begin(
@@ -143,9 +148,9 @@ async def standing(opened: Journal, turn: TurnId, step: int) -> StepStanding:
 
 
 async def has_text(opened: Journal, message: MessageId) -> bool:
-    """Whether a stored answer has any text."""
-    row = await opened.row(_QUERIES.has_text, message=message)
-    return row is not None
+    """Whether a stored answer has any text. PostgreSQL cannot look into a body that holds NUL or half a character."""
+    rows = await opened.rows(_QUERIES.bodies, message=message)
+    return any(_is_text(transcript.PART.validate_python(row["body"])) for row in rows)
 
 
 async def commit(

@@ -28,4 +28,5 @@ async def asks(database: Database, begun: str) -> list[Known]:
 
 async def grants(database: Database, begun: str) -> list[Known]:
     """Grants that hold and whose ids begin so, the newest first."""
-    return [Known(**row) for row in await database.rows(_QUERIES.grants, begun=begun)]
+    rows = await database.rows(_QUERIES.grants, begun=begun)
+    return [Known(id=row["id"], title=f"{row['body']['permission']}, {row['title']}") for row in rows]

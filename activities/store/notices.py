@@ -42,7 +42,8 @@ Notice = AskWaits | TaskEnded
 
 async def due(database: Database) -> list[Notice]:
     """What nobody was told of yet, the oldest first; it counts as told from now on, whatever becomes of the telling."""
-    asks = [AskWaits(**row) for row in await database.rows(_QUERIES.asks, most=_MOST)]
+    waiting = await database.rows(_QUERIES.asks, most=_MOST)
+    asks = [AskWaits(permission=row.pop("body")["permission"], **row) for row in waiting]
     ends = [TaskEnded(**row) for row in await database.rows(_QUERIES.ends, most=_MOST)]
     return sorted((*asks, *ends), key=lambda notice: notice.at)
 

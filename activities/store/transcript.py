@@ -30,7 +30,7 @@ _CALLS: Final = Queries("calls")
 _PAGES: Final = Queries("transcript")
 _PAGE: Final = 50  # answers that are read together: each may hold outputs of 50 KB
 _NO_END: Final = 2**31 - 1
-_PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
+PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
 
 
 class Ran(Value):
@@ -138,7 +138,7 @@ def _in_order(prompts: Rows, answers: Rows, parts: Rows, calls: Rows) -> Iterato
     """The messages of these rows, each with its parts."""
     by_message: dict[str, list[tuple[int, Part]]] = defaultdict(list)
     for row in parts:
-        by_message[row["message"]].append((row["position"], _PART.validate_python(row["body"])))
+        by_message[row["message"]].append((row["position"], PART.validate_python(row["body"])))
     for row in calls:
         by_message[row["message"]].append((row["position"], tool_part(row)))
     placed = [((row["number"], row["step"], 0, row["taken"]), _user(row)) for row in prompts]

@@ -9,13 +9,17 @@ from typing import Any
 import pytest
 
 from activities.redact import Redactor
-from activities.store import notices
+from activities.store import asks, known, notices
+from activities.store.database import dumps
 from tests.activities.conftest import database as database
 from tests.activities.conftest import scene as scene
 from tests.activities.scene import Scene
 from worker.notifier import PASSED_OVER, Notifier
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
+from workflows.domain.ids import AskId
+from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.requests import PermissionRequest
 
 WRITES = """
 import os, sys, json
@@ -52,6 +56,25 @@ async def test_an_ask_and_the_end_of_a_task_are_told_once_without_secrets(scene:
     assert (second["said"]["type"], second["said"]["reason"]) == ("end", "done")
     assert first["argv"] == ["--urgent"] and "WORK_API_KEY" not in first["env"]
     assert "hunter2" not in json.dumps([first, second])
+
+
+async def test_an_ask_about_what_text_columns_refuse_is_told_and_its_grant_completed(
+    scene: Scene, tmp_path: Path
+) -> None:
+    await scene.open_turn(permission={"edit": "ask"})
+    ask = await scene.asked(await scene.called("write", filePath="a.txt", content="x"))
+    await scene.answer(ask, Reply.ALWAYS)
+    call = await scene.row(await scene.called("webfetch", url="https://a.test/"))
+    odd = PermissionRequest(permission="grep", patterns=("a\0\ud800b",))
+    async with scene.journal() as opened:
+        await asks.put(opened, call, AskId("per_odd"), 0, odd)
+        opened.write(b"UPDATE grant_ SET body = %(body)s", body=dumps(odd.model_dump(mode="json")))
+
+    await notifier(scene, tmp_path).look()
+    (granted,) = await known.grants(scene.database, "gra_")
+
+    assert [each["said"]["permission"] for each in told(tmp_path)] == ["grep"]
+    assert granted.title == "grep, A session"
 
 
 async def test_a_crowd_is_told_as_a_number(scene: Scene, tmp_path: Path) -> None:

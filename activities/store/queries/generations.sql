@@ -6,8 +6,8 @@ LEFT JOIN generation g ON g.turn = t.id AND g.step = %(step)s
 LEFT JOIN message m ON m.turn = t.id AND m.step = %(step)s
 WHERE t.id = %(turn)s AND t.session = %(session)s
 
--- name: has_text
-SELECT 1 FROM part WHERE message = %(message)s AND body->>'type' = 'text' AND body->>'text' ~ '\S' LIMIT 1
+-- name: bodies
+SELECT body FROM part WHERE message = %(message)s
 
 -- name: hold
 SELECT hold_step(%(turn)s, %(step)s, %(fence)s)

@@ -4,7 +4,7 @@ WHERE s.id = a.session AND c.id = a.call AND a.id IN (
     SELECT id FROM ask WHERE state = 'open' AND told_at IS NULL
     ORDER BY asked_at LIMIT %(most)s FOR UPDATE SKIP LOCKED
 )
-RETURNING a.id AS ask, a.session, s.title, s.directory, c.tool, a.body ->> 'permission' AS permission, a.asked_at AS at
+RETURNING a.id AS ask, a.session, s.title, s.directory, c.tool, a.body, a.asked_at AS at
 
 -- name: ends
 UPDATE turn t SET told_at = now() FROM session s

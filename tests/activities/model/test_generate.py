@@ -321,7 +321,7 @@ async def test_the_last_step_offers_no_tools(open_model: Open) -> None:
     assert not body.get("tools") and "no more tools can be called" in body["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize("text", ["Here it is.", " \n"])
+@pytest.mark.parametrize("text", ["Here it is.", " \n", pytest.param("a\0\ud800b", id="what text columns refuse")])
 async def test_the_last_step_says_whether_it_has_text_when_it_is_asked_again_too(open_model: Open, text: str) -> None:
     answer = ScriptedAnswer(text=text, tools=(ScriptedCall(name="bash", arguments={"command": "touch a"}),))
     async with open_model(answer) as model:

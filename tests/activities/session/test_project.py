@@ -7,13 +7,15 @@ import shutil
 import pytest
 
 from activities.session.project import NO_MODEL
-from activities.store import calls, parks, turns
+from activities.store import calls, generations, parks, turns
+from activities.store.generations import NewAnswer, NewPart
 from activities.store.prompts import Mode
 from activities.tools.run import aborted
-from tests.activities.scene import CHAIN, Scene
+from tests.activities.scene import BODY, CHAIN, Scene
 from workflows.domain.errors import StaleFence
 from workflows.domain.events import PromptTaken, SessionParked, TurnOpened
-from workflows.domain.messages import CallState
+from workflows.domain.ids import MessageId, PartId
+from workflows.domain.messages import CallState, TextPart
 from workflows.domain.parking import ParkReason
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.state import GUARD
@@ -136,6 +138,21 @@ async def test_an_answer_of_the_last_step_is_resumed_with_whether_it_has_text(
     turn = await loaded(scene)
 
     assert turn.answer is not None and (turn.step, turn.answer.text) == (1, text)
+
+
+async def test_an_answer_that_text_columns_refuse_is_resumed(scene: Scene) -> None:
+    await scene.open_turn(agent={"build": {"steps": 1}})
+    part = NewPart(id=PartId("prt_odd"), position=0, body=TextPart(text="a\0\ud800b"))
+    fence = scene.fence()
+    async with scene.journal() as opened:
+        await generations.begin(opened, scene.turn, 1, fence)
+        await generations.commit(
+            opened, scene.turn, 1, fence, NewAnswer(id=MessageId("msg_odd"), body=BODY, parts=(part,))
+        )
+
+    turn = await loaded(scene)
+
+    assert turn.answer is not None and turn.answer.text is True
 
 
 async def test_an_ended_session_opens_no_turn_but_tells_of_the_open_one(scene: Scene) -> None:

@@ -4,7 +4,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,7 +16,7 @@ from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import ConfigError, HoldfastError
 
 _NAMED: Final = 5  # files of one folder
-_ENTRIES: Final = 2_000  # of one folder that are looked at: a hostile one may have millions
+MOST_ENTRIES: Final = 10_000  # of directories, in all folders of one look: a hostile project may have millions
 _DEPTH: Final = 5
 _READ: Final = 64 * 1024  # bytes of a file, to see whether it sets permissions
 _FRONTMATTER: Final = re.compile(r"\A\s*---[^\n]*\n(.*?)^---", re.DOTALL | re.MULTILINE)
@@ -47,13 +46,14 @@ _KINDS: Final = (
 
 def ignored_files(place: Place, sources: ConfigSources) -> Iterator[IgnoredFiles]:
     """The files of the configuration folders that have no effect, folder by folder."""
+    left = iter(range(MOST_ENTRIES))
     own = [folder for folder, _ in own_folders(place, sources)]
     for folder in dict.fromkeys([*own, *project_folders(place, sources)]):
         for kind in _KINDS:
-            yield from _of_kind(kind, (folder / name for name in kind.folders))
+            yield from _of_kind(kind, (folder / name for name in kind.folders), left)
     others = [".agents"] if sources.disable_claude_code else [".claude", ".agents"]
     above = [place.home, *(() if sources.disable_project_config else levels(place))]
-    yield from _of_kind(_SKILLS, (each / other / "skills" for each in dict.fromkeys(above) for other in others))
+    yield from _of_kind(_SKILLS, (each / other / "skills" for each in dict.fromkeys(above) for other in others), left)
 
 
 def organisations(place: Place) -> Iterator[NotHonoured]:
@@ -68,9 +68,9 @@ def organisations(place: Place) -> Iterator[NotHonoured]:
             yield NotHonoured(file=str(file), field=f"{address}/.well-known/opencode")
 
 
-def _of_kind(kind: _Kind, folders: Iterable[Path]) -> Iterator[IgnoredFiles]:
+def _of_kind(kind: _Kind, folders: Iterable[Path], left: Iterator[int]) -> Iterator[IgnoredFiles]:
     for folder in folders:
-        found = sorted(islice(_files(folder, kind, kind.depth), _ENTRIES))
+        found = sorted(_files(folder, kind, kind.depth, left, set()))
         if found:
             yield IgnoredFiles(
                 kind=kind.name,
@@ -81,15 +81,24 @@ def _of_kind(kind: _Kind, folders: Iterable[Path]) -> Iterator[IgnoredFiles]:
             )
 
 
-def _files(folder: Path, kind: _Kind, depth: int) -> Iterator[Path]:
-    """The files of a kind below a folder, through links to directories, too: depth and number are bounded."""
+def _files(folder: Path, kind: _Kind, depth: int, left: Iterator[int], known: set[tuple[int, int]]) -> Iterator[Path]:
+    """The files of a kind below a folder, through links to directories, too, as OpenCode finds them.
+
+    `left` gives out the entries that may still be looked at; `known` are the directories that were entered, by device
+    and inode: links to one another would multiply with each level.
+    """
     try:
-        with os.scandir(folder) as entries:
-            for entry in islice(entries, _ENTRIES):
-                if entry.is_dir():
-                    yield from _files(Path(entry.path), kind, depth - 1) if depth > 1 else ()
-                elif entry.name.endswith(kind.endings):
-                    yield Path(entry.path)
+        status = folder.stat()
+        if (status.st_dev, status.st_ino) in known:
+            return
+        known.add((status.st_dev, status.st_ino))
+        with os.scandir(folder) as scanned:
+            entries = [entry for _, entry in zip(left, scanned, strict=False)]
+        for entry in sorted(entries, key=lambda entry: (entry.is_symlink(), entry.name)):
+            if entry.is_dir():
+                yield from _files(Path(entry.path), kind, depth - 1, left, known) if depth > 1 else ()
+            elif entry.name.endswith(kind.endings):
+                yield Path(entry.path)
     except OSError:  # not there, no directory, not ours to read
         return
 

@@ -1,9 +1,12 @@
+import asyncio
 import os
 
 import pytest
 
 from activities.project.load import PRIMARY
+from activities.project.unsupported import MOST_ENTRIES
 from tests.activities.project.world import World
+from tests.patience import PATIENCE
 from workflows.domain.config.snapshot import IgnoredFiles
 
 NAMES = (
@@ -82,7 +85,42 @@ async def test_pipes_and_loops_of_links_hold_nothing_up(world: World) -> None:
     (folder / "c").symlink_to(folder)
     (folder / "d.md").symlink_to("/dev/zero")
 
-    assert 3 <= (await world.load()).ignored[0].count < 100
+    assert (await world.load()).ignored[0].count == 3
+
+
+@pytest.mark.parametrize("target", [".", ".."])
+async def test_many_links_to_the_folder_they_lie_in_cost_one_look(world: World, target: str) -> None:
+    folder = world.write(".opencode/agent/a.md", "").parent
+    for number in range(30):
+        (folder / f"link{number}").symlink_to(target)
+
+    async with asyncio.timeout(PATIENCE):
+        (found, *_) = (await world.load()).ignored
+
+    assert (found.count, found.names) == (1, ("a.md",))
+
+
+async def test_a_folder_behind_a_link_is_looked_into_once(world: World) -> None:
+    shared = world.write("shared/a.md", "", under=world.home).parent
+    folder = world.project / ".opencode" / "agent"
+    folder.mkdir(parents=True)
+    for name in ("one", "two"):
+        (folder / name).symlink_to(shared)
+
+    (found,) = (await world.load()).ignored
+
+    assert found.count == 1 and found.names[0].endswith("/a.md")
+
+
+async def test_all_folders_together_are_looked_into_up_to_a_number_of_entries(world: World) -> None:
+    for name in ("command", "commands"):
+        folder = world.write(f".opencode/{name}/first.md", "").parent
+        for number in range(MOST_ENTRIES * 2 // 3):
+            (folder / f"{number}.md").touch()
+
+    found = (await world.load()).ignored
+
+    assert len(found) == 2 and sum(each.count for each in found) <= MOST_ENTRIES
 
 
 async def test_instructions_on_the_net_are_named(world: World) -> None:

@@ -198,10 +198,13 @@ class Journal:
         return heads
 
     def _own(self, newest: int, mine: int, latest: int) -> int:
-        """The session's chain from now on. One that begins after `latest` is no true one: it would stay for good."""
+        """The session's chain from now on. A new one that begins after `latest` is no true one: it would stay for good.
+
+        The session's own chain goes on however late it began: after a failover the clock may be behind.
+        """
         if mine < newest:
             raise StaleFence(f"Session {self.session!r} has been taken over by a later chain ({newest} > {mine}).")
-        if mine > latest:
+        if mine > max(newest, latest):
             said = f"Session {self.session!r} is refused to a chain that begins later than now ({mine} > {latest})."
             _LOG.warning("%s The clocks of Temporal and PostgreSQL must agree.", said)
             raise StaleFence(said)

@@ -62,6 +62,15 @@ async def test_a_chain_that_begins_in_the_future_is_refused_and_takes_nothing_ov
     assert await seqs(database, session) == [1, 2, 3] and "clocks of Temporal and PostgreSQL" in caplog.text
 
 
+async def test_a_chain_that_runs_goes_on_where_the_databases_clock_is_behind_its_beginning(
+    database: Database, session: SessionId
+) -> None:
+    (row,) = await database.rows(b"SELECT (extract(epoch FROM now() + interval '1 hour') * 1000000)::bigint AS began")
+    await database.rows(b"UPDATE session SET chain = %(began)s WHERE id = %(session)s", session=session, **row)
+    await write(database, session, "after a failover", chain_start=row["began"])
+    assert await seqs(database, session) == [1, 2]
+
+
 async def test_a_session_that_does_not_exist_is_named(database: Database) -> None:
     with pytest.raises(NotFound, match="There is no session 'ses_x'"):
         async with journal(database, SessionId("ses_x"), WORKER):

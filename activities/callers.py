@@ -26,9 +26,11 @@ class Callers(Interceptor):
 class _Checked(ActivityInboundInterceptor):
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
         info = activity.info()
-        for request in input.args:
-            if isinstance(request, Request):
+        match input.args:
+            case [Request() as request]:
                 refuse_foreign(info, request)
+            case _:  # nothing says for which session it would work
+                raise _refused(f"{info.activity_type} is refused: it takes one request of a session, and nothing else.")
         return await super().execute_activity(input)
 
 
@@ -38,5 +40,9 @@ def refuse_foreign(info: activity.Info, request: Request) -> None:
         return
     caller = f"workflow {info.workflow_id!r} of type {info.workflow_type!r}"
     said = f"{info.activity_type} is refused to {caller}: session {request.session!r} has a workflow of its own."
+    raise _refused(said)
+
+
+def _refused(said: str) -> ApplicationError:
     _LOG.warning("%s", said)
-    raise ApplicationError(said, type="ForeignCaller", non_retryable=True)
+    return ApplicationError(said, type="ForeignCaller", non_retryable=True)

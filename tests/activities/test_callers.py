@@ -25,12 +25,12 @@ class Counting(ActivityInboundInterceptor):
         self.times += 1
 
 
-async def called(workflow_id: str | None, workflow_type: str | None) -> int:
+async def called(workflow_id: str | None, workflow_type: str | None, *arguments: object) -> int:
     """Have such a workflow schedule an activity; how often it was carried out."""
     environment, counting = ActivityEnvironment(), Counting()
     caller = {"workflow_id": workflow_id, "workflow_type": workflow_type}
     environment.info = replace(environment.info, **caller)  # type: ignore[arg-type]
-    work = ExecuteActivityInput(fn=lambda: None, args=(REQUEST,), executor=None, headers={})
+    work = ExecuteActivityInput(fn=lambda: None, args=arguments or (REQUEST,), executor=None, headers={})
     await environment.run(Callers().intercept_activity(counting).execute_activity, work)
     return counting.times
 
@@ -55,3 +55,10 @@ async def test_any_other_is_refused_for_good_and_named(
         await called(workflow_id, workflow_type)
     assert (refused.value.type, refused.value.non_retryable) == ("ForeignCaller", True)
     assert repr(workflow_id) in caplog.text
+
+
+@pytest.mark.parametrize("arguments", [("ses_1",), (REQUEST, REQUEST), (REQUEST, "ses_1")])
+async def test_an_activity_that_takes_anything_but_one_request_is_not_carried_out(arguments: tuple[object]) -> None:
+    with pytest.raises(ApplicationError, match="takes one request") as refused:
+        await called("session/ses_1", "holdfast.session", *arguments)
+    assert (refused.value.type, refused.value.non_retryable) == ("ForeignCaller", True)

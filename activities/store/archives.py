@@ -163,6 +163,7 @@ async def restoring(database: Database, ends: Mapping[SessionId, tuple[int, str]
             if (seq, head) != ends[session]:
                 raise Conflict(f"Session {session!r} was archived with another log: this is not the archive of it.")
         yield Restore(connection, cursor)
+        await cursor.execute(_QUERIES.explain, {"sessions": list(ends)})
         await cursor.execute(_QUERIES.returned, {"sessions": list(ends)})
 
 

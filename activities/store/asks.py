@@ -12,6 +12,7 @@ from activities.store.queries import Queries
 from workflows.domain.errors import NotFound
 from workflows.domain.events import Actor, AnswerNotRun, AskAnswered, AskClosed, AskRaised, AskReopened, Record
 from workflows.domain.ids import AskId, GrantId, PartId, SessionId, TurnId
+from workflows.domain.messages import CallState
 from workflows.domain.permissions.loop_guard import GUARD
 from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.permissions.requests import PermissionRequest
@@ -136,8 +137,13 @@ def answer(
 
 
 def _explained(opened: Journal, row: dict[str, Any]) -> AskRow:
-    """The ask of a row. An answer that only the row has, and not the log, is none: the ask is open again."""
+    """The ask of a row. An answer that only the row has, and not the log, lets no call run: the ask is open again.
+
+    A call that was claimed has been decided; its asks stay as they are.
+    """
     ask = ask_row(row)
+    if row["call_state"] != CallState.PREPARED:
+        return ask
     logged = [record(bytes(row["answer"]))] if row["answer"] else [told for told, _ in opened.records]
     if ask.state is not AskState.ANSWERED or any(_is_answer(told, ask) for told in logged):
         return ask

@@ -22,6 +22,7 @@ from workflows.domain.wire import PARKED, STOPPED
 _SCHEDULED: Final = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
 _COMPLETED: Final = EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
 _MARKER: Final = EventType.EVENT_TYPE_MARKER_RECORDED
+_LOCAL: Final = "core_local_activity"  # what else has markers is a patch
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def activities(histories: Sequence[WorkflowHistory]) -> Iterator[Ran]:
             if event.event_type == _SCHEDULED:
                 asked = event.activity_task_scheduled_event_attributes
                 yield Ran(asked.activity_type.name, _first(asked.input), results.get(event.event_id))
-            elif event.event_type == _MARKER:
+            elif event.event_type == _MARKER and event.marker_recorded_event_attributes.marker_name == _LOCAL:
                 details = event.marker_recorded_event_attributes.details
                 data = _first(details["data"])
                 result = _first(details["result"]) if "result" in details else None

@@ -86,7 +86,7 @@ async def test_other_turns_go_on(scene: Scene, watch: StopWatch) -> None:
     await scene.open_turn()
     running = await started(watch, generating(scene))
     await watch.look()
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0)
     assert not running.result.done() and running.work.meant == []
     running.environment.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -98,8 +98,8 @@ async def test_what_closes_a_turn_is_not_ended_by_its_stop(scene: Scene, watch: 
     await scene.stop()
     running = await started(watch, CloseRequest(**scene.place(), turn=scene.turn, reason=CloseReason.STOPPED))
     await watch.look()
-    await asyncio.sleep(0.05)
-    assert not running.result.done()
+    await asyncio.sleep(0)
+    assert not running.result.done() and running.work.meant == []
     running.environment.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running.result

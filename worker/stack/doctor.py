@@ -27,6 +27,7 @@ _DISTRIBUTION: Final = "holdfast"
 _GIB: Final = 2**30
 _SCARCE: Final = 2 * _GIB  # bytes
 _SKEWED: Final = 5.0  # seconds
+_STANDSTILL: Final = 60.0  # seconds behind, by which the database refuses what begins now (activities/store/journal.py)
 _ABOUT_TO: Final = 10.0  # seconds until a worker that runs has asked for its first task
 _LOOK_AGAIN: Final = 0.5  # seconds
 _FULL: Final = _GIB // 4  # bytes; both servers stop when nothing is left
@@ -185,6 +186,8 @@ async def _clock(settings: Settings) -> Answer:
     if abs(ahead) < _SKEWED:
         return Level.OK, "the database's clock and this one agree", ""
     says = f"the database's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this one"
+    if ahead < -_STANDSTILL:
+        return Level.FAILURE, says, "Have both machines follow a time server: until then no session can go on."
     return Level.WARNING, says, "Have both machines follow a time server; ages that are shown are off until then."
 
 

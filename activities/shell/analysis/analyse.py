@@ -67,14 +67,14 @@ class _Analysis:
         self.seen: set[tuple[str, tuple[Path, ...]]] = set()
 
     def of(self, text: str, places: tuple[Path, ...]) -> Program:
-        program = self.walk(text, places)
+        program = self.walked(text, places)
         if "\\\n" in text and program.opaque:  # a word may go on in the next line: denies see it joined, too
-            program.commands += self.walk(text.replace("\\\n", ""), places).commands
+            program.commands += self.walked(text.replace("\\\n", ""), places).commands
         with program.checked():
             program.commands = [self.expanded(command, program) for command in program.commands]
         return program
 
-    def walk(self, text: str, places: tuple[Path, ...]) -> Program:
+    def walked(self, text: str, places: tuple[Path, ...]) -> Program:
         return Walk(self.shell.decoding(text), self.work).read(text, places)
 
     def expanded(self, command: Command, program: Program) -> Command:

@@ -34,7 +34,8 @@ def _has_git(directory: Path) -> bool:
 
 
 def _is_bare(directory: Path) -> bool:
-    return all(os.path.lexists(directory / name) for name in ("HEAD", "objects", "refs"))
+    there = {name for name in ("HEAD", "commondir", "objects", "refs") if os.path.lexists(directory / name)}
+    return "HEAD" in there and ("commondir" in there or {"objects", "refs"} <= there)
 
 
 def _configurations(git: Path) -> list[Path]:

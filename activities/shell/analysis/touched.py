@@ -171,6 +171,7 @@ class _Look:
         """Git reads what it keeps under names that may lead nowhere in the work tree, or no more."""
         words = [word.known for word in command.words[1:] if not word.known.startswith("-")]
         for written in (name for word in words for name in (word, *file_names(word))):
+            self.work.spend(2)
             for start in (directory, self.place.root):
                 self.name(Path(os.path.normpath(start / written)))
 

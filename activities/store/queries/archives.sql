@@ -50,6 +50,12 @@ SELECT id FROM call WHERE session = ANY(%(sessions)s)
 SELECT column_name FROM information_schema.columns
 WHERE table_schema = 'holdfast' AND table_name = %(table)s ORDER BY ordinal_position
 
+-- name: explain
+UPDATE ask a SET answer_seq = e.seq
+FROM event e
+WHERE a.session = ANY(%(sessions)s) AND a.state = 'answered' AND a.answer_seq IS NULL
+  AND e.session = a.session AND e.type = 'ask.answered' AND position(convert_to(a.id, 'UTF8') IN e.canonical) > 0
+
 -- name: returned
 UPDATE session SET restored_at = now() WHERE id = ANY(%(sessions)s)
 

@@ -3,7 +3,8 @@ INSERT INTO ask (id, session, turn, call, revision, request, body, digest)
 VALUES (%(id)s, %(session)s, %(turn)s, %(call)s, %(revision)s, %(request)s, %(body)s, %(digest)s)
 
 -- name: of_call
-SELECT a.*, e.canonical AS answer FROM ask a LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
+SELECT a.*, e.canonical AS answer, c.state AS call_state
+FROM ask a JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.call = %(call)s ORDER BY a.revision, a.request FOR UPDATE OF a
 
 -- name: open_of_session
@@ -13,7 +14,8 @@ SELECT * FROM ask WHERE session = %(session)s AND state = 'open' ORDER BY asked_
 SELECT * FROM ask WHERE turn = %(turn)s AND state = 'open' ORDER BY asked_at, id FOR UPDATE
 
 -- name: lock
-SELECT a.*, e.canonical AS answer FROM ask a LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
+SELECT a.*, e.canonical AS answer, c.state AS call_state
+FROM ask a JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.id = %(ask)s FOR UPDATE OF a
 
 -- name: find

@@ -48,6 +48,12 @@ def test_a_bare_repository_among_the_files_of_a_project_is_another_repository(wo
         assert world.verdict(command, world.defaults(bash={"*": "ask", "git *": "allow"})) is ASK
 
 
+def test_a_repository_whose_objects_lie_elsewhere_is_one_too(tmp_path: Path) -> None:
+    (tmp_path / "HEAD").write_text("ref: refs/heads/master\n")
+    (tmp_path / "commondir").write_text("../other\n")
+    assert root_of(tmp_path) == tmp_path
+
+
 def test_what_cannot_be_looked_at_may_name_programs(tmp_path: Path) -> None:
     (tmp_path / ".git").symlink_to("nowhere")
     assert names_programs(tmp_path)

@@ -129,3 +129,7 @@ def test_git_that_reads_more_than_it_tracks_asks_where_something_of_that_is_deni
 )
 def test_git_that_names_no_secret_asks_nothing(world: World, command: str) -> None:
     assert world.verdict(command, world.defaults()) is ALLOW
+
+
+def test_a_word_of_many_colons_takes_bounded_work(world: World) -> None:
+    assert world.verdict(f"git show {':' * 30_000}.env", world.defaults()) in (ALLOW, ASK)

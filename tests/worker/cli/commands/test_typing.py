@@ -18,11 +18,10 @@ CTRL_U = "\x15"
 INVITED = "Type the next prompt"
 
 
-def held(answer: ScriptedAnswer, path: Path) -> ScriptedAnswer:
-    """An answer of which a piece is shown until a file is there."""
-    return answer.model_copy(
-        update={"text": "I look at it, and at that.", "faults": {1: Hold(after=2, path=str(path))}}
-    )
+def held(answer: ScriptedAnswer, path: Path, times: int = 1) -> ScriptedAnswer:
+    """An answer of which a piece is shown until a file is there, so many times."""
+    faults = {number: Hold(after=2, path=str(path)) for number in range(1, times + 1)}
+    return answer.model_copy(update={"text": "I look at it, and at that.", "faults": faults})
 
 
 async def prompts(house: House, session: SessionId) -> list[str]:
@@ -51,15 +50,15 @@ async def test_a_line_typed_while_the_agent_works_joins_its_turn_and_the_next_on
             await terminal.until("> also add docs")
             await terminal.until("Done in ")
             await terminal.until(INVITED)
-            terminal.type(PASTE.format("one\r\ttwo äö\r") + "\r")
-            await terminal.until("> one")
+            terminal.type(PASTE.format(f"not {CTRL_U}this {CTRL_D}one\r{CTRL_U}\ttwo äö\r") + "\r")
+            await terminal.until("> not this one")
             await terminal.until("Done in ")
             code = await leave(terminal)
         (session,) = await house.client.sessions()
         sent = await prompts(house, session.id)
 
     assert code == 0 and session.number == 2
-    assert [text.removesuffix("\n") for text in sent] == ["go", "also add docs", "one\n\ttwo äö"]
+    assert [text.removesuffix("\n") for text in sent] == ["go", "also add docs", "not this one\n\ttwo äö"]
 
 
 async def test_what_is_pasted_in_many_pieces_is_one_prompt(open_house: OpenHouse) -> None:
@@ -169,7 +168,7 @@ async def test_a_stop_by_ctrl_c_or_a_command_asks_for_the_next_prompt_and_the_en
     open_house: OpenHouse, tmp_path: Path
 ) -> None:
     async with (
-        open_house(held(HELLO, tmp_path / "hold"), HELLO) as house,
+        open_house(held(HELLO, tmp_path / "hold", times=2), HELLO) as house,
         house.working(),
         shell(house).terminal("run", *MODEL, "go") as terminal,
     ):

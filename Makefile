@@ -35,7 +35,7 @@ demo: .venv/.synced
 
 test: .venv/.synced
 	$(BRING_TEMPORAL)
-	@PYTHONPATH=. .venv/bin/python -P -m tests.machines --workers $(WORKERS) $(ARGS)
+	@PYTHONPATH=. .venv/bin/python -P -m tests.machines --workers $(WORKERS) $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
 
 lint: .venv/.synced
 	.venv/bin/ruff check .

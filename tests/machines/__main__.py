@@ -6,6 +6,7 @@ import argparse
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +36,7 @@ class Report:
 
     ran: list[tuple[str, int]] = field(default_factory=list)
     not_run: list[str] = field(default_factory=list)
+    until: float = float("inf")  # of the monotonic clock: after it nothing further is begun
 
     def run(
         self,
@@ -44,11 +46,20 @@ class Report:
         user: User | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
+        if self.over(what):
+            return
         print(f"\n== {what}", flush=True)
         if user is not None:
             command = user.command(*command)
         with subprocess.Popen(command, cwd=user.home if user else ROOT, env=dict(environment)) as process:
             self.ran.append((what, _ended(process)))
+
+    def over(self, what: str) -> bool:
+        """Whether the time is over; what is not run then is noted."""
+        late = time.monotonic() > self.until
+        if late:
+            self.not_run.append(f"{what} (the time that was given for the tests is over)")
+        return late
 
     def show(self) -> int:
         """Say all of it; the first code that is not 0."""
@@ -63,9 +74,11 @@ class Report:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make test", description=__doc__, allow_abbrev=False)
     parser.add_argument("--workers", default="3")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing further after so many")
     options, chosen = parser.parse_known_args()
     parallel = ("-n", options.workers, "--dist", "worksteal")
-    report, python = Report(), Python(sys.version_info[:3], sys.executable)
+    report = Report(until=time.monotonic() + 60 * options.minutes)
+    python = Python(sys.version_info[:3], sys.executable)
     if chosen:
         report.run(f"what was chosen, on Python {python.name}", [*_pytest(Path(sys.prefix)), *parallel, *chosen])
         report.not_run.append("everything else, and other Pythons")
@@ -84,13 +97,15 @@ def _on_others(report: Report, others: Sequence[Python], parallel: Sequence[str]
     """Run what may differ on each of these; their environments."""
     made = []
     for python in others:
-        environment = ROOT / f".venv-{python.minor}"
+        environment, what = ROOT / f".venv-{python.minor}", f"{_folders(ON_EACH)} on Python {python.name}"
+        if report.over(what):
+            continue
         command: list[str | Path] = [UV, "sync", "--quiet", "--locked", "--python", python.path]
         own = {**os.environ, "UV_PROJECT_ENVIRONMENT": str(environment)}
         if (synced := subprocess.run(command, cwd=ROOT, env=own)).returncode != 0:
             report.ran.append((f"installing the packages for Python {python.name}", synced.returncode))
             continue
-        report.run(f"{_folders(ON_EACH)} on Python {python.name}", [*_pytest(environment), *parallel, *ON_EACH])
+        report.run(what, [*_pytest(environment), *parallel, *ON_EACH])
         made.append(environment)
     return made
 

@@ -5,7 +5,6 @@ No label holds an id, or anything else that grows with the work. Temporal's SDK 
 
 import asyncio
 import logging
-from decimal import Decimal
 from http import HTTPStatus
 from typing import Final
 
@@ -25,6 +24,7 @@ from workflows.domain.events import (
     TurnEnded,
     WriteRefused,
 )
+from workflows.domain.usage import Cost
 
 EVERY: Final = 5.0  # seconds between two looks into the database
 _OURS: Final = "holdfast"
@@ -57,7 +57,8 @@ class Metrics:
         self._database = database
         self._steps = self._counter("steps", "Answers of models that were stored.")
         self._tokens = self._counter("tokens", "Tokens of those answers, as the providers counted them.", "kind")
-        self._cost = self._counter("cost_dollars", "What those answers cost, in US dollars.")
+        self._cost = self._counter("cost_dollars", "What those answers cost, in US dollars, as far as it is known.")
+        self._unpriced = self._counter("steps_unpriced", "Those answers whose cost is not known.")
         self._retries = self._counter("model_retries", "Failures of providers that are waited out.", "kind")
         self._calls = self._counter("calls", "Calls of tools that were settled.", "state")
         self._turns = self._counter("turns", "Turns that have ended.", "reason")
@@ -91,7 +92,9 @@ class Metrics:
         match record.event:
             case MessageCompleted(tokens=tokens, cost=cost):
                 self._steps.inc()
-                self._cost.inc(float(Decimal(cost)))
+                spent = Cost.of(cost)
+                self._cost.inc(float(spent.dollars))
+                self._unpriced.inc(spent.unpriced)
                 for kind in ("input", "output", "reasoning", "cache_read", "cache_write"):
                     self._tokens.labels(kind).inc(getattr(tokens, kind))
             case ModelRetry(kind=kind):

@@ -34,7 +34,7 @@ class Reached(Value):
     facts: ModelFacts
 
     @property
-    def price(self) -> Price:
+    def price(self) -> Price | None:
         return self.facts.price
 
 
@@ -124,18 +124,18 @@ def _facts(entry: ProviderModel, known: ModelFacts) -> ModelFacts:
 
 
 def _price(prices: Prices) -> Price:
-    long = prices.context_over_200k
-    return Price(**dict(_rates(prices)), over_200k=_rates(long) if long else None)
+    """What is not named of long prompts costs what it costs in short ones."""
+    rates, long = _rates(prices), prices.context_over_200k
+    return Price(**rates, over_200k=Rates(**rates | _rates(long)) if long else None)
 
 
-def _rates(prices: Prices) -> Rates:
-    return Rates(
-        input=_decimal(prices.input),
-        output=_decimal(prices.output),
-        cache_read=_decimal(prices.cache_read),
-        cache_write=_decimal(prices.cache_write),
-    )
-
-
-def _decimal(price: float | None) -> Decimal:
-    return Decimal(str(price or 0))
+def _rates(prices: Prices) -> dict[str, Decimal]:
+    """The rates that the configuration names."""
+    rates = {
+        "input": prices.input,
+        "output": prices.output,
+        "cache_read": prices.cache_read,
+        "cache_write": prices.cache_write,
+    }
+    named = prices.model_fields_set
+    return {name: Decimal(str(rate)) for name, rate in rates.items() if rate is not None and name in named}

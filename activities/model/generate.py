@@ -212,12 +212,13 @@ class Model:
             for position, part in enumerate(answer.parts)
             if isinstance(part, CallPart)
         ]
+        spent = cost(answer.tokens, reached.price) if answer.charged is None else answer.charged
         body = AnswerBody(
             finish=answer.finish,
             agent=standing.agent,
             model=standing.model,
             tokens=answer.tokens,
-            cost=decimal_text(cost(answer.tokens, reached.price)),
+            cost=None if spent is None else decimal_text(spent),
         )
         return NewAnswer(id=request.message, body=body, parts=tuple(parts), calls=tuple(prepared))
 

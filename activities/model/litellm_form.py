@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 from pydantic import JsonValue
@@ -43,6 +44,7 @@ _FINISHES: Final = {
     "content_filter": Finish.CONTENT_FILTER,
     "content-filter": Finish.CONTENT_FILTER,
 }
+_MOST_DOLLARS: Final = 10_000  # what an answer can be believed to have cost
 _TAKE_REASONING_BACK: Final = ("compatible", "deepseek", "moonshot")  # the others refuse it, or want their own form
 
 
@@ -93,7 +95,7 @@ class ChunkReader(Reader):
         if error := chunk.get("error"):
             raise self.reported(error)
         if usage := chunk.get("usage"):
-            self.tokens = _tokens(usage)
+            self.tokens, self.charged = _tokens(usage), _charged(usage)
         for choice in chunk["choices"][:1]:
             yield from self._delta(choice.get("delta") or {})  # some say null where nothing is added
             if reason := choice.get("finish_reason"):
@@ -136,6 +138,16 @@ def _tokens(usage: Any) -> Tokens:
         return counted(_reported(usage))
     except (AttributeError, LookupError, TypeError, ValueError):
         return Tokens()
+
+
+def _charged(usage: Any) -> Decimal | None:
+    """The US dollars that OpenRouter took (`usage.cost`).
+
+    None where that may not be all: with a key of one's own for the company behind it (`is_byok`, which litellm leaves
+    out) it takes its fee only, often 0, and the answer is paid elsewhere.
+    """
+    cost = usage.get("cost") if isinstance(usage, dict) and not usage.get("is_byok") else None
+    return Decimal(str(cost)) if isinstance(cost, int | float) and 0 < cost < _MOST_DOLLARS else None
 
 
 def _reported(usage: Form) -> ReportedUsage:

@@ -184,9 +184,8 @@ def _refuse_strangers(library: ModuleType, endpoint: Endpoint) -> None:
 
 
 def _facts(known: dict[str, Any]) -> ModelFacts:
-    price = Price(**_rates(known, ""), over_200k=_long_rates(known))
     return ModelFacts(
-        price=price,
+        price=_price(known),
         context=known.get("max_input_tokens") or known.get("max_tokens") or 0,
         max_output=known.get("max_output_tokens") or 0,
         images=bool(known.get("supports_vision")),
@@ -195,17 +194,22 @@ def _facts(known: dict[str, Any]) -> ModelFacts:
     )
 
 
-def _long_rates(known: dict[str, Any]) -> Rates | None:
-    rates = _rates(known, "_above_200k_tokens")
-    return Rates(**rates) if any(rates.values()) else None
+def _price(known: dict[str, Any]) -> Price | None:
+    """None where litellm names no price for tokens, or not both: some of its entries hold limits only."""
+    rates = _rates(known, "")
+    if not {"input", "output"} <= rates.keys():
+        return None
+    long = _rates(known, "_above_200k_tokens")
+    return Price(**rates, over_200k=Rates(**rates | long) if long else None)
 
 
 def _rates(known: dict[str, Any], suffix: str) -> dict[str, Decimal]:
-    """litellm's prices are floats per token; ours are decimals per million."""
+    """The rates that litellm names, floats per token; ours are decimals per million."""
     names = {
         "input": "input_cost_per_token",
         "output": "output_cost_per_token",
         "cache_read": "cache_read_input_token_cost",
         "cache_write": "cache_creation_input_token_cost",
     }
-    return {ours: Decimal(str(known.get(theirs + suffix) or 0)) * _MILLION for ours, theirs in names.items()}
+    found = {ours: known.get(theirs + suffix) for ours, theirs in names.items()}
+    return {name: Decimal(str(rate)) * _MILLION for name, rate in found.items() if rate is not None}

@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Literal, Protocol, TypeAlias
 
 from pydantic import Field, JsonValue, SecretStr
 
-from workflows.domain.usage import FREE, Price, Tokens
+from workflows.domain.usage import Price, Tokens
 from workflows.domain.value import Value
 
 
@@ -169,22 +170,23 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The last event of an answer that is complete."""
+    """The last event of an answer that is complete; `charged` is the US dollars that the provider says it took."""
 
     finish: Finish
     tokens: Tokens
+    charged: Decimal | None = None
 
 
 ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | Finished
 
 
 class ModelFacts(Value):
-    """What is known of a model: its price, its limits in tokens (0: not known), and what it sees beside text.
+    """What is known of a model: its price (None: not known), its limits in tokens (0: not known), and what it sees.
 
     `responses` is true for one that only OpenAI's Responses protocol reaches.
     """
 
-    price: Price = FREE
+    price: Price | None = None
     context: int = 0
     max_input: int = 0
     max_output: int = 0
@@ -204,5 +206,5 @@ class ModelPort(Protocol):
         ...
 
     async def facts(self, model: str) -> ModelFacts:
-        """What is known of a model, by its name in `Endpoint.model`; nothing known → free and without limits."""
+        """What is known of a model, by its name in `Endpoint.model`; nothing known → no price and no limits."""
         ...

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -45,11 +46,12 @@ AnswerPart: TypeAlias = TextPart | ReasoningPart | CallPart
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete answer, its parts in the order in which they began."""
+    """A complete answer, its parts in the order in which they began; `charged` as in `Finished`."""
 
     parts: tuple[AnswerPart, ...]
     finish: Finish
     tokens: Tokens
+    charged: Decimal | None = None
 
     @property
     def calls(self) -> tuple[CallPart, ...]:
@@ -106,7 +108,8 @@ class Assembly:
         """The finished answer; its finish is the provider's word, which may be "stop" although it calls tools."""
         if self._finished is None:
             raise RuntimeError("the answer is not finished: the port ended without `Finished`")
-        return Answer(tuple(self._finish_parts()), self._finished.finish, self._finished.tokens)
+        end = self._finished
+        return Answer(tuple(self._finish_parts()), end.finish, end.tokens, end.charged)
 
     def _append(self, kind: PartKind, text: str) -> Delta:
         if not self._parts or self._parts[-1].kind is not kind:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Final, TypeAlias
 
 from activities.failpoints import failpoint
@@ -23,6 +22,7 @@ from workflows.domain.agents import bounds
 from workflows.domain.errors import StaleFence, ToolError, Unavailable
 from workflows.domain.ids import MessageId, Prefix, SessionId, StopId
 from workflows.domain.messages import AssistantMessage, TextPart, ToolPart
+from workflows.domain.usage import Cost
 from workflows.domain.wire import Fence
 
 Ring: TypeAlias = Callable[[Bell], Awaitable[None]]
@@ -71,8 +71,8 @@ class Children:
                 return _child(task)
             spoken = await transcript.read(said, task.child)
             answers = [each for each in spoken if isinstance(each, AssistantMessage) and each.turn == task.turn]
-            cost = await sessions.totals(said, task.child)
-        return _child(task, answers, cost.cost)
+            totals = await sessions.totals(said, task.child)
+        return _child(task, answers, totals.cost)
 
     async def stop(self) -> Child | None:
         """Stop the child's turn, or withdraw the prompt that it has not taken, and wait until it has ended.
@@ -154,7 +154,7 @@ class Children:
                 await self.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=child, turn=stopped.turn))
 
 
-def _child(task: Task, answers: list[AssistantMessage] | None = None, cost: Decimal = Decimal(0)) -> Child:
+def _child(task: Task, answers: list[AssistantMessage] | None = None, cost: Cost | None = None) -> Child:
     parts = [part for answer in answers or () for part in answer.parts]
     last = answers[-1].parts if answers else ()
     said = [part.text for part in last if isinstance(part, TextPart)]
@@ -170,7 +170,7 @@ def _child(task: Task, answers: list[AssistantMessage] | None = None, cost: Deci
         said=said[-1] if said else "",
         failed=task.error or (failed[-1] if failed else None),
         calls=tuple(_shown(part) for part in parts if isinstance(part, ToolPart))[-MOST_CALLS:],
-        cost=cost,
+        cost=cost or Cost(),
         seq=task.seq,
         head=task.head,
     )

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
-from decimal import Decimal
 from typing import Annotated, Any, Final
 
 from psycopg.types.json import Json
@@ -20,7 +19,7 @@ from workflows.domain.events import Actor, SessionConfigured, SessionCreated, Se
 from workflows.domain.ids import ParkId, SessionId, TurnId
 from workflows.domain.parking import ParkReason, Whereabouts
 from workflows.domain.permissions.rules import Ruleset
-from workflows.domain.usage import Tokens
+from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("sessions")
@@ -140,11 +139,11 @@ class Overview(Value):
 
 
 class Totals(Value):
-    """Sums over a session's answers: tokens as the provider counted them, cost in US dollars."""
+    """Sums over a session's answers: tokens as the provider counted them, and what they cost."""
 
     steps: int
     tokens: Tokens
-    cost: Decimal
+    cost: Cost
 
 
 async def create(database: Database, new: NewSession, actor: Actor) -> None:
@@ -272,7 +271,7 @@ async def totals(reads: Reads, session: SessionId) -> Totals:
     sessions = await tree(reads, session)
     (row,) = await reads.rows(_QUERIES.totals, sessions=sessions)
     tokens = Tokens(**{name: row[name] for name in Tokens.model_fields})
-    return Totals(steps=row["steps"], tokens=tokens, cost=row["cost"])
+    return Totals(steps=row["steps"], tokens=tokens, cost=Cost(dollars=row["dollars"], unpriced=row["unpriced"]))
 
 
 def bind(opened: Journal, known: Ruleset, more: Ruleset) -> None:

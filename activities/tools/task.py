@@ -15,6 +15,7 @@ from workflows.domain.errors import ToolError
 from workflows.domain.ids import SessionId
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
 
 _OWN_TAGS: Final = re.compile(r"<(?=\s*/?\s*task(_result)?\b)", re.IGNORECASE)  # inside, they would end the result
@@ -108,21 +109,31 @@ def _result(params: TaskParams, child: Child, around: Surroundings) -> Output:
     if child.failed is not None:
         raise ToolError(f"Subagent failed (task_id: {child.session}): {child.failed}", _metadata(child, around))
     said = _OWN_TAGS.sub("&lt;", child.said)
-    output = prompts.load("tools/task_result", id=child.session, cost=f"{child.cost:f}", text=said)
+    output = prompts.load("tools/task_result", id=child.session, cost=_told(child.cost), text=said)
     return Output(title=params.description, output=output, metadata=_metadata(child, around))
 
 
 def _metadata(child: Child, around: Surroundings) -> dict[str, JsonValue]:
-    """What clients and auditors get: whose session it is, what it cost and called, and where its log stood."""
+    """What clients and auditors get: whose session it is, what it cost and called, and where its log stood.
+
+    `cost` is None where nothing is known of it, `unpriced` the number of answers that it leaves out.
+    """
     return {
         "sessionId": child.session,
         "parentSessionId": around.session,
         "model": child.model,
-        "cost": f"{child.cost:f}",
+        "cost": f"{child.cost.dollars:f}" if child.cost.known else None,
+        "unpriced": child.cost.unpriced,
         "events": child.seq,
         "head": child.head,
         "summary": [call.model_dump(mode="json") for call in child.calls],
     }
+
+
+def _told(cost: Cost) -> str:
+    if not cost.known:
+        return "unknown"
+    return f"at least {cost.dollars:f}" if cost.unpriced else f"{cost.dollars:f}"
 
 
 def _line(agent: Agent) -> str:

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -16,6 +15,7 @@ from workflows.domain.effects import Plan as Plan
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset, permission_of
+from workflows.domain.usage import Cost
 from workflows.domain.value import Value
 from workflows.domain.wire import CloseReason
 
@@ -78,7 +78,7 @@ class Child(Value):
     said: str = ""
     failed: str | None = None
     calls: tuple[ChildCall, ...] = ()
-    cost: Decimal = Decimal(0)
+    cost: Cost = Cost()
     seq: int = 0
     head: str = ""
 

@@ -125,6 +125,7 @@ async def test_a_session_shows_in_metrics_and_traces_and_the_dashboard_names_wha
 
     assert ours["holdfast_steps_total"] == 2 and ours['holdfast_calls_total{state="done"}'] == 1
     assert ours['holdfast_tokens_total{kind="cache_read"}'] == 40 and ours["holdfast_asks_total"] == 1
+    assert (ours["holdfast_cost_dollars_total"], ours["holdfast_steps_unpriced_total"]) == (0, 2)
     assert not [name for name in ours if session in name]
     assert named() <= {name.partition("{")[0] for name in (*ours, *theirs)}
     assert sessions == {session} and {"holdfast.turn", "holdfast.call", "holdfast.step"} <= set().union(*attributes)

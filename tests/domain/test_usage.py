@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cases import Case, load
-from workflows.domain.usage import FREE, Price, Rates, ReportedUsage, Tier, Tokens, cost, decimal_text, measure
+from workflows.domain.usage import Cost, Price, Rates, ReportedUsage, Tier, Tokens, cost, decimal_text, measure
 
 
 @pytest.mark.parametrize("case", load("usage_tokens"))
@@ -49,8 +49,25 @@ def test_an_amount_is_written_without_exponent_and_idle_zeros(amount: str, text:
     assert decimal_text(Decimal(amount)) == text
 
 
-def test_a_model_without_a_price_costs_nothing() -> None:
-    assert cost(Tokens(input=1_000_000, output=1), FREE) == 0
+def test_what_a_model_without_a_price_costs_is_not_known_and_a_price_of_zero_is_a_price() -> None:
+    tokens = Tokens(input=1_000_000, output=1)
+
+    assert cost(tokens, None) is None
+    assert cost(tokens, Price(input=Decimal(0), output=Decimal(0))) == 0
+
+
+def test_a_cache_without_a_rate_of_its_own_costs_what_input_costs() -> None:
+    tokens = Tokens(cache_read=1_000_000, cache_write=1_000_000)
+
+    assert cost(tokens, Price(input=Decimal(3))) == 6
+    assert cost(tokens, Price(input=Decimal(3), cache_read=Decimal(0), cache_write=Decimal(1))) == 1
+
+
+def test_a_sum_says_how_many_answers_it_leaves_out() -> None:
+    some = Cost.of("0.25") + Cost.of(None) + Cost.of(None)
+
+    assert (some, some.known) == (Cost(dollars=Decimal("0.25"), unpriced=2), True)
+    assert [Cost().known, Cost.of("0").known, Cost.of(None).known] == [True, True, False]
 
 
 def reported(given: dict[str, Any]) -> ReportedUsage:

@@ -23,6 +23,7 @@ from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.ids import AskId, GrantId, MessageId, ParkId, SessionId, StopId
 from workflows.domain.parking import Doubt, ParkReason
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
 
 UNKNOWN = SessionId("ses_x")
@@ -206,7 +207,7 @@ async def test_a_watcher_goes_on_where_it_was(alone: SessionClient) -> None:
 
 async def test_what_was_used_is_told(alone: SessionClient) -> None:
     totals = await alone.totals(await started(alone))
-    assert totals.steps == 0 and totals.cost == 0
+    assert totals.steps == 0 and totals.cost == Cost()
 
 
 async def cut_listeners(house: House) -> int:

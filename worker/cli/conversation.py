@@ -12,10 +12,11 @@ from worker.cli.composer import Composer, Sent
 from worker.cli.exits import Exit
 from worker.cli.follow import Follower, Happening, Interrupted, Lull, Typed, at_a_terminal
 from worker.cli.interview import Interview
+from worker.cli.look.chapter import used
 from worker.cli.look.jsonlines import lines
 from worker.cli.look.screen import Screen
 from worker.cli.look.story import Teller
-from worker.cli.look.text import counted, line, prose, span
+from worker.cli.look.text import prose, span
 from worker.cli.relay import relayed
 from worker.cli.sending import Sending
 from worker.cli.slash import HELP, Slash
@@ -69,11 +70,10 @@ async def followed(
 async def totals(client: SessionClient, session: SessionId) -> str:
     """What a session has used so far, in words; how a task has ended does not depend on them."""
     try:
-        used = await client.totals(session)
+        sums = await client.totals(session)
     except Unavailable:
         return "what it has used cannot be read just now"
-    tokens = used.tokens.prompt + used.tokens.output + used.tokens.reasoning
-    return f"{counted(used.steps, 'step')} · {counted(tokens, 'token')} · ${line(f'{used.cost:.4f}')}"
+    return used(sums.steps, sums.tokens, sums.cost)
 
 
 class Conversation:

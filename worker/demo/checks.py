@@ -11,7 +11,7 @@ from worker.demo.evidence import Evidence
 from worker.scripted.ledger import End
 from worker.scripted.script import ScriptedUsage
 from workflows.domain.events import AskAnswered, AskRaised, MessageCompleted, TurnEnded
-from workflows.domain.usage import Rates, ReportedUsage, Tokens, measure
+from workflows.domain.usage import Cost, Rates, ReportedUsage, Tokens, measure
 from workflows.domain.value import Value
 
 E = TypeVar("E", bound=Value)
@@ -130,7 +130,7 @@ def usage_is_counted_once(evidence: Evidence) -> Check:
     found = evidence.totals
     return Check(
         claim="Tokens and cost are counted once",
-        holds=(found.tokens, found.cost) == (expected, rates.cost(expected)),
+        holds=(found.tokens, found.cost) == (expected, Cost(dollars=rates.cost(expected))),
         figures=f"{found.tokens.total:,} tokens, the script has {expected.total:,}",
     )
 

@@ -173,7 +173,7 @@ def _recovery(recovery: Recovery) -> str:
 def _usage(evidence: Evidence) -> str:
     totals, tokens = evidence.totals, evidence.totals.tokens
     sent = f"{tokens.prompt:,} tokens in ({tokens.cache_read:,} of them cached)"
-    return f"{totals.steps} answers, {sent}, {tokens.output:,} out, ${totals.cost:.4f} at made-up prices"
+    return f"{totals.steps} answers, {sent}, {tokens.output:,} out, ${totals.cost.dollars:.4f} at made-up prices"
 
 
 def _clock(at: datetime) -> str:

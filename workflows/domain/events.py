@@ -152,7 +152,7 @@ class PartSeal(Value):
 
 
 class MessageCompleted(Value):
-    """A model's answer was stored; `cost` is a decimal string in US dollars."""
+    """A model's answer was stored; `cost` is a decimal string in US dollars, None where it is not known."""
 
     type: Literal["message.completed"] = "message.completed"
     message: MessageId
@@ -160,7 +160,7 @@ class MessageCompleted(Value):
     step: int
     finish: str
     tokens: Tokens
-    cost: str
+    cost: str | None
     parts: tuple[PartSeal, ...] = ()
 
 

@@ -73,13 +73,13 @@ Part: TypeAlias = Annotated[TextPart | ReasoningPart | ToolPart, Field(discrimin
 
 
 class AnswerBody(Value):
-    """What an answer cost and why it ended; `cost` is a decimal string in US dollars."""
+    """What an answer cost and why it ended; `cost` is a decimal string in US dollars, None where it is not known."""
 
     finish: str
     agent: str
     model: str
     tokens: Tokens
-    cost: str
+    cost: str | None
 
 
 class UserMessage(Value):

@@ -2,7 +2,7 @@
 
 import math
 from decimal import Decimal
-from typing import Final
+from typing import Final, Self
 
 from workflows.domain.value import Value
 
@@ -57,19 +57,22 @@ class Tokens(Value):
 
 
 class Rates(Value):
-    """US dollars per million tokens; reasoning costs what output costs."""
+    """US dollars per million tokens; reasoning costs what output costs, and the cache what input costs if it has no
+    rate of its own."""
 
     input: Decimal = Decimal(0)
     output: Decimal = Decimal(0)
-    cache_read: Decimal = Decimal(0)
-    cache_write: Decimal = Decimal(0)
+    cache_read: Decimal | None = None
+    cache_write: Decimal | None = None
 
     def cost(self, tokens: Tokens) -> Decimal:
+        cache_read = self.input if self.cache_read is None else self.cache_read
+        cache_write = self.input if self.cache_write is None else self.cache_write
         return (
             self.input * tokens.input
             + self.output * (tokens.output + tokens.reasoning)
-            + self.cache_read * tokens.cache_read
-            + self.cache_write * tokens.cache_write
+            + cache_read * tokens.cache_read
+            + cache_write * tokens.cache_write
         ) / _MILLION
 
 
@@ -93,7 +96,24 @@ class Price(Rates):
         return self.over_200k if self.over_200k and prompt > _LONG_CONTEXT else self
 
 
-FREE: Final = Price()
+class Cost(Value):
+    """US dollars of many answers; `unpriced` is how many more there are whose cost is not known."""
+
+    dollars: Decimal = Decimal(0)
+    unpriced: int = 0
+
+    @classmethod
+    def of(cls, recorded: str | None) -> Self:
+        """The cost of one answer as events hold it: a decimal string, or None where it is not known."""
+        return cls(unpriced=1) if recorded is None else cls(dollars=Decimal(recorded))
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(dollars=self.dollars + other.dollars, unpriced=self.unpriced + other.unpriced)
+
+    @property
+    def known(self) -> bool:
+        """Whether there is an amount to name; no dollars beside unpriced answers are none."""
+        return bool(self.dollars) or not self.unpriced
 
 
 def measure(reported: ReportedUsage) -> Tokens:
@@ -110,9 +130,9 @@ def measure(reported: ReportedUsage) -> Tokens:
     )
 
 
-def cost(tokens: Tokens, price: Price) -> Decimal:
-    """What an answer cost, in US dollars."""
-    return price.rates(tokens.prompt).cost(tokens)
+def cost(tokens: Tokens, price: Price | None) -> Decimal | None:
+    """What an answer cost, in US dollars; None without a price."""
+    return None if price is None else price.rates(tokens.prompt).cost(tokens)
 
 
 def decimal_text(amount: Decimal) -> str:

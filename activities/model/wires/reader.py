@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, Final
 
 from activities.model.failures import ModelError, ProviderFailure, from_stream
@@ -13,12 +14,13 @@ _MOST_TOKENS: Final = 10**12
 
 
 class Reader(ABC):
-    """Takes each event of a stream; `end` and `tokens` are what the provider has said of them so far."""
+    """Takes each event of a stream; `end`, `tokens` and `charged` are what the provider has said of them so far."""
 
     def __init__(self, provider: str) -> None:
         self.provider = provider
         self.end: Finish | None = None
         self.tokens = Tokens()
+        self.charged: Decimal | None = None
         self._length = 0
 
     @abstractmethod
@@ -40,7 +42,7 @@ class Reader(ABC):
     def finished(self) -> Finished:
         """The end of the answer. Raises ModelError for a stream that has just stopped somewhere on its way."""
         if self.end is not None:
-            return Finished(self.end, self.tokens)
+            return Finished(self.end, self.tokens, self.charged)
         said = "The answer broke off: the stream ended without a finish reason."
         if not self._length:
             said = "The provider answered nothing: its stream ended before anything of an answer had come."

@@ -74,7 +74,8 @@ WITH RECURSIVE tree AS (
 SELECT id FROM tree ORDER BY depth, id DESC
 
 -- name: totals
-SELECT count(*) AS steps, coalesce(sum(trim('"' FROM (body->'cost')::text)::numeric), 0) AS cost,
+SELECT count(*) AS steps, coalesce(sum(nullif(trim('"' FROM (body->'cost')::text), 'null')::numeric), 0) AS dollars,
+       count(*) FILTER (WHERE (body->'cost')::text = 'null') AS unpriced,
        sum(t.total)::bigint AS total, coalesce(sum(t.input), 0)::bigint AS input,
        coalesce(sum(t.output), 0)::bigint AS output, coalesce(sum(t.reasoning), 0)::bigint AS reasoning,
        coalesce(sum(t.cache_read), 0)::bigint AS cache_read, coalesce(sum(t.cache_write), 0)::bigint AS cache_write

@@ -14,7 +14,7 @@ from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
 from activities.model.providers import OPENAI
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
-from workflows.domain.usage import FREE, Price
+from workflows.domain.usage import Price, Rates
 
 AZURE = {"options": {"baseURL": "https://us.openai.azure.com/"}}
 LOCAL = {"options": {"baseURL": "http://127.0.0.1:9/v1"}}
@@ -85,14 +85,17 @@ async def test_a_model_has_the_name_options_headers_price_and_limits_of_its_entr
 
     assert reached.endpoint.model == "openai/llama-3-70b"
     assert (reached.options, reached.endpoint.headers) == ({"reasoning_effort": "low"}, {"x-model": "1"})
-    assert (reached.price.input, reached.price.output) == (Decimal("0.1"), Decimal("0.2"))
-    assert reached.price.rates(200_001).input == Decimal("0.4")
+    rates = {"input": Decimal("0.1"), "output": Decimal("0.2")}
+    assert reached.price == Price(**rates, over_200k=Rates(**rates | {"input": Decimal("0.4")}))
     assert (reached.facts.context, reached.facts.max_output) == (8192, 1024)
     assert (reached.facts.images, reached.facts.documents) == (True, True)
 
 
-async def test_an_unknown_model_is_free(keys: Keys) -> None:
-    assert (await reach(keys, "local/llama", {"local": LOCAL})).price == FREE
+async def test_an_unknown_model_has_no_price_and_one_that_costs_nothing_has_one(keys: Keys) -> None:
+    free = {"models": {"llama": {"cost": {"input": 0, "output": 0}}}}
+
+    assert (await reach(keys, "local/llama", {"local": LOCAL})).price is None
+    assert (await reach(keys, "local/llama", {"local": {**LOCAL, **free}})).price == Price()
 
 
 async def test_a_package_names_the_protocol(keys: Keys) -> None:

@@ -50,7 +50,7 @@ from worker.scripted.script import (
 )
 from worker.scripted.server import ModelServer, serve
 from workflows.domain.errors import UsageError
-from workflows.domain.usage import FREE, Tokens
+from workflows.domain.usage import Tokens
 
 TOOL = ToolOffer(name="read", description="Read a file", parameters={"type": "object", "properties": {}})
 pytestmark = [  # litellm ignores both, in filters that pytest replaces
@@ -250,6 +250,28 @@ async def test_counts_that_cannot_be_true_do_not_cost_the_answer(adapter: WireRo
     assert (answer.parts, answer.tokens) == ((TextPart("Hi"),), Tokens())
 
 
+CHARGES = {
+    "charged": ('"cost": 0.00315', Decimal("0.00315")),
+    "perhaps paid elsewhere": ('"cost": 0', None),
+    "no amount": ('"cost": null', None),
+    "less than nothing": ('"cost": -1', None),
+    "nothing said": ('"total_cost": 1', None),
+}
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(("said", "charged"), CHARGES.values(), ids=CHARGES.keys())
+async def test_what_a_provider_says_it_charged_is_read(
+    adapter: WireRouter, compatible: bool, said: str, charged: Decimal | None
+) -> None:
+    answer = await charging(adapter, said, compatible=compatible)
+    assert (answer.tokens.total, answer.charged) == (12, charged)
+
+
+async def test_what_is_paid_elsewhere_is_not_what_openrouter_charged(adapter: WireRouter) -> None:
+    assert (await charging(adapter, '"cost": 0.0001, "is_byok": true', compatible=True)).charged is None
+
+
 async def test_a_provider_that_litellm_does_not_know_is_named(adapter: WireRouter) -> None:
     nowhere = ModelRequest(endpoint=Endpoint(model="antropic/claude"), messages=(UserMessage(content="Hello?"),))
     with pytest.raises(ModelError, match="litellm knows no provider 'antropic': mend its name") as caught:
@@ -385,15 +407,40 @@ async def test_options_headers_and_tools_reach_the_provider(adapter: WireRouter,
 async def test_a_known_model_has_a_price_and_limits(adapter: WireRouter) -> None:
     facts = await adapter.facts("anthropic/claude-sonnet-4-5")
 
+    assert facts.price is not None
     assert (facts.price.input, facts.price.output) == (Decimal(3), Decimal(15))
     assert facts.context >= 200_000
     assert (facts.images, facts.documents) == (True, True)
 
 
-async def test_an_unknown_model_is_free_and_without_limits(adapter: WireRouter) -> None:
+async def test_a_model_without_a_rate_for_its_cache_has_none(adapter: WireRouter) -> None:
+    price = (await adapter.facts("groq/llama-guard-3-8b")).price
+
+    assert price is not None and price.input > 0 and price.cache_read is None
+
+
+async def test_a_model_that_is_listed_without_a_price_has_none(adapter: WireRouter) -> None:
+    facts = await adapter.facts("bedrock/eu-central-1/1-month-commitment/anthropic.claude-v1")
+
+    assert (facts.price, facts.context > 0) == (None, True)
+
+
+async def test_an_unknown_model_has_no_price_and_no_limits(adapter: WireRouter) -> None:
     facts = await adapter.facts("openai/nobody-knows-it")
 
-    assert (facts.price, facts.context, facts.images) == (FREE, 0, False)
+    assert (facts.price, facts.context, facts.images) == (None, 0, False)
+
+
+async def charging(adapter: WireRouter, said: str, *, compatible: bool) -> Answer:
+    """An answer whose usage says this beside its tokens."""
+    usage = f'{{"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12, {said}}}'
+    chunk = '{"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}'
+    end = '{"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}'
+    used = f'{{"object": "chat.completion.chunk", "choices": [], "usage": {usage}}}'
+    pieces = "".join(f"data: {piece}\n\n" for piece in (chunk, end, used, "[DONE]"))
+    stream = Page(content_type="text/event-stream", body=pieces)
+    async with serve(Script(answers=(ScriptedAnswer(faults={1: stream}),))) as server:
+        return await ask(adapter, server, compatible=compatible)
 
 
 async def failing(adapter: WireRouter, fault: Fault, *, compatible: bool = True) -> ModelError:

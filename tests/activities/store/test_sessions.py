@@ -13,7 +13,7 @@ from tests.activities.scene import BODY, PERSON, Scene, scene_in
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.ids import MessageId, SessionId
-from workflows.domain.usage import Tokens
+from workflows.domain.usage import Cost, Tokens
 from workflows.domain.wire import CloseReason, Fence
 
 UNKNOWN = SessionId("ses_x")
@@ -84,15 +84,16 @@ async def test_the_last_changed_is_listed_first_and_a_directory_narrows_the_list
 
 async def test_totals_are_sums_over_the_answers(scene: Scene) -> None:
     await scene.open_turn()
-    for step in (1, 2):
-        body = BODY.model_copy(update={"tokens": Tokens(input=10, output=step), "cost": "0.10"})
+    for step, cost in ((1, "0.10"), (2, "0.10"), (3, None)):
+        body = BODY.model_copy(update={"tokens": Tokens(input=10, output=step), "cost": cost})
         async with scene.journal() as opened:
             fence = Fence(1, step, 1)
             await generations.begin(opened, scene.turn, step, fence)
             new = NewAnswer(id=MessageId(f"msg_{step}"), body=body)
             await generations.commit(opened, scene.turn, step, fence, new)
     totals = await sessions.totals(scene.database, scene.session)
-    assert (totals.steps, totals.tokens.input, totals.tokens.output, totals.cost) == (2, 20, 3, Decimal("0.20"))
+    assert (totals.steps, totals.tokens.input, totals.tokens.output) == (3, 30, 6)
+    assert totals.cost == Cost(dollars=Decimal("0.20"), unpriced=1)
 
 
 async def test_a_session_ends_once(scene: Scene) -> None:

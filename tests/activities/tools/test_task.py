@@ -17,10 +17,13 @@ from workflows.domain.agents import Delegation, agents
 from workflows.domain.config.config import Config
 from workflows.domain.errors import ToolError
 from workflows.domain.ids import PartId, SessionId
+from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
 
 CHILD = Child(session=SessionId("ses_2"), agent="explore", settled=False)
-DONE = CHILD.model_copy(update={"settled": True, "reason": CloseReason.DONE, "said": "There.", "cost": Decimal("0.25")})
+DONE = CHILD.model_copy(
+    update={"settled": True, "reason": CloseReason.DONE, "said": "There.", "cost": Cost(dollars=Decimal("0.25"))}
+)
 
 
 @dataclass
@@ -116,6 +119,22 @@ async def test_the_result_is_the_last_text_with_session_and_cost(place: Place) -
     ]
     expected: dict[str, JsonValue] = {"sessionId": "ses_2", "parentSessionId": "ses_1", "cost": "0.25"}
     assert expected.items() <= output.metadata.items()
+
+
+@pytest.mark.parametrize(
+    ("cost", "told", "noted"),
+    [
+        (Cost(unpriced=2), "unknown", {"cost": None, "unpriced": 2}),
+        (Cost(dollars=Decimal("0.25"), unpriced=1), "at least 0.25", {"cost": "0.25", "unpriced": 1}),
+    ],
+)
+async def test_a_cost_that_is_not_known_is_not_told_as_nothing(
+    place: Place, cost: Cost, told: str, noted: dict[str, JsonValue]
+) -> None:
+    output = await recovered(place, DONE.model_copy(update={"cost": cost}))
+    assert isinstance(output, Output)
+    assert f' cost="{told}">' in output.output
+    assert noted.items() <= output.metadata.items()
 
 
 async def test_a_failure_of_the_subagent_is_the_calls(place: Place) -> None:

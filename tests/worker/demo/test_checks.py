@@ -19,7 +19,7 @@ from worker.scripted.ledger import End, Entry
 from worker.stack.processes import ProcessRef
 from workflows.domain.events import Actor, AskAnswered, AskRaised, Event, MessageCompleted, Record, TurnEnded
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId, TurnId
-from workflows.domain.usage import Tokens
+from workflows.domain.usage import Cost, Tokens
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 SESSION, TURN, HEAD = SessionId("ses_1"), TurnId("trn_1"), "ab" * 32
@@ -117,7 +117,7 @@ GOOD = Evidence(
     recoveries=tuple(recovery(3.0 * n, 100 + 10 * n) for n in range(3)),
     outlived=(kill(12, 120),),
     records=records(happened()),
-    totals=Totals(steps=len(SCRIPT.answers), tokens=TOKENS, cost=COST),
+    totals=Totals(steps=len(SCRIPT.answers), tokens=TOKENS, cost=Cost(dollars=COST)),
     verified=Verified(session=SESSION, events=len(happened()), head=HEAD),
     printed=f"all is well, {HEAD}",
 )
@@ -141,7 +141,7 @@ BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("Each question was asked once", {"records": records([*happened(), (41.0, asked("per_2"))])}),
     ("The session went on by itself", {"recoveries": GOOD.recoveries[:2]}),
     ("The session went on by itself", {"records": records([*happened(), (41.0, ended("failed"))])}),
-    ("Tokens and cost are counted once", {"totals": GOOD.totals.model_copy(update={"cost": 2 * COST})}),
+    ("Tokens and cost are counted once", {"totals": GOOD.totals.model_copy(update={"cost": Cost(dollars=2 * COST)})}),
     ("Tokens and cost are counted once", {"totals": GOOD.totals.model_copy(update={"tokens": TOKENS + TOKENS})}),
     ("The audit log is whole", {"verified": GOOD.verified.model_copy(update={"problem": "event 3 is missing"})}),
     ("The audit log is whole", {"verified": GOOD.verified.model_copy(update={"head": "cd" * 32})}),

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Final
 
 import click
@@ -18,7 +17,7 @@ from worker.client import Overview, Seen
 from workflows.domain import events
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId
 from workflows.domain.messages import CallState, TextPart
-from workflows.domain.usage import Tokens
+from workflows.domain.usage import Cost, Tokens
 
 _WHOLE: Final = 6  # of the newest turns; those before them have one line each
 _LINES: Final = 20
@@ -84,7 +83,7 @@ class Account:
         chapter.went_on(at)
         chapter.steps += 1
         chapter.tokens += event.tokens
-        chapter.cost += Decimal(event.cost)
+        chapter.cost += Cost.of(event.cost)
         parts = [part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text"]
         texts = [part.text for part in parts if isinstance(part, TextPart) and part.text.strip()]
         if texts and seen.record.session == self.session:
@@ -174,7 +173,7 @@ def _sum(chapters: list[Chapter], seen: Overview, at: datetime) -> Iterator[str]
     if chapters:
         begun, end = chapters[0].begun, at if seen.working else seen.updated_at
         yield f"{moment(begun)} – {moment(end, begun)} ({span((end - begun).total_seconds())})"
-        cost = sum((each.cost for each in chapters), Decimal())
+        cost = sum((each.cost for each in chapters), Cost())
         tokens = sum((each.tokens for each in chapters), Tokens())
         yield f"{counted(len(chapters), 'turn')} · {used(sum(each.steps for each in chapters), tokens, cost)}"
 

@@ -4,16 +4,15 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from typing import Final
 
 import click
 
-from worker.cli.look.text import counted, line, moment, span
+from worker.cli.look.text import counted, line, moment, price, span
 from worker.cli.look.wrap import folded
 from workflows.domain.ids import AskId
 from workflows.domain.messages import CallState
-from workflows.domain.usage import Tokens
+from workflows.domain.usage import Cost, Tokens
 
 _COMMANDS: Final = 8  # that are named of a turn; the others are counted
 _FILES: Final = 8
@@ -70,7 +69,7 @@ class Chapter:
     said: str = ""
     steps: int = 0
     tokens: Tokens = field(default_factory=Tokens)
-    cost: Decimal = Decimal()
+    cost: Cost = field(default_factory=Cost)
 
     def changed(self, name: str, more: int, less: int) -> None:
         """A file was changed: so many lines came, so many went."""
@@ -99,16 +98,15 @@ class Chapter:
             self.outages[-1].until = at
 
 
-def used(steps: int, tokens: Tokens, cost: Decimal) -> str:
+def used(steps: int, tokens: Tokens, cost: Cost) -> str:
     """What was used, in words."""
-    return (
-        f"{counted(steps, 'step')} · {counted(tokens.prompt + tokens.output + tokens.reasoning, 'token')} · ${cost:.4f}"
-    )
+    spoken = tokens.prompt + tokens.output + tokens.reasoning
+    return f"{counted(steps, 'step')} · {counted(spoken, 'token')} · {price(cost)}"
 
 
 def short(chapter: Chapter, columns: int) -> str:
     """A chapter on one line."""
-    told = f"{_headline(chapter)} · {counted(chapter.steps, 'step')} · ${chapter.cost:.4f}"
+    told = f"{_headline(chapter)} · {counted(chapter.steps, 'step')} · {price(chapter.cost)}"
     room = columns - len(told) - 6
     return f"{told} · {line(chapter.prompts[0], room)}" if chapter.prompts and room > 0 else told
 

@@ -126,7 +126,7 @@ class Exporter:
             parent_id=seen.parent,
             model=model_name(seen.model) if seen.model else None,
             version=version,
-            cost=cost(totals.cost),
+            cost=cost(totals.cost.dollars),
             tokens=tokens(totals.tokens),
             time=Created(created=milliseconds(seen.created_at), updated=milliseconds(seen.updated_at)),
         )

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from decimal import Decimal
 from itertools import cycle
 from typing import Final
 
 from worker.cli.look.contents import call_of
-from worker.cli.look.text import behind, clock, counted, line, span
+from worker.cli.look.text import behind, clock, counted, line, price, span
 from worker.client import Seen
 from workflows.domain import events
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId
+from workflows.domain.usage import Cost
 
 _SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ASKING: Final = "asks the model"
@@ -32,7 +32,7 @@ class Gauge:
         self._asks: dict[AskId, None] = {}
         self.steps = 0
         self.tokens = 0
-        self.cost = Decimal()
+        self.cost = Cost()
         self.lasted: float | None = None
 
     def doing(self, what: str) -> None:
@@ -45,7 +45,7 @@ class Gauge:
             case events.MessageCompleted():
                 self.steps += 1
                 self.tokens += event.tokens.prompt + event.tokens.output + event.tokens.reasoning
-                self.cost += Decimal(event.cost)
+                self.cost += Cost.of(event.cost)
                 self._pause = None
             case events.AskRaised():
                 self._asks[event.ask] = None
@@ -60,7 +60,7 @@ class Gauge:
         match event := seen.record.event:
             case events.TurnOpened():
                 self._begun, self._working, self._doing, self._running = at, True, "", {}
-                self.steps, self.tokens, self.cost = 0, 0, Decimal()
+                self.steps, self.tokens, self.cost = 0, 0, Cost()
             case events.TurnEnded():
                 self.lasted = (at - self._begun).total_seconds() if self._begun else None
                 self._begun, self._working, self._pause = None, False, None
@@ -100,6 +100,6 @@ class Gauge:
         else:
             yield line(self._doing or next(reversed(self._running.values()), _ASKING), 40)
         if self._begun is not None and self.steps:
-            yield f"{counted(self.tokens, 'token')} · ${self.cost:.4f}"
+            yield f"{counted(self.tokens, 'token')} · {price(self.cost)}"
         if said := self.behind():
             yield said

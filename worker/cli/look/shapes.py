@@ -165,9 +165,9 @@ def tokens(counted: usage.Tokens) -> Tokens:
     )
 
 
-def cost(amount: str | Decimal) -> float:
-    """US dollars as the number that OpenCode's clients expect."""
-    return float(amount)
+def cost(amount: str | Decimal | None) -> float:
+    """US dollars as the number that OpenCode's clients expect: 0 where it is not known, as OpenCode has it."""
+    return float(amount or 0)
 
 
 def model_name(model: str) -> ModelName:

@@ -14,12 +14,13 @@ from worker.cli.look.effect import colour, hunks, picture
 from worker.cli.look.gauge import Gauge
 from worker.cli.look.page import Page
 from worker.cli.look.standing import again
-from worker.cli.look.text import DIFF, OUTPUT, clock, collapsed, counted, exact, line, prose
+from worker.cli.look.text import DIFF, OUTPUT, clock, collapsed, counted, exact, line, price, prose
 from worker.cli.look.wrap import boxed, flowed, folded
 from worker.client import Delta, InboxEntry, Mode, Seen
 from workflows.domain import events
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, TextPart
+from workflows.domain.usage import Cost
 
 _MARKS: Final = {
     CallState.DONE: click.style("✓", fg="green"),
@@ -285,8 +286,11 @@ def _answer(seen: Seen, event: events.AskAnswered) -> str:
 
 def _cost(call: CallContent | None) -> str:
     """What a subagent has cost, of a call that one has worked for."""
-    cost = call.outcome.metadata.get("cost") if call and call.outcome and call.tool == "task" else None
-    return f" · ${Decimal(cost):.4f}" if isinstance(cost, str) else ""
+    known = call.outcome.metadata if call and call.outcome and call.tool == "task" else {}
+    if "cost" not in known:
+        return ""
+    cost = Cost(dollars=Decimal(str(known["cost"] or 0)), unpriced=int(str(known.get("unpriced", 0))))
+    return f" · {price(cost)}"
 
 
 def _result(call: CallContent, state: CallState, *, known: bool, columns: int | None) -> Iterator[str]:

@@ -5,6 +5,7 @@ import unicodedata
 from datetime import datetime, timedelta
 from typing import Final
 
+from workflows.domain.usage import Cost
 from workflows.domain.value import Value
 
 _BLANK: Final = "\N{OPEN BOX}"  # a blank where it would not be noticed
@@ -80,6 +81,13 @@ def collapsed(text: str, limit: Limit) -> Shown:
 def counted(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def price(cost: Cost) -> str:
+    """What answers cost: an amount, the least that it can be, or that no price is known."""
+    if not cost.known:
+        return "price unknown"
+    return f"at least ${cost.dollars:.4f}" if cost.unpriced else f"${cost.dollars:.4f}"
 
 
 def behind(prompts: int, ask: str | None) -> str:

@@ -43,11 +43,11 @@ class Night:
         self.happens(opened)
         self.happens(events.PromptTaken(prompt=PROMPT, turn=TURN, step=1))
 
-    def answers(self, said: str = "", of: SessionId = ROOT) -> None:
+    def answers(self, said: str = "", of: SessionId = ROOT, cost: str | None = "0.01") -> None:
         part = PartSeal(part=PartId("prt_t"), kind="text", seal="")
         tokens = Tokens(input=1000, output=200)
         event = events.MessageCompleted(
-            message=MessageId("msg_2"), turn=TURN, step=1, finish="stop", tokens=tokens, cost="0.01", parts=(part,)
+            message=MessageId("msg_2"), turn=TURN, step=1, finish="stop", tokens=tokens, cost=cost, parts=(part,)
         )
         self.happens(event, of=of, prt_t={"type": "text", "text": said})
 
@@ -193,6 +193,19 @@ def test_a_subagents_work_belongs_to_the_turn_that_it_works_for(night: Night) ->
     told = night.told()
     assert "           ran explore › grep x" in told
     assert "  said     It is in a.txt." in told and "  used     2 steps · 2,400 tokens · $0.0200" in told
+
+
+def test_what_it_cost_is_what_is_known_of_it(night: Night) -> None:
+    for number, cost in ((1, None), (2, "0")):
+        night.opens(number)
+        night.answers(cost=cost)
+        night.answers(cost=None)
+        night.ends()
+    unknown = night.told()
+    night.answers(cost="0.01")
+
+    assert unknown[3].endswith("price unknown") and "$" not in "".join(unknown)
+    assert night.told()[3] == "  2 turns · 5 steps · 6,000 tokens · at least $0.0100"
 
 
 def test_a_long_night_stays_one_page(night: Night) -> None:

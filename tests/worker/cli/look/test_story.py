@@ -145,6 +145,23 @@ def test_what_nobody_knows_is_told_as_unknown(story: Story, capsys: Capture) -> 
     assert told(capsys) == "? bash  deploy (unknown)\n  │ It may have happened.\n"
 
 
+@pytest.mark.parametrize(
+    ("metadata", "cost"),
+    [
+        ({}, ""),
+        ({"cost": "0.25"}, " · $0.2500"),
+        ({"cost": None, "unpriced": 2}, " · price unknown"),
+        ({"cost": "0.25", "unpriced": 1}, " · at least $0.2500"),
+    ],
+)
+def test_a_subagents_end_says_what_it_cost(
+    story: Story, capsys: Capture, metadata: dict[str, JsonValue], cost: str
+) -> None:
+    story.tell(seen(finished(), prt_1=call("task", {}, title="look", metadata=metadata)))
+
+    assert told(capsys).splitlines()[0] == f"✓ task  look{cost}"
+
+
 def test_tasks_are_told_as_a_list(story: Story, capsys: Capture) -> None:
     todos: list[JsonValue] = [
         {"content": "look", "status": "completed", "priority": "high"},

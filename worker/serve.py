@@ -155,6 +155,7 @@ def introduce(settings: Settings, known: Release) -> None:
         variables=tuple(name for name, value in settings.environment.items() if value),
         temporary=Path(tempfile.gettempdir()),
         managed=settings.managed_config,
+        settings=settings.digests(),
     )
     state.write(file, note)
     _LOG.info("holdfast %s, pid %d", known, os.getpid())

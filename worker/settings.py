@@ -1,5 +1,7 @@
 """Settings: what the environment says, read once and in one place."""
 
+import hashlib
+import json
 import os
 import re
 import shlex
@@ -26,6 +28,12 @@ _BY_FILE: Final = re.compile(r"(HOLDFAST_POSTGRES_URL|[A-Z][A-Z0-9_]*_API_KEY)_F
 _IN_ADDRESS: Final = re.compile(r"://[^:/@]*:([^@/]+)@")  # the password of postgresql://user:password@host
 _ANYWHERE: Final = "*"
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+
+
+# what each command reads for itself, or another check compares
+_OF_A_COMMAND: Final = frozenset(
+    {"home", "cache", "config", "environment", "worker", "postgres_url", "start_seconds", "bell", "alive_file"}
+)
 
 
 def _variable(field: str) -> str:
@@ -153,6 +161,12 @@ class Settings(Value):
         named = [value for name, value in self.environment.items() if _SECRET.search(name)]
         return [*named, unquote(password[1])] if password else named
 
+    def digests(self) -> dict[str, str]:
+        """What a running stack goes by: a digest of each value, by its variable. A value may hold a password."""
+        values = self.model_dump(mode="json", exclude=set(_OF_A_COMMAND))
+        fields = type(self).model_fields
+        return {str(fields[name].validation_alias): _digest(value) for name, value in values.items()}
+
     @property
     def archive_after(self) -> timedelta | None:
         """How long a session rests before it is archived; None: it stays."""
@@ -173,6 +187,10 @@ class Settings(Value):
 def process_environment() -> MutableMapping[str, str]:
     """The environment of this very process, for a library that can only be told things through it."""
     return os.environ
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
 
 
 def _variables(settings: type[Settings]) -> list[str]:

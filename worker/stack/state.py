@@ -86,7 +86,8 @@ class WorkerNote(Value):
     """A worker's word on itself: an upgrade replaces its files while it runs, so nobody else can tell.
 
     `variables` are the names of those that it was started with; `temporary` and `managed` the directories for temporary
-    files and of the administrator's configuration, None in the note of an earlier release.
+    files and of the administrator's configuration, None in the note of an earlier release. `settings` are digests of
+    what it goes by (`Settings.digests`).
     """
 
     process: ProcessRef
@@ -94,6 +95,7 @@ class WorkerNote(Value):
     variables: tuple[str, ...] = ()
     temporary: Path | None = None
     managed: Path | None = None
+    settings: dict[str, str] = {}
 
 
 _WRITTEN_BY_OTHERS: Final = (OSError, ValidationError)  # not there, or of another version of ours

@@ -132,14 +132,31 @@ def outdated(seen: StackStatus) -> list[str]:
 
 
 def noticed(settings: Settings) -> list[str]:
-    """The same for a command that does something else: it needs no whole status, and shall start quickly."""
+    """The same for a command that does something else, and what `unapplied` says.
+
+    It needs no whole status, and shall start quickly.
+    """
     layout = Layout(home=settings.home)
     seen, worker = state.read(layout.state), state.noted(layout.worker)
     if seen is None or not seen.serving:
         return []
     part = seen.part(PartName.WORKER)
     ours = worker is not None and part is not None and worker.process == part.process
-    return _differing(release.mine(), worker.release if worker is not None and ours else None, seen.release)
+    known = worker.release if worker is not None and ours else None
+    return [*_differing(release.mine(), known, seen.release), *unapplied(settings)]
+
+
+def unapplied(settings: Settings) -> list[str]:
+    """What is said of settings that this shell names and the running worker does not go by."""
+    worker = state.noted(Layout(home=settings.home).worker)
+    known, here = worker.settings if worker is not None else {}, settings.digests()
+    names = [name for name in here if settings.environment.get(name) and known.get(name, here[name]) != here[name]]
+    if not names:
+        return []
+    return [
+        f"The running stack was started with other settings than this shell's {', '.join(sorted(names))}: "
+        "`holdfast down` and `holdfast up` apply them, and sessions go on."
+    ]
 
 
 def _differing(mine: Release, worker: Release | None, supervisor: Release | None) -> list[str]:

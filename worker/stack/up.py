@@ -15,7 +15,7 @@ from worker.stack.incumbent import incumbent
 from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
 from worker.stack.state import RESTART_WORKER, START_WORKER, Endpoints, Part, PartName, Phase, StackState
-from worker.stack.status import external
+from worker.stack.status import external, unapplied
 from worker.stack.temporal import Data
 from workflows.domain.errors import Unavailable, UsageError
 
@@ -45,6 +45,8 @@ async def up(settings: Settings, say: Say, *, worker: bool = True, migrate: Migr
     layout = Layout(home=settings.home)
     complete = _with_worker if worker else _serving
     if (ready := state.read(layout.state)) is not None and complete(ready):
+        for told in unapplied(settings):
+            say(told)
         return _agreed(settings, ready)
     layout.create()
     async with locks.held(layout.up_lock, lambda: say("Another command starts or stops the stack: waiting for it.")):

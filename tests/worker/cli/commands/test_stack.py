@@ -27,7 +27,7 @@ def shell(settings: Settings, directory: Path) -> Shell:
 async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home: Settings, tmp_path: Path) -> None:
     person = shell(home, tmp_path)
     before, silent = await person.run("status"), await person.run("logs", "worker")
-    up, again = await person.run("up"), await person.run("up")
+    up, again = await person.run("up"), await person.with_(HOLDFAST_SUMMARIES="names", HOLDFAST_BELL="0").run("up")
     shown, checked = await person.run("status", "--json"), await person.run("doctor", "--json")
     database = part(json.loads(shown.out), "postgres")["pid"]
     os.kill(database, signal.SIGSTOP)
@@ -36,6 +36,8 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
     finally:
         os.kill(database, signal.SIGCONT)
     logs = await person.run("logs", "supervisor", "-n", "5")
+    other = person.with_(HOLDFAST_NOTIFY="tell-me --token secret", HOLDFAST_METRICS_PORT="9464")
+    lacking, looking = await other.run("up"), await other.run("sessions")
     before_it = forged(home)
     told, renewed = await person.run("asks"), await person.run("up", "--restart-worker", "--json")
     (home.home / "mine.txt").touch()
@@ -45,6 +47,9 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
     assert [ended.code for ended in (before, up, again, shown, logs, down, after)] == [3, 0, 0, 0, 0, 0, 3]
     assert (silent.code, silent.out) == (0, "") and f"No log of worker is in {home.home / 'logs'} yet" in silent.err
     assert "Starting the stack." in up.err and "not isolated" in up.err and again.err == ""
+    for ended in (lacking, looking):
+        assert (ended.code, "secret" in ended.err) == (0, False)
+        assert "HOLDFAST_METRICS_PORT, HOLDFAST_NOTIFY: `holdfast down` and `holdfast up` apply them" in ended.err
     assert hung.code == 3 and "PostgreSQL runs and does not answer: `holdfast doctor`" in hung.out
     assert "Temporal's pages: http://127.0.0.1:" in up.out and "postgresql" not in up.out
     assert {part["name"] for part in json.loads(shown.out)["parts"]} == {"postgres", "temporal", "worker"}

@@ -1,6 +1,7 @@
 """An ask as a person sees it: exactly what will happen, rendered by us from the effect record (security.md 4)."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,6 +17,9 @@ from workflows.domain.value import Value
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 _COUNTED: Final = 1000  # files, that many at least where no more were counted
+_VERBS: Final = {"bash": "run", "read": "read", "glob": "search", "grep": "search"}
+_MAIN: Final = {"read": "filePath", "glob": "pattern", "grep": "pattern"}  # the argument that names what is read
+_PLAIN: Final = re.compile(r"""[^\s"'=]+""")
 
 
 class Picture(Value):
@@ -80,8 +84,8 @@ def _headline(entry: InboxEntry) -> str:
         names = ", ".join(exact(target.path) for target in entry.plan.targets)
         return f"{entry.tool} wants to change {names} ({_changed(raw)})"
     directory = entry.plan.effect.directory if entry.plan else entry.directory
-    verb = "run" if entry.tool == "bash" else "act"
-    return f"{entry.tool} wants to {verb} in {exact(directory)} ({size})"
+    sized = f" ({size})" if entry.tool == "bash" or _plain(entry) is None else ""
+    return f"{entry.tool} wants to {_VERBS.get(entry.tool, 'act')} in {exact(directory)}{sized}"
 
 
 def _changed(diff: str) -> str:
@@ -96,7 +100,24 @@ def _raw(entry: InboxEntry) -> str:
     command = entry.arguments.get("command")
     if isinstance(command, str) and entry.tool == "bash":
         return command
-    return json.dumps(entry.arguments, ensure_ascii=False, indent=2)
+    plain = _plain(entry)
+    return json.dumps(entry.arguments, ensure_ascii=False, indent=2) if plain is None else plain
+
+
+def _plain(entry: InboxEntry) -> str | None:
+    """A call that reads or searches as one line, with every argument; None for all others."""
+    main = _MAIN.get(entry.tool)
+    first = entry.arguments.get(main) if main is not None else None
+    others = {name: value for name, value in entry.arguments.items() if name != main}
+    if not isinstance(first, str) or any(isinstance(value, dict | list) for value in others.values()):
+        return None
+    return " ".join([entry.tool, _value(first), *(f"{name}={_value(value)}" for name, value in others.items())])
+
+
+def _value(value: JsonValue) -> str:
+    """An argument as it is, in quotes where it would not be seen where it ends."""
+    plain = isinstance(value, str) and _PLAIN.fullmatch(value) is not None
+    return str(value) if plain else json.dumps(value, ensure_ascii=False)
 
 
 def _effect(entry: InboxEntry, whole: bool) -> Shown:

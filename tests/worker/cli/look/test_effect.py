@@ -2,6 +2,7 @@
 
 import click
 import pytest
+from pydantic import JsonValue
 
 from tests.worker.cli.entries import bash, entry
 from worker.cli.look.effect import picture, saved
@@ -32,6 +33,27 @@ def test_a_change_is_shown_as_its_difference_under_the_resolved_path() -> None:
 
     difference = (f"  │ {each}" for each in DIFF.split("\n")[4:-1])
     assert shown(ask) == ["edit wants to change /p/a.txt (+1 −1)", *difference, UNDECIDED.format("edit")]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "lines"),
+    [
+        ("read", {"filePath": ".env"}, ["read wants to read in /p/sub", "  │ read .env"]),
+        ("read", {"filePath": "a b", "limit": 9}, ["read wants to read in /p/sub", '  │ read "a b" limit=9']),
+        (
+            "glob",
+            {"pattern": "**/*.py", "path": "src"},
+            ["glob wants to search in /p/sub", "  │ glob **/*.py path=src"],
+        ),
+        ("grep", {"pattern": "a\nb"}, ["grep wants to search in /p/sub", r'  │ grep "a\nb"']),
+        ("read", {"filePath": ["x"]}, ["read wants to read in /p/sub (5 lines, 31 characters)", "  │ {"]),
+    ],
+)
+def test_what_reads_or_searches_is_shown_as_one_plain_line(
+    tool: str, arguments: dict[str, JsonValue], lines: list[str]
+) -> None:
+    ask = entry(tool, arguments, PermissionRequest(permission=tool, patterns=("x",)))
+    assert shown(ask)[:2] == lines
 
 
 def test_a_file_whose_name_holds_a_line_break_does_not_write_a_line_of_its_own() -> None:

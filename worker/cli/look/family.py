@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain, count
 
 import click
 
@@ -62,7 +63,7 @@ class Family:
         member = self._member(seen.record.session)
         member.teller.tell(seen)
         if isinstance(event := seen.record.event, TaskStarted) and event.child not in self._members:
-            names = (*member.names, event.agent)
+            names = (*member.names, self._unused((*member.names, event.agent)))
             self._members[event.child] = Member(self._below(names), names)
 
     def show(self, delta: Delta) -> None:
@@ -70,6 +71,12 @@ class Family:
 
     def ask(self, entry: InboxEntry) -> None:
         self._member(entry.session).teller.ask(entry)
+
+    def _unused(self, names: tuple[str, ...]) -> str:
+        """The last of the names, with a number when a subagent before it has them all."""
+        known = {member.names for member in self._members.values()}
+        numbered = chain([names[-1]], (f"{names[-1]} {number}" for number in count(2)))
+        return next(name for name in numbered if (*names[:-1], name) not in known)
 
     def _member(self, session: SessionId) -> Member:
         if session not in self._members:

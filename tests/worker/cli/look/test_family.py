@@ -43,6 +43,20 @@ def test_what_a_subagent_does_stands_behind_its_names(capsys: Capture) -> None:
     ]
 
 
+def test_two_subagents_of_one_agent_can_be_told_apart(capsys: Capture) -> None:
+    family = story(Page(live=False), SessionId("ses_1"))
+    for number in (2, 3):
+        family.tell(of("ses_1", started(f"prt_{number}", f"ses_{number}", "explore")))
+    family.tell(of("ses_3", started("prt_4", "ses_4", "explore")))
+    for number in (2, 3, 4):
+        family.tell(of(f"ses_{number}", opened("explore")))
+    assert click.unstyle(capsys.readouterr().out).splitlines()[3:] == [
+        "explore │ Turn 1 · explore · a/b",
+        "explore 2 │ Turn 1 · explore · a/b",
+        "explore 2 › explore │ Turn 1 · explore · a/b",
+    ]
+
+
 def test_a_long_answer_of_a_subagent_stays_behind_its_name(capsys: Capture) -> None:
     page = Page(live=True)
     Margin(page, "general").settle("so it is " * 40 + "x" * 100)

@@ -15,6 +15,7 @@ from activities.shell.analysis.scripts import scripts
 from activities.shell.analysis.touched import Touched, touched
 from activities.shell.environment import READING_GIT, own_variables
 from workflows.domain.effects import Target
+from workflows.domain.emoji import JOINER
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.paths import external_pattern, guarded, outside, protected, withheld
 from workflows.domain.permissions.requests import PermissionRequest
@@ -79,7 +80,9 @@ def _refuse(command: str) -> None:
 
 
 def _unseen(command: str) -> list[str]:
-    strange = {each for each in command if each not in " \t\n" and unicodedata.category(each) in _UNSEEN}
+    strange = {
+        each for each in JOINER.sub("", command) if each not in " \t\n" and unicodedata.category(each) in _UNSEEN
+    }
     return sorted(f"U+{ord(each):04X}" for each in strange)
 
 

@@ -141,6 +141,13 @@ def test_the_streams_that_a_command_has_anyway_are_no_devices(world: World, comm
     assert world.verdict(command, world.defaults()) is ALLOW
 
 
+def test_a_joiner_inside_an_emoji_is_seen_and_one_elsewhere_is_not(world: World) -> None:
+    allowing = world.defaults(bash="allow")
+    assert world.verdict("echo 👩\u200d👩\u200d👧", allowing) is ALLOW
+    assert world.verdict("echo 👩\u200dx", allowing) is ASK
+    assert world.verdict("r\u200dm x", allowing) is ASK
+
+
 def test_what_is_opened_for_reading_and_writing_is_written(world: World) -> None:
     assert world.verdict("cat <> a.txt", world.defaults(bash="allow", edit={"*": "allow", "a.txt": "deny"})) is DENY
 

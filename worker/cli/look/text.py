@@ -5,10 +5,12 @@ import unicodedata
 from datetime import datetime, timedelta
 from typing import Final
 
+from workflows.domain.emoji import JOINER
 from workflows.domain.usage import Cost
 from workflows.domain.value import Value
 
 _BLANK: Final = "\N{OPEN BOX}"  # a blank where it would not be noticed
+_JOINER: Final = "\N{ZERO WIDTH JOINER}"
 _PADDING: Final = re.compile(r"(?<=\S) {16,}")
 _HOST: Final = re.compile(r"(?://(?:[^\s/@]*@)?|[\w.+-]@)([^\s/:?#'\"]+)")
 _DOTTED: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+")  # what may be a host, or a file
@@ -144,7 +146,7 @@ def clock(at: datetime, now: datetime) -> str:
 def width(text: str) -> int:
     """How many columns of a terminal `text` takes."""
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    marks = sum(unicodedata.combining(character) > 0 for character in text)
+    marks = sum(unicodedata.combining(character) > 0 or character == _JOINER for character in text)
     return len(text) + wide - marks
 
 
@@ -158,8 +160,10 @@ def _marked(row: str, kept: str) -> str:
 def _escaped(text: str, kept: str, *, blanks: bool) -> str:
     if text.isprintable():
         return text
+    joiners = {found.start() for found in JOINER.finditer(text)}
     return "".join(
-        character if character.isprintable() or character in kept else _escape(character, blanks) for character in text
+        character if character.isprintable() or character in kept or at in joiners else _escape(character, blanks)
+        for at, character in enumerate(text)
     )
 
 

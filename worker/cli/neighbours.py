@@ -49,13 +49,14 @@ def _neighbours(one: Overview, other: Overview) -> bool:
 
 
 def together(one: str, other: str) -> bool:
-    """Whether two directories share files: one holds the other, or both belong to one work tree."""
+    """Whether two directories are the same, or belong to one work tree."""
     here, there = Path(one), Path(other)
-    if here.is_relative_to(there) or there.is_relative_to(here):
+    if here == there:
         return True
     root = worktree.root(here)
     return root is not None and root == worktree.root(there)
 
 
 def _at_work(seen: Overview) -> bool:
-    return seen.working and seen.status != "ended"
+    """Whether a session changes files now, or may at any moment: one that waits for an answer or is parked does not."""
+    return seen.working and seen.status != "ended" and not seen.asks and seen.parked is None

@@ -18,10 +18,13 @@ HELLO = ScriptedAnswer(text="Hello.")
         ("p", "p/sub", True),
         ("p/sub", "p/other", True),
         ("q/sub", "q/other", False),
+        ("q", "q", True),
+        ("q", "q/sub", False),
+        (".", "p", False),
         ("p", "q", False),
     ],
 )
-def test_directories_are_shared_where_one_holds_the_other_or_a_work_tree_both(
+def test_directories_are_shared_where_they_are_the_same_or_in_one_work_tree(
     tmp_path: Path, one: str, other: str, shared: bool
 ) -> None:
     (tmp_path / "p" / ".git").mkdir(parents=True)

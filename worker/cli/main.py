@@ -85,6 +85,17 @@ class Commands(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            from difflib import get_close_matches  # only a mistake needs it
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"There is no command {args[0]!r}.{meant}", ctx)
+        return super().resolve_command(ctx, args)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
         """As for the help: no command is imported for it."""
         from click.shell_completion import CompletionItem  # only Tab needs it
@@ -171,8 +182,7 @@ def _code() -> int:
     except click.Abort:
         return Exit.INTERRUPTED
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _shown(error)
     except HoldfastError as error:
         return _said(error)
     except Exception as error:
@@ -180,6 +190,17 @@ def _code() -> int:
             return _said(known)
         traceback.print_exc()  # a bug of ours: all that can be done here is to show it
         return Exit.BUG
+
+
+def _shown(error: click.ClickException) -> int:
+    """What click says of a mistake, in the form of all our errors; the help where no argument was given."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return error.exit_code
+    door.say(f"holdfast: {prose(error.format_message())}")
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        door.say(f"`{error.ctx.command_path} --help` shows what can be typed.")
+    return error.exit_code
 
 
 def _said(error: HoldfastError) -> Exit:

@@ -58,7 +58,9 @@ async def test_help_and_version_need_no_stack(bare: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("fly",), "No such command 'fly'"),
+        (("fly",), "holdfast: There is no command 'fly'.\n"),
+        (("rn",), "holdfast: There is no command 'rn'. Did you mean 'run'?\n"),
+        (("sesions",), "Did you mean 'sessions'?\n`holdfast --help` shows"),
         (("answer", "per_1", "maybe"), "'maybe' is not one of 'once', 'always', 'reject'"),
         (("run",), "Say what is to be done"),
         (("run", "-m", "one/model", " \t"), "The prompt is empty"),

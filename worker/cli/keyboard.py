@@ -157,7 +157,7 @@ class Keyboard:
                     line, self.typed = self.typed, ""
                     self._entered(line, self._ask)
                     return  # what came at once behind an answer could not be meant for what comes next
-                case _:
+                case _ if not self._pasting:  # a paste holds no keys
                     self._edit(token[0])
         self._touched()
 

@@ -128,6 +128,14 @@ async def test_what_anothers_grant_has_answered_comes_back_where_that_grant_is_n
     assert await everything(scene) == before
 
 
+async def test_answers_of_an_archive_that_names_no_events_of_them_come_back_with_them(scene: Scene) -> None:
+    archivist = await rested(scene)
+    before = await everything(scene)
+    await scene.database.rows(b"UPDATE ask SET answer_seq = NULL")
+    await archivist.restore(await archivist.one(scene.session))
+    assert before["ask"][0]["answer_seq"] is not None and await everything(scene) == before
+
+
 @pytest.mark.parametrize("point", ["archive.written", "archive.removed"])
 async def test_an_archivist_that_is_killed_is_followed_by_one_that_ends_the_work(scene: Scene, point: str) -> None:
     archivist = await rested(scene)

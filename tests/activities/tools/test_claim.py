@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from activities.store import grants, sessions
+from activities.store import grants, migrate, sessions
 from activities.store.journal import WORKER, journal
 from activities.store.sessions import NewSession
 from activities.tools.claim import Claimed, Over, Stored, Undecided, claim
@@ -13,7 +13,7 @@ from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events import CallClaimed, CallDrifted, Decision
 from workflows.domain.ids import GrantId, PartId, SessionId
 from workflows.domain.messages import CallState
-from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.permissions.rules import Action
 from workflows.domain.state import GUARD
 from workflows.domain.wire import RunRequest
@@ -348,6 +348,32 @@ async def test_an_answer_that_only_the_row_has_lets_nothing_run(scene: Scene, mo
     assert (await scene.types())[-2:] == ["ask.reopened", "bell.without_answer"]
     await scene.answer(ask)
     assert isinstance(await scene.claim(call, scene.fence()), Claimed)
+
+
+async def test_the_asks_of_a_claimed_call_stay_answered_without_their_events(scene: Scene) -> None:
+    await scene.open_turn(**ASK_EDITS)
+    call = await edited(scene)
+    ask, fence = await scene.asked(call), scene.fence()
+    await scene.answer(ask)
+    await scene.claim(call, fence)
+    await scene.database.rows(b"UPDATE ask SET answer_seq = NULL")
+
+    again, row = await scene.answer(ask), await scene.ask_row(ask)
+    await scene.run(call)
+
+    assert again.repeated and row.state is AskState.ANSWERED and "ask.reopened" not in await scene.types()
+
+
+async def test_a_database_from_before_answers_had_events_gets_them(scene: Scene) -> None:
+    await scene.open_turn(**ASK_EDITS)
+    call = await edited(scene)
+    await scene.answer(await scene.asked(call))
+    await scene.claim(call, scene.fence())
+    (before,) = await scene.database.rows(b"UPDATE ask SET answer_seq = NULL RETURNING id")
+    (script,) = [script for script in migrate.known() if b"0005 has filled" in script]
+    await scene.database.rows(script)
+    (after,) = await scene.database.rows(b"SELECT id, type FROM ask JOIN event e ON e.seq = answer_seq")
+    assert after == {**before, "type": "ask.answered"}
 
 
 @pytest.mark.parametrize("change", ["reply = 'once'", "author = 'somebody@else'", "digest = 'other'"])

@@ -7,6 +7,7 @@ from pydantic import JsonValue, SecretStr
 
 from activities.model.addresses import normalised
 from activities.model.keys import Keys, find_key
+from activities.model.output_limit import output_limit, split_options
 from activities.model.port import Endpoint, ModelFacts, ModelPort
 from activities.model.providers import (
     COMPATIBLE,
@@ -27,11 +28,15 @@ from workflows.domain.value import Value
 
 
 class Reached(Value):
-    """A model that can be asked: where, with which options, and what is known of it."""
+    """A model that can be asked: where, with which options, and what is known of it.
+
+    `max_output` is the limit of its answers in tokens; None leaves it to the provider.
+    """
 
     endpoint: Endpoint
     options: dict[str, JsonValue]
     facts: ModelFacts
+    max_output: int | None = None
 
     @property
     def price(self) -> Price | None:
@@ -57,7 +62,10 @@ class Endpoints:
         endpoint = await self._endpoint(id, entry.id or name, configured, entry)
         known = await self.port.facts(endpoint.model)
         endpoint = routed(endpoint, responses=known.responses, package=configured.npm, id=id)
-        return Reached(endpoint=endpoint, options=entry.options, facts=_facts(entry, known))
+        facts, protocol = _facts(entry, known), endpoint.model.partition("/")[0]
+        own, options = split_options(entry.options)
+        limit = own or output_limit(protocol, facts.max_output, options, configured=entry.limit is not None)
+        return Reached(endpoint=endpoint, options=options, facts=facts, max_output=limit)
 
     async def _endpoint(self, id: str, name: str, configured: Provider, entry: ProviderModel) -> Endpoint:
         provider = provider_named(id)

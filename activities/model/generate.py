@@ -172,6 +172,7 @@ class Model:
             endpoint=reached.endpoint,
             messages=view(system, said, model, reached.facts, text_only=request.text_only, answers=self.answers),
             tools=() if request.text_only else self.offers(question.snapshot),
+            max_output=reached.max_output,
             options=reached.options,
         )
         assembly = Assembly()

@@ -62,6 +62,9 @@ def _parted(library: ModuleType, request: ModelRequest, provider: str) -> tuple[
     """The messages in OpenAI's form, and everything else as the provider has it."""
     asked: dict[str, Any] = copy.deepcopy(body(request))  # litellm changes what it is given
     messages, _ = asked.pop("messages"), asked.pop("stream_options")
+    if "thinking" in asked:
+        # which takes OpenCode's `budgetTokens`, too
+        asked["thinking"] = library.utils.validate_and_fix_thinking_param(asked["thinking"])
     options: Form = library.get_optional_params(
         model=request.endpoint.name, custom_llm_provider=provider, messages=messages, drop_params=True, **asked
     )

@@ -45,6 +45,7 @@ _BLOCKS: Final[Mapping[str, frozenset[str]]] = {
 }
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _MARKS: Final = 4
+_CAPS: Final = {"claude-sonnet-4-5": 64_000}  # of an answer
 USAGE: Final = {
     "input_tokens": 10,
     "cache_read_input_tokens": 80,
@@ -107,6 +108,9 @@ class Anthropic:
         for name in ("model", "messages", "max_tokens"):
             if name not in body:
                 raise _refused(f"{name}: Field required")
+        wanted, cap = body["max_tokens"], _CAPS.get(body["model"])
+        if cap and wanted > cap:
+            raise _refused(f"max_tokens: {wanted} > {cap}, which is the maximum allowed number of output tokens")
         thinking = body.get("thinking") or {}
         if thinking.get("type") == "enabled":
             if not 1024 <= thinking["budget_tokens"] < body["max_tokens"]:

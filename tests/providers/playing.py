@@ -80,8 +80,10 @@ async def playing(double: Double) -> AsyncIterator[Double]:
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     double.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    yield double
-    await runner.cleanup()
+    try:
+        yield double
+    finally:
+        await runner.cleanup()
 
 
 def event(data: dict[str, Any], name: str | None = None) -> bytes:

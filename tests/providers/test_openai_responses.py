@@ -101,7 +101,7 @@ async def test_a_model_gets_only_what_it_takes(port: WireRouter, model: str) -> 
 
 
 async def test_options_stand_where_this_api_wants_them(port: WireRouter) -> None:
-    options = {"reasoningEffort": "high", "textVerbosity": "low", "serviceTier": "flex", "max_tokens": 9}
+    options = {"reasoningEffort": "high", "textVerbosity": "low", "serviceTier": "flex", "max_completion_tokens": 9}
     service = OpenAI(Answer((Text("Hi"),)))
     async with playing(service.double):
         await answered(port, request(service, options=options, tool_choice="none"))

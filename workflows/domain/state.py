@@ -32,7 +32,7 @@ EMPTY_ANSWERS = 3  # asked again this often when a model answers nothing (openco
 _FAILURES = {
     StepFlaw.BLOCKED: "The provider's content filter blocked the answer.",
     StepFlaw.CUT: "The answer was cut at the limit of its length before it said anything: raise the model's "
-    "`limit.output`, or have it think less.",
+    "`limit.output` (above 32,000: `maxOutputTokens` in its `options`), or have it think less.",
 }
 
 

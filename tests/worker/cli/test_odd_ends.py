@@ -61,7 +61,7 @@ def codex(*answers: responses.Answer) -> Double:
         (
             CLAUDE,
             claude(messages.Answer((messages.Thought("Hm."),), stop_reason="max_tokens")),
-            "before it said anythi",
+            "`limit.output` (above 32,000: `maxOutputTokens` in its `options`)",
         ),
         (CLAUDE, claude(messages.Answer((), stop_reason="model_context_window_exceeded")), "conversation is too long"),
         (CODEX, codex(responses.Answer((responses.Refusal("No."),))), BLOCKED),
@@ -93,3 +93,9 @@ async def test_an_answer_with_text_is_done_and_says_what_it_lacks(
     async with run(model, double) as ended:
         assert (ended.code, said in ended.out + ended.err) == (0, True), ended
         assert len(double.asked) == requests
+
+
+async def test_a_step_asks_for_as_long_an_answer_as_it_may_have(run: Run) -> None:
+    double = claude(messages.Answer((messages.Text("Hello."),)))
+    async with run(CLAUDE, double):
+        assert double.asked[0]["max_tokens"] == 32_000

@@ -68,7 +68,7 @@ class Redactor:
 
     def _all_forms(self) -> tuple[str, ...]:
         """Every way in which one of the values may be written, the longest first."""
-        known = frozenset(value for value in self._values() if len(value) >= _SHORTEST)
+        known = frozenset(value for each in self._values() if len(value := each.strip()) >= _SHORTEST)
         if known != self._known:
             forms = {form for value in known for form in _forms(value)}
             self._known, self._forms = known, tuple(sorted(forms, key=len, reverse=True))

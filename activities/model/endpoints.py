@@ -6,6 +6,7 @@ from decimal import Decimal
 from pydantic import JsonValue, SecretStr
 
 from activities.model.addresses import normalised
+from activities.model.headers import header_value
 from activities.model.keys import Keys, find_key
 from activities.model.output_limit import output_limit, split_options
 from activities.model.port import Endpoint, ModelFacts, ModelPort
@@ -54,12 +55,13 @@ class Endpoints:
     async def reach(self, model: str, config: Config) -> Reached:
         """Where `model` ("provider/model") is reached.
 
-        Raises UsageError for a name without provider, an unknown provider or package, and a missing key.
+        Raises UsageError for a name without provider, an unknown provider or package, a missing key, and a key or
+        header that cannot be sent.
         """
         id, name = parted(model)
         configured = config.provider.get(id) or Provider()
         entry = configured.models.get(name) or ProviderModel()
-        endpoint = await self._endpoint(id, entry.id or name, configured, entry)
+        endpoint = await self._endpoint(id, name, configured, entry)
         known = await self.port.facts(endpoint.model)
         endpoint = routed(endpoint, responses=known.responses, package=configured.npm, id=id)
         facts, protocol = _facts(entry, known), endpoint.model.partition("/")[0]
@@ -72,13 +74,20 @@ class Endpoints:
         own = await self._resolved(configured.options.base_url)
         protocol = _protocol(id, configured, own)
         base_url = normalised(protocol, own) if own else _address(provider, protocol, configured)
-        headers = {**configured.options.headers, **entry.headers}
+        headers = await self._headers(f"provider.{id}.options", configured.options.headers)
+        headers |= await self._headers(f"provider.{id}.models.{name}", entry.headers)
         return Endpoint(
-            model=f"{protocol}/{name}",
+            model=f"{protocol}/{entry.id or name}",
             base_url=base_url,
             key=await self._key(provider, configured, own),
-            headers={header: await resolve(value, self.environment) for header, value in headers.items()},
+            headers=headers,
         )
+
+    async def _headers(self, section: str, written: Mapping[str, str]) -> dict[str, str]:
+        return {
+            name: header_value(f"{section}.headers.{name}", await resolve(value, self.environment))
+            for name, value in written.items()
+        }
 
     async def _key(self, provider: KnownProvider, configured: Provider, base_url: str | None) -> SecretStr | None:
         written = configured.options.api_key

@@ -3,12 +3,13 @@
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
+from activities.model.headers import header_value
 from activities.model.providers import KnownProvider
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
@@ -82,11 +83,22 @@ class Keys:
 def find_key(
     provider: KnownProvider, configured: str | None, keys: Keys, environment: Mapping[str, str]
 ) -> SecretStr | None:
-    """The key of a provider: from its configuration (references resolved), the file, or its variables; else None."""
-    if configured:
-        return SecretStr(configured)
+    """The key of a provider: from its configuration (references resolved), the file, or its variables; else None.
+
+    Raises UsageError, which says where it stands and does not show it, for one that cannot be sent.
+    """
+    for place, written in _written(provider, configured, keys, environment):
+        if written and (key := header_value(place, written)):
+            return SecretStr(key)
+    return None
+
+
+def _written(
+    provider: KnownProvider, configured: str | None, keys: Keys, environment: Mapping[str, str]
+) -> Iterator[tuple[str, str | None]]:
+    """Where a key may stand, and what stands there."""
+    yield f"provider.{provider.id}.options.apiKey", configured
     stored = keys.get(provider.id)
-    if stored is not None:
-        return stored
-    found = next((environment[name] for name in provider.variables if environment.get(name)), None)
-    return SecretStr(found) if found else None
+    yield f"The key of `holdfast auth login {provider.id}`", stored.get_secret_value() if stored else None
+    for variable in provider.variables:
+        yield variable, environment.get(variable)

@@ -15,6 +15,7 @@ _TRANSPORTS: Final = ("httpx", "httpcore", "aiohttp", "anyio", "ssl")
 _GARBAGE: Final = (json.JSONDecodeError, UnicodeDecodeError)
 _NO_PROVIDER: Final = "LLM Provider NOT provided"
 _IN_THE_STREAM: Final = "MidStreamFallbackError"  # what litellm calls whatever happens once an answer has begun
+_UNWRITABLE: Final = "LocalProtocolError"  # its text quotes the header, and in it the key
 _PASSING: Final = frozenset({408, 409, 425, 429})  # besides all server errors
 
 
@@ -96,6 +97,9 @@ def _stream_event(provider: str, chain: tuple[BaseException, ...]) -> ProviderFa
 
 def _without_response(provider: str, chain: tuple[BaseException, ...]) -> ProviderFailure:
     """Network or mistake: a lost connection and garbage in the stream pass, all else does not by asking again."""
+    if any(type(link).__name__ == _UNWRITABLE for link in chain):
+        said = "The request cannot be written: its key, a header or its address holds what HTTP does not take."
+        return ProviderFailure(provider=provider, message=said, status=HTTPStatus.BAD_REQUEST, retryable=False)
     lost = next((link for link in reversed(chain) if _is_transport(link)), None)
     if lost is not None:
         message = f"Connection error: {lost or type(lost).__name__}"

@@ -77,6 +77,10 @@ def test_a_value_of_a_few_characters_is_no_secret() -> None:
     assert Redactor(lambda: ["", "abc"]).text("abc abcd") == "abc abcd"
 
 
+def test_a_value_is_found_without_the_line_end_that_its_file_had() -> None:
+    assert "first-secret" not in Redactor(lambda: [" first-secret\r\n"]).text("no such key: first-secret")
+
+
 def test_a_value_that_came_later_is_kept_out_as_well() -> None:
     values = ["first-secret"]
     redactor = Redactor(lambda: values)

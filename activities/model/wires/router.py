@@ -1,8 +1,11 @@
 """The model port: each request goes out on the wire that its endpoint names."""
 
 from collections.abc import AsyncGenerator, Mapping, MutableMapping
+from contextlib import aclosing
 from typing import Final
 
+from activities.model.failures import ModelError
+from activities.model.headers import without_secrets
 from activities.model.litellm_form import ChunkReader
 from activities.model.litellm_model import LiteLLM
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
@@ -34,10 +37,16 @@ class WireRouter:
         """Import what asks models, on a thread, where it takes its seconds without holding anybody up."""
         await self._litellm.warm()
 
-    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """See `ModelPort.stream`."""
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """See `ModelPort.stream`. No failure shows the key or the headers of the endpoint."""
         wire: Responses | HttpWire | LiteLLM = self._wires.get(request.endpoint.wire, self._litellm)
-        return wire.stream(request)
+        try:
+            async with aclosing(wire.stream(request)) as events:
+                async for event in events:
+                    yield event
+        except ModelError as error:
+            # without what led to it, whose text may show them
+            raise ModelError(without_secrets(error.failure, request.endpoint)) from None
 
     async def facts(self, model: str) -> ModelFacts:
         """See `ModelPort.facts`."""

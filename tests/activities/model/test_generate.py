@@ -1,99 +1,30 @@
 """Model.generate: an answer is paid and stored once, and only while its turn is open."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pydantic import JsonValue
-from temporalio.exceptions import ApplicationError
 
-from activities.model.endpoints import Endpoints
-from activities.model.generate import Model
-from activities.model.keys import Keys
 from activities.model.patience import Patience
-from activities.model.wires.router import WireRouter
-from activities.redact import Redactor
-from activities.session.describing import nothing
-from activities.store import deltas, events, generations, transcript
+from activities.store import deltas, events, generations
 from activities.store.deltas import Delta
 from activities.store.prompts import Mode
-from activities.tools.table import TOOLS
 from tests.activities.conftest import Arm
+from tests.activities.model.asking import Open
 from tests.activities.scene import CHAIN, Scene
 from tests.house import reached
-from worker.scripted.script import Hold, Refuse, Script, ScriptedAnswer, ScriptedCall, StreamError
-from worker.scripted.server import ModelServer, serve
+from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, StreamError
 from workflows.domain.errors import Unavailable
 from workflows.domain.events import MessageCompleted, ModelRetry, PromptTaken
-from workflows.domain.ids import MessageId, Prefix
-from workflows.domain.messages import AssistantMessage, ReasoningPart, TextPart, ToolPart
-from workflows.domain.wire import STOPPED, GenerateRequest, Step
+from workflows.domain.messages import TextPart
+from workflows.domain.wire import STOPPED, Step
 
 HELLO = ScriptedAnswer(text="Hello.")
-DAY = 86_400.0
-
-
-class Asking:
-    """A session whose turn is open, and the model that answers it."""
-
-    def __init__(self, scene: Scene, server: ModelServer, adapter: WireRouter) -> None:
-        self.scene = scene
-        self.server = server
-        self.adapter = adapter
-        self.patience = Patience(DAY)
-
-    def request(self, **changed: Any) -> GenerateRequest:
-        minted = MessageId(self.scene.mint.new(Prefix.MESSAGE))
-        given = {"turn": self.scene.turn, "step": 1, "message": minted, **self.scene.place()}
-        return GenerateRequest(**{**given, **changed})
-
-    async def generate(self, request: GenerateRequest | None = None, attempt: int = 1) -> Step:
-        endpoints = Endpoints(Keys(self.scene.project / "auth.json"), {}, self.adapter)
-        database, surveyor = self.scene.database, self.scene.surveyor
-        model = Model(database, self.adapter, endpoints, surveyor, TOOLS, nothing, Redactor(), self.patience)
-        return await self.scene.act(model.generate, request or self.request(), attempt)
-
-    async def failure(self, request: GenerateRequest | None = None, attempt: int = 1) -> ApplicationError:
-        with pytest.raises(ApplicationError) as failed:
-            await self.generate(request, attempt)
-        return failed.value
-
-    async def rested(self) -> None:
-        """Let the pause that a failure has caused be over."""
-        await self.scene.database.rows(b"UPDATE generation SET next_at = now()")
-
-    async def parts(self) -> list[list[TextPart | ReasoningPart | ToolPart]]:
-        """The parts of all stored answers."""
-        async with self.scene.journal() as opened:
-            messages = await transcript.read(opened, self.scene.session)
-        return [list(message.parts) for message in messages if isinstance(message, AssistantMessage)]
-
-    async def prompts_seen(self) -> list[JsonValue]:
-        """What a person has said, as the newest request has it."""
-        assert self.server.last is not None
-        return [message["content"] for message in self.server.last.body["messages"] if message["role"] == "user"]
 
 
 End = Callable[[Scene], Awaitable[object]]
-Open = Callable[..., AbstractAsyncContextManager[Asking]]
-
-
-@pytest.fixture
-def open_model(scene: Scene, adapter: WireRouter) -> Open:
-    @asynccontextmanager
-    async def opened(*answers: ScriptedAnswer, **config: JsonValue) -> AsyncIterator[Asking]:
-        async with serve(Script(answers=answers)) as server:
-            provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": server.url, "apiKey": "k"}}
-            scene.config.mkdir()
-            (scene.config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}}))
-            await scene.open_turn(**config)
-            yield Asking(scene, server, adapter)
-
-    return opened
 
 
 async def test_an_answer_is_stored_with_its_parts_and_its_calls(open_model: Open) -> None:

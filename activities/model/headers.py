@@ -1,0 +1,47 @@
+"""Keys and headers as they are sent: files and variables that people write end in blanks, and hold what HTTP refuses.
+
+A provider may repeat them in its errors, and an error is stored and shown.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from activities.model.failures import ProviderFailure
+from activities.model.port import Endpoint
+from activities.redact import Redactor
+from workflows.domain.errors import UsageError
+
+_REFUSED: Final = re.compile(r"[^\t\x20-\x7e]")
+
+
+def header_value(field: str, text: str) -> str:
+    """`text` without the blanks around it. Raises UsageError, which names `field` and not the text, for one that no
+    header can hold."""
+    value = text.strip()
+    refused = _REFUSED.search(value)
+    if refused is None:
+        return value
+    kind = "a line break" if refused[0] in "\r\n" else "a control character" if refused[0].isascii() else "not ASCII"
+    raise UsageError(f"{field} cannot be sent in a header: its character {refused.start() + 1} is {kind}.")
+
+
+def without_secrets(failure: ProviderFailure, endpoint: Endpoint) -> ProviderFailure:
+    """`failure` without the key and the headers that the provider was sent."""
+    redact = Redactor(lambda: _secrets(endpoint)).text
+    return failure.model_copy(
+        update={
+            "message": redact(failure.message),
+            "code": redact(failure.code) if failure.code else failure.code,
+            "body": redact(failure.body) if failure.body else failure.body,
+            "headers": failure.headers and {name: redact(value) for name, value in failure.headers.items()},
+        }
+    )
+
+
+def _secrets(endpoint: Endpoint) -> Iterator[str]:
+    if endpoint.key:
+        yield endpoint.key.get_secret_value()
+    for value in endpoint.headers.values():
+        yield value
+        yield from value.split()  # of a scheme and a key, the key

@@ -40,7 +40,8 @@ class ProviderFailure(Value):
     """What went wrong, as far as the provider or the network told.
 
     `status` and `headers` are those of the HTTP response, None without one. `code` is the provider's word for the
-    error. `retryable` is what the transport thinks of it, None where nobody knows.
+    error. `retryable` is what the transport thinks of it, None where nobody knows. `unreached` is why there was not
+    even a connection, in a few words; None where there was one.
     """
 
     provider: str
@@ -50,6 +51,7 @@ class ProviderFailure(Value):
     body: str | None = None
     headers: dict[str, str] | None = None
     retryable: bool | None = None
+    unreached: str | None = None
 
 
 class ModelError(HoldfastError):

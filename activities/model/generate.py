@@ -18,11 +18,12 @@ from activities.heartbeat import beating
 from activities.mint import Mint
 from activities.model.deltas import Batch, DeltaBatcher
 from activities.model.endpoints import Endpoints, Reached
-from activities.model.failures import ModelError, Overflow, Retry, Stop, posture
+from activities.model.failures import ModelError, Overflow, ProviderFailure, Retry, Stop, posture
 from activities.model.offer import offered
-from activities.model.patience import Patience, asked_again, out_of_patience
+from activities.model.patience import TRIES, Patience, asked_again, never_answered, out_of_patience, refused
 from activities.model.port import ModelPort, ModelRequest, ToolOffer
 from activities.model.prepare import Preparer
+from activities.model.providers import parted
 from activities.model.stream import Answer, Assembly, CallPart, ReasoningPart, TextPart
 from activities.model.system_prompt import system_prompt
 from activities.model.view import Answers, view
@@ -97,6 +98,7 @@ class Model:
         self.mint = Mint()
         self.transcripts = Transcripts()
         self.answers: Answers = Answers()
+        self.answering: set[tuple[str, str | None]] = set()  # providers and addresses that have been reached
 
     @activity.defn(name="holdfast.model.generate")
     async def generate(self, request: GenerateRequest) -> Step:
@@ -128,9 +130,7 @@ class Model:
         try:
             reached = await self.endpoints.reach(question.begun.standing.model, question.snapshot.config)
             await failpoint("model.before_request")
-            answer = await self.ask(request, fence, question, reached)
-        except ModelError as error:
-            raise await self.failed(request, fence, question, error) from error
+            answer = await self.answer(request, fence, question, reached)
         except UsageError as error:
             raise ApplicationError(str(error), type="ModelFailed", non_retryable=True) from error
         try:
@@ -162,6 +162,12 @@ class Model:
                 raise asked_again(f"failure {begun.failures} is being waited out", begun.seconds)
             frozen = await turns.snapshot(opened, begun.standing.snapshot)
         return Question(begun, frozen, watched, since=asyncio.get_running_loop().time(), place=opened.left)
+
+    async def answer(self, request: GenerateRequest, fence: Fence, question: Question, reached: Reached) -> Answer:
+        try:
+            return await self.ask(request, fence, question, reached)
+        except ModelError as error:
+            raise await self.failed(request, fence, question, reached, error) from error
 
     async def ask(self, request: GenerateRequest, fence: Fence, question: Question, reached: Reached) -> Answer:
         """Stream the answer; watchers see it grow, tagged with this attempt."""
@@ -285,19 +291,35 @@ class Model:
         return tuple(by.prepared(row, self.describe) for row in rows)
 
     async def failed(
-        self, request: GenerateRequest, fence: Fence, question: Question, error: ModelError
+        self, request: GenerateRequest, fence: Fence, question: Question, reached: Reached, error: ModelError
     ) -> ApplicationError:
         """What the engine is told: when to try again, or that trying is of no use."""
         begun, stance = question.begun, posture(error.failure)
+        if (said := await self.unreachable(begun, reached, error.failure)) is not None:
+            return ApplicationError(plain(self.redactor.text(said))[:_SAID], type="ModelFailed", non_retryable=True)
         match stance:
             case Overflow(message=message):
                 said = f"The conversation is too long for {begun.standing.model}: {message}"
                 return ApplicationError(said[:_SAID], type="ContextOverflow", non_retryable=True)
-            case Stop(kind=kind, message=message):
-                said = f"{begun.standing.model} cannot be asked ({kind}): {message}"
+            case Stop():
+                said = refused(begun.standing.model, stance, error.failure.status)
                 return ApplicationError(said[:_SAID], type="ModelFailed", non_retryable=True)
             case Retry():
                 return await self.retry(request, fence, question, stance)
+
+    async def unreachable(self, begun: Begun, reached: Reached, failure: ProviderFailure) -> str | None:
+        """Why there is no use in waiting for an address that never answered; None where there is, as in an outage."""
+        id, _ = parted(begun.standing.model)
+        tried = (id, reached.endpoint.base_url)
+        if failure.unreached is None or tried in self.answering:
+            self.answering.add(tried)
+            return None
+        if begun.failures + 1 < TRIES:
+            return None
+        if await persistently(lambda: generations.answered_by(self.database, id)):
+            self.answering.add(tried)
+            return None
+        return never_answered(id, reached.endpoint.base_url, failure.unreached)
 
     async def retry(
         self, request: GenerateRequest, fence: Fence, question: Question, stance: Retry

@@ -5,6 +5,9 @@ the whole chain is looked at. Its classes are told apart without importing them,
 """
 
 import json
+import os
+import socket
+import ssl
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
@@ -12,6 +15,7 @@ from typing import Any, Final
 from activities.model.failures import ProviderFailure, from_response, from_stream, phrase, words_of
 
 _TRANSPORTS: Final = ("httpx", "httpcore", "aiohttp", "anyio", "ssl")
+_NO_CONNECTION: Final = ("ConnectError", "ClientConnectorError")  # of httpx and httpcore; of aiohttp
 _GARBAGE: Final = (json.JSONDecodeError, UnicodeDecodeError)
 _NO_PROVIDER: Final = "LLM Provider NOT provided"
 _IN_THE_STREAM: Final = "MidStreamFallbackError"  # what litellm calls whatever happens once an answer has begun
@@ -103,7 +107,8 @@ def _without_response(provider: str, chain: tuple[BaseException, ...]) -> Provid
     lost = next((link for link in reversed(chain) if _is_transport(link)), None)
     if lost is not None:
         message = f"Connection error: {lost or type(lost).__name__}"
-        return ProviderFailure(provider=provider, message=message, retryable=True)
+        unreached = _cause(lost) if any(map(_is_no_connection, chain)) else None
+        return ProviderFailure(provider=provider, message=message, retryable=True, unreached=unreached)
     if any(isinstance(link, _GARBAGE) or type(link).__name__ == _IN_THE_STREAM for link in chain):
         message = f"The provider sent something that is no piece of an answer: {chain[-1]}"
         return ProviderFailure(provider=provider, message=message, retryable=True)
@@ -120,6 +125,21 @@ def _without_response(provider: str, chain: tuple[BaseException, ...]) -> Provid
 def _is_transport(link: BaseException) -> bool:
     library = type(link).__module__.partition(".")[0]
     return library in _TRANSPORTS or isinstance(link, (OSError, EOFError))
+
+
+def _is_no_connection(link: BaseException) -> bool:
+    return any(each.__name__ in _NO_CONNECTION for each in type(link).__mro__)
+
+
+def _cause(lost: BaseException) -> str:
+    """Why there is no connection, in the system's words: "Connection refused"."""
+    if isinstance(lost, ssl.SSLCertVerificationError):
+        return lost.verify_message
+    if isinstance(lost, socket.gaierror):
+        return lost.strerror or str(lost)
+    if isinstance(lost, OSError) and lost.errno is not None and not isinstance(lost, ssl.SSLError):
+        return os.strerror(lost.errno)
+    return str(lost) or type(lost).__name__
 
 
 def _words(provider: str, said: str) -> str:

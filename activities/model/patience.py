@@ -2,11 +2,23 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
+from urllib.parse import urlsplit
 
 from temporalio.exceptions import ApplicationError
 
-from activities.model.failures import INITIAL_DELAY
+from activities.model.failures import INITIAL_DELAY, Stop, StopKind
 from activities.store.generations import Begun
+
+TRIES: Final = 3  # connections to an address that has never answered
+
+_WORDS: Final = {
+    StopKind.AUTH: "rejected the API key",
+    StopKind.QUOTA: "out of credit",
+    StopKind.NOT_FOUND: "no such model",
+    StopKind.CONTENT: "refused the content",
+    StopKind.BAD_REQUEST: "refused the request",
+}
 
 
 @dataclass(frozen=True)
@@ -29,3 +41,18 @@ def out_of_patience(begun: Begun, spent: float, pause: float, reason: str) -> st
     if begun.failures == 0:
         return f"{model} asks for a pause of {timedelta(seconds=int(pause))}, which is too long to wait: {reason}"
     return f"{model} has failed {begun.failures + 1} times in {timedelta(seconds=failed)}, the last time: {reason}"
+
+
+def never_answered(provider: str, address: str | None, cause: str) -> str:
+    """What is said of an address that no connection has ever come about with; a password in it is left out."""
+    where = ""
+    if address:
+        parts = urlsplit(address)
+        where = " at " + parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return f"{provider}{where} does not answer ({cause}): see provider.{provider}.options.baseURL in opencode.json."
+
+
+def refused(model: str, stop: Stop, status: int | None) -> str:
+    """What is said of a refusal that asking again does not mend."""
+    numbered = f" ({status})" if status is not None else ""
+    return f"{model}: {_WORDS[stop.kind]}{numbered}: {stop.message}"

@@ -235,6 +235,11 @@ async def failed(opened: Journal, turn: TurnId, step: int, fence: Fence, failure
     opened.record(ModelRetry(turn=turn, step=step, note=note, seal=words, **said))
 
 
+async def answered_by(database: Database, provider: str) -> bool:
+    """Whether any session has an answer of this provider."""
+    return bool(await database.rows(_QUERIES.answered_by, begun=f"{provider}/"))
+
+
 async def broken(database: Database, turn: TurnId, step: int, fence: Fence) -> int:
     """Count an attempt at a step that has failed by a fault of ours; how many have. Each counts once."""
     attempt = "-".join(map(str, fence))

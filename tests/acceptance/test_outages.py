@@ -88,16 +88,34 @@ async def test_row_35_an_outage_in_all_its_forms_costs_no_history_and_is_paid_on
 async def test_row_35_refused_connections_are_waited_out_until_somebody_listens(open_trial: Open) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
+    async with open_trial(DONE, DONE, **SHORT) as trial:
+        await trial.worker()
+        session = await trial.say("Hello?")
+        await trial.house.ended(session)
+        elsewhere(trial, f"http://127.0.0.1:{port}/v1")
+        await trial.door.prompt(session, "And now?")
+        await trial.house.until(session, lambda event: event.type == "model.retry", 5)
+        async with proxy(trial.house.model.url.removeprefix("http://").removesuffix("/v1"), port):
+            ended = await trial.house.ended(session, 2)
+        noted = await retries(trial.house, session)
+    assert isinstance(ended, TurnEnded) and ended.reason == "done"
+    assert {retry.kind for retry in noted} == {"network"} and len(trial.house.model.ledger.entries) == 2
+
+
+async def test_an_address_that_never_answered_fails_the_turn_at_the_third_try(open_trial: Open) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     async with open_trial(DONE, **SHORT) as trial:
         elsewhere(trial, f"http://127.0.0.1:{port}/v1")
         await trial.worker()
         session = await trial.say("Hello?")
-        await trial.house.until(session, lambda event: event.type == "model.retry", 3)
-        async with proxy(trial.house.model.url.removeprefix("http://").removesuffix("/v1"), port):
-            ended = await trial.house.ended(session)
+        ended = await trial.house.ended(session)
         noted = await retries(trial.house, session)
-    assert isinstance(ended, TurnEnded) and ended.reason == "done"
-    assert {retry.kind for retry in noted} == {"network"} and len(trial.house.model.ledger.entries) == 1
+        error = (await trial.house.client.session(session)).error
+    assert isinstance(ended, TurnEnded) and (ended.reason, len(noted)) == ("failed", 2)
+    assert f"scripted at http://127.0.0.1:{port}/v1 does not answer (Connection refused): see provider.scripted" in str(
+        error
+    )
 
 
 async def test_row_36_a_pause_holds_for_whoever_comes_when_its_worker_died_before_it_was_reported(

@@ -9,6 +9,9 @@ WHERE t.id = %(turn)s AND t.session = %(session)s
 -- name: bodies
 SELECT body FROM part WHERE message = %(message)s
 
+-- name: answered_by
+SELECT 1 FROM message WHERE starts_with(body->>'model', %(begun)s) LIMIT 1
+
 -- name: hold
 SELECT hold_step(%(turn)s, %(step)s, %(fence)s)
 

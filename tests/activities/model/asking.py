@@ -35,6 +35,7 @@ class Asking:
         self.server = server
         self.adapter = adapter
         self.patience = Patience(DAY)
+        self.worker: Model | None = None  # by default, each attempt comes to a worker that has just been started
 
     def request(self, **changed: Any) -> GenerateRequest:
         minted = MessageId(self.scene.mint.new(Prefix.MESSAGE))
@@ -42,10 +43,13 @@ class Asking:
         return GenerateRequest(**{**given, **changed})
 
     async def generate(self, request: GenerateRequest | None = None, attempt: int = 1) -> Step:
+        return await self.scene.act((self.worker or self.started()).generate, request or self.request(), attempt)
+
+    def started(self) -> Model:
+        """A worker that has just been started."""
         endpoints = Endpoints(Keys(self.scene.project / "auth.json"), {}, self.adapter)
         database, surveyor = self.scene.database, self.scene.surveyor
-        model = Model(database, self.adapter, endpoints, surveyor, TOOLS, nothing, Redactor(), self.patience)
-        return await self.scene.act(model.generate, request or self.request(), attempt)
+        return Model(database, self.adapter, endpoints, surveyor, TOOLS, nothing, Redactor(), self.patience)
 
     async def failure(self, request: GenerateRequest | None = None, attempt: int = 1) -> ApplicationError:
         with pytest.raises(ApplicationError) as failed:

@@ -213,8 +213,14 @@ async def test_an_attempt_that_comes_before_the_end_of_the_pause_waits_for_the_r
 @pytest.mark.parametrize(
     ("refusal", "kind", "said"),
     [
-        (Refuse(status=401, body={"error": {"message": "bad key"}}), "ModelFailed", "cannot be asked (auth): bad key"),
-        (Refuse(status=400, body={"error": {"message": "no"}}), "ModelFailed", "cannot be asked (bad-request)"),
+        (
+            Refuse(status=401, body={"error": {"message": "bad key"}}),
+            "ModelFailed",
+            "model: rejected the API key (401): bad key",
+        ),
+        (Refuse(status=400, body={"error": {"message": "no"}}), "ModelFailed", "model: refused the request (400): no"),
+        (Refuse(status=404, body={"error": {"message": "no"}}), "ModelFailed", "model: no such model (404): no"),
+        (Refuse(status=402, body={"error": {"message": "pay"}}), "ModelFailed", "model: out of credit (402): pay"),
         (
             Refuse(status=400, body={"error": {"message": "too long", "code": "context_length_exceeded"}}),
             "ContextOverflow",

@@ -294,14 +294,16 @@ async def test_what_would_go_to_a_stranger_is_refused(adapter: WireRouter, model
         await assembled(adapter, asked)
 
 
-async def test_nobody_listening_is_a_lost_connection(adapter: WireRouter) -> None:
+@BOTH_WAYS
+async def test_nobody_listening_is_a_lost_connection(adapter: WireRouter, compatible: bool) -> None:
     async with serve(Script(answers=())) as server:
         gone = server.url
 
     with pytest.raises(ModelError) as caught:
-        await ask(adapter, gone)
+        await ask(adapter, gone, compatible=compatible)
 
     assert caught.value.failure.status is None
+    assert caught.value.failure.unreached == "Connection refused"
     assert isinstance(posture(caught.value.failure), Retry)
 
 

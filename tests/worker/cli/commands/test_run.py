@@ -109,7 +109,7 @@ async def test_a_failed_task_ends_with_1_and_says_why(open_house: OpenHouse) -> 
     async with open_house(HELLO.model_copy(update={"faults": {1: REFUSED}})) as house, house.working():
         ended = await shell(house).run("run", *MODEL, "hello")
 
-    assert ended.code == 1 and "cannot be asked (auth): Incorrect API key" in ended.out
+    assert ended.code == 1 and "rejected the API key (401): Incorrect API key" in ended.out
 
 
 async def test_json_is_one_object_on_each_line_in_opencodes_form(open_house: OpenHouse) -> None:

@@ -19,14 +19,14 @@ pytestmark = pytest.mark.acceptance
 
 
 async def test_a_claim_that_takes_a_bell_for_an_answer_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
-    rows = "return [ask_row(row) for row in await opened.rows(_QUERIES.of_call, call=call)]"
-    blind = rows.replace("ask_row(row)", 'ask_row(row | {"state": "answered", "reply": "once"})')
+    rows = "return [_explained(opened, row) for row in await opened.rows(_QUERIES.of_call, call=call)]"
+    blind = rows.replace("_explained(opened, row)", 'ask_row(row | {"state": "answered", "reply": "once"})')
     async with open_unjudged(runs("one"), DONE) as trial:
         trial.code = mutate("activities/store/asks.py", rows, blind)
         session, ask = await forged_answer(trial)
         await trial.house.ended(session)
         found = await trial.verdict()
-    assert [each.invariant for each in found if ask in each.what] == ["I4"]
+    assert [each.invariant for each in found if ask in each.what] == ["I4", "I7"]
 
 
 async def test_an_outcome_that_is_reported_and_not_stored_is_caught(open_unjudged: Open, mutate: Mutate) -> None:

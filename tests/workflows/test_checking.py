@@ -21,7 +21,15 @@ def runs(command: str) -> Script:
 
 def planners() -> list[psutil.Process]:
     """The processes in which texts are checked, below this one."""
-    return [each for each in psutil.Process().children() if "activities.tools.planner" in " ".join(each.cmdline())]
+    return [each for each in psutil.Process().children() if "activities.tools.planner" in command(each)]
+
+
+def command(process: psutil.Process) -> str:
+    """With what a process was started; nothing of one that has just ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""
 
 
 async def test_texts_that_take_long_to_check_hold_up_no_other_session_and_no_stop(open_house: Open) -> None:

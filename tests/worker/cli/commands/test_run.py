@@ -208,6 +208,7 @@ async def test_what_was_typed_before_a_question_is_no_answer_to_it(open_house: O
             terminal.type("once\nonce\n")
             await terminal.until("reject > $")
             terminal.type("reject\n")
+            await terminal.until("Type the next prompt")
             await terminal.until("> once⏎once$")  # it was not sent either, and can be
             terminal.type(CTRL_C)
             await terminal.until("> $")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import Final
 
 from pydantic import JsonValue, SecretStr
 
@@ -24,8 +25,10 @@ from activities.model.wires.table import routed
 from activities.project.references import resolve
 from workflows.domain.config.config import Config, Prices, Provider, ProviderModel
 from workflows.domain.errors import UsageError
-from workflows.domain.usage import Price, Rates
+from workflows.domain.usage import Price, Tier
 from workflows.domain.value import Value
+
+_LONG_CONTEXT: Final = 200_000  # tokens of a prompt, above which `context_over_200k` counts
 
 
 class Reached(Value):
@@ -143,7 +146,7 @@ def _facts(entry: ProviderModel, known: ModelFacts) -> ModelFacts:
 def _price(prices: Prices) -> Price:
     """What is not named of long prompts costs what it costs in short ones."""
     rates, long = _rates(prices), prices.context_over_200k
-    return Price(**rates, over_200k=Rates(**rates | _rates(long)) if long else None)
+    return Price(**rates, tiers=(Tier(above=_LONG_CONTEXT, **rates | _rates(long)),) if long else ())
 
 
 def _rates(prices: Prices) -> dict[str, Decimal]:

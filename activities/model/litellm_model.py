@@ -9,10 +9,9 @@ import gc
 import logging
 from collections.abc import AsyncGenerator, Iterator, MutableMapping
 from contextlib import aclosing, contextmanager
-from decimal import Decimal
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from activities.model import litellm_shape
 from activities.model.failures import ModelError
@@ -20,18 +19,17 @@ from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import told
 from activities.model.litellm_form import ChunkReader, Form, body
 from activities.model.litellm_source import Source
+from activities.model.litellm_table import facts_of
 from activities.model.port import Endpoint, ModelEvent, ModelFacts, ModelRequest
 from activities.model.providers import without_address
 from activities.model.wires.http_wire import Prepared
 from activities.model.wires.silence import Silence, within
 from workflows.domain.errors import UsageError
-from workflows.domain.usage import Price, Rates
 
 _SHARED: Final = (
     "module_level_aclient"  # the client that Anthropic is asked by, which litellm also keeps outside of its cache
 )
 _END: Final = object()  # of an answer; what is `null` in it is no end
-_MILLION: Final = 1_000_000
 _CACHING: Final = ("bedrock/", "vertex_ai/claude")  # cache what is marked; litellm sets the marks
 _OPENAI_CLIENT: Final = ("openai", "custom_openai", "aiohttp_openai", "openai_like")
 _BY_NAME: Final = ("replicate", "clarifai")  # litellm looks for these in the model's name before the provider's
@@ -101,7 +99,7 @@ class LiteLLM:
         """See `ModelPort.facts`."""
         library = await self._loaded()
         known = library.model_cost.get(model) or library.model_cost.get(model.partition("/")[2])
-        return _facts(known) if known else ModelFacts()
+        return facts_of(known) if known else ModelFacts()
 
     async def close(self) -> None:
         """Close the connections that litellm keeps, of all adapters in this process, and have it forget them."""
@@ -181,35 +179,3 @@ def _refuse_strangers(library: ModuleType, endpoint: Endpoint) -> None:
     by_openais_client = provider in (*library.openai_compatible_providers, *_OPENAI_CLIENT)
     if endpoint.base_url is None and by_openais_client and library.get_llm_provider(endpoint.model)[3] is None:
         raise without_address(provider)
-
-
-def _facts(known: dict[str, Any]) -> ModelFacts:
-    return ModelFacts(
-        price=_price(known),
-        context=known.get("max_input_tokens") or known.get("max_tokens") or 0,
-        max_output=known.get("max_output_tokens") or 0,
-        images=bool(known.get("supports_vision")),
-        documents=bool(known.get("supports_pdf_input")),
-        responses=known.get("mode") == "responses",
-    )
-
-
-def _price(known: dict[str, Any]) -> Price | None:
-    """None where litellm names no price for tokens, or not both: some of its entries hold limits only."""
-    rates = _rates(known, "")
-    if not {"input", "output"} <= rates.keys():
-        return None
-    long = _rates(known, "_above_200k_tokens")
-    return Price(**rates, over_200k=Rates(**rates | long) if long else None)
-
-
-def _rates(known: dict[str, Any], suffix: str) -> dict[str, Decimal]:
-    """The rates that litellm names, floats per token; ours are decimals per million."""
-    names = {
-        "input": "input_cost_per_token",
-        "output": "output_cost_per_token",
-        "cache_read": "cache_read_input_token_cost",
-        "cache_write": "cache_creation_input_token_cost",
-    }
-    found = {ours: known.get(theirs + suffix) for ours, theirs in names.items()}
-    return {name: Decimal(str(rate)) * _MILLION for name, rate in found.items() if rate is not None}

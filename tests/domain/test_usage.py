@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cases import Case, load
-from workflows.domain.usage import Cost, Price, Rates, ReportedUsage, Tier, Tokens, cost, decimal_text, measure
+from workflows.domain.usage import Cost, Price, ReportedUsage, Tier, Tokens, cost, decimal_text, measure
 
 
 @pytest.mark.parametrize("case", load("usage_tokens"))
@@ -34,12 +34,11 @@ def test_the_context_counts_no_reasoning_unless_the_provider_gives_a_total() -> 
     assert Tokens(total=118, input=10, output=5, reasoning=100).context == 118
 
 
-def test_the_long_context_price_counts_only_above_200k_and_without_a_reached_tier() -> None:
-    long = Price(input=Decimal(1), over_200k=Rates(input=Decimal(2)))
-    tiered = long.model_copy(update={"tiers": (Tier(above=300_000, input=Decimal(4)),)})
+def test_the_rates_are_those_of_the_highest_tier_that_a_prompt_exceeds() -> None:
+    tiers = (Tier(above=300_000, input=Decimal(4)), Tier(above=200_000, input=Decimal(2)))
+    price = Price(input=Decimal(1), tiers=tiers)
 
-    assert [long.rates(size).input for size in (200_000, 200_001)] == [1, 2]
-    assert [tiered.rates(size).input for size in (300_000, 300_001)] == [2, 4]
+    assert [price.rates(size).input for size in (200_000, 200_001, 300_000, 300_001)] == [1, 2, 2, 4]
 
 
 @pytest.mark.parametrize(
@@ -84,8 +83,7 @@ def reported(given: dict[str, Any]) -> ReportedUsage:
 
 def price(given: dict[str, Any]) -> Price:
     tiers = tuple(Tier(above=tier["tier"]["size"], **rates(tier)) for tier in given.get("tiers", ()))
-    long = given.get("context_over_200k")
-    return Price(tiers=tiers, over_200k=Rates(**rates(long)) if long else None, **rates(given))
+    return Price(tiers=tiers, **rates(given))
 
 
 def rates(given: dict[str, Any]) -> dict[str, Decimal]:

@@ -7,7 +7,6 @@ from typing import Final, Self
 from workflows.domain.value import Value
 
 _MILLION: Final = Decimal(1_000_000)
-_LONG_CONTEXT: Final = 200_000  # tokens of input above which `Price.over_200k` counts
 
 
 class ReportedUsage(Value):
@@ -57,20 +56,23 @@ class Tokens(Value):
 
 
 class Rates(Value):
-    """US dollars per million tokens; reasoning costs what output costs, and the cache what input costs if it has no
-    rate of its own."""
+    """US dollars per million tokens. Without rates of their own, reasoning costs what output costs, and the cache what
+    input costs."""
 
     input: Decimal = Decimal(0)
     output: Decimal = Decimal(0)
+    reasoning: Decimal | None = None
     cache_read: Decimal | None = None
     cache_write: Decimal | None = None
 
     def cost(self, tokens: Tokens) -> Decimal:
+        reasoning = self.output if self.reasoning is None else self.reasoning
         cache_read = self.input if self.cache_read is None else self.cache_read
         cache_write = self.input if self.cache_write is None else self.cache_write
         return (
             self.input * tokens.input
-            + self.output * (tokens.output + tokens.reasoning)
+            + self.output * tokens.output
+            + reasoning * tokens.reasoning
             + cache_read * tokens.cache_read
             + cache_write * tokens.cache_write
         ) / _MILLION
@@ -86,14 +88,11 @@ class Price(Rates):
     """Rates of a model, with the tiers that replace them for long prompts."""
 
     tiers: tuple[Tier, ...] = ()
-    over_200k: Rates | None = None
 
     def rates(self, prompt: int) -> Rates:
         """The rates for a prompt of this many tokens: those of the highest tier that it exceeds."""
         reached = [tier for tier in self.tiers if prompt > tier.above]
-        if reached:
-            return max(reached, key=lambda tier: tier.above)
-        return self.over_200k if self.over_200k and prompt > _LONG_CONTEXT else self
+        return max(reached, key=lambda tier: tier.above) if reached else self
 
 
 class Cost(Value):

@@ -14,7 +14,7 @@ from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
 from activities.model.providers import OPENAI
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
-from workflows.domain.usage import Price, Rates
+from workflows.domain.usage import Price, Tier
 
 AZURE = {"options": {"baseURL": "https://us.openai.azure.com/"}}
 LOCAL = {"options": {"baseURL": "http://127.0.0.1:9/v1"}}
@@ -86,7 +86,7 @@ async def test_a_model_has_the_name_options_headers_price_and_limits_of_its_entr
     assert reached.endpoint.model == "openai/llama-3-70b"
     assert (reached.options, reached.endpoint.headers) == ({"reasoning_effort": "low"}, {"x-model": "1"})
     rates = {"input": Decimal("0.1"), "output": Decimal("0.2")}
-    assert reached.price == Price(**rates, over_200k=Rates(**rates | {"input": Decimal("0.4")}))
+    assert reached.price == Price(**rates, tiers=(Tier(above=200_000, **rates | {"input": Decimal("0.4")}),))
     assert (reached.facts.context, reached.facts.max_output) == (8192, 1024)
     assert (reached.facts.images, reached.facts.documents) == (True, True)
 

@@ -406,33 +406,6 @@ async def test_options_headers_and_tools_reach_the_provider(adapter: WireRouter,
     assert asked.body["tools"][0]["function"]["name"] == "read"
 
 
-async def test_a_known_model_has_a_price_and_limits(adapter: WireRouter) -> None:
-    facts = await adapter.facts("anthropic/claude-sonnet-4-5")
-
-    assert facts.price is not None
-    assert (facts.price.input, facts.price.output) == (Decimal(3), Decimal(15))
-    assert facts.context >= 200_000
-    assert (facts.images, facts.documents) == (True, True)
-
-
-async def test_a_model_without_a_rate_for_its_cache_has_none(adapter: WireRouter) -> None:
-    price = (await adapter.facts("groq/llama-guard-3-8b")).price
-
-    assert price is not None and price.input > 0 and price.cache_read is None
-
-
-async def test_a_model_that_is_listed_without_a_price_has_none(adapter: WireRouter) -> None:
-    facts = await adapter.facts("bedrock/eu-central-1/1-month-commitment/anthropic.claude-v1")
-
-    assert (facts.price, facts.context > 0) == (None, True)
-
-
-async def test_an_unknown_model_has_no_price_and_no_limits(adapter: WireRouter) -> None:
-    facts = await adapter.facts("openai/nobody-knows-it")
-
-    assert (facts.price, facts.context, facts.images) == (None, 0, False)
-
-
 async def charging(adapter: WireRouter, said: str, *, compatible: bool) -> Answer:
     """An answer whose usage says this beside its tokens."""
     usage = f'{{"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12, {said}}}'

@@ -9,6 +9,7 @@ from typing import Final
 
 from activities.shell.analysis.program import UNCHECKED, Command, Program
 from activities.shell.analysis.runners import Run, run_by
+from activities.shell.analysis.variables import read_by_others
 from activities.shell.analysis.walk import Walk
 from activities.shell.analysis.words import Decoder
 from activities.shell.analysis.work import Work
@@ -117,6 +118,8 @@ def _judge_words(command: Command, program: Program) -> None:
         _add(program.doubts, f"'{name} {alias}' is an alias or an internal command of {name!r}")
     if any(_LOCAL_ADDRESS.search(word) for word in command.arguments):
         _add(program.doubts, f"{name!r} may reach a service on this machine or its network")
+    for word in read_by_others(command):
+        _add(program.doubts, f"it sets a variable that programs may read ({word})")
     if name in _CHANGING and not command.only_stricter:
         _add(program.opaque, f"{name!r} changes the shell")
     elif name in _EVALUATING and _evaluates(command):
@@ -126,7 +129,7 @@ def _judge_words(command: Command, program: Program) -> None:
 
 
 def _evaluates(command: Command) -> bool:
-    if command.name == "printf" and any(word.text in (None, "-v") for word in command.words[1:2]):
+    if command.name == "printf" and any(word.text is None or word.text.startswith("-v") for word in command.words[1:2]):
         return True
     if command.name in ("test", "[") and any(word.text == "-v" for word in command.words[1:]):
         return True

@@ -13,6 +13,7 @@ from activities.shell.analysis.heredocs import document
 from activities.shell.analysis.places import Places, reached, stay, union
 from activities.shell.analysis.program import CHANGES_DIRECTORY, Command, Program, Redirect, Word
 from activities.shell.analysis.tree import find, leaves, parse, text_of
+from activities.shell.analysis.variables import is_own
 from activities.shell.analysis.words import Decoder, Undecidable
 from activities.shell.analysis.work import MOST_PLACES, Work
 from workflows.domain.errors import ToolError
@@ -24,6 +25,7 @@ _REFUSED: Final = 60  # nested constructs of which nothing is even asked about
 _BETWEEN: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _BETWEEN_WORDS: Final = re.compile(rb"(?:\\\n)*[ \t](?:[ \t]|\\\n)*")
 _HARMLESS: Final = re.compile(r"LANG|LC_[A-Z]+|TZ|NO_COLOR|CI|TERM|COLUMNS|LINES")
+_DESCRIPTOR: Final = re.compile(rb"\{(?:[^\s<>{}]|\\\n)+\}(?:\\\n)*[<>]")  # `{PATH}> f` sets PATH
 _OPERATOR: Final = b"<>&|"  # the bytes that operators of redirections are made of
 _NO_TARGETS: Final = frozenset({"file_descriptor", "ERROR"})
 _NO_FILES: Final = re.compile(r"\d+|-")
@@ -132,6 +134,9 @@ class Walk:
         if node.type == "compound_statement" and (node.text or b"")[1:2].strip():
             self.opaque("it has a brace without a space before the next word")
         self.loops += node.type in _LOOPS
+        variable = node.child_by_field_name("variable")
+        if variable is not None and not is_own(text_of(variable)):
+            self.doubt(f"it sets a variable that programs may read ({text_of(variable)})")
         after = stay(places)
         for child in node.children:
             after = self.visit(child, after.anyhow)
@@ -287,6 +292,8 @@ class Walk:
         for node in nodes:
             self.substitutions(node, places)
             source = text_of(node)
+            if _DESCRIPTOR.match(self.source, node.start_byte):
+                self.opaque("it keeps the number of a file in a variable")
             if node.type in _OPERATORS:
                 words.append(Word(source, source))
                 continue

@@ -26,6 +26,8 @@ SHELL = Shell(PROJECT, Path("/home/u"), {})
         "LANG=C LC_ALL=C TZ=UTC sort f",
         "ls \\\n  -la # a comment",
         "[ -f x ] && [ ! -d y ]",
+        "for _ in a; do read -rd '' -n 1 -N3 -t 0.5 -u3 -p 'Which file? ' a_b < f; done",
+        "for F in a; do wait -n; wait -f 1; done; printf '%s' -v; echo {} > f; ls {x} > f",
     ],
 )
 def test_plain_shell_is_understood(text: str) -> None:
@@ -62,10 +64,34 @@ def test_plain_shell_is_understood(text: str) -> None:
         "while true; do cd ..; done",
         "pushd",
         "case x in @(a$(id)|b)) ls;; esac",
+        "printf -vPATH x",
+        "ls {PATH}> f",
+        "ls > f {PATH}<f",
+        "ls {PA\\\nTH}\\\n> f",
+        "ls {PATH[1,0]}>f",
+        "ls {x}<<E\ntext\nE",
     ],
 )
 def test_what_the_shell_may_see_otherwise_is_opaque(text: str) -> None:
     assert analyse(text, SHELL).opaque
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for PATH in ./evil; do git status; done",
+        "for GIT_CONFIG_VALUE_0 in x; do git status; done",
+        "for http_proxy in x; do curl y; done",
+        "read PS4 <<< 'x'",
+        "while read -r a PATH; do git status; done < f",
+        "read -aPATH < f",
+        "read P* < f",
+        "wait -p PATH",
+        "wait -npPATH 1",
+    ],
+)
+def test_a_variable_that_programs_read_is_not_set_unasked(text: str) -> None:
+    assert any("sets a variable that programs may read" in doubt for doubt in analyse(text, SHELL).doubts)
 
 
 @pytest.mark.parametrize("text", ["r\\\nm x", "f() { rm x; }", "[[ $(rm x) ]]", "a=$(rm x)", "rm x 'open"])

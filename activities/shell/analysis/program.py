@@ -16,9 +16,12 @@ from activities.shell.programs.reading import Reading
 CHANGES_DIRECTORY: Final = frozenset({"cd", "chdir", "pushd"})
 UNCHECKED: Final = "checking it takes too much work"
 _SYSTEM: Final = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
-# Forms of `set` that can only end a script sooner, or end its tracing; other words of `set` change what words mean.
-_STRICTER: Final = re.compile(r"-[eu]+|-[eu]*o|\+[eux]+|\+[eux]*o", re.ASCII)
-_STRICTER_NAMES: Final = frozenset({"errexit", "nounset", "pipefail"})
+# Forms of `set` that can only end a script sooner (-e, -u, pipefail), or show its commands (-x): what is shown are
+# words that were judged, behind PS4, which commands do not inherit and no text sets unasked. All other options change
+# what words mean (-f, -B, -k, posix), what programs get (-a), what functions and traps do (-E, -T) or which commands
+# run at all (-n, -t); `--` and plain words set "$@".
+_STRICTER: Final = re.compile(r"[-+][eux]+|[-+][eux]*o", re.ASCII)
+_STRICTER_NAMES: Final = frozenset({"errexit", "nounset", "pipefail", "xtrace"})
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_./+@:\[-]+", re.ASCII)
 # Options with a value that may stand before the sub-command.
 _GLOBAL_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
@@ -113,7 +116,7 @@ class Command:
 
     @cached_property
     def only_stricter(self) -> bool:
-        """Whether it is a `set` of `-e`, `-u` and `-o pipefail` only, which does nothing by itself."""
+        """Whether it is a `set` of `-e`, `-u`, `-x` and `-o pipefail` only, which does nothing by itself."""
         words = [None if word.pattern else word.text for word in self.words]
         options = iter(words[1:])
         return words[:1] == ["set"] and len(words) > 1 and all(_is_stricter(each, options) for each in options)

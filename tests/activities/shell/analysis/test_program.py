@@ -6,15 +6,37 @@ from activities.shell.parse import shell_requests
 from tests.activities.shell.world import ALLOW, ASK, DENY, World
 
 STRICT = ["-e", "-eu", "-euo pipefail", "-eo pipefail -u", "-o errexit -o nounset", "+e", "+x", "+xo pipefail", "'-e'"]
+TRACED = ["-x", "-ex", "-euxo pipefail", "-o xtrace"]
 CHANGING = [
-    *("-f", "-k", "-a", "-x", "-p", "-r", "-E", "-T", "-H", "+B", "-ef", "-euf", "--", "-", "a", "-o", "+o", "-eo"),
+    *(
+        "-f",
+        "-k",
+        "-a",
+        "-n",
+        "-t",
+        "-v",
+        "-p",
+        "-r",
+        "-E",
+        "-T",
+        "-H",
+        "+B",
+        "-ef",
+        "-euf",
+        "--",
+        "-",
+        "a",
+        "-o",
+        "+o",
+        "-eo",
+    ),
     *("$X", "-e$X", "-[eu]", "-{e,f}", "-e\\f", "-e\\\nf", '-e "$@"', "-e $(echo -f)"),
     *("-- a", "-e a", "-e --", "-e -", "-e -o", "-o posix", "+o posix", "-eo posix", "-o braceexpand", "-oe pipefail"),
     "-o pipefail posix",
 ]
 
 
-@pytest.mark.parametrize("words", STRICT)
+@pytest.mark.parametrize("words", STRICT + TRACED)
 def test_a_script_that_is_strict_about_failures_is_judged_by_its_commands(world: World, words: str) -> None:
     rules = world.defaults(bash={"*": "ask", "make *": "allow", "rm *": "deny"})
     assert world.verdict(f"set {words}; make x\nmake y", rules) is ALLOW
@@ -44,6 +66,8 @@ def test_other_forms_of_set_change_what_words_mean_and_are_asked_about(world: Wo
         ("set -e\nset -f\nmake", ASK),
         ("set -euo pipefail; make | sh", ASK),
         ("bash -c 'set -e; rm x'", DENY),
+        ("for PS4 in '$(rm x)'; do set -x; make; done", ASK),
+        ("PS4='$(rm x)' bash -xc 'make'", ASK),
     ],
 )
 def test_nothing_hides_behind_a_strict_script(world: World, command: str, expected: object) -> None:

@@ -21,8 +21,12 @@ from workflows.domain.messages import Transcript
 class Reading(Inbox):
     """Looks at sessions, and changes nothing."""
 
-    async def sessions(self, directory: str | None = None, limit: int = 1000) -> list[Overview]:
+    async def sessions(self, directory: str | None = None, limit: int | None = 1000) -> list[Overview]:
         return await sessions.overview(self.database, directory=directory, host=self.settings.host, limit=limit)
+
+    async def session_count(self, directory: str | None = None) -> int:
+        """How many sessions people have started, in all directories or one."""
+        return await sessions.count(self.database, directory=directory, host=self.settings.host)
 
     async def last(self, directory: str) -> SessionId | None:
         """The session of a directory that a person has started or sent a prompt to last."""

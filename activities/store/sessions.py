@@ -198,14 +198,21 @@ async def overview(
     session: SessionId | None = None,
     directory: str | None = None,
     host: str | None = None,
-    limit: int = 1000,
+    limit: int | None = 1000,
 ) -> list[Overview]:
-    """So many sessions that people have started, the last changed first, each followed by those of its subagents.
+    """So many sessions that people have started, or all, the last changed first, each followed by those of its
+    subagents.
 
     With `directory`, those of that directory of that host.
     """
     rows = await database.rows(_QUERIES.overview, id=session, directory=directory, host=host, limit=limit)
     return [Overview(**row) for row in rows]
+
+
+async def count(database: Database, *, directory: str | None = None, host: str | None = None) -> int:
+    """How many sessions people have started; with `directory`, in that directory of that host."""
+    (row,) = await database.rows(_QUERIES.count, directory=directory, host=host)
+    return int(row["count"])
 
 
 async def ids(database: Database) -> list[SessionId]:

@@ -9,7 +9,7 @@ WITH RECURSIVE root AS (
     SELECT id, updated_at FROM session
     WHERE CASE WHEN %(id)s::text IS NULL THEN parent IS NULL ELSE id = %(id)s END
       AND (%(directory)s::text IS NULL OR (directory = %(directory)s AND host IS NOT DISTINCT FROM %(host)s))
-    ORDER BY updated_at DESC, id LIMIT %(limit)s
+    ORDER BY updated_at DESC, id LIMIT %(limit)s::bigint
 ), tree AS (
     SELECT id, id AS root, updated_at AS newest, ARRAY[]::timestamptz[] AS line FROM root
     UNION ALL
@@ -82,6 +82,11 @@ SELECT count(*) AS steps, coalesce(sum(nullif(trim('"' FROM (body->'cost')::text
 FROM message CROSS JOIN LATERAL json_to_record(body->'tokens') AS
      t(total bigint, input bigint, output bigint, reasoning bigint, cache_read bigint, cache_write bigint)
 WHERE session = ANY(%(sessions)s)
+
+-- name: count
+SELECT count(*) AS count FROM session
+WHERE parent IS NULL
+  AND (%(directory)s::text IS NULL OR (directory = %(directory)s AND host IS NOT DISTINCT FROM %(host)s))
 
 -- name: ids
 SELECT id FROM session ORDER BY updated_at DESC

@@ -7,37 +7,40 @@ import click
 
 from worker.cli import agreement, complete, door, find, neighbours
 from worker.cli.current import current_directory
+from worker.cli.look import session_table
 from worker.cli.look.page import columns, fitted
-from worker.cli.look.standing import sentences, state
-from worker.cli.look.table import table
-from worker.cli.look.text import age, counted, exact, line, width
-from worker.cli.look.wrap import folded
-from worker.client import Overview, Stopped
+from worker.cli.look.standing import sentences
+from worker.cli.look.text import counted, exact, line
+from worker.client import Stopped
 from worker.settings import Settings
+from workflows.domain.errors import UsageError
 
-_TITLE = 60  # characters
 _NAMED = 3  # sessions of a directory where many are at work
-_NARROWEST = 12  # of what is cut on a narrow terminal
+_LISTED = 30  # sessions
 _SESSION = click.argument("session", shell_complete=complete.session)
 
 
 @click.group(invoke_without_command=True)
 @click.option("--here", is_flag=True, help="Only those of the current directory.")
-@click.option("-n", "--limit", type=click.IntRange(1), default=30, show_default=True, help="How many.")
+@click.option("-n", "--limit", type=click.IntRange(1), help=f"How many, subagents not counted.  [default: {_LISTED}]")
+@click.option("--all", "all_", is_flag=True, help="All of them.")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @click.pass_context
-def sessions(context: click.Context, here: bool, limit: int, as_json: bool) -> None:
+def sessions(context: click.Context, here: bool, limit: int | None, all_: bool, as_json: bool) -> None:
     """List the sessions, or show one.
 
-    The last changed stands first, and each above its subagents'.
+    The last changed stands first, and each above its subagents'. In a pipe there is no header, and a session's row
+    begins with its id.
 
     \b
     Examples:
       holdfast sessions --here
       holdfast sessions show last
     """
+    if all_ and limit is not None:
+        raise UsageError("--all and --limit both say how many: give one of them.")
     if context.invoked_subcommand is None:
-        context.exit(_listed(here, limit, as_json))
+        context.exit(_listed(here, None if all_ else limit or _LISTED, as_json))
 
 
 @sessions.command(short_help="Show how a session stands.")
@@ -62,15 +65,21 @@ async def show(settings: Settings, session: str, as_json: bool) -> None:
 
 
 @door.command
-async def _listed(settings: Settings, here: bool, limit: int, as_json: bool) -> None:
+async def _listed(settings: Settings, here: bool, limit: int | None, as_json: bool) -> None:
+    directory = str(current_directory()) if here else None
     async with door.client(settings) as client:
-        found = await client.sessions(str(current_directory()) if here else None, limit=limit)
+        found = await client.sessions(directory, limit=limit)
+        shown = sum(each.depth == 0 for each in found)
+        others = await client.session_count(directory) - shown if shown == limit else 0
     if as_json:
         click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
     elif not found:
         door.say("There is no session yet: `holdfast run` starts one.")
-    for row in [] if as_json else _rows(found):
-        click.echo(row)
+    else:
+        for row in session_table.rows(found, datetime.now(UTC), columns(), here=here):
+            click.echo(row)
+    if others > 0:
+        door.say(f"And {others:,} more: holdfast sessions {'--here ' if here else ''}--all")
     for group in neighbours.crowded(found):
         named = ", ".join(each.id for each in group[:_NAMED])
         more = f" and {counted(len(group) - _NAMED, 'other')}" if len(group) > _NAMED else ""
@@ -118,45 +127,6 @@ async def end(settings: Settings, session: str, yes: bool, as_json: bool) -> Non
         known = await agreement.session(client, session, "End {} for good?", yes=yes)
         stopped = await client.end(known.id)
     click.echo(stopped.model_dump_json() if as_json else f"The session has ended: {line(known.title)} ({known.id})")
-
-
-def _rows(found: list[Overview]) -> list[str]:
-    """The sessions as a table; a terminal without room for it shows the beginning of titles, the end of directories,
-    and one without room for these what a session is about below how it stands."""
-    now, room = datetime.now(UTC), columns()
-    stand = [(each.id, state(each, now), age(each.updated_at, now)) for each in found]
-    about = [(_title(each), _where(each)) for each in found]
-    whole = table((*first, *second) for first, second in zip(stand, about, strict=True))
-    if room is None or all(width(row) <= room for row in whole):
-        return whole
-    left = room - max(map(width, table((*first, "", "|") for first in stand))) + 1
-    if left < 2 * _NARROWEST:
-        below = zip(table(stand), about, strict=True)
-        return [row for first, second in below for row in (*folded(first, room, 2), *folded(_below(*second), room, 2))]
-    where = min(max(width(each) for _, each in about), max(left // 3, _NARROWEST))
-    titles = [_begun(_title(each), left - where) for each in found]
-    where = left - max(map(width, titles))
-    return table((*first, title, _where(each, where)) for first, title, each in zip(stand, titles, found, strict=True))
-
-
-def _below(title: str, where: str) -> str:
-    return f"  {title}  {where}".rstrip()
-
-
-def _title(seen: Overview) -> str:
-    """A subagent's below that of its session."""
-    branch = f"{'  ' * (seen.depth - 1)}└ " if seen.depth else ""
-    return f"{branch}{line(seen.title, _TITLE)}"
-
-
-def _begun(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _where(seen: Overview, longest: int | None = None) -> str:
-    """The directory, or its end; a subagent works in that of its session."""
-    named = "" if seen.depth else exact(seen.directory)
-    return named if longest is None or len(named) <= longest else f"…{named[1 - longest :]}"
 
 
 def _stopped(stopped: Stopped) -> str:

@@ -21,12 +21,27 @@ async def test_sessions_are_listed_with_what_they_do(open_house: OpenHouse) -> N
         await house.ended(session)
         listed, as_json = await shell(house).run("sessions", "--here"), await shell(house).run("sessions", "--json")
         async with shell(house).terminal("sessions") as terminal:
-            row = await terminal.until(rf"{session}  done .* me  ….*project\r\n")  # the directory's name is a long one
+            await terminal.until("TITLE +STATE +CHANGED +SESSION +DIRECTORY")
+            row = await terminal.until(rf"greet.* me  +done .* {session}  ….*project\r\n")  # its name is a long one
             await terminal.ended()
 
     assert len(row[0].rstrip()) <= 80
     assert listed.code == 0 and listed.out.startswith(f"{session}  done  ") and "greet [2J me" in listed.out
     assert [each["id"] for each in json.loads(as_json.out)] == [session]
+
+
+async def test_how_many_sessions_are_not_listed_is_said(open_house: OpenHouse) -> None:
+    async with open_house() as house:
+        person = shell(house)
+        older, newer = await house.say("the older one"), await house.say("the newer one")
+        one, both, here = [
+            await person.run("sessions", *words) for words in (("-n1",), ("--all",), ("-n", "2", "--here"))
+        ]
+        as_json, unclear = await person.run("sessions", "-n1", "--json"), await person.run("sessions", "--all", "-n1")
+
+    assert newer in one.out and older not in one.out and one.err.endswith("And 1 more: holdfast sessions --all\n")
+    assert older in both.out and older in here.out and "more" not in both.err + here.err
+    assert len(json.loads(as_json.out)) == 1 and unclear.code == 2 and "give one of them" in unclear.err
 
 
 async def test_a_pause_of_the_provider_is_shown_wherever_one_looks(open_house: OpenHouse) -> None:

@@ -58,9 +58,11 @@ async def test_help_and_version_need_no_stack(bare: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("fly",), "holdfast: There is no command 'fly'.\n"),
-        (("rn",), "holdfast: There is no command 'rn'. Did you mean 'run'?\n"),
-        (("sesions",), "Did you mean 'sessions'?\n`holdfast --help` shows"),
+        (("fly",), "holdfast: No such command 'fly'.\n"),
+        (("rn",), "holdfast: No such command 'rn'. Did you mean 'run'?\n"),
+        (("grants", "revok"), "holdfast: No such command 'revok'. Did you mean 'revoke'?\n`holdfast grants --help"),
+        (("run", "--nowait"), "holdfast: No such option '--nowait'. Did you mean '--no-wait'?\n`holdfast run --help"),
+        (("sesions",), "'sessions', 'version'?)\n`holdfast --help` shows"),
         (("answer", "per_1", "maybe"), "'maybe' is not one of 'once', 'always', 'reject'"),
         (("run",), "Say what is to be done"),
         (("run", "-m", "one/model", " \t"), "The prompt is empty"),

@@ -49,7 +49,7 @@ from workflows.domain.errors import StaleFence, Unavailable, UsageError
 from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import AnswerBody, StoredPart
 from workflows.domain.step_flaw import flaw
-from workflows.domain.usage import cost, decimal_text
+from workflows.domain.usage import decimal_text
 from workflows.domain.wire import PARKED, STOPPED, Fence, GenerateRequest, PreparedCall, Step
 
 _OWN_FAILURES: Final = 5  # of one step: each may have paid for an answer
@@ -219,7 +219,7 @@ class Model:
             for position, part in enumerate(answer.parts)
             if isinstance(part, CallPart)
         ]
-        spent = cost(answer.tokens, reached.price) if answer.charged is None else answer.charged
+        spent = answer.cost(reached.price)
         body = AnswerBody(
             finish=answer.finish,
             agent=standing.agent,

@@ -94,12 +94,16 @@ class ChunkReader(Reader):
         chunk = event if isinstance(event, dict) else event.model_dump()
         if error := chunk.get("error"):
             raise self.reported(error)
-        if usage := chunk.get("usage"):
-            self.tokens, self.charged = _tokens(usage), _charged(usage)
+        self._used(chunk.get("usage"))
         for choice in chunk["choices"][:1]:
+            self._used(choice.get("usage"))  # Moonshot
             yield from self._delta(choice.get("delta") or {})  # some say null where nothing is added
             if reason := choice.get("finish_reason"):
                 self.end = _FINISHES.get(reason, Finish.UNKNOWN)
+
+    def _used(self, usage: Any) -> None:
+        if usage:
+            self.tokens, self.charged = _tokens(usage), _charged(usage)
 
     def _delta(self, delta: Form) -> Iterator[ModelEvent]:
         thought = text(delta.get("reasoning_content") or delta.get("reasoning"))
@@ -156,10 +160,15 @@ def _reported(usage: Form) -> ReportedUsage:
     return ReportedUsage(
         input=usage["prompt_tokens"],
         output=usage["completion_tokens"],
-        total=usage["total_tokens"],
+        total=usage.get("total_tokens"),
         reasoning=completion.get("reasoning_tokens"),
-        cache_read=prompt.get("cached_tokens"),
-        cache_write=prompt.get("cache_creation_tokens"),
+        cache_read=prompt.get("cached_tokens")
+        or usage.get("prompt_cache_hit_tokens")  # DeepSeek
+        or usage.get("cached_tokens")  # Moonshot
+        or usage.get("cache_read_input_tokens"),  # Anthropic's name, behind proxies
+        cache_write=prompt.get("cache_creation_tokens")
+        or prompt.get("cache_write_tokens")  # OpenRouter
+        or usage.get("cache_creation_input_tokens"),
     )
 
 

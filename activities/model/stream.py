@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from activities.edge import plain
 from activities.model.port import Finish, Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
-from workflows.domain.usage import Tokens
+from workflows.domain.usage import Price, Tokens, cost
 
 
 class PartKind(StrEnum):
@@ -56,6 +56,13 @@ class Answer:
     @property
     def calls(self) -> tuple[CallPart, ...]:
         return tuple(part for part in self.parts if isinstance(part, CallPart))
+
+    def cost(self, price: Price | None) -> Decimal | None:
+        """US dollars: what the provider says it took, else what its tokens cost; None where either is not known."""
+        if self.charged is not None:
+            return self.charged
+        known = price is not None and (self.tokens.reported or price.free)
+        return cost(self.tokens, price) if known else None
 
 
 @dataclass(frozen=True, slots=True)

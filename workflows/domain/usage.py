@@ -45,6 +45,11 @@ class Tokens(Value):
         )
 
     @property
+    def reported(self) -> bool:
+        """Whether a provider has counted anything: no answer takes no tokens."""
+        return bool(self.context or self.reasoning)
+
+    @property
     def prompt(self) -> int:
         """Everything that was sent, cached or not."""
         return self.input + self.cache_read + self.cache_write
@@ -93,6 +98,11 @@ class Price(Rates):
         """The rates for a prompt of this many tokens: those of the highest tier that it exceeds."""
         reached = [tier for tier in self.tiers if prompt > tier.above]
         return max(reached, key=lambda tier: tier.above) if reached else self
+
+    @property
+    def free(self) -> bool:
+        """Whether no token costs anything."""
+        return not self.cost(Tokens(input=1, output=1, reasoning=1, cache_read=1, cache_write=1))
 
 
 class Cost(Value):

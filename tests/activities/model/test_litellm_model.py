@@ -268,6 +268,45 @@ async def test_what_a_provider_says_it_charged_is_read(
     assert (answer.tokens.total, answer.charged) == (12, charged)
 
 
+CACHES = {
+    "OpenAI": ('"prompt_tokens_details": {"cached_tokens": 60}', 60, 0),
+    "OpenRouter": ('"prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 30}', 60, 30),
+    "DeepSeek": ('"prompt_cache_hit_tokens": 60, "prompt_cache_miss_tokens": 40', 60, 0),
+    "Anthropic behind a proxy": ('"cache_read_input_tokens": 60, "cache_creation_input_tokens": 30', 60, 30),
+}
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(("said", "read", "written"), CACHES.values(), ids=CACHES.keys())
+async def test_cached_tokens_are_read_by_whatever_name(
+    adapter: WireRouter, compatible: bool, said: str, read: int, written: int
+) -> None:
+    usage = f'{{"prompt_tokens": 100, "completion_tokens": 2, {said}}}'
+
+    tokens = (await using(adapter, usage, compatible=compatible)).tokens
+
+    counts = {"input": 100 - read - written, "output": 2, "cache_read": read, "cache_write": written}
+    assert tokens == Tokens(total=tokens.total, **counts)
+
+
+@pytest.mark.parametrize("said", ['"cached_tokens": 60', '"cached_tokens": 60, "prompt_tokens_details": {}'])
+async def test_what_moonshot_says_of_its_cache_is_read(adapter: WireRouter, said: str) -> None:
+    """Straight only: litellm leaves it out."""
+    usage = f'{{"prompt_tokens": 100, "completion_tokens": 2, {said}}}'
+
+    assert (await using(adapter, usage, compatible=True)).tokens == Tokens(input=40, output=2, cache_read=60)
+
+
+async def test_usage_beside_the_finish_reason_is_read(adapter: WireRouter) -> None:
+    usage = '{"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}'
+    end = f'{{"choices": [{{"index": 0, "delta": {{"content": "Hi"}}, "finish_reason": "stop", "usage": {usage}}}]}}'
+    stream = Page(content_type="text/event-stream", body=f"data: {end}\n\ndata: [DONE]\n\n")
+    async with serve(Script(answers=(ScriptedAnswer(faults={1: stream}),))) as server:
+        answer = await ask(adapter, server)
+
+    assert answer.tokens == Tokens(total=102, input=100, output=2)
+
+
 async def test_what_is_paid_elsewhere_is_not_what_openrouter_charged(adapter: WireRouter) -> None:
     assert (await charging(adapter, '"cost": 0.0001, "is_byok": true', compatible=True)).charged is None
 
@@ -409,6 +448,11 @@ async def test_options_headers_and_tools_reach_the_provider(adapter: WireRouter,
 async def charging(adapter: WireRouter, said: str, *, compatible: bool) -> Answer:
     """An answer whose usage says this beside its tokens."""
     usage = f'{{"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12, {said}}}'
+    return await using(adapter, usage, compatible=compatible)
+
+
+async def using(adapter: WireRouter, usage: str, *, compatible: bool) -> Answer:
+    """An answer whose provider reports this usage."""
     chunk = '{"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}'
     end = '{"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}'
     used = f'{{"object": "chat.completion.chunk", "choices": [], "usage": {usage}}}'

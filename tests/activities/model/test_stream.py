@@ -1,10 +1,12 @@
 """Putting a streamed answer together."""
 
+from decimal import Decimal
+
 import pytest
 
 from activities.model.port import Finish, Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.stream import Answer, Assembly, CallPart, Delta, PartKind, ReasoningPart, TextPart
-from workflows.domain.usage import Tokens
+from workflows.domain.usage import Price, Tier, Tokens
 
 DONE = Finished(Finish.STOP, Tokens(total=3, input=1, output=2))
 
@@ -101,3 +103,23 @@ def assembled(*events: ModelEvent) -> Answer:
     for event in (*events, DONE):
         assembly.add(event)
     return assembly.answer()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "charged", "rate", "dollars"),
+    [
+        (Tokens(input=1_000_000), None, "3", Decimal(3)),
+        (Tokens(input=1_000_000), Decimal("0.1"), "3", Decimal("0.1")),
+        (Tokens(input=1_000_000), None, None, None),
+        (Tokens(), None, "3", None),
+        (Tokens(total=0), None, "3", None),
+        (Tokens(), Decimal("0.1"), "3", Decimal("0.1")),
+        (Tokens(), None, "0", Decimal(0)),
+    ],
+)
+def test_what_an_answer_costs_is_not_known_without_a_price_or_without_counts(
+    tokens: Tokens, charged: Decimal | None, rate: str | None, dollars: Decimal | None
+) -> None:
+    price = None if rate is None else Price(input=Decimal(rate), tiers=(Tier(above=9_000_000),))
+
+    assert Answer((), Finish.STOP, tokens, charged).cost(price) == dollars

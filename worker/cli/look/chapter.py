@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from worker.cli.look.text import counted, line, moment, price, span
+from worker.cli.look.text import counted, line, moment, price, span, tokens
 from worker.cli.look.wrap import folded
 from workflows.domain.ids import AskId
 from workflows.domain.messages import CallState
@@ -98,10 +98,10 @@ class Chapter:
             self.outages[-1].until = at
 
 
-def used(steps: int, tokens: Tokens, cost: Cost) -> str:
+def used(steps: int, spent: Tokens, cost: Cost) -> str:
     """What was used, in words."""
-    spoken = tokens.prompt + tokens.output + tokens.reasoning
-    return f"{counted(steps, 'step')} · {counted(spoken, 'token')} · {price(cost)}"
+    number = spent.prompt + spent.output + spent.reasoning
+    return f"{counted(steps, 'step')} · {tokens(number, steps)} · {price(cost)}"
 
 
 def short(chapter: Chapter, columns: int) -> str:

@@ -6,7 +6,7 @@ from itertools import cycle
 from typing import Final
 
 from worker.cli.look.contents import call_of
-from worker.cli.look.text import behind, clock, counted, line, price, span
+from worker.cli.look.text import behind, clock, line, price, span, tokens
 from worker.client import Seen
 from workflows.domain import events
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId
@@ -100,6 +100,6 @@ class Gauge:
         else:
             yield line(self._doing or next(reversed(self._running.values()), _ASKING), 40)
         if self._begun is not None and self.steps:
-            yield f"{counted(self.tokens, 'token')} · {price(self.cost)}"
+            yield f"{tokens(self.tokens, self.steps)} · {price(self.cost)}"
         if said := self.behind():
             yield said

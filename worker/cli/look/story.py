@@ -225,7 +225,8 @@ class Story:
         self.page.settle("\n".join(prose(part.text) for part in parts if isinstance(part, TextPart)))
         if event.finish == "length":
             said = event.tokens.output + event.tokens.reasoning
-            self._say(f"! The answer was cut at {said:,} tokens.", fg="yellow")
+            limit = f"{said:,} tokens" if said else "its limit"
+            self._say(f"! The answer was cut at {limit}.", fg="yellow")
         self._part = None
 
     def _claimed(self, seen: Seen, event: events.CallClaimed) -> None:

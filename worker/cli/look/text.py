@@ -85,8 +85,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def tokens(number: int, steps: int) -> str:
+    """The tokens that the answers of so many steps took, or that no provider has reported any."""
+    return counted(number, "token") if number or not steps else "tokens unknown"
+
+
 def price(cost: Cost) -> str:
-    """What answers cost: an amount, the least that it can be, or that no price is known."""
+    """What answers cost: an amount, the least that it can be, or that it is not known."""
     if not cost.known:
         return "price unknown"
     return f"at least ${cost.dollars:.4f}" if cost.unpriced else f"${cost.dollars:.4f}"

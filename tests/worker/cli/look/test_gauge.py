@@ -44,8 +44,8 @@ def test_it_tells_how_long_the_turn_takes_what_it_does_and_what_it_has_cost(gaug
     note(gauge, finished())
 
     assert begun == "1 min 12 s · asks the model"
-    assert running == "1 min 12 s · bash pytest -q · 0 tokens · $0.0123"
-    assert told(gauge) == "1 min 12 s · asks the model · 0 tokens · $0.0123"
+    assert running == "1 min 12 s · bash pytest -q · tokens unknown · $0.0123"
+    assert told(gauge) == "1 min 12 s · asks the model · tokens unknown · $0.0123"
 
 
 def test_it_says_that_no_price_is_known_and_what_it_was_at_least(gauge: Gauge) -> None:
@@ -53,8 +53,8 @@ def test_it_says_that_no_price_is_known_and_what_it_was_at_least(gauge: Gauge) -
     unknown = told(gauge)
     note(gauge, completed().model_copy(update={"cost": "0.5"}))
 
-    assert unknown == "1 min 12 s · asks the model · 0 tokens · price unknown"
-    assert told(gauge) == "1 min 12 s · asks the model · 0 tokens · at least $0.5000"
+    assert unknown == "1 min 12 s · asks the model · tokens unknown · price unknown"
+    assert told(gauge) == "1 min 12 s · asks the model · tokens unknown · at least $0.5000"
 
 
 def test_each_look_is_another_sign_of_life(gauge: Gauge) -> None:

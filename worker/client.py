@@ -32,6 +32,7 @@ from worker.reading import Reading
 from worker.settings import Settings
 from worker.stack.state import Endpoints
 from worker.watching import Seen as Seen
+from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, Unavailable, UsageError
 from workflows.domain.events import Actor
@@ -88,20 +89,22 @@ class SessionClient(Reading):
         agent: str | None = None,
         environment: Mapping[str, str] | None = None,
         sources: ConfigSources | None = None,
+        snapshot: ProjectSnapshot | None = None,
         session: SessionId | None = None,
         prompt: MessageId | None = None,
     ) -> Accepted:
         """Make a session and accept its first prompt; ids given by the caller make a repeated start the same one.
 
         Without `agent`, the default one of the directory's configuration works. All turns of the session look for their
-        configuration where `sources` say: by default, as this process's variables do now. Raises UsageError: also for
-        an agent that cannot work, and where our host is another machine's, by which the session would be taken.
+        configuration where `sources` say: by default, as this process's variables do now. With a `snapshot`, which the
+        caller has read for these sources, the directory is not read again, and its agent works. Raises UsageError: also
+        for an agent that cannot work, and where our host is another machine's, by which the session would be taken.
         """
         from worker.survey import Role, sources_of, survey  # commands that start nothing read no configuration
 
         checked(text)
         sources = sources or sources_of(self.settings)
-        snapshot = await survey(self.settings, Path(directory), Role(agent), sources)
+        snapshot = snapshot or await survey(self.settings, Path(directory), Role(agent), sources)
         if self.settings.host is not None and self.settings.worker:
             from activities.store import hosts  # where all is on one machine, no host has a name
             from worker import machine
@@ -128,15 +131,19 @@ class SessionClient(Reading):
         mode: Mode = Mode.STEER,
         model: str | None = None,
         prompt: MessageId | None = None,
+        sources: ConfigSources | None = None,
     ) -> Accepted:
         """Accept a prompt: it joins the running turn at its next step, or (queued) gets a turn of its own.
 
-        Raises UsageError, NotFound, Conflict.
+        With `sources`, the session looks for its configuration there from its next turn on. Raises UsageError,
+        NotFound, Conflict.
         """
         new = NewPrompt(
             id=prompt or MessageId(self._mint.new(Prefix.MESSAGE)), text=checked(text), mode=mode, model=model
         )
         async with journal(self.database, session, self.actor) as opened:
+            if sources is not None:
+                await sessions.configure(opened, sources)
             await prompts.accept(opened, new)
         rung = await self.ring(Bell(kind=BellKind.PROMPT, id=new.id, session=session))
         return Accepted(session=session, prompt=new.id, rung=rung)
@@ -159,12 +166,21 @@ class SessionClient(Reading):
                     await self.ring(Bell(kind=BellKind.ANSWER, id=other, session=session))
         return settled
 
-    async def retry(self, session: SessionId, *, model: str | None = None, retry: RetryId | None = None) -> Retrying:
-        """Take the newest turn, which failed for good, up again, with this model if one is named.
+    async def retry(
+        self,
+        session: SessionId,
+        *,
+        model: str | None = None,
+        retry: RetryId | None = None,
+        sources: ConfigSources | None = None,
+    ) -> Retrying:
+        """Retry the newest turn, which failed, with this model if one is named, and with `sources` as for a prompt.
 
         Raises NotFound, Conflict.
         """
         async with journal(self.database, session, self.actor) as opened:
+            if sources is not None:
+                await sessions.configure(opened, sources)
             retried = await retries.accept(opened, retry or RetryId(self._mint.new(Prefix.RETRY)), model)
         rung = await self.ring(Bell(kind=BellKind.RETRY, id=retried.retry, session=session))
         return Retrying(**retried.model_dump(), session=session, rung=rung)

@@ -256,7 +256,7 @@ async def configure(opened: Journal, sources: ConfigSources) -> tuple[str, ...]:
     known = await origin(opened, opened.session)
     if known.ancestors:
         raise Conflict(f"Session {opened.session!r} is a subagent's: its configuration is that of the one above it.")
-    changed = sources.differing(known.sources) if known.sources is not None else sources.variables
+    changed = sources.changed_from(known.sources)
     if changed:
         opened.write(_QUERIES.configure, session=opened.session, sources=_sources(sources))
         opened.record(SessionConfigured(variables=changed, sources=sources.digest))

@@ -19,6 +19,7 @@ from tests.worker.conftest import cut_off
 from worker.client import LONGEST_PROMPT, Delta, Seen, SessionClient, checked, title
 from worker.settings import Settings
 from worker.stack.state import Endpoints
+from worker.survey import survey
 from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.ids import AskId, GrantId, MessageId, ParkId, SessionId, StopId
 from workflows.domain.parking import Doubt, ParkReason
@@ -257,3 +258,12 @@ async def test_no_session_begins_for_an_agent_that_people_may_not_choose(house: 
         await house.client.start(str(house.project), "Hello.", agent=name)
 
     assert await house.client.sessions() == []
+
+
+async def test_what_a_caller_has_read_of_a_directory_is_what_is_started(house: House) -> None:
+    house.configure(agent={"coder": {"description": "Writes code."}}, default_agent="coder")
+    snapshot = await survey(house.settings, house.project)
+    house.file("opencode.json", "{")
+    session = (await house.client.start(str(house.project), "Hello.", snapshot=snapshot)).session
+
+    assert (await house.client.session(session)).agent == "coder"

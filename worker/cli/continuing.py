@@ -6,13 +6,17 @@ from typing import Final
 import click
 
 from worker import handover
-from worker.cli import door
+from worker.cli import door, project
 from worker.client import Overview, SessionClient
 from worker.settings import Settings
 from worker.survey import Role, sources_of, survey
 from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import ConfigError, UsageError
+from workflows.domain.ids import SnapshotId
+from workflows.domain.value import Value
+
+_NO_CHANGE: Final = "The session looks for its configuration where this shell does already."
 
 config_option: Final = click.option(
     "--config",
@@ -22,30 +26,51 @@ config_option: Final = click.option(
 )
 
 
-async def prepare(
-    client: SessionClient, known: Overview, model: str | None, *, config: str | None = None
-) -> ProjectSnapshot | None:
+class Prepared(Value):
+    """What the directory of a session says for its next turn: None where its files are on another host.
+
+    `sources` are to be recorded with what is sent, so that nothing changes where it is refused; `changed` are the
+    variables that say something new in them.
+    """
+
+    snapshot: ProjectSnapshot | None = None
+    sources: ConfigSources | None = None
+    changed: tuple[str, ...] = ()
+
+    @property
+    def configuration(self) -> SnapshotId | None:
+        """The configuration that the next turn will freeze, if nothing is changed until then."""
+        return self.snapshot.id if self.snapshot is not None else None
+
+    def say(self) -> None:
+        """Say what was recorded."""
+        if self.sources is None:
+            return
+        names = ", ".join(self.changed)
+        door.say(f"From its next turn on the session uses this shell's {names}." if names else _NO_CHANGE)
+
+
+async def prepare(client: SessionClient, known: Overview, model: str | None, *, config: str | None = None) -> Prepared:
     """Read what the session's directory says, as its next turn will, and hand over the keys of this shell.
 
-    With `config` ("here") the session looks for its configuration where this shell does, from its next turn on. None
-    for a session whose files are on another host. Raises UsageError.
+    With `config` ("here") the session is to look for its configuration where this shell does, from its next turn on.
+    `model` is the one that was named; by default it is the session's. Raises UsageError, also where no model can be
+    asked.
     """
     if known.host != client.settings.host:
         if config is not None:
             raise UsageError(f"The session's files are on host {known.host!r}: use `--config here` there.")
-        return None
+        return Prepared()
     origin = await client.origin(known.id)
-    sources = origin.sources
-    if config is not None:
-        sources = sources_of(client.settings)
-    elif sources is not None:
-        _compare(client.settings, sources)
+    here = None if config is None else sources_of(client.settings)
+    if here is None and origin.sources is not None:
+        _compare(client.settings, origin.sources)
     role = Role(origin.agent, origin.rules, origin.ancestors)
-    snapshot = await survey(client.settings, Path(known.directory), role, sources)
-    if config is not None and sources is not None:
-        _say(await client.configure(known.id, sources))
-    await handover.hand_over(client.settings, handover.names(snapshot.config, model or known.model))
-    return snapshot
+    snapshot = await survey(client.settings, Path(known.directory), role, here or origin.sources)
+    chosen = project.chosen_model(client.settings, snapshot, model or origin.model)
+    await handover.hand_over(client.settings, handover.names(snapshot.config, chosen))
+    changed = here.changed_from(origin.sources) if here is not None else ()
+    return Prepared(snapshot=snapshot, sources=here, changed=changed)
 
 
 def _compare(settings: Settings, sources: ConfigSources) -> None:
@@ -61,10 +86,3 @@ def _compare(settings: Settings, sources: ConfigSources) -> None:
             f"The session keeps the configuration it was started with; this shell has another {names}. "
             "To use this shell's: --config here"
         )
-
-
-def _say(changed: tuple[str, ...]) -> None:
-    names = ", ".join(changed)
-    door.say(
-        f"From its next turn on the session uses this shell's {names}." if changed else "Its configuration is this one."
-    )

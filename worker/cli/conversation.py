@@ -24,7 +24,7 @@ from worker.client import Delta, Seen, SessionClient, Stopped
 from workflows.domain import events
 from workflows.domain.closing import CloseReason
 from workflows.domain.errors import HoldfastError, Unavailable
-from workflows.domain.ids import AskId, MessageId, RetryId, SessionId, TurnId
+from workflows.domain.ids import AskId, MessageId, RetryId, SessionId, SnapshotId, TurnId
 from workflows.domain.value import Value
 from workflows.domain.wire import AskState
 
@@ -34,12 +34,14 @@ _INVITATION: Final = "Type the next prompt; Ctrl-D leaves, /help says more."
 
 class Following(Value):
     """How a session is followed: from its open `turn` on, if there is one; a question is the end (`no_wait`); more
-    prompts are asked for on a terminal when a turn has ended (`stay`), and begin turns with this `model`."""
+    prompts are asked for on a terminal when a turn has ended (`stay`), and begin turns with this `model`. A turn whose
+    configuration is another one than the one shown last (`configuration`) is named."""
 
     turn: TurnId | None = None
     no_wait: bool = False
     stay: bool = True
     model: str | None = None
+    configuration: SnapshotId | None = None
 
 
 async def followed(
@@ -106,6 +108,7 @@ class Conversation:
         self._known: set[AskId] = set()
         self._awaited = {accepted} if accepted is not None else set()  # what no turn has taken yet
         self._turn = following.turn
+        self._configuration = following.configuration
         self._stop: asyncio.Task[Stopped] | None = None
         self._end = Exit.DONE
         self._invited = False
@@ -166,8 +169,16 @@ class Conversation:
             case events.AskAnswered() | events.AskClosed() if self._interview is not None:
                 await self._interview.settled(event.ask)
             case _ if seen.record.session == self._session:
+                self._compare(event)
                 return await self._moved(event)
         return None
+
+    def _compare(self, event: events.Event) -> None:
+        """Say that a turn's configuration is not the one that was shown last: its files were changed in between."""
+        if isinstance(event, events.TurnOpened) and self._configuration is not None:
+            if event.snapshot != self._configuration:
+                self._follower.say(f"Turn {event.number} works with another configuration: {event.snapshot}")
+            self._configuration = event.snapshot
 
     async def _moved(self, event: events.Event) -> Exit | None:
         """What happens to the session's own prompts and turns."""

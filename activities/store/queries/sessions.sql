@@ -17,7 +17,7 @@ WITH RECURSIVE root AS (
     WHERE %(id)s::text IS NULL
 )
 SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.title, s.agent, s.status, s.seq, s.stuck, s.created_at, s.updated_at,
-       t.id AS turn, t.number, t.step, coalesce(t.model, s.model) AS model, t.state AS turn_state, t.reason, t.error,
+       t.id AS turn, t.number, t.step, coalesce(nullif(t.model, 'none'), s.model) AS model, t.state AS turn_state, t.reason, t.error,
        (SELECT count(*) FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asks,
        (SELECT count(*) FROM prompt p WHERE p.session = s.id AND p.state = 'accepted') AS waiting,
        EXISTS (SELECT 1 FROM retry r WHERE r.session = s.id AND r.state = 'accepted') AS retried,

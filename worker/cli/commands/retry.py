@@ -2,7 +2,7 @@
 
 import click
 
-from worker.cli import complete, continuing, door, find, project
+from worker.cli import complete, continuing, door, find
 from worker.cli.conversation import Following, followed
 from worker.cli.exits import Exit
 from worker.cli.look.text import exact
@@ -43,16 +43,15 @@ async def retry(
     """
     async with door.client(settings, working=True) as client:
         known = await client.session(await find.session(client, session))
-        snapshot = await continuing.prepare(client, known, model, config=config)
-        if snapshot is not None and model is not None:
-            project.chosen_model(settings, snapshot, model)
+        prepared = await continuing.prepare(client, known, model or known.model, config=config)
         with Sending() as sending:
-            accepted = await client.retry(known.id, model=model)
+            accepted = await client.retry(known.id, model=model, sources=prepared.sources)
+            prepared.say()
             _introduce(known, accepted, model)
             if detach and not sending.interrupted:
                 click.echo(accepted.model_dump_json() if as_json else accepted.session)
                 return Exit.DONE
-            following = Following(no_wait=no_wait, stay=not exit_)
+            following = Following(no_wait=no_wait, stay=not exit_, configuration=prepared.configuration)
             return await followed(
                 client, known.id, accepted.retry, sending, seq=known.seq, as_json=as_json, following=following
             )

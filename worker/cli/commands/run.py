@@ -8,6 +8,7 @@ import click
 from activities.shell.environment import recorded
 from worker import handover
 from worker.cli import complete, continuing, door, find, neighbours, project, typed
+from worker.cli.continuing import Prepared
 from worker.cli.conversation import Following, followed
 from worker.cli.current import current_directory
 from worker.cli.exits import Exit
@@ -19,8 +20,9 @@ from worker.cli.opening import first_prompt
 from worker.cli.sending import Sending
 from worker.client import Accepted, Overview, SessionClient
 from worker.settings import Settings
-from worker.survey import Role, survey
+from worker.survey import Role, sources_of, survey
 from workflows.domain.config.snapshot import ProjectSnapshot
+from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.ids import MessageId, SnapshotId, session_of
 from workflows.domain.value import Value
@@ -35,6 +37,17 @@ class Task(Value):
     session: str | None
     config: str | None
     prompt: MessageId | None
+
+
+class Ready(Value):
+    """What the directory of a new session says, and where that was looked for: read once, and shown as it is started.
+
+    The files may change before the turn begins: the turn reads them again, and has its own configuration.
+    """
+
+    directory: Path
+    sources: ConfigSources
+    snapshot: ProjectSnapshot
 
 
 class Begun(Value):
@@ -99,9 +112,9 @@ async def run(
     here = not (words or edit or own or detach or no_wait or as_json) and at_a_terminal()
     text = "" if here else typed.prompt(words, edit=edit)
     task = Task(text=text, model=model, agent=agent, session=session, config=config, prompt=own)
-    snapshot = await _ready(settings, current_directory(), task) if session is None else None
-    if snapshot is not None and here:
-        chosen = project.chosen_model(settings, snapshot, model)
+    ready = await _ready(settings, current_directory(), task) if session is None else None
+    if ready is not None and here:
+        chosen = project.chosen_model(settings, ready.snapshot, model)
         first = await first_prompt(chosen, current_directory(), live=live(settings))
         if first is None:
             return Exit.DONE
@@ -111,7 +124,7 @@ async def run(
         with Sending() as sending:
             if not task.text:
                 return await _reopen(client, task, sending, following)
-            begun = await (_begin(client, task, snapshot) if snapshot is not None else _go_on(client, task))
+            begun = await (_begin(client, task, ready) if ready is not None else _go_on(client, task))
             await _introduce(client, begun)
             accepted = begun.accepted
             if detach and not sending.interrupted:
@@ -124,7 +137,7 @@ async def run(
                 sending,
                 seq=begun.seq,
                 as_json=as_json,
-                following=following,
+                following=following.model_copy(update={"configuration": begun.configuration}),
             )
 
 
@@ -135,13 +148,14 @@ def _meant(session: str | None, again: bool) -> str | None:
     return find.LAST if again else session
 
 
-async def _ready(settings: Settings, directory: Path, task: Task) -> ProjectSnapshot:
+async def _ready(settings: Settings, directory: Path, task: Task) -> Ready:
     """See what the directory says before anything is started, and hand over the keys of this shell."""
-    snapshot = await survey(settings, directory, Role(task.agent))
+    sources = sources_of(settings)
+    snapshot = await survey(settings, directory, Role(task.agent), sources)
     _remark(settings, snapshot, task)
     model = project.chosen_model(settings, snapshot, task.model)
     await handover.hand_over(settings, handover.names(snapshot.config, model))
-    return snapshot
+    return Ready(directory=directory, sources=sources, snapshot=snapshot)
 
 
 def _remark(settings: Settings, snapshot: ProjectSnapshot, task: Task) -> None:
@@ -152,38 +166,42 @@ def _remark(settings: Settings, snapshot: ProjectSnapshot, task: Task) -> None:
         door.say(f"Warning: -m {exact(task.model)} has no effect: the managed configuration sets the model.")
 
 
-async def _begin(client: SessionClient, task: Task, snapshot: ProjectSnapshot) -> Begun:
-    directory = str(current_directory())
-    if client.settings.holds_user_home(Path(directory)):
+async def _begin(client: SessionClient, task: Task, ready: Ready) -> Begun:
+    directory = str(ready.directory)
+    if client.settings.holds_user_home(ready.directory):
         door.say(f"The agent works in {exact(directory)}, which holds your whole home: a project's directory is safer.")
     environment = recorded(client.settings.environment)
     accepted = await client.start(
         directory,
         task.text,
         model=task.model,
-        agent=task.agent,
         environment=environment,
+        sources=ready.sources,
+        snapshot=ready.snapshot,
         session=session_of(task.prompt) if task.prompt else None,
         prompt=task.prompt,
     )
-    return Begun(accepted=accepted, seq=0, directory=directory, configuration=snapshot.id)
+    return Begun(accepted=accepted, seq=0, directory=directory, configuration=ready.snapshot.id)
 
 
 async def _reopen(client: SessionClient, task: Task, sending: Sending, following: Following) -> Exit:
     """Go on in a session with what is typed from now on."""
-    known, snapshot = await _known(client, task)
+    known, prepared = await _known(client, task)
     if known.status == "ended":
         raise Conflict(f"Session {known.id} ({line(known.title)}) has ended: it takes no prompt any more.")
-    configured = _configured(snapshot.id if snapshot is not None else None)
+    if prepared.sources is not None:
+        await client.configure(known.id, prepared.sources)
+        prepared.say()
+    configured = _configured(prepared.configuration)
     door.say(f"{line(known.title)} · session {known.id} in {exact(known.directory)}{configured}")
     await neighbours.tell(client, known.id)
     parking.say(known)
     turn = known.turn if known.turn_state == "open" else None
-    opened = following.model_copy(update={"turn": turn})
+    opened = following.model_copy(update={"turn": turn, "configuration": prepared.configuration})
     return await followed(client, known.id, None, sending, seq=known.seq, as_json=False, following=opened)
 
 
-async def _known(client: SessionClient, task: Task) -> tuple[Overview, ProjectSnapshot | None]:
+async def _known(client: SessionClient, task: Task) -> tuple[Overview, Prepared]:
     """The session that is gone on in, and what its directory says. Raises UsageError, NotFound."""
     known = await client.session(await find.session(client, task.session or "last"))
     if task.agent not in (None, known.agent):
@@ -191,23 +209,23 @@ async def _known(client: SessionClient, task: Task) -> tuple[Overview, ProjectSn
             f"Session {known.id} works as {exact(known.agent)}, and a session keeps its agent: start a new one for "
             f"{exact(task.agent)}, without --session."
         )
-    snapshot = await continuing.prepare(client, known, task.model, config=task.config)
-    if snapshot is not None:
-        _remark(client.settings, snapshot, task)
-        project.chosen_model(client.settings, snapshot, task.model or known.model)
-    return known, snapshot
+    prepared = await continuing.prepare(client, known, task.model, config=task.config)
+    if prepared.snapshot is not None:
+        _remark(client.settings, prepared.snapshot, task)
+    return known, prepared
 
 
 async def _go_on(client: SessionClient, task: Task) -> Begun:
-    known, snapshot = await _known(client, task)
-    accepted = await client.prompt(known.id, task.text, model=task.model, prompt=task.prompt)
+    known, prepared = await _known(client, task)
+    accepted = await client.prompt(known.id, task.text, model=task.model, prompt=task.prompt, sources=prepared.sources)
+    prepared.say()
     parking.say(known)
     # A prompt with an id may have been accepted long before: then its story has begun already.
     return Begun(
         accepted=accepted,
         seq=0 if task.prompt else known.seq,
         directory=known.directory,
-        configuration=snapshot.id if snapshot is not None else None,
+        configuration=prepared.configuration,
     )
 
 

@@ -42,9 +42,10 @@ async def send(
     text, own = typed.prompt(words, edit=edit), typed.identity(identity)
     async with door.client(settings, working=True) as client:
         known = await client.session(await find.session(client, session))
-        await continuing.prepare(client, known, model, config=config)
+        prepared = await continuing.prepare(client, known, model, config=config)
         mode = Mode.QUEUE if queue else Mode.STEER
-        accepted = await client.prompt(known.id, text, mode=mode, model=model, prompt=own)
+        accepted = await client.prompt(known.id, text, mode=mode, model=model, prompt=own, sources=prepared.sources)
+        prepared.say()
         asks = await client.asks(session=known.id)
         waiting = (await client.session(known.id)).waiting if asks else 0
     click.echo(accepted.model_dump_json() if as_json else f"Accepted by {known.id}.")

@@ -44,13 +44,14 @@ class ConfigSources(Value):
         """SHA-256, in hex; equal for equal sources."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables that these sources come from."""
-        return tuple(variable for field, variable in _VARIABLES.items() if getattr(self, field))
-
     def differing(self, other: "ConfigSources") -> tuple[str, ...]:
         """The variables about which these sources and the other ones differ."""
         return tuple(
             variable for field, variable in _VARIABLES.items() if getattr(self, field) != getattr(other, field)
         )
+
+    def changed_from(self, known: "ConfigSources | None") -> tuple[str, ...]:
+        """The variables that say something new; all that are set, where nothing is known of before."""
+        if known is not None:
+            return self.differing(known)
+        return tuple(variable for field, variable in _VARIABLES.items() if getattr(self, field))

@@ -1,9 +1,11 @@
 """Where a session's configuration is looked for belongs to the session: its worker never had these variables."""
 
+import asyncio
 import json
 from pathlib import Path
 
 from tests.house import ACTOR, House
+from tests.patience import PATIENCE
 from tests.worker.cli.conftest import OpenHouse, shell
 from tests.workflows.handing import hands_over, played
 from worker.client import SessionClient
@@ -131,6 +133,41 @@ async def test_a_session_takes_over_what_a_shell_says_when_it_is_told_to(open_ho
     ]
 
 
+async def test_sources_stay_what_they_were_where_what_is_sent_with_them_is_refused(open_house: OpenHouse) -> None:
+    refused = {
+        ("run", "-s", "last", "-m", "other", "again"): 2,
+        ("run", "-s", "last", *MODEL, "--agent", "other", "again"): 2,
+        ("run", "-c", "-m", "other", "again"): 2,
+        ("send", "last", "-m", "other", "again"): 2,
+        ("retry", "last", "-m", "other"): 2,
+        ("retry", "last", *MODEL): 6,  # its last turn did not fail
+    }
+    async with open_house(HELLO) as house, house.working():
+        person = shell(house).with_(OPENCODE_PERMISSION=json.dumps(NO_BASH))
+        await person.run("run", *MODEL, "go")
+        session = await last(house)
+        before = (await house.client.origin(session)).sources
+        codes = {each: (await shell(house).run(*each, "--config", "here")).code for each in refused}
+        await house.client.end(session)
+        ended = await shell(house).run("send", "last", "--config", "here", *MODEL, "again")
+        after = (await house.client.origin(session)).sources
+        events = await house.events(session)
+
+    assert codes == refused and ended.code == 6 and before is not None and after == before
+    assert not [each for each in events if isinstance(each, SessionConfigured)]
+
+
+async def test_a_turn_that_found_no_model_is_retried_once_the_configuration_names_one(open_house: OpenHouse) -> None:
+    async with open_house(HELLO) as house, house.working():
+        started = await house.client.start(str(house.project), "go")
+        await house.ended(started.session)
+        without = await shell(house).run("retry", "last")
+        house.configure(model="scripted/model")
+        retried = await shell(house).run("retry", "last")
+
+    assert (without.code, retried.code) == (2, 0) and "No model is chosen" in without.err
+
+
 async def test_a_retry_from_another_shell_goes_by_the_sessions_configuration(open_house: OpenHouse) -> None:
     failing = HELLO.model_copy(update={"faults": {1: REFUSED}})
     async with open_house(failing, TOUCH, HELLO) as house, house.working():
@@ -176,7 +213,25 @@ async def test_the_configuration_that_a_run_shows_is_the_one_of_its_turn(open_ho
         opened = [each.snapshot for each in await house.events(await last(house)) if isinstance(each, TurnOpened)]
 
     assert [json.loads(each.out)["configuration"] for each in (first, second)] == opened
-    assert f", configuration {opened[0]}" in first.err
+    assert f", configuration {opened[0]}" in first.err and "another configuration" not in first.err + second.err
+
+
+async def test_what_changes_between_the_door_and_the_turn_holds_and_is_said(open_house: OpenHouse) -> None:
+    async with open_house(TOUCH, HELLO) as house:
+        async with shell(house).process("run", *MODEL, "go") as process:
+            async with asyncio.timeout(PATIENCE):
+                while not await house.client.sessions():
+                    await asyncio.sleep(0.05)
+            house.configure(**DENY)
+            async with house.working():
+                _, err = await process.communicate()
+        (opened,) = [each for each in await house.events(await last(house)) if isinstance(each, TurnOpened)]
+        denied = not (house.project / "ran").exists()
+
+    said = err.decode()
+    assert process.returncode == 0 and denied
+    assert f"Turn 1 works with another configuration: {opened.snapshot}" in said
+    assert f", configuration {opened.snapshot}" not in said and ", configuration cfg_" in said
 
 
 async def test_references_are_stored_as_they_are_and_looked_up_by_the_worker(open_house: OpenHouse) -> None:

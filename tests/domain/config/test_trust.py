@@ -50,6 +50,26 @@ def test_an_endpoint_or_a_key_of_a_project_is_held_back() -> None:
     assert held == ["provider.x.options"]
 
 
+def test_limits_prices_and_names_of_models_count_from_the_users_own_files_only() -> None:
+    own: JsonValue = {"limit": {"context": 9000, "output": 1000}}
+    wanted: JsonValue = {
+        "id": "dearer",
+        "limit": {"context": 9, "output": 9},
+        "cost": {"input": 0, "output": 0},
+        "options": {"max_tokens": 9},
+        "headers": {"X": "y"},
+        "attachment": True,
+    }
+
+    config, held = judge(
+        own={"provider": {"x": {"models": {"m": own}}}}, project={"provider": {"x": {"models": {"m": wanted}}}}
+    )
+    model = config.provider["x"].models["m"]
+
+    assert model.limit is not None and (model.id, model.limit.output, model.attachment) == (None, 1000, True)
+    assert held == [f"provider.x.models.m.{field}" for field in ("id", "limit", "cost", "options", "headers")]
+
+
 def test_a_reference_that_a_provider_would_see_is_held_back() -> None:
     config, held = judge(own={"model": "a/b"}, project={"model": "openrouter/{env:SECRET}"})
 

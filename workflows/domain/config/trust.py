@@ -1,4 +1,4 @@
-"""What a project's files may not decide alone: endpoints, keys, and looser permissions (security.md 12).
+"""What a project's files may not decide alone: how models are reached, and looser permissions (security.md 12).
 
 Whoever opens a hostile repository keeps their own configuration; what the repository wanted is named.
 """
@@ -34,8 +34,6 @@ _FREE: Final = paths(
     "instructions",
     "model",
     "provider.*.models.*.attachment",
-    "provider.*.models.*.id",
-    "provider.*.models.*.limit",
     "provider.*.models.*.name",
     "provider.*.models.*.reasoning",
     "provider.*.models.*.temperature",
@@ -44,7 +42,7 @@ _FREE: Final = paths(
     "tool_output",
     "username",
 )
-_ENDPOINT: Final = "endpoints, keys and prices are read only from your own configuration"
+_ENDPOINT: Final = "endpoints, keys, prices, limits and names of models are read only from your own configuration"
 _REFERENCE: Final = "a reference in what a provider gets to see counts from your own configuration only"
 _DEPTH: Final = "how deep subagents may go counts from your own configuration only"
 _ALONE: Final = "other agents get this one's help only where your own configuration says so"

@@ -16,6 +16,8 @@ from activities.session.answers import Decided
 from activities.stopping import StopWatch
 from activities.store.database import Database
 from activities.tools.planner.planner import planning
+from activities.tools.table import TOOLS
+from activities.tools.tool import Tool
 from tests.patience import PATIENCE
 from worker.assemble import worker
 from worker.bells import Bells, workflow_id
@@ -102,14 +104,16 @@ class House:
         return await self.temporal.get_workflow_handle(workflow_id(session)).fetch_history()
 
     @asynccontextmanager
-    async def working(self, *, swept: bool | None = None, **changed: Any) -> AsyncIterator[None]:
+    async def working(
+        self, *, swept: bool | None = None, tools: Mapping[str, Tool[Any]] = TOOLS, **changed: Any
+    ) -> AsyncIterator[None]:
         """A worker while the block runs, with its sweeper or without one: what a first signal loses stays lost then."""
         settings = self.settings.model_copy(update=changed)
         stops = StopWatch(self.database)
         sweeper = Sweeper(self.database, self.temporal, Bells(self.database, self.temporal, settings))
         async with (
             planning() as planner,
-            worker(settings, self.temporal, self.database, self.port, stops, planner),
+            worker(settings, self.temporal, self.database, self.port, stops, planner, tools),
             asyncio.timeout(LONGEST),
             beside(stops.run(), *([sweeper.run()] if (self.swept if swept is None else swept) else [])),
         ):

@@ -1,6 +1,6 @@
 """What makes a worker: which workflows and activities, what passes through the sandbox, how many of each at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from importlib.metadata import version
 from typing import Any, Final
@@ -26,6 +26,7 @@ from activities.store.database import Database
 from activities.tools.planner.planner import Planner
 from activities.tools.run import Tools
 from activities.tools.table import TOOLS
+from activities.tools.tool import Tool
 from activities.tools.workshop import Workshop
 from worker.bells import Bells, queue
 from worker.handover import HandedOver
@@ -54,24 +55,29 @@ def runner() -> Sandbox:
 
 
 def activities(
-    settings: Settings, database: Database, port: ModelPort, ring: Ring, planner: Planner | None = None
+    settings: Settings,
+    database: Database,
+    port: ModelPort,
+    ring: Ring,
+    planner: Planner | None = None,
+    tools: Mapping[str, Tool[Any]] = TOOLS,
 ) -> Sequence[Callable[..., Any]]:
     """All activities, with what they need."""
     handed_over = HandedOver(settings)
     looking = surveyor(settings, handed_over)
-    workshop = Workshop(database, looking, TOOLS, machine(settings.home), ring, planner)
+    workshop = Workshop(database, looking, tools, machine(settings.home), ring, planner)
     endpoints = Endpoints(Keys(settings.auth), handed_over, port)
     describe = describing(settings)
     secrets = redactor(settings)
     patience = Patience(total=settings.patience_seconds, first=settings.retry_seconds)
-    model = Model(database, port, endpoints, looking, TOOLS, describe, secrets, patience, planner)
-    tools, turns = Tools(database, workshop), Turns(database, workshop)
+    model = Model(database, port, endpoints, looking, tools, describe, secrets, patience, planner)
+    calls, turns = Tools(database, workshop), Turns(database, workshop)
     return [
         Project(database, looking, describe).load,
         model.generate,
         Asks(database).open,
-        tools.run,
-        tools.refuse,
+        calls.run,
+        calls.refuse,
         turns.close,
     ]
 
@@ -88,15 +94,16 @@ def worker(
     port: ModelPort,
     stops: StopWatch,
     planner: Planner | None = None,
+    tools: Mapping[str, Tool[Any]] = TOOLS,
 ) -> Worker:
     """A worker for the sessions of our host, not started; `stops` watches what runs in it, `planner` checks what may
-    take long."""
+    take long, `tools` is what models may call."""
     heartbeat = settings.heartbeat_seconds
     return Worker(
         client,
         task_queue=queue(settings.task_queue, settings.host),
         workflows=[SessionWorkflow],
-        activities=activities(settings, database, port, Bells(database, client, settings).ring, planner),
+        activities=activities(settings, database, port, Bells(database, client, settings).ring, planner, tools),
         workflow_runner=runner(),
         interceptors=[Edge(redactor(settings)), Callers(), stops],
         build_id=version("holdfast"),  # else the SDK compiles and hashes every loaded module: seconds of each start

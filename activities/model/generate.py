@@ -14,6 +14,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.edge import plain
 from activities.failpoints import failpoint
+from activities.giving_up import counting_faults
 from activities.heartbeat import beating
 from activities.mint import Mint
 from activities.model.deltas import Batch, DeltaBatcher
@@ -45,14 +46,13 @@ from activities.tools.run import refused_write
 from activities.tools.tool import Tool
 from workflows.domain import messages
 from workflows.domain.config.snapshot import ProjectSnapshot
-from workflows.domain.errors import StaleFence, Unavailable, UsageError
+from workflows.domain.errors import StaleFence, UsageError
 from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import AnswerBody, StoredPart
 from workflows.domain.step_flaw import flaw
 from workflows.domain.usage import decimal_text
 from workflows.domain.wire import PARKED, STOPPED, Fence, GenerateRequest, PreparedCall, Step
 
-_OWN_FAILURES: Final = 5  # of one step: each may have paid for an answer
 _SAID: Final = 1000  # characters of a provider's message that leave the activity
 
 
@@ -106,22 +106,11 @@ class Model:
         fence = request.fence(activity.info().attempt)
         async with beating():
             try:
-                return await self.attempt(request, fence)
+                async with counting_faults(self.database, request, "this step", f"{request.turn}/{request.step}"):
+                    return await self.attempt(request, fence)
             except StaleFence as stale:
                 await refused_write(self.database, request.session, request.message, fence)
                 raise ApplicationError(str(stale), type="StaleFence", non_retryable=True) from stale
-            except (ApplicationError, Unavailable):  # a provider's, or an absent store's
-                raise
-            except Exception as error:
-                raise await self.broken(request, fence, error) from error
-
-    async def broken(self, request: GenerateRequest, fence: Fence, error: Exception) -> Exception:
-        """What the engine is told of a fault that is our own: to try again, as often as one may pass by itself."""
-        failures = await persistently(lambda: generations.broken(self.database, request.turn, request.step, fence))
-        if failures < _OWN_FAILURES:
-            return error
-        said = f"Holdfast itself failed {failures} times at this step, the last time: {type(error).__name__}: {error}"
-        return ApplicationError(said[:_SAID], type="StepFailed", non_retryable=True)
 
     async def attempt(self, request: GenerateRequest, fence: Fence) -> Step:
         question = await self.begin(request, fence)

@@ -4,6 +4,7 @@ import asyncio
 
 from temporalio import activity
 
+from activities.giving_up import counting_faults
 from activities.session.judging import Judge, request_of
 from activities.store import asks, calls, grants, turns
 from activities.store.asks import Answer, AskRow
@@ -28,6 +29,10 @@ class Asks:
 
         One that is there already stays the only one, whatever id it was asked for under.
         """
+        async with counting_faults(self.database, request, "this question", f"{request.call}/{request.request}"):
+            return await self.put(request)
+
+    async def put(self, request: AskRequest) -> AskOpened:
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             standing, call, all_asks, live = await asyncio.gather(
                 turns.standing(opened, request.turn),

@@ -6,6 +6,7 @@ from typing import Final
 
 from temporalio import activity
 
+from activities.giving_up import GivenUp, counting_faults
 from activities.heartbeat import beating
 from activities.mint import Mint
 from activities.project import worktree
@@ -13,6 +14,7 @@ from activities.project.load import Role
 from activities.project.survey import Survey, Surveyor
 from activities.session.describing import Describe, nothing
 from activities.session.judging import judge, resumed
+from activities.session.parking import park_broken
 from activities.store import calls, generations, parks, prompts, retries, sessions, turns
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, journal
@@ -41,8 +43,15 @@ class Project:
     @activity.defn(name="holdfast.project.load")
     async def load(self, request: LoadRequest) -> Loaded:
         """The open turn as far as it is, else a new one for what waits longest for one, else nothing."""
+        of = f"{request.chain}-{request.schedule}"
         async with beating():
-            return await self.look(request)
+            try:
+                async with counting_faults(self.database, request, "the beginning of a turn", of):
+                    return await self.look(request)
+            except GivenUp as given_up:
+                if await park_broken(self.database, request, self.mint, given_up.message):
+                    return Loaded()
+                raise
 
     async def look(self, request: LoadRequest) -> Loaded:
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:

@@ -2,22 +2,26 @@
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from temporalio import activity
 
 from activities.failpoints import failpoint
+from activities.giving_up import GivenUp, counting_faults
 from activities.heartbeat import beating
+from activities.mint import Mint
 from activities.project import worktree
+from activities.session.parking import park_broken
 from activities.store import asks, bells, calls, parks, prompts, retries, sessions, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, journal
-from activities.tools.run import ELSEWHERE, aborted, plan_of, stopped, unknown_outcome
+from activities.tools.run import aborted, end_claimed
 from activities.tools.workshop import Workshop
-from workflows.domain.errors import ToolError, Unavailable
+from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId, TurnId
-from workflows.domain.messages import CallState, Outcome
+from workflows.domain.messages import CallState
 from workflows.domain.wire import Closed, CloseRequest, Fence
 
 
@@ -27,18 +31,35 @@ class Turns:
     def __init__(self, database: Database, workshop: Workshop) -> None:
         self.database = database
         self.workshop = workshop
+        self.mint = Mint()
 
     @activity.defn(name="holdfast.turns.close")
     async def close(self, request: CloseRequest) -> Closed:
         """End the turn (and the session, if the request says so); tell whether untaken prompts wait."""
         async with beating():
-            return await self.end_turn(request, request.fence(activity.info().attempt))
+            try:
+                return await self.end_or_give_up(request, request.fence(activity.info().attempt))
+            except GivenUp as given_up:
+                if await park_broken(self.database, request, self.mint, given_up.message):
+                    return Closed(untaken=False, ended=request.end)
+                raise
 
-    async def end_turn(self, request: CloseRequest, fence: Fence) -> Closed:
+    async def end_or_give_up(self, request: CloseRequest, fence: Fence) -> Closed:
+        of = f"{request.chain}-{request.schedule}"
+        counting = partial(counting_faults, self.database, request, "the end of a turn", of)
+        try:
+            async with counting():
+                return await self.end_turn(request, fence)
+        except GivenUp as given_up:
+            async with counting():
+                return await self.end_turn(request, fence, given_up.message)
+
+    async def end_turn(self, request: CloseRequest, fence: Fence, given_up: str | None = None) -> Closed:
+        """`given_up`: why calls that cannot be ended are called unknown, instead of being ended once more."""
         turn, place = request.turn, None
         if turn is not None:
             claimed = await self.take_over(request, turn, fence)
-            await asyncio.gather(*(self.settle(request, fence, call) for call in claimed))
+            await asyncio.gather(*(self.settle(request, fence, call, given_up) for call in claimed))
             origin = await sessions.origin(self.database, request.session)
             place = await asyncio.to_thread(worktree.whereabouts, Path(origin.directory))
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
@@ -72,23 +93,13 @@ class Turns:
                 calls.reclaim(opened, call, fence, standing.snapshot)
         return claimed
 
-    async def settle(self, request: CloseRequest, fence: Fence, call: CallRow) -> None:
+    async def settle(self, request: CloseRequest, fence: Fence, call: CallRow, given_up: str | None) -> None:
         """End what a claimed call still has running, and write what can be said of it."""
-        state, outcome = await self.end(call, fence)
+        state, outcome = await end_claimed(self.workshop, call, fence, given_up)
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             row = await calls.lock(opened, call.id)
             if not row.settled:
                 calls.settle(opened, row, state, outcome)
-
-    async def end(self, call: CallRow, fence: Fence) -> tuple[CallState, Outcome]:
-        try:
-            _, context = await calls.read(self.workshop.database, call.id)
-            job = await self.workshop.job(call, context, fence)
-        except ToolError as error:
-            return CallState.UNKNOWN, unknown_outcome(call, str(error))
-        if job.tool.bound and call.machine != self.workshop.machine:
-            return CallState.UNKNOWN, unknown_outcome(call, ELSEWHERE)
-        return await stopped(job, plan_of(call))
 
     async def finish(self, opened: Journal, request: CloseRequest, turn: TurnId) -> None:
         await asks.close_open_of_turn(opened, turn, f"the turn ended ({request.reason})")

@@ -44,8 +44,10 @@ TABLES: Final = {
     "ask": _OWN,
     "note": _OWN,
     "todo": _OWN,
+    "fault": _OWN,
     "event": _OWN + b" ORDER BY array_position(%(sessions)s, session), seq",
 }
+_RETIRED: Final = {"generation": {"broken"}}  # columns that older archives have
 # Rows of sessions stay as signs of where they are; configurations, and grants for projects, are others' too.
 _REMOVED: Final = {
     **{table: which for table, which in TABLES.items() if table not in ("session", "snapshot")},
@@ -176,7 +178,8 @@ class Restore:
 
     async def rows(self, table: str, rows: Iterable[Mapping[str, str | None]]) -> None:
         """Rows of one table. Raises Conflict for an archive of a newer version, which has more columns."""
-        given = iter(rows)
+        retired = _RETIRED.get(table, set())
+        given = ({name: value for name, value in row.items() if name not in retired} for row in rows)
         first = next(given)
         if unknown := sorted(set(first) - set(await _columns(self._connection, table))):
             raise Conflict(f"The archive knows more of {table!r} ({', '.join(unknown)}): use a newer Holdfast.")

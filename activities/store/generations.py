@@ -240,14 +240,6 @@ async def answered_by(database: Database, provider: str) -> bool:
     return bool(await database.rows(_QUERIES.answered_by, begun=f"{provider}/"))
 
 
-async def broken(database: Database, turn: TurnId, step: int, fence: Fence) -> int:
-    """Count an attempt at a step that has failed by a fault of ours; how many have. Each counts once."""
-    attempt = "-".join(map(str, fence))
-    (row,) = await database.rows(_QUERIES.broken, turn=turn, step=step, fence=list(fence), attempt=attempt)
-    count: int = row["count"]
-    return count
-
-
 def _keep_part(opened: Journal, message: MessageId, part: NewPart) -> PartSeal:
     body = seal(part.body.model_dump(mode="json"))
     opened.write(

@@ -10,6 +10,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.failpoints import failpoint
+from activities.giving_up import NO_FAULT, GivenUp, counting_faults
 from activities.heartbeat import beating
 from activities.session.judging import EFFECT_DIGITS, judge
 from activities.stopping import stop_requested
@@ -51,7 +52,7 @@ class Tools:
         fence = request.fence(activity.info().attempt)
         async with beating():
             try:
-                return await self.attempt(request, fence)
+                return await self.attempt_or_give_up(request, fence)
             except StaleFence as stale:
                 await refused_write(self.database, request.session, request.call, fence)
                 raise ApplicationError(str(stale), type="StaleFence", non_retryable=True) from stale
@@ -59,6 +60,10 @@ class Tools:
     @activity.defn(name="holdfast.tools.refuse")
     async def refuse(self, request: RefuseRequest) -> Ran:
         """Give a call that is not carried out its outcome: why, in the words that models know."""
+        async with counting_faults(self.database, request, "this refusal", request.call):
+            return await self.settle_refused(request)
+
+    async def settle_refused(self, request: RefuseRequest) -> Ran:
         async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
             call = await calls.lock(opened, request.call)
             if call.state is CallState.PREPARED and request.no_steps_left:
@@ -70,6 +75,27 @@ class Tools:
                 denied = [finding.permission for finding in said if finding.action is Action.DENY]
                 text = refusals.denied(denied[0] if denied else call.tool, by.rules)
                 calls.settle(opened, call, CallState.REFUSED, Outcome(output=text, error=True))
+        return Ran(state=RanState.SETTLED)
+
+    async def attempt_or_give_up(self, request: RunRequest, fence: Fence) -> Ran:
+        """Bring the call to its outcome, by giving it up where our own code keeps failing."""
+        counting = partial(counting_faults, self.database, request, "this call", request.call)
+        try:
+            async with counting():
+                return await self.attempt(request, fence)
+        except GivenUp as given_up:
+            async with counting():  # what fails here too ends the turn
+                return await self.give_up(request, fence, given_up.message)
+
+    async def give_up(self, request: RunRequest, fence: Fence, said: str) -> Ran:
+        """Settle a call that keeps failing. It fails where it has not begun; else it is ended, and its outcome is
+        unknown."""
+        problem = ToolError(f"{said}. The call has not run.")
+        held, _ = await persistently(lambda: self.claim(request, fence, problem, None))
+        if not isinstance(held, Claimed):
+            return not_begun(held)
+        await end_claimed(self.workshop, held.call, fence, given_up=said)
+        await self.settle(held.call, fence, CallState.UNKNOWN, unknown_outcome(held.call, said))
         return Ran(state=RanState.SETTLED)
 
     async def attempt(self, request: RunRequest, fence: Fence) -> Ran:
@@ -201,6 +227,28 @@ def failed(job: Job, call: CallRow, error: Exception) -> tuple[CallState, Outcom
     if job.tool.recovery in _RUN_AGAIN:
         return CallState.FAILED, Outcome(output=said, error=True)
     return CallState.UNKNOWN, unknown_outcome(call, said)
+
+
+async def end_claimed(
+    workshop: Workshop, call: CallRow, fence: Fence, given_up: str | None = None
+) -> tuple[CallState, Outcome]:
+    """End what a claimed call still has running, and what can be said of it. `given_up`: why trying is of no use any
+    more, so that what fails here makes the outcome unknown."""
+    try:
+        _, context = await calls.read(workshop.database, call.id)
+        job = await workshop.job(call, context, fence)
+        if job.tool.bound and call.machine != workshop.machine:
+            return CallState.UNKNOWN, unknown_outcome(call, ELSEWHERE)
+        return await stopped(job, plan_of(call))
+    except ToolError as error:
+        return CallState.UNKNOWN, unknown_outcome(call, str(error))
+    except NO_FAULT:
+        raise
+    except Exception as error:
+        if given_up is None:
+            raise
+        _LOG.exception("call %s could not be ended", call.id)
+        return CallState.UNKNOWN, unknown_outcome(call, f"{given_up}; ending it: {type(error).__name__}: {error}")
 
 
 async def stopped(job: Job, plan: Plan) -> tuple[CallState, Outcome]:

@@ -8,7 +8,7 @@ from workflows.domain.value import Value
 class ParkReason(StrEnum):
     """RESTART: it was at work when its stack ended, and a person is asked; KEPT: the same, and nobody is asked;
     RESTORED: it was at work when the backup was made that it comes from; GONE, REPLACED, BRANCH: what has become of its
-    directory since its last turn."""
+    directory since its last turn; BROKEN: our own code keeps failing for it."""
 
     RESTART = "restart"
     KEPT = "kept"
@@ -16,6 +16,7 @@ class ParkReason(StrEnum):
     GONE = "gone"
     REPLACED = "replaced"
     BRANCH = "branch"
+    BROKEN = "broken"
 
 
 class Whereabouts(Value):

@@ -24,12 +24,6 @@ UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_
        next_at = now() + make_interval(secs => %(pause)s)
 WHERE turn = %(turn)s AND step = %(step)s
 
--- name: broken
-INSERT INTO generation (turn, step, fence, broken) VALUES (%(turn)s, %(step)s, %(fence)s, ARRAY[%(attempt)s])
-ON CONFLICT (turn, step) DO UPDATE
-SET broken = array_remove(generation.broken, %(attempt)s) || ARRAY[%(attempt)s]
-RETURNING cardinality(broken) AS count
-
 -- name: keep_message
 INSERT INTO message (id, session, turn, step, body) VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(body)s)
 

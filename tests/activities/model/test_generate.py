@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from activities.model.patience import Patience
-from activities.store import deltas, events, generations
+from activities.store import deltas, events, faults
 from activities.store.deltas import Delta
 from activities.store.prompts import Mode
 from tests.activities.conftest import Arm
@@ -310,7 +310,7 @@ async def test_five_failures_of_our_own_end_the_turn_with_their_reason(open_mode
             with pytest.raises(KeyError):
                 await model.generate(request, attempt)
         failed = await model.failure(request, attempt=5)
-    assert (failed.type, failed.non_retryable) == ("StepFailed", True)
+    assert (failed.type, failed.non_retryable) == ("GivenUp", True)
     assert failed.message.startswith("Holdfast itself failed 5 times at this step, the last time: KeyError:")
     assert len(model.server.ledger.entries) == 5
 
@@ -336,5 +336,6 @@ async def test_an_absent_store_is_no_failure_of_our_own_however_long_it_is_away(
 async def test_an_attempt_that_fails_by_a_fault_of_ours_counts_once(scene: Scene) -> None:
     await scene.open_turn()
     fence = scene.fence()
-    counted = [await generations.broken(scene.database, scene.turn, 1, each) for each in (fence, fence, scene.fence())]
+    fences = (fence, fence, scene.fence())
+    counted = [await faults.count(scene.database, scene.session, "a step", each) for each in fences]
     assert counted == [1, 1, 2]

@@ -38,6 +38,8 @@ def why(reason: ParkReason, was: str | None, now: str | None) -> str:
             return f"Another directory is at {exact(was or '')} now than the one that its last turn has left."
         case ParkReason.BRANCH:
             return f"Its last turn has left the branch {exact(was or '')}; now {exact(now or '')} is checked out."
+        case ParkReason.BROKEN:
+            return f"{exact(now or '')}. The worker's log has more. May it be tried again?"
 
 
 def ways(session: SessionId) -> Iterator[str]:

@@ -1,0 +1,5 @@
+-- name: count
+INSERT INTO fault (session, work, attempts) VALUES (%(session)s, %(work)s, ARRAY[%(attempt)s])
+ON CONFLICT (session, work) DO UPDATE
+SET attempts = array_remove(fault.attempts, %(attempt)s) || ARRAY[%(attempt)s]
+RETURNING cardinality(attempts) AS count

@@ -8,8 +8,8 @@ from pydantic import JsonValue
 
 from activities.files.place import Place
 from activities.tools.arguments import validated
-from activities.tools.planner.planner import Planner, TooLong
-from activities.tools.planner.wire import Question
+from activities.tools.planner.planner import Planner
+from activities.tools.planner.wire import CheckFailed, Question
 from activities.tools.tool import Plan, Tool
 from workflows.domain.errors import ToolError
 
@@ -31,7 +31,7 @@ async def planned(
         return await tool.plan(params, place)
     except ToolError:
         raise
-    except TooLong as error:
+    except CheckFailed as error:
         return tool.unchecked(params, place, str(error))
     except Exception as error:  # the answer that holds the call is paid: nothing may keep it from being stored
         _LOG.warning("a call of %s could not be checked", tool.name, exc_info=error)

@@ -9,12 +9,13 @@ import os
 import resource
 import signal
 import sys
-from typing import Any, Final
+from itertools import chain
+from typing import Any, BinaryIO, Final
 
 from activities.shell.supervisor.process import die_with_parent
 from activities.tools.bash import Bash
 from activities.tools.edit.edit import Edit
-from activities.tools.planner.wire import UP, Question, answer
+from activities.tools.planner.wire import UP, Question, answer, failed
 from activities.tools.planning import planned
 from activities.tools.tool import Tool
 from activities.tools.write import Write
@@ -31,25 +32,35 @@ def main() -> None:
     die_with_parent()
     os.nice(_NICE)
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
-    with asyncio.Runner() as runner:
-        _write(UP)
-        for line in sys.stdin.buffer:
-            question, limits = Question.read(line)
-            _limit(limits.cpu, limits.clock)
-            reply = answer(runner.run(_planned(question)))
-            _limit(0, 0)
-            _write(reply)
+    with asyncio.Runner() as runner, _replies() as replies:
+        for reply in chain([UP], (_reply(runner, line) for line in sys.stdin.buffer)):
+            replies.write(reply)
+            replies.flush()
+
+
+def _replies() -> BinaryIO:
+    """The standard output; what else is written to it from now on is lost, and disturbs no reply."""
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return replies
+
+
+def _reply(runner: asyncio.Runner, line: bytes) -> bytes:
+    """The line for one question, within its limits."""
+    try:
+        question, limits = Question.read(line)
+        _limit(limits.cpu, limits.clock)
+        return answer(runner.run(_planned(question)))
+    except Exception as error:
+        return failed(error)
+    finally:
+        _limit(0, 0)
 
 
 def _limit(cpu: float, clock: float) -> None:
     """Have the kernel end this process after so many seconds; 0: never. Nothing handles the signals."""
     signal.setitimer(signal.ITIMER_PROF, cpu)
     signal.setitimer(signal.ITIMER_REAL, clock)
-
-
-def _write(line: bytes) -> None:
-    sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()
 
 
 async def _planned(question: Question) -> Plan | ToolError:

@@ -12,6 +12,11 @@ from workflows.domain.errors import ToolError
 
 UP: Final = b"\n"  # said once, when the process is ready
 _PLACE: Final = TypeAdapter(Place)
+_LONGEST: Final = 300  # characters of what has failed
+
+
+class CheckFailed(Exception):
+    """A call could not be checked; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,18 @@ def answer(result: Plan | ToolError) -> bytes:
     return _line({"plan": result.model_dump(mode="json")})
 
 
+def failed(error: Exception) -> bytes:
+    """The line for a check that has failed."""
+    return _line({"failed": f"{type(error).__name__}: {error}"[:_LONGEST]})
+
+
 def answered(line: bytes) -> Plan:
-    """The plan that a line brings. Raises the ToolError that it brings instead."""
+    """The plan that a line brings. Raises the ToolError or the CheckFailed that it brings instead."""
     told = json.loads(line)
     if "refused" in told:
         raise ToolError(told["refused"])
+    if "failed" in told:
+        raise CheckFailed(told["failed"])
     return Plan.model_validate(told["plan"])
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -13,7 +14,7 @@ import pytest
 
 from activities.files.place import Place
 from activities.tools.planner.planner import Planner, planning
-from activities.tools.planner.wire import Question
+from activities.tools.planner.wire import CheckFailed, Question
 from activities.tools.planning import planned
 from activities.tools.table import TOOLS
 from activities.tools.tool import Plan
@@ -81,9 +82,12 @@ async def test_changes_of_long_texts_and_of_large_files_are_compared_there(plann
         await plan(planner, place, {**change, "newString": "line"}, "edit")
 
 
-@pytest.mark.parametrize("limits", [{"cpu": 0.3}, {"clock": 0.5}])
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [({"cpu": 0.3}, "that took more than 0.3 s of computing"), ({"clock": 0.5}, "that took more than 0.5 s")],
+)
 async def test_a_check_that_takes_too_long_is_ended_and_the_call_asked_about(
-    place: Place, limits: dict[str, float]
+    place: Place, limits: dict[str, float], why: str
 ) -> None:
     async with planning(**limits) as planner:
         await planner.plan(Question("bash", {"command": "ls"}, place))
@@ -91,10 +95,52 @@ async def test_a_check_that_takes_too_long_is_ended_and_the_call_asked_about(
         if "clock" in limits:
             first.suspend()
         found = await plan(planner, place, HARD)
-        assert found.effect.unchecked and "could not be checked: that took more than" in str(found.requests[0].opaque)
+        assert found.effect.unchecked and found.requests[0].opaque == f"This call could not be checked: {why}."
         assert [finding(request, (EVERYTHING,)).action for request in found.requests] == [Action.ASK]
         gone(first)
         assert await planner.plan(Question("bash", {"command": "ls"}, place))
+
+
+async def test_a_check_that_fails_says_why_and_the_process_goes_on(planner: Planner, place: Place) -> None:
+    await plan(planner, place, LONG)
+    (process,) = processes()
+    with pytest.raises(CheckFailed, match="KeyError: 'nonsense'"):
+        await planner.plan(Question("nonsense", {}, place))
+    await plan(planner, place, LONG)
+    assert [each.pid for each in processes()] == [process.pid]
+
+
+async def test_a_process_that_crashes_over_a_check_says_so(planner: Planner, place: Place) -> None:
+    await plan(planner, place, LONG)
+    (process,) = processes()
+    process.suspend()
+    checked = asyncio.create_task(plan(planner, place, LONG))
+    await asyncio.sleep(0.1)
+    process.send_signal(signal.SIGSEGV)
+    process.resume()
+    assert "was ended by SIGSEGV" in str((await checked).requests[0].opaque)
+    assert not (await plan(planner, place, LONG)).effect.unchecked
+    gone(process)
+
+
+async def test_a_process_that_has_ended_between_two_calls_is_replaced(planner: Planner, place: Place) -> None:
+    await plan(planner, place, LONG)
+    (process,) = processes()
+    process.kill()
+    async with asyncio.timeout(WAITS):
+        while process.is_running():
+            await asyncio.sleep(0.01)
+    assert not (await plan(planner, place, LONG)).effect.unchecked
+
+
+@pytest.mark.parametrize(("program", "why"), [("/bin/false", "did not come up"), ("/missing", "could not be started")])
+async def test_a_process_that_cannot_begin_leaves_calls_unchecked(
+    planner: Planner, place: Place, monkeypatch: pytest.MonkeyPatch, program: str, why: str
+) -> None:
+    monkeypatch.setattr(sys, "executable", program)
+    assert why in str((await plan(planner, place, LONG)).requests[0].opaque)
+    monkeypatch.undo()
+    assert not (await plan(planner, place, LONG)).effect.unchecked
 
 
 async def test_a_check_that_is_stopped_ends_at_once_and_leaves_no_process(planner: Planner, place: Place) -> None:

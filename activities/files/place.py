@@ -3,7 +3,7 @@
 import os.path
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from workflows.domain.agents import Delegation
@@ -61,6 +61,7 @@ class Place:
         asks, unless the same rule has asked about the path that is searched."""
         asked = self._reading(root).rule
 
+        @lru_cache  # a file is asked about for each line that matches in it
         def shown(path: Path) -> bool:
             found = self._reading(path)
             return found.action is Action.ALLOW or (found.action is Action.ASK and found.rule == asked)

@@ -11,6 +11,7 @@ from activities.files.place import Place
 from activities.mint import Mint
 from activities.model.stream import CallPart
 from activities.store.calls import NewCall
+from activities.tools.arguments import validated
 from activities.tools.planner.planner import Planner
 from activities.tools.planning import planned
 from activities.tools.tool import Tool
@@ -69,7 +70,7 @@ class Preparer:
     async def plan(self, tool: Tool[Any], arguments: dict[str, JsonValue]) -> Plan | None:
         """What the call would do now; None when that cannot be said, which running it will tell the model."""
         try:
-            return await planned(tool, arguments, self.place, self.planner)
+            return await planned(tool, validated(tool, arguments), self.place, self.planner)
         except ToolError:
             return None
 

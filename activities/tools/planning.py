@@ -1,33 +1,26 @@
 """Planning: what a call would do now, said of every call: one that cannot be checked is asked about."""
 
 import logging
-from collections.abc import Mapping
-from typing import Any, Final
-
-from pydantic import JsonValue
+from typing import Final
 
 from activities.files.place import Place
-from activities.tools.arguments import validated
 from activities.tools.planner.planner import Planner
 from activities.tools.planner.wire import CheckFailed, Question
-from activities.tools.tool import Plan, Tool
+from activities.tools.tool import P, Plan, Tool
 from workflows.domain.errors import ToolError
 
 _LONGEST: Final = 300  # characters of a reason
 _LOG: Final = logging.getLogger("holdfast.tools")
 
 
-async def planned(
-    tool: Tool[Any], arguments: Mapping[str, JsonValue], place: Place, planner: Planner | None = None
-) -> Plan:
+async def planned(tool: Tool[P], params: P, place: Place, planner: Planner | None = None) -> Plan:
     """What a call would do now; what may take long is left to the planner, if there is one.
 
     Raises nothing but ToolError, which tells the model what is wrong with the call.
     """
-    params = validated(tool, arguments)
     try:
         if planner is not None and await tool.takes_long(params, place):
-            return await planner.plan(Question(tool.name, dict(arguments), place))
+            return await planner.plan(Question(tool.name, params.model_dump(by_alias=True, exclude_unset=True), place))
         return await tool.plan(params, place)
     except ToolError:
         raise

@@ -37,7 +37,7 @@ class Job:
 
     async def plan(self) -> Plan:
         """What the call would do now. Raises ToolError."""
-        return await planned(self.tool, self.call.arguments, self.around.place, self.planner)
+        return await planned(self.tool, self.params, self.around.place, self.planner)
 
 
 class Workshop:

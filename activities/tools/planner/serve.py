@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any, BinaryIO, Final
 
 from activities.shell.supervisor.process import die_with_parent
+from activities.tools.arguments import validated
 from activities.tools.bash import Bash
 from activities.tools.edit.edit import Edit
 from activities.tools.planner.wire import UP, Question, answer, failed
@@ -65,6 +66,7 @@ def _limit(cpu: float, clock: float) -> None:
 
 async def _planned(question: Question) -> Plan | ToolError:
     try:
-        return await planned(_TOOLS[question.tool], question.arguments, question.place)
+        tool = _TOOLS[question.tool]
+        return await planned(tool, validated(tool, question.arguments), question.place)
     except ToolError as error:
         return error

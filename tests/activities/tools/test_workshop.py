@@ -3,8 +3,11 @@
 from contextlib import aclosing
 
 import pytest
+from pydantic import field_validator
 
 from activities.store import deltas, events
+from activities.tools.glob import Glob, GlobParams
+from activities.tools.table import TOOLS
 from activities.tools.tool import Surroundings
 from activities.tools.workshop import limits
 from tests.activities.scene import Scene
@@ -32,6 +35,26 @@ async def test_arguments_that_do_not_fit_make_no_job(scene: Scene) -> None:
     call = await scene.called("read", filePath=7)
     with pytest.raises(ToolError, match="invalid arguments"):
         await scene.job(call, scene.fence())
+
+
+async def test_arguments_are_checked_once(scene: Scene) -> None:
+    checked: list[str] = []
+
+    class NotingParams(GlobParams):
+        @field_validator("pattern")
+        @classmethod
+        def note(cls, pattern: str) -> str:
+            checked.append(pattern)
+            return pattern
+
+    class Noting(Glob):
+        params = NotingParams
+
+    await scene.open_turn()
+    call = await scene.called("glob", pattern="*")
+    scene.tools = {**TOOLS, "glob": Noting()}
+    await (await scene.job(call, scene.fence())).plan()
+    assert checked == ["*"]
 
 
 async def test_progress_reaches_watchers_under_its_attempt(scene: Scene) -> None:

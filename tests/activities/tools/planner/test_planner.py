@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from activities.files.place import Place
+from activities.tools.arguments import validated
 from activities.tools.planner.planner import Planner, planning
 from activities.tools.planner.wire import CheckFailed, Question
 from activities.tools.planning import planned
@@ -52,8 +53,8 @@ async def planner() -> AsyncIterator[Planner]:
         yield opened
 
 
-async def plan(planner: Planner, place: Place, arguments: dict[str, Any], tool: str = "bash") -> Plan:
-    return await planned(TOOLS[tool], arguments, place, planner)
+async def plan(planner: Planner | None, place: Place, arguments: dict[str, Any], tool: str = "bash") -> Plan:
+    return await planned(TOOLS[tool], validated(TOOLS[tool], arguments), place, planner)
 
 
 def processes() -> list[psutil.Process]:
@@ -64,7 +65,7 @@ def processes() -> list[psutil.Process]:
 async def test_a_long_text_is_checked_there_and_a_short_one_here(planner: Planner, place: Place) -> None:
     await plan(planner, place, {"command": "ls"})
     assert processes() == []
-    assert await plan(planner, place, LONG) == await planned(TOOLS["bash"], LONG, place)
+    assert await plan(planner, place, LONG) == await plan(None, place, LONG)
     (process,) = processes()
     await plan(planner, place, {"command": CONDITIONAL})
     assert [each.pid for each in processes()] == [process.pid]
@@ -76,7 +77,7 @@ async def test_changes_of_long_texts_and_of_large_files_are_compared_there(plann
     (place.directory / "big.txt").write_text("line\n" * 50_000)
     change: dict[str, Any] = {"filePath": "big.txt", "oldString": "line", "newString": "word", "replaceAll": True}
     for tool, arguments in (("write", {"filePath": "a.txt", "content": "x\n" * 20_000}), ("edit", change)):
-        assert await plan(planner, ruled, arguments, tool) == await planned(TOOLS[tool], arguments, ruled)
+        assert await plan(planner, ruled, arguments, tool) == await plan(None, ruled, arguments, tool)
     assert len(processes()) == 1
     with pytest.raises(ToolError, match="identical"):
         await plan(planner, place, {**change, "newString": "line"}, "edit")

@@ -22,7 +22,10 @@ class Recovery(StrEnum):
 
 
 class Target(Value):
-    """One file that a call changes or runs: real path, SHA-256 of its bytes before (None: absent) and after."""
+    """One file that a call changes or runs: real path, SHA-256 of its bytes before (None: absent) and after.
+
+    `before` of a program that is too large to be read is what the file system says of it.
+    """
 
     path: str
     before: str | None

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
@@ -11,16 +11,17 @@ from typing import Final
 from activities.shell.analysis.program import Word
 from activities.shell.analysis.work import Work
 
-_MOST_MATCHES: Final = 1000
-_MOST_WILDCARDS: Final = 3  # components of a pattern with wildcards: more may search a whole disk
+MOST_MATCHES: Final = 1000
+MOST_WILDCARDS: Final = 3  # components of a pattern with wildcards: more may search a whole disk
 _ENTRIES: Final = 10  # of a directory, that are compared with a pattern for one unit of work
 
 
 class Expansion:
-    """Expands words, each once per directory. Raises TooMuchWork."""
+    """Expands words, each once per directory; `guard` is told why one is expanded in part only. Raises TooMuchWork."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, guard: Callable[[str], None]) -> None:
         self.work = work
+        self.guard = guard
         self.known: dict[tuple[str, Path], list[Path]] = {}
 
     def paths(self, word: Word, directory: Path) -> list[Path]:
@@ -36,9 +37,13 @@ class Expansion:
     def _found(self, word: Word, pattern: str, directory: Path) -> list[Path]:
         start = Path("/") if pattern.startswith("/") else directory
         parts = [part for part in pattern.replace("[^", "[!").split("/") if part]
-        if sum(map(_has_wildcard, parts)) > _MOST_WILDCARDS:
+        if sum(map(_has_wildcard, parts)) > MOST_WILDCARDS:
+            self.guard(f"it has wildcards in more than {MOST_WILDCARDS} parts of a path")
             return [_searched(word, start)]
-        return list(islice(self._matching(start, parts), _MOST_MATCHES)) or [_searched(word, start)]
+        found = list(islice(self._matching(start, parts), MOST_MATCHES + 1))
+        if len(found) > MOST_MATCHES:  # denies still see the first of them
+            self.guard(f"its wildcards match more than {MOST_MATCHES:,} names")
+        return found[:MOST_MATCHES] or [_searched(word, start)]
 
     def _matching(self, start: Path, parts: list[str]) -> Iterator[Path]:
         """The paths below `start` that match; names with a leading dot only where the pattern has one, as in bash."""

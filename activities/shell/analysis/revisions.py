@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 _MAGIC: Final = re.compile(r":(?:\([^)]*\)|/)")  # `:(top,icase)x`, `:/x`
-_MOST_COLONS: Final = 8  # of a revision: a date with its time zone has five
+MOST_COLONS: Final = 8  # of a revision: a date with its time zone has five
 
 
 def file_names(word: str) -> Iterator[str]:
@@ -16,7 +16,7 @@ def file_names(word: str) -> Iterator[str]:
     if magic := _MAGIC.match(word):
         yield word[magic.end() :]
     name = word
-    for _ in range(min(word.count(":"), _MOST_COLONS)):
+    for _ in range(min(word.count(":"), MOST_COLONS)):
         name = name.partition(":")[2]
         if name.strip() and not name.startswith((" ", "//")):  # the text of a message, an address
             yield name

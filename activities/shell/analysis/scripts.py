@@ -1,5 +1,6 @@
 """Scripts: the files that a command runs; their contents belong to what a person approves (security.md 2.1)."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +13,16 @@ from activities.shell.analysis.work import Work
 from workflows.domain.effects import Target
 from workflows.domain.errors import ToolError
 
-_LARGEST: Final = 32 * 1024 * 1024  # bytes: a larger program is no script, and takes long to read
+LARGEST: Final = 32 * 1024 * 1024  # bytes: a larger program is no script, and takes long to read
 _UNIT: Final = 64 * 1024  # bytes that are read for one unit of work
 _INTERPRETER: Final = re.compile(r"(?:python|node|ruby|perl|php|lua|bash|sh|dash|zsh|ksh|source|\.)[0-9.]*")
 
 
 def scripts(program: Program) -> tuple[Target, ...]:
-    """The files that the commands of a program run now, each once, with the hash of their content."""
+    """The files that the commands of a program run now, each once, with the hash of their content.
+
+    A large one has what the file system says of it instead.
+    """
     found: dict[Path, Target | None] = {}
     with program.checked():
         for command in program.commands:
@@ -41,9 +45,17 @@ def _run_by(command: Command) -> Iterator[Path]:
 
 def _target(path: Path, work: Work) -> Target | None:
     try:
-        if path.is_file() and (size := path.stat().st_size) <= _LARGEST:
-            work.spend(size // _UNIT)
-            return Target(path=str(path), before=digest(path))
+        if not path.is_file():
+            return None
+        found = path.stat()
+        if found.st_size > LARGEST:
+            return Target(path=str(path), before=_unread(found))
+        work.spend(found.st_size // _UNIT)
+        return Target(path=str(path), before=digest(path))
     except (OSError, ToolError):  # it cannot be read, so nobody here can run it as a script
         return None
-    return None
+
+
+def _unread(found: os.stat_result) -> str:
+    """What stands for the content of a file that is not read: whoever changes the file changes this."""
+    return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_ctime_ns}"

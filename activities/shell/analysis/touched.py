@@ -14,9 +14,8 @@ from activities.shell.analysis.analyse import PRINTING
 from activities.shell.analysis.expand import Expansion
 from activities.shell.analysis.program import Command, Program, Redirect, Word
 from activities.shell.analysis.repository import names_programs, root_of
-from activities.shell.analysis.revisions import file_names
+from activities.shell.analysis.revisions import MOST_COLONS, file_names
 from activities.shell.analysis.trees import hidden_from_us
-from activities.shell.analysis.work import Work
 from activities.shell.programs.reading import Reading
 from workflows.domain.permissions.paths import guarded, outside
 
@@ -57,7 +56,7 @@ class Touched:
 
 def touched(program: Program, place: Place) -> Touched:
     """The paths that a program of the shell names, as what they lead to now."""
-    look = _Look(place, program.work)
+    look = _Look(place, program)
     with program.checked():
         for directory in dict.fromkeys(program.directories):
             look.reach(directory, directory)
@@ -70,10 +69,11 @@ def touched(program: Program, place: Place) -> Touched:
 
 
 class _Look:
-    def __init__(self, place: Place, work: Work) -> None:
+    def __init__(self, place: Place, program: Program) -> None:
         self.place = place
-        self.work = work
-        self.expansion = Expansion(work)
+        self.work = program.work
+        self.guard = program.guard
+        self.expansion = Expansion(program.work, program.guard)
         self.found = Touched()
         self.seen: set[tuple[str, tuple[Path, ...]]] = set()
         self.trees: dict[tuple[Path, bool, bool], str | None] = {}
@@ -170,6 +170,8 @@ class _Look:
     def history(self, command: Command, directory: Path) -> None:
         """Git reads what it keeps under names that may lead nowhere in the work tree, or no more."""
         words = [word.known for word in command.words[1:] if not word.known.startswith("-")]
+        if any(word.count(":") > MOST_COLONS for word in words):
+            self.guard(f"a word of 'git' has more than {MOST_COLONS} colons")
         for written in (name for word in words for name in (word, *file_names(word))):
             self.work.spend(2)
             for start in (directory, self.place.root):

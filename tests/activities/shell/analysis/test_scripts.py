@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from activities.shell.analysis.analyse import Shell, analyse
-from activities.shell.analysis.scripts import scripts
+from activities.shell.analysis.scripts import LARGEST, scripts
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,17 @@ def test_scripts_are_found_wherever_they_are_run(tmp_path: Path, command: str, f
     assert all(target.before == hashlib.sha256(Path(target.path).name.encode()).hexdigest() for target in targets)
 
 
-def test_what_is_too_large_for_a_script_is_not_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [LARGEST - 1, LARGEST, LARGEST + 1, 5 * 1024**3])
+def test_a_program_is_known_by_its_content_or_where_that_is_too_large_by_its_change(tmp_path: Path, size: int) -> None:
+    def found() -> str | None:
+        (target,) = scripts(analyse("./program", Shell(tmp_path, tmp_path, {})))
+        return target.before
+
     with (tmp_path / "program").open("wb") as file:
-        file.truncate(5 * 1024**3)
-    assert scripts(analyse("./program", Shell(tmp_path, tmp_path, {}))) == ()
+        file.truncate(size)
+        first, again = found(), found()
+        file.write(b"x")
+        file.flush()
+
+    assert first == again != found()
+    assert (":" in str(first)) == (size > LARGEST)

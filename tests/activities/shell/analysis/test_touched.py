@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from activities.shell.analysis.expand import MOST_MATCHES, MOST_WILDCARDS
+from activities.shell.analysis.revisions import MOST_COLONS
 from activities.shell.parse import shell_requests
-from tests.activities.shell.world import ALLOW, ASK, DENY, World
+from tests.activities.shell.world import ALLOW, ASK, DENY, World, made
 from workflows.domain.permissions.rules import Action
 
 
@@ -133,3 +135,40 @@ def test_git_that_names_no_secret_asks_nothing(world: World, command: str) -> No
 
 def test_a_word_of_many_colons_takes_bounded_work(world: World) -> None:
     assert world.verdict(f"git show {':' * 30_000}.env", world.defaults()) in (ALLOW, ASK)
+
+
+@pytest.mark.parametrize("count", [MOST_MATCHES - 1, MOST_MATCHES, MOST_MATCHES + 1])
+def test_more_matches_than_are_looked_at_ask_whatever_the_rules_allow(tmp_path: Path, count: int) -> None:
+    world = made(tmp_path)
+    (folder := world.place.directory / "many").mkdir()
+    for number in range(count):
+        (folder / f"{number}.tmp").touch()
+
+    asked = [request.opaque for request in world.requests("cat many/*") if request.permission == "bash"]
+    cut = count > MOST_MATCHES
+
+    assert asked == [f"Its wildcards match more than {MOST_MATCHES:,} names, so it cannot be checked." if cut else None]
+    assert world.verdict("cat many/*", world.defaults(bash="allow")) is (ASK if cut else ALLOW)
+
+
+@pytest.mark.parametrize("parts", [MOST_WILDCARDS - 1, MOST_WILDCARDS, MOST_WILDCARDS + 1])
+def test_more_wildcards_than_are_followed_ask_whatever_the_rules_allow(world: World, parts: int) -> None:
+    command = f"cat {'/'.join('*' * parts)}"
+    (asked,) = (request for request in world.requests(command) if request.permission == "bash")
+
+    assert asked.guarded == (parts > MOST_WILDCARDS)
+    assert (asked.opaque or "").startswith("It has wildcards in more than 3 parts of a path") == asked.guarded
+    assert world.verdict(command, world.defaults(bash="allow")) is (ASK if asked.guarded else ALLOW)
+
+
+def test_denies_still_see_what_is_matched_first_and_what_else_is_named(world: World) -> None:
+    rules = world.defaults(bash="allow", read={"*": "allow", "a.txt": "deny"})
+    assert world.verdict("cat */*/*/* a.txt", rules) is DENY
+
+
+@pytest.mark.parametrize("colons", [MOST_COLONS - 1, MOST_COLONS, MOST_COLONS + 1])
+def test_a_revision_with_more_colons_than_are_looked_at_asks(world: World, colons: int) -> None:
+    command = f"git show 'HEAD@{{{'1:' * (colons - 1)}}}:src/a.txt'"
+    rules = world.defaults(bash="allow", read={"*": "allow", "src/a.txt": "deny"})
+
+    assert world.verdict(command, rules) is (DENY if colons <= MOST_COLONS else ASK)

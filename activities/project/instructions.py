@@ -15,8 +15,9 @@ from workflows.domain.config.trust import HeldBack
 from workflows.domain.errors import ConfigError, ToolError
 
 LIMIT: Final = 64 * 1024  # bytes of one file; the model can read the rest itself
-_MOST: Final = 50  # files
+MOST: Final = 50  # files
 _OUTSIDE: Final = "instructions from outside the project are read only from your own configuration"
+_MANY: Final = f"only the first {MOST} files of instructions are read, and none from this one on"
 
 
 class Candidate(NamedTuple):
@@ -32,7 +33,10 @@ def read_instructions(
 ) -> tuple[tuple[Instruction, ...], tuple[HeldBack, ...]]:
     """The user's own instructions, the project's (nearest first), those named in `layers`; and what is ignored."""
     found = {candidate.path: candidate for candidate in reversed([*_candidates(place, layers, sources)])}
-    results = [_read(candidate, place.root) for candidate in islice(reversed(found.values()), _MOST)]
+    results = [_read(candidate, place.root) for candidate in islice(reversed(found.values()), MOST)]
+    if len(found) > MOST:
+        first = [*reversed(found.values())][MOST]
+        results.append(HeldBack(file=first.named, field=f"instructions {first.path}", why=_MANY))
     instructions = tuple(result for result in results if isinstance(result, Instruction) and result.text)
     return instructions, tuple(result for result in results if isinstance(result, HeldBack))
 
@@ -66,8 +70,8 @@ def _named(layer: Layer, place: Place) -> Iterator[Candidate]:
         if path.is_absolute() and not (layer.trusted or path.is_relative_to(place.root)):
             yield Candidate(path, False, layer.file)
         else:
-            hits = islice(_matching(path, place, layer), _MOST)
-            yield from (Candidate(hit, layer.trusted, layer.file) for hit in hits if hit.is_file())
+            hits = islice((hit for hit in _matching(path, place, layer) if hit.is_file()), MOST + 1)
+            yield from (Candidate(hit, layer.trusted, layer.file) for hit in hits)
 
 
 def addresses(layer: Layer) -> Iterator[str]:

@@ -8,14 +8,14 @@ from typing import Final
 
 from activities.files.place import Place
 from activities.project.files import read_layers
-from activities.project.instructions import addresses, read_instructions
+from activities.project.instructions import LIMIT, addresses, read_instructions
 from activities.project.unsupported import ignored_files, organisations
 from workflows.domain.agents import BUILD, RESERVED, Agent, Delegation, agents, chosen, default_agent
 from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.fields import JsonObject, at, not_honoured, unknown
 from workflows.domain.config.looser import loosens
 from workflows.domain.config.merge import Layer, merged, over
-from workflows.domain.config.snapshot import NotHonoured, ProjectSnapshot
+from workflows.domain.config.snapshot import Instruction, NotHonoured, ProjectSnapshot
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.trust import judged
 from workflows.domain.errors import UnknownAgent, UsageError
@@ -53,6 +53,7 @@ def _load(place: Place, sources: ConfigSources, managed: Path, role: Role) -> Pr
     agent = _subagent(role, known) if role.ancestors else _primary(role, known, settings, own, place)
     above = Config.model_validate(merged(layer.tree for layer in layers if layer.managed))
     instructions, outside = read_instructions(place, layers, sources)
+    ignored, unnamed = ignored_files(place, sources)
     bounded = under(_configured(agent.name, above, place), rules_of(agent.name, settings, place))
     return ProjectSnapshot(
         directory=str(place.directory),
@@ -66,8 +67,8 @@ def _load(place: Place, sources: ConfigSources, managed: Path, role: Role) -> Pr
         instructions=instructions,
         held_back=(*held_back, *outside),
         not_honoured=(*_not_honoured(layers), *organisations(place)),
-        ignored=tuple(ignored_files(place, sources)),
-        warnings=tuple(_warnings(layers, settings, str(place.home))),
+        ignored=ignored,
+        warnings=(*_warnings(layers, settings, str(place.home)), *_shortened(instructions), *unnamed),
     )
 
 
@@ -132,6 +133,12 @@ def _warnings(layers: Sequence[Layer], settings: Config, home: str) -> Iterator[
             yield f"{layer.file}: the agent {name!r} is not supported yet: its settings are ignored."
     yield from _replaced([layer for layer in layers if layer.trusted])
     yield from _without_effect(settings, home)
+
+
+def _shortened(instructions: Sequence[Instruction]) -> Iterator[str]:
+    for each in instructions:
+        if not each.complete:
+            yield f"{each.path}: only the first {LIMIT // 1024} KiB are instructions; the model may read the rest."
 
 
 def _replaced(layers: Sequence[Layer]) -> Iterator[str]:

@@ -44,6 +44,8 @@ def _ignored(files: IgnoredFiles) -> Iterator[str]:
             f"Warning: what {line(name)} in {folder} denies is not denied, because files of agents are not read: "
             "write its rules into opencode.json, as `agent.NAME.permission`."
         )
+    if (more := len(files.ruled) - _RULED) > 0:
+        yield f"Warning: so it is with {counted(more, 'more file')} of agents in {folder}."
 
 
 def chosen_model(settings: Settings, snapshot: ProjectSnapshot, named: str | None) -> str:

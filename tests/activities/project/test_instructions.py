@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from activities.project.files import read_layers
-from activities.project.instructions import LIMIT, read_instructions
+from activities.project.instructions import LIMIT, MOST, read_instructions
 from tests import cases
 from tests.activities.project.world import World
 
@@ -114,3 +114,25 @@ def test_a_switch_leaves_the_files_of_another_agent_out(world: World) -> None:
 
     assert read(world)[0] == ["own", "project"]
     assert read(world, OPENCODE_DISABLE_CLAUDE_CODE="1")[0] == []
+
+
+@pytest.mark.parametrize("count", [MOST - 1, MOST, MOST + 1])
+async def test_more_files_than_are_read_are_named(world: World, count: int) -> None:
+    for number in range(count):
+        world.write(f"rules/{number:03}.md", "Use tabs.")
+    world.write("opencode.json", '{"instructions": ["rules/*.md"]}')
+
+    found, held = read(world)
+
+    assert len(found) == min(count, MOST)
+    assert held == [f"instructions {world.project}/rules/{MOST:03}.md"] * (count > MOST)
+
+
+@pytest.mark.parametrize("size", [LIMIT - 1, LIMIT, LIMIT + 1])
+async def test_a_file_that_is_read_in_part_only_is_named(world: World, size: int) -> None:
+    file = world.write("AGENTS.md", "x" * size)
+
+    warnings = (await world.load()).warnings
+
+    expected = f"{file}: only the first 64 KiB are instructions; the model may read the rest."
+    assert warnings == ((expected,) if size > LIMIT else ())

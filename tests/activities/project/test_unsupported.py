@@ -4,7 +4,7 @@ import os
 import pytest
 
 from activities.project.load import PRIMARY
-from activities.project.unsupported import MOST_ENTRIES
+from activities.project.unsupported import MOST_ENTRIES, READ
 from tests.activities.project.world import World
 from tests.patience import PATIENCE
 from workflows.domain.config.snapshot import IgnoredFiles
@@ -112,15 +112,43 @@ async def test_a_folder_behind_a_link_is_looked_into_once(world: World) -> None:
     assert found.count == 1 and found.names[0].endswith("/a.md")
 
 
-async def test_all_folders_together_are_looked_into_up_to_a_number_of_entries(world: World) -> None:
-    for name in ("command", "commands"):
-        folder = world.write(f".opencode/{name}/first.md", "").parent
-        for number in range(MOST_ENTRIES * 2 // 3):
+@pytest.mark.parametrize("more", [-1, 0, 1])
+async def test_where_more_entries_lie_than_are_looked_at_the_rest_is_said_to_be_unnamed(
+    world: World, more: int
+) -> None:
+    half = MOST_ENTRIES // 2
+    for name, count in {"command": half, "commands": half + more}.items():
+        folder = world.project / ".opencode" / name
+        folder.mkdir(parents=True)
+        for number in range(count):
             (folder / f"{number}.md").touch()
 
-    found = (await world.load()).ignored
+    snapshot = await world.load()
 
-    assert len(found) == 2 and sum(each.count for each in found) <= MOST_ENTRIES
+    assert sum(each.count for each in snapshot.ignored) == MOST_ENTRIES + min(more, 0)
+    assert len(snapshot.warnings) == (more > 0)
+    assert all("hold more than 10,000 entries" in each and str(folder) in each for each in snapshot.warnings)
+
+
+async def test_files_that_lie_deep_are_named(world: World) -> None:
+    deep = "/".join("abcdefgh")
+    world.write(f".opencode/agent/{deep}/x.md", DENYING)
+
+    (found,) = (await world.load()).ignored
+
+    assert found.ruled == (f"{deep}/x.md",)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+async def test_an_agents_file_whose_head_is_too_long_to_be_read_counts_as_one_that_sets_permissions(
+    world: World, more: int
+) -> None:
+    head, tail = "---\ndescription: ", "\n---"
+    world.write(".opencode/agent/a.md", f"{head}{'x' * (READ + more - len(head) - len(tail))}{tail}")
+
+    (found,) = (await world.load()).ignored
+
+    assert found.ruled == (("a.md",) if more > 0 else ())
 
 
 async def test_instructions_on_the_net_are_named(world: World) -> None:

@@ -55,6 +55,23 @@ async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, mon
     assert any(f"what reviewer.md in {agents} denies is not denied" in each for each in remarks)
 
 
+@pytest.mark.parametrize("count", [19, 20, 21])
+async def test_agents_whose_denials_are_lost_are_named_up_to_twenty_and_then_counted(
+    tmp_path: Path, count: int
+) -> None:
+    settings = settings_of(tmp_path / "home", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"))
+    (agents := tmp_path / "project" / ".opencode" / "agent").mkdir(parents=True)
+    for number in range(count):
+        (agents / f"{number}.md").write_text("---\npermission:\n  edit: deny\n---\n")
+
+    remarks = [*project.remarks(settings, await survey(settings, tmp_path / "project"))]
+
+    assert sum("denies is not denied" in each for each in remarks) == min(count, 20)
+    assert [each for each in remarks if "so it is with" in each] == (
+        [f"Warning: so it is with 1 more file of agents in {agents}."] if count > 20 else []
+    )
+
+
 async def test_what_the_worker_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "CORP_MODEL": "corp/m", "CORP_KEY": ""}
     (tmp_path / "opencode").mkdir()

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Final
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue, SecretStr
 
 from activities.model.addresses import normalised
-from activities.model.headers import header_value
+from activities.model.headers import header_name, header_value
 from activities.model.keys import Keys, find_key
 from activities.model.output_limit import output_limit, split_options
 from activities.model.port import Endpoint, ModelFacts, ModelPort
@@ -74,7 +75,8 @@ class Endpoints:
 
     async def _endpoint(self, id: str, name: str, configured: Provider, entry: ProviderModel) -> Endpoint:
         provider = provider_named(id)
-        own = await self._resolved(configured.options.base_url)
+        written = await self._resolved(configured.options.base_url)
+        own = _checked(id, written) if written else None
         protocol = _protocol(id, configured, own)
         base_url = normalised(protocol, own) if own else _address(provider, protocol, configured)
         headers = await self._headers(f"provider.{id}.options", configured.options.headers)
@@ -88,7 +90,9 @@ class Endpoints:
 
     async def _headers(self, section: str, written: Mapping[str, str]) -> dict[str, str]:
         return {
-            name: header_value(f"{section}.headers.{name}", await resolve(value, self.environment))
+            header_name(f"{section}.headers", name): header_value(
+                f"{section}.headers.{name}", await resolve(value, self.environment)
+            )
             for name, value in written.items()
         }
 
@@ -111,6 +115,20 @@ class Endpoints:
 
 def _login(provider: KnownProvider) -> str:
     return f"`holdfast auth login {provider.id}`"
+
+
+def _checked(id: str, address: str) -> str:
+    """An address without the blanks around it. Raises UsageError, which does not show it, for one that is none."""
+    address = address.strip()
+    try:
+        parts = urlsplit(address)
+        fine = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and len(address.split()) == 1
+    except ValueError:
+        fine = False
+    if not fine:
+        form = "https://host/path or http://host:port/path"
+        raise UsageError(f"provider.{id}.options.baseURL is no address: write it as {form}. Nothing was sent.")
+    return address
 
 
 def _protocol(id: str, configured: Provider, base_url: str | None) -> str:

@@ -6,7 +6,8 @@ from typing import Final
 QUOTA_CODES: Final = frozenset({"insufficient_quota", "usage_not_included"})
 CONTENT_CODES: Final = frozenset({"content_filter", "content_policy_violation"})
 THROTTLING_CODES: Final = frozenset({"rate_limit_exceeded", "ThrottlingException"})
-FINAL_CODES: Final = QUOTA_CODES | CONTENT_CODES | {"invalid_prompt", "model_not_found"}
+UNSENT: Final = "unsent"  # our code for a request that could not even be written
+FINAL_CODES: Final = QUOTA_CODES | CONTENT_CODES | {"invalid_prompt", "model_not_found", UNSENT}
 
 STREAM_MESSAGES: Final = {
     "context_length_exceeded": "Input exceeds context window of this model",

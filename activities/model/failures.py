@@ -23,6 +23,7 @@ from activities.model.failure_words import (
     STREAM_MESSAGES,
     TELLTALE,
     THROTTLING_CODES,
+    UNSENT,
 )
 from workflows.domain.errors import HoldfastError
 from workflows.domain.value import Value
@@ -85,6 +86,7 @@ class StopKind(StrEnum):
     NOT_FOUND = "not-found"
     CONTENT = "content"
     BAD_REQUEST = "bad-request"
+    UNSENT = "unsent"
 
 
 _STOPS: Final = {401: StopKind.AUTH, 403: StopKind.AUTH, 404: StopKind.NOT_FOUND}
@@ -290,4 +292,6 @@ def _stop_kind(failure: ProviderFailure) -> StopKind:
         return StopKind.QUOTA
     if failure.code in CONTENT_CODES:
         return StopKind.CONTENT
+    if failure.code == UNSENT:
+        return StopKind.UNSENT
     return _STOPS.get(failure.status or 0, StopKind.BAD_REQUEST)

@@ -13,6 +13,7 @@ from activities.redact import Redactor
 from workflows.domain.errors import UsageError
 
 _REFUSED: Final = re.compile(r"[^\t\x20-\x7e]")
+_TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 def header_value(field: str, text: str) -> str:
@@ -24,6 +25,13 @@ def header_value(field: str, text: str) -> str:
         return value
     kind = "a line break" if refused[0] in "\r\n" else "a control character" if refused[0].isascii() else "not ASCII"
     raise UsageError(f"{field} cannot be sent in a header: its character {refused.start() + 1} is {kind}.")
+
+
+def header_name(field: str, name: str) -> str:
+    """`name`. Raises UsageError for what is no name of a header."""
+    if not _TOKEN.fullmatch(name):
+        raise UsageError(f"{field}.{name} is no header: its name may hold letters, digits and dashes.")
+    return name
 
 
 def without_secrets(failure: ProviderFailure, endpoint: Endpoint) -> ProviderFailure:

@@ -12,14 +12,24 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
+from activities.model.failure_words import UNSENT
 from activities.model.failures import ProviderFailure, from_response, from_stream, phrase, words_of
 
 _TRANSPORTS: Final = ("httpx", "httpcore", "aiohttp", "anyio", "ssl")
 _NO_CONNECTION: Final = ("ConnectError", "ClientConnectorError")  # of httpx and httpcore; of aiohttp
 _GARBAGE: Final = (json.JSONDecodeError, UnicodeDecodeError)
+_ADDRESS: Final = "its address (baseURL) is none that HTTP takes"
+_CHARACTER: Final = "a message, an option or a header holds a character that cannot be encoded"
 _NO_PROVIDER: Final = "LLM Provider NOT provided"
 _IN_THE_STREAM: Final = "MidStreamFallbackError"  # what litellm calls whatever happens once an answer has begun
-_UNWRITABLE: Final = "LocalProtocolError"  # its text quotes the header, and in it the key
+_FLAWS: Final = {  # classes of httpx, h11, aiohttp and pydantic → what is wrong with a request that cannot be written
+    "LocalProtocolError": "its key or a header holds what HTTP does not take",  # its text quotes the header
+    "InvalidURL": _ADDRESS,
+    "UnsupportedProtocol": _ADDRESS,
+    "NonHttpUrlClientError": _ADDRESS,
+    "UnicodeEncodeError": _CHARACTER,
+    "PydanticSerializationError": _CHARACTER,
+}
 _PASSING: Final = frozenset({408, 409, 425, 429})  # besides all server errors
 
 
@@ -30,6 +40,21 @@ def told(provider: str, error: Exception) -> ProviderFailure:
     if headers is not None:
         return _response(provider, chain, headers)
     return _stream_event(provider, chain) or _without_response(provider, chain)
+
+
+def unsent(provider: str, error: Exception) -> ProviderFailure:
+    """The failure of a request that could not be written because of `error`."""
+    chain = tuple(_chain(error))
+    return _unsent(provider, _flaw(chain) or f"its options cannot be used ({type(error).__name__}: {error})")
+
+
+def _unsent(provider: str, flaw: str) -> ProviderFailure:
+    return ProviderFailure(provider=provider, message=f"{flaw}.", code=UNSENT, retryable=False)
+
+
+def _flaw(chain: tuple[BaseException, ...]) -> str | None:
+    """What is wrong with a request that cannot be written; None where it is not known to be that."""
+    return next((_FLAWS[name] for link in chain if (name := type(link).__name__) in _FLAWS), None)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -101,9 +126,8 @@ def _stream_event(provider: str, chain: tuple[BaseException, ...]) -> ProviderFa
 
 def _without_response(provider: str, chain: tuple[BaseException, ...]) -> ProviderFailure:
     """Network or mistake: a lost connection and garbage in the stream pass, all else does not by asking again."""
-    if any(type(link).__name__ == _UNWRITABLE for link in chain):
-        said = "The request cannot be written: its key, a header or its address holds what HTTP does not take."
-        return ProviderFailure(provider=provider, message=said, status=HTTPStatus.BAD_REQUEST, retryable=False)
+    if flaw := _flaw(chain):
+        return _unsent(provider, flaw)
     lost = next((link for link in reversed(chain) if _is_transport(link)), None)
     if lost is not None:
         message = f"Connection error: {lost or type(lost).__name__}"

@@ -18,6 +18,7 @@ _WORDS: Final = {
     StopKind.NOT_FOUND: "no such model",
     StopKind.CONTENT: "refused the content",
     StopKind.BAD_REQUEST: "refused the request",
+    StopKind.UNSENT: "the request could not be sent",
 }
 
 

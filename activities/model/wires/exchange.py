@@ -9,10 +9,11 @@ from typing import Any, Final
 import httpx
 
 from activities.model.failures import ModelError, ProviderFailure, from_response, phrase, words_of
-from activities.model.litellm_failures import passing, told
+from activities.model.litellm_failures import passing, told, unsent
 from activities.model.port import Endpoint
 from activities.model.wires import sse
 from activities.model.wires.silence import Silence
+from workflows.domain.errors import UsageError
 
 _PAGES: Final = ("text/html", "application/json")  # what a wrong address answers, or a provider that does not stream
 _READ: Final = 16 * 2**10  # bytes of such a page
@@ -49,6 +50,17 @@ def failing(provider: str) -> Iterator[None]:
         raise
     except Exception as error:  # the libraries raise whatever one below them raises
         raise ModelError(told(provider, error)) from error
+
+
+@contextmanager
+def writing(provider: str) -> Iterator[None]:
+    """Tells whatever prevents a request from being written: the same request fails again."""
+    try:
+        yield
+    except (ModelError, UsageError):
+        raise
+    except Exception as error:  # the libraries raise whatever one below them raises
+        raise ModelError(unsent(provider, error)) from error
 
 
 async def close(response: httpx.Response) -> None:

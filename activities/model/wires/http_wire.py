@@ -1,11 +1,11 @@
 """A protocol of requests with JSON bodies, answered by a stream of events."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 
-from activities.model.failures import ModelError
-from activities.model.litellm_failures import told
+import httpx
+
 from activities.model.port import ModelEvent, ModelRequest
 from activities.model.wires import exchange
 from activities.model.wires.exchange import Connections
@@ -34,26 +34,22 @@ class HttpWire:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """See `ModelPort.stream`."""
         endpoint = request.endpoint
-        reader = self.reader(endpoint.provider)
-        prepared, client = await self.prepare(request), self.connections.client
-        sent = client.build_request(
-            "POST",
-            prepared.url,
-            headers={"content-type": "application/json", **prepared.headers},
-            content=prepared.body,
-        )
-        try:
-            response = await self.silence.headers_of(endpoint.provider, client.send(sent, stream=True))
-            try:
-                await exchange.refuse(response, endpoint)
-                async with aclosing(exchange.events(response, endpoint, self.silence)) as events:
-                    async for event in events:
-                        for each in reader.read(event):
-                            yield each
-            finally:
-                await exchange.close(response)
-        except ModelError:
-            raise
-        except Exception as error:  # the library raises whatever one below it raises
-            raise ModelError(told(endpoint.provider, error)) from error
+        provider = endpoint.provider
+        reader = self.reader(provider)
+        with exchange.writing(provider):
+            client, written = self.connections.client, await self._written(request)
+        async with AsyncExitStack() as opened:
+            opened.enter_context(exchange.failing(provider))
+            response = await self.silence.headers_of(provider, client.send(written, stream=True))
+            opened.push_async_callback(exchange.close, response)
+            await exchange.refuse(response, endpoint)
+            events = exchange.events(response, endpoint, self.silence)
+            async for event in await opened.enter_async_context(aclosing(events)):
+                for each in reader.read(event):
+                    yield each
         yield reader.finished()
+
+    async def _written(self, request: ModelRequest) -> httpx.Request:
+        prepared = await self.prepare(request)
+        headers = {"content-type": "application/json", **prepared.headers}
+        return self.connections.client.build_request("POST", prepared.url, headers=headers, content=prepared.body)

@@ -25,10 +25,11 @@ class Responses:
         """See `ModelPort.stream`."""
         provider = request.endpoint.provider
         reader = ResponsesReader(provider)
-        # all of the body stands in `extra_body`, which the client sends as it is, and does not convert item by item
-        asking = self._client(request.endpoint).responses.with_streaming_response.create(
-            model=request.endpoint.name, input="", stream=True, extra_body=body(request)
-        )
+        with exchange.writing(provider):
+            # all of the body stands in `extra_body`, which the client sends as it is, and does not convert item by item
+            asking = self._client(request.endpoint).responses.with_streaming_response.create(
+                model=request.endpoint.name, input="", stream=True, extra_body=body(request)
+            )
         async with AsyncExitStack() as opened:
             opened.enter_context(exchange.failing(provider))
             response = await self._silence.headers_of(provider, opened.enter_async_context(asking))

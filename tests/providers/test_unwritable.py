@@ -1,0 +1,98 @@
+"""Requests that cannot be written: nothing is sent, nothing is tried again, and what is wrong is named."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from activities.model.endpoints import Endpoints
+from activities.model.failures import ModelError, Stop, StopKind, posture
+from activities.model.keys import Keys
+from activities.model.port import Endpoint, ModelRequest, Wire
+from activities.model.wires.router import WireRouter
+from tests.providers.asking import GO, answered
+from tests.providers.playing import Double, Play, playing
+from workflows.domain.config.config import Config
+from workflows.domain.errors import UsageError
+
+MODELS = {
+    Wire.CHAT: "openai/llama",
+    Wire.RESPONSES: "openai/gpt-5.3-codex",
+    Wire.ANTHROPIC: "anthropic/claude-opus-4-5",
+    Wire.GEMINI: "gemini/gemini-2.5-pro",
+    Wire.LITELLM: "mistral/mistral-large-latest",
+}
+SURROGATE: dict[str, JsonValue] = {"user": "\ud800", "metadata": {"user_id": "\ud800"}}
+CONFLICT: dict[str, JsonValue] = {"reasoning": "high", "reasoning_effort": "low"}
+
+
+def test_every_wire_is_here() -> None:
+    assert MODELS.keys() == set(Wire)
+
+
+@pytest.mark.parametrize("wire", MODELS)
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:9/v1", "ftp://127.0.0.1:9", "http://[::1", "http://127.0.0.1:99999/500"]
+)
+async def test_an_address_that_is_none_is_refused_by_the_name_of_its_field(
+    port: WireRouter, tmp_path: Path, wire: Wire, address: str
+) -> None:
+    with pytest.raises(UsageError, match=r"provider\.\w+\.options\.baseURL is no address") as caught:
+        await reach(port, MODELS[wire], tmp_path, {"baseURL": address})
+    assert address not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["x gateway", "x-gatewaé", "", "x:y"])
+async def test_a_header_with_a_name_that_is_none_is_refused_by_it(port: WireRouter, tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=rf"provider\.openai\.options\.headers\.{name} is no header"):
+        await reach(port, MODELS[Wire.CHAT], tmp_path, {"baseURL": "http://127.0.0.1:9", "headers": {name: "value"}})
+
+
+@pytest.mark.parametrize("wire", set(MODELS) - {Wire.LITELLM})
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "http://[::1"])
+async def test_an_address_that_only_the_wire_finds_out_about_is_named(
+    port: WireRouter, wire: Wire, address: str
+) -> None:
+    assert "baseURL" in await unsent(port, Endpoint(model=MODELS[wire], base_url=address, wire=wire))
+
+
+@pytest.mark.parametrize("wire", MODELS)
+async def test_a_header_that_only_the_wire_finds_out_about_is_named(port: WireRouter, wire: Wire) -> None:
+    async with playing(Double(never)) as double:
+        endpoint = Endpoint(model=MODELS[wire], base_url=double.url, wire=wire, headers={"x-gatewaé": "value"})
+        assert "header" in await unsent(port, endpoint)
+
+
+@pytest.mark.parametrize(
+    ("wire", "options", "named"),
+    [
+        (Wire.CHAT, SURROGATE, "character"),
+        (Wire.RESPONSES, SURROGATE, "character"),
+        (Wire.ANTHROPIC, SURROGATE, "character"),
+        (Wire.RESPONSES, CONFLICT, "options"),
+        (Wire.GEMINI, {"thinking": "on"}, "options"),
+    ],
+)
+async def test_options_that_cannot_be_written_are_named(
+    port: WireRouter, wire: Wire, options: Mapping[str, JsonValue], named: str
+) -> None:
+    async with playing(Double(never)) as double:
+        assert named in await unsent(port, Endpoint(model=MODELS[wire], base_url=double.url, wire=wire), options)
+
+
+async def reach(port: WireRouter, model: str, keys: Path, options: dict[str, JsonValue]) -> Endpoint:
+    config = Config.model_validate({"provider": {model.partition("/")[0]: {"options": {"apiKey": "k", **options}}}})
+    return (await Endpoints(Keys(keys / "auth.json"), {}, port).reach(model, config)).endpoint
+
+
+async def unsent(port: WireRouter, endpoint: Endpoint, options: Mapping[str, JsonValue] | None = None) -> str:
+    with pytest.raises(ModelError) as caught:
+        await answered(port, ModelRequest(endpoint=endpoint, messages=GO, options=options or {}))
+    stance = posture(caught.value.failure)
+    assert isinstance(stance, Stop) and stance.kind is StopKind.UNSENT
+    return stance.message
+
+
+def never(*_: object) -> Play:
+    raise AssertionError("a request was sent")

@@ -98,13 +98,16 @@ class SessionClient(Reading):
         Without `agent`, the default one of the directory's configuration works. All turns of the session look for their
         configuration where `sources` say: by default, as this process's variables do now. With a `snapshot`, which the
         caller has read for these sources, the directory is not read again, and its agent works. Raises UsageError: also
-        for an agent that cannot work, and where our host is another machine's, by which the session would be taken.
+        for an agent that cannot work, for a model that cannot be asked, and where our host is another machine's, by
+        which the session would be taken.
         """
-        from worker.survey import Role, sources_of, survey  # commands that start nothing read no configuration
+        # commands that start nothing read no configuration
+        from worker.survey import Role, model_of, sources_of, survey
 
         checked(text)
         sources = sources or sources_of(self.settings)
         snapshot = snapshot or await survey(self.settings, Path(directory), Role(agent), sources)
+        model_of(snapshot, model)  # raises for one that cannot be asked
         if self.settings.host is not None and self.settings.worker:
             from activities.store import hosts  # where all is on one machine, no host has a name
             from worker import machine

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from activities.model.providers import must_be_known, parted
 from activities.project.load import PRIMARY
 from activities.project.load import Role as Role
 from activities.project.sources import CONTENT, PERMISSION, read_sources
@@ -12,6 +13,7 @@ from activities.project.survey import Surveyor
 from worker.settings import Settings
 from worker.stack import state
 from worker.stack.layout import Layout
+from workflows.domain.config.references import has_reference
 from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.ids import SessionId
@@ -31,6 +33,19 @@ async def survey(
     if note is not None and note.temporary is not None and note.managed is not None:  # as the worker sees it
         found = replace(found, temporary=note.temporary, managed=note.managed)
     return await found.load(str(directory), known, role)
+
+
+def model_of(snapshot: ProjectSnapshot, named: str | None) -> str | None:
+    """The model that a turn asks which begins under this configuration; None where nothing names one.
+
+    `named` is that of a flag or of the session: it counts unless an administrator has set one. Raises UsageError for a
+    model that no worker can ask; references in configured names are the worker's to look up.
+    """
+    own = None if snapshot.model_is_managed else named
+    model = own or snapshot.agent.model or snapshot.config.model
+    if model is not None and (own or not has_reference(model)):
+        must_be_known(parted(model)[0], snapshot.config.provider)
+    return model
 
 
 def role(agent: str, parent: SessionId | None) -> Role:

@@ -10,6 +10,7 @@ from pydantic import JsonValue, SecretStr
 from activities.model.addresses import normalised
 from activities.model.headers import header_name, header_value
 from activities.model.keys import Keys, find_key
+from activities.model.litellm_providers import NAMES
 from activities.model.output_limit import output_limit, split_options
 from activities.model.port import Endpoint, ModelFacts, ModelPort
 from activities.model.providers import (
@@ -17,9 +18,9 @@ from activities.model.providers import (
     OPENAI,
     PACKAGES,
     KnownProvider,
+    must_be_known,
     parted,
     provider_named,
-    unknown,
     without_address,
 )
 from activities.model.wires.table import routed
@@ -63,6 +64,7 @@ class Endpoints:
         header that cannot be sent.
         """
         id, name = parted(model)
+        must_be_known(id, config.provider)
         configured = config.provider.get(id) or Provider()
         entry = configured.models.get(name) or ProviderModel()
         endpoint = await self._endpoint(id, name, configured, entry)
@@ -102,8 +104,6 @@ class Endpoints:
         if found is None and written is not None:
             name = f"provider.{provider.id}.options.apiKey"
             raise UsageError(f"{name} is {written!r}, which is empty here: set it, or run {_login(provider)}.")
-        if found is None and not provider.listed and base_url is None and configured.npm is None:
-            raise unknown(provider)
         if found is None and provider.needs_key and base_url is None:
             variable = provider.variables[0]
             raise UsageError(f"There is no key for {provider.id!r}: set {variable}, or run {_login(provider)}.")
@@ -133,11 +133,7 @@ def _checked(id: str, address: str) -> str:
 
 def _protocol(id: str, configured: Provider, base_url: str | None) -> str:
     """Whose protocol is spoken: that of the named package; else an unknown provider with an address speaks OpenAI's."""
-    package = configured.npm
-    if package is not None and package not in PACKAGES:
-        known = ", ".join(sorted(PACKAGES))
-        raise UsageError(f"provider.{id}.npm is {package!r}, which Holdfast does not know. It knows: {known}.")
-    provider = provider_named(id)
+    package, provider = configured.npm, provider_named(id)
     if package is not None and not (package == COMPATIBLE and provider.listed and base_url is None):
         return PACKAGES[package]
     return "openai" if base_url and not provider.listed else provider.litellm
@@ -145,9 +141,9 @@ def _protocol(id: str, configured: Provider, base_url: str | None) -> str:
 
 def _address(provider: KnownProvider, protocol: str, configured: Provider) -> str | None:
     """The address where the configuration names none: the provider's, else that of the package's company."""
-    if protocol == provider.litellm:
+    if protocol == provider.litellm and (provider.listed or provider.litellm in NAMES):
         return provider.address
-    if provider.listed or configured.npm == COMPATIBLE:
+    if provider.listed or configured.npm in (None, COMPATIBLE):
         raise without_address(provider.id)
     return OPENAI if protocol == "openai" else None
 

@@ -18,10 +18,11 @@ from activities.model.failures import ModelError
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import told
 from activities.model.litellm_form import ChunkReader, Form, body
+from activities.model.litellm_providers import TEXT_ONLY
 from activities.model.litellm_source import Source
 from activities.model.litellm_table import facts_of
 from activities.model.port import Endpoint, ModelEvent, ModelFacts, ModelRequest
-from activities.model.providers import without_address
+from activities.model.providers import without_address, without_tools
 from activities.model.wires.http_wire import Prepared
 from activities.model.wires.silence import Silence, within
 from workflows.domain.errors import UsageError
@@ -33,10 +34,6 @@ _END: Final = object()  # of an answer; what is `null` in it is no end
 _CACHING: Final = ("bedrock/", "vertex_ai/claude")  # cache what is marked; litellm sets the marks
 _OPENAI_CLIENT: Final = ("openai", "custom_openai", "aiohttp_openai", "openai_like")
 _BY_NAME: Final = ("replicate", "clarifai")  # litellm looks for these in the model's name before the provider's
-_TEXT_ONLY: Final = (  # most of them look up a template at huggingface.co before
-    *("replicate", "petals", "sagemaker", "anthropic_text", "azure_text", "watsonx_text"),
-    *("text-completion-openai", "text-completion-codestral", "text-completion-inception"),
-)
 _SWITCHES: Final = {
     "telemetry": False,
     "suppress_debug_info": True,  # it prints advice to standard output
@@ -171,8 +168,8 @@ def _arguments(request: ModelRequest, silence: Silence) -> Form:
 def _refuse_strangers(library: ModuleType, endpoint: Endpoint) -> None:
     """Raises UsageError for a request that litellm would send to another company than the provider."""
     provider, _, name = endpoint.model.partition("/")
-    if provider in _TEXT_ONLY:
-        raise UsageError(f"{endpoint.model}: litellm makes one text of a conversation for {provider!r}, without tools.")
+    if provider in TEXT_ONLY:
+        raise without_tools(provider)
     for other in _BY_NAME:
         if other in name and provider != other:
             raise UsageError(f"{endpoint.model}: litellm sends every model with {other!r} in its name to {other}.")

@@ -1,9 +1,11 @@
 """The model providers that we know by name, and how any other one is reached."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from activities.model.litellm_providers import NAMES, TEXT_ONLY
+from workflows.domain.config.config import Provider
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
@@ -73,6 +75,8 @@ _TABLE: Final[Sequence[KnownProvider]] = (
     _local("docker_model_runner", "http://127.0.0.1:12434/engines/v1"),
 )
 PROVIDERS: Final = {provider.id: provider for provider in _TABLE}
+_USUAL: Final = ("anthropic", "google", "ollama", "openai", "openrouter")  # named to people, of all those
+_MOST: Final = 8  # configured providers that a message names
 
 COMPATIBLE: Final = "@ai-sdk/openai-compatible"  # a protocol that many speak, and nobody's address
 
@@ -121,12 +125,49 @@ def without_address(id: str) -> UsageError:
     )
 
 
-def unknown(provider: KnownProvider) -> UsageError:
+def without_tools(id: str) -> UsageError:
+    """For a provider that an agent cannot work with."""
+    return UsageError(f"litellm makes one text of a conversation for {id!r}, without tools: name another provider.")
+
+
+def must_be_known(id: str, configured: Mapping[str, Provider]) -> None:
+    """Raises UsageError for a provider that no request can go to, whatever keys there are.
+
+    Doors refuse it before a session begins, the worker before a request: by this function both.
+    """
+    own = configured.get(id) or Provider()
+    if own.npm is not None and own.npm not in PACKAGES:
+        known = ", ".join(sorted(PACKAGES))
+        raise UsageError(f"provider.{id}.npm is {own.npm!r}, which Holdfast does not know. It knows: {known}.")
+    if own.options.base_url or own.npm not in (None, COMPATIBLE) or id in PROVIDERS:
+        return
+    if id in TEXT_ONLY:
+        raise without_tools(id)
+    if id not in NAMES:
+        raise without_address(id) if id in configured else unknown(id, configured)
+
+
+def unknown(id: str, configured: Mapping[str, Provider]) -> UsageError:
     """For a provider that nobody has heard of, and that may be another one, misspelt."""
-    close = get_close_matches(provider.id, PROVIDERS, n=1)
-    meant = f" Did you mean {close[0]!r}?" if close else ""
-    return UsageError(
-        f"There is no provider {provider.id!r}.{meant} One of your own needs its address, as "
-        f"provider.{provider.id}.options.baseURL in opencode.json; one that litellm knows by this name only its key, "
-        f"in {provider.variables[0]}."
-    )
+    said = [f"There is no provider {id!r}."]
+    if meant := _meant(id, configured):
+        said.append(f"Did you mean {meant!r}?")
+    if configured:
+        said.append(f"Configured: {_listed(sorted(configured))}.")
+    others = len(PROVIDERS | dict.fromkeys(NAMES)) - len(_USUAL)
+    said.append(f"Built in: {', '.join(_USUAL)} and {others} more.")
+    said.append(f"One of your own needs its address, as provider.{id}.options.baseURL in opencode.json.")
+    return UsageError(" ".join(said))
+
+
+def _meant(id: str, configured: Mapping[str, Provider]) -> str | None:
+    """The name that is nearest, rather one that people use than one that only litellm knows."""
+    for names in ([*configured, *PROVIDERS], sorted(NAMES)):
+        if close := get_close_matches(id.lower(), names, n=1):
+            return close[0]
+    return None
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST
+    return ", ".join(names[:_MOST]) + (f" and {more} more" if more > 0 else "")

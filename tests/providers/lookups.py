@@ -9,13 +9,13 @@ import json
 import os
 import socket
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from activities.model.endpoints import Endpoints
 from activities.model.failures import ModelError
 from activities.model.keys import Keys
+from activities.model.litellm_providers import NAMES
 from activities.model.port import ModelRequest, UserMessage
 from activities.model.providers import PROVIDERS
 from activities.model.wires.router import WireRouter
@@ -50,8 +50,7 @@ async def main(home: Path) -> None:
     endpoints = Endpoints(Keys(home / "auth.json"), EveryKey(), port)
     sys.addaudithook(observe)
     found = {}
-    litellm = import_module("litellm")  # not before the adapter has prepared its environment
-    for id in sorted({*PROVIDERS, *(str(provider.value) for provider in litellm.LlmProviders)}):
+    for id in sorted({*PROVIDERS, *NAMES}):
         _looked_for.clear()
         await ask(port, endpoints, f"{id}/some-model")
         found[id] = sorted(_looked_for)

@@ -1,7 +1,7 @@
 """What `holdfast doctor` checks: the stack, and whether the chosen model has a key."""
 
 from activities.model.keys import Keys, find_key
-from activities.model.providers import provider_named
+from activities.model.providers import must_be_known, parted, provider_named
 from activities.project.references import resolve
 from worker.cli import project
 from worker.cli.current import current_directory
@@ -37,9 +37,12 @@ async def examined(settings: Settings) -> list[Finding]:
 async def _model_key(settings: Settings, snapshot: ProjectSnapshot) -> Finding:
     try:
         model = await resolve(project.chosen_model(settings, snapshot, None), HandedOver(settings))
-        return await _key(settings, model, snapshot.config.provider.get(model.partition("/")[0]) or Provider())
+        id, _ = parted(model)
+        must_be_known(id, snapshot.config.provider)
+        return await _key(settings, model, snapshot.config.provider.get(id) or Provider())
     except HoldfastError as error:
-        return Finding(check=_CHECK, level=Level.WARNING, says=str(error))
+        named = snapshot.agent.model or snapshot.config.model  # without one, it may be named with each task
+        return Finding(check=_CHECK, level=Level.FAILURE if named else Level.WARNING, says=str(error))
 
 
 async def _key(settings: Settings, model: str, configured: Provider) -> Finding:

@@ -54,8 +54,8 @@ async def prepare(client: SessionClient, known: Overview, model: str | None, *, 
     """Read what the session's directory says, as its next turn will, and hand over the keys of this shell.
 
     With `config` ("here") the session is to look for its configuration where this shell does, from its next turn on.
-    `model` is the one that was named; by default it is the session's. Raises UsageError, also where no model can be
-    asked.
+    `model` is the one that was named; by default it is the session's. Raises UsageError, also for a model that no
+    worker can ask, unless the prompt is for a turn that is at work, which has its model.
     """
     if known.host != client.settings.host:
         if config is not None:
@@ -67,7 +67,8 @@ async def prepare(client: SessionClient, known: Overview, model: str | None, *, 
         _compare(client.settings, origin.sources)
     role = Role(origin.agent, origin.rules, origin.ancestors)
     snapshot = await survey(client.settings, Path(known.directory), role, here or origin.sources)
-    chosen = project.chosen_model(client.settings, snapshot, model or origin.model)
+    needed = model is not None or known.turn_state != "open"
+    chosen = project.chosen_model(client.settings, snapshot, model or origin.model) if needed else origin.model
     await handover.hand_over(client.settings, handover.names(snapshot.config, chosen))
     changed = here.changed_from(origin.sources) if here is not None else ()
     return Prepared(snapshot=snapshot, sources=here, changed=changed)

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
-from activities.model.providers import parted
+from activities.model.providers import must_be_known, parted
 from worker import handover
 from worker.cli.look.text import counted, line, prose
 from worker.settings import Settings
+from worker.survey import model_of
+from workflows.domain.config.config import Mode
 from workflows.domain.config.references import has_reference
 from workflows.domain.config.snapshot import IgnoredFiles, ProjectSnapshot
 from workflows.domain.errors import UsageError
@@ -27,12 +29,24 @@ def remarks(settings: Settings, snapshot: ProjectSnapshot) -> Iterator[str]:
         yield from _ignored(files)
     for warning in snapshot.warnings:
         yield f"Warning: {prose(warning)}"
+    yield from _speechless(snapshot)
     if lacking := handover.lacking(settings, snapshot.config):
         named = ", ".join(line(each, _LONGEST) for each in lacking)
         yield (
             f"Warning: the worker lacks what the configuration refers to: {named}. Variables that are set in the shell "
             "of `holdfast run` are handed over."
         )
+
+
+def _speechless(snapshot: ProjectSnapshot) -> Iterator[str]:
+    """Subagents whose own model cannot be asked: the task begins, and may never need them."""
+    for agent in snapshot.delegation.agents:
+        if agent.model is None or has_reference(agent.model) or agent.mode is Mode.PRIMARY:
+            continue
+        try:
+            must_be_known(parted(agent.model)[0], snapshot.config.provider)
+        except UsageError as error:
+            yield f"Warning: the subagent {line(agent.name)} cannot work: {prose(str(error))}"
 
 
 def _ignored(files: IgnoredFiles) -> Iterator[str]:
@@ -49,16 +63,14 @@ def _ignored(files: IgnoredFiles) -> Iterator[str]:
 
 
 def chosen_model(settings: Settings, snapshot: ProjectSnapshot, named: str | None) -> str:
-    """The model that a turn of this directory uses; `named` is that of a flag, unless an administrator has set one.
+    """The model that a turn of this directory uses; `named` is that of a flag or of the session.
 
-    Raises UsageError when nothing names one, or not in full.
+    Raises UsageError when nothing names one, or none that can be asked.
     """
-    model = (not snapshot.model_is_managed and named) or snapshot.agent.model or snapshot.config.model
+    model = model_of(snapshot, named)
     if model is None:
         raise UsageError(
             "No model is chosen: name one with `-m provider/model`, or for good as `model` in this directory's "
             f"opencode.json or in {str(settings.config / 'opencode.json')!r}."
         )
-    if not has_reference(model):
-        parted(model)
     return model

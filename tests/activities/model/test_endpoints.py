@@ -11,8 +11,8 @@ from activities.model.addresses import normalised
 from activities.model.endpoints import Endpoints, Reached
 from activities.model.keys import Keys
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
-from activities.model.providers import OPENAI
-from workflows.domain.config.config import Config
+from activities.model.providers import OPENAI, must_be_known
+from workflows.domain.config.config import Config, Provider
 from workflows.domain.errors import UsageError
 from workflows.domain.usage import Price, Tier
 
@@ -200,7 +200,16 @@ async def test_the_package_of_a_company_names_its_address(keys: Keys) -> None:
         ("/claude", {}, "names no provider before the '/'"),
         ("anthropic/", {}, "names no provider"),
         ("antropic/claude", {}, "no provider 'antropic'. Did you mean 'anthropic'"),
-        ("new-one/x", {}, r"provider.new-one.options.baseURL in opencode.json.*NEW_ONE_API_KEY"),
+        ("new-one/x", {}, r"provider.new-one.options.baseURL in opencode.json"),
+        (
+            "Mistral-/x",
+            {"mistral-eu": LOCAL},
+            r"Did you mean 'mistral'\? Configured: mistral-eu\. Built in: anthropic,",
+        ),
+        ("mine/x", {"mine": {"models": {"x": {}}}}, r"'mine' has no address.*provider.mine.options.baseURL"),
+        ("mine/x", {"mine": {"options": {"baseURL": "{env:EMPTY}"}}}, r"'mine' has no address"),
+        ("novita/x", {}, r"NOVITA_API_KEY.*holdfast auth login novita"),
+        ("petals/x", {}, r"'petals', without tools"),
         ("local/x", {"local": {"options": {**LOCAL["options"], "apiKey": "{env:MY_KEY}"}}}, r"\{env:MY_KEY\}"),
         ("local/x", {"local": {"npm": "left-pad", **LOCAL}}, "left-pad"),
         ("local/x", {"local": {"npm": "@ai-sdk/openai-compatible"}}, r"local.*no address.*baseURL.*Nothing was sent"),
@@ -213,6 +222,19 @@ async def test_what_cannot_be_reached_is_refused_with_the_way_out(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         await reach(keys, model, provider)
+
+
+async def test_a_key_makes_no_provider_of_a_misspelt_name(keys: Keys) -> None:
+    with pytest.raises(UsageError, match="There is no provider 'antropic'"):
+        await reach(keys, "antropic/claude", {}, {"ANTROPIC_API_KEY": "k"})
+
+
+def test_a_message_about_a_provider_names_few_of_them() -> None:
+    with pytest.raises(UsageError) as caught:
+        must_be_known("nope", {f"own-{number:02}": Provider() for number in range(40)})
+
+    assert "Configured: own-00, own-01, " in str(caught.value) and "own-07 and 32 more." in str(caught.value)
+    assert len(str(caught.value)) < 500
 
 
 async def test_a_key_never_shows_in_the_text_of_what_was_reached(keys: Keys) -> None:

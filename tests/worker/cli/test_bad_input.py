@@ -109,7 +109,7 @@ async def test_a_home_that_nothing_can_be_written_to_is_named_with_why_and_the_w
     file = bare.directory / "file"
     file.touch()
     homes = [str(file), str(file / "below"), "/proc/holdfast"]
-    words = [("up",), ("sessions",), ("run", "-m", "a/b", "hello")]
+    words = [("up",), ("sessions",), ("run", "-m", "openai/b", "hello")]
     people = [bare.with_(HOLDFAST_HOME=home) for home in homes]
     ended = [(home, await each.run(*word)) for home, each in zip(homes, people, strict=True) for word in words]
     ended.append((homes[1], await people[1].run("demo")))

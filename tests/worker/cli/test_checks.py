@@ -75,8 +75,9 @@ async def test_agents_whose_denials_are_lost_are_named_up_to_twenty_and_then_cou
 async def test_what_the_worker_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "CORP_MODEL": "corp/m", "CORP_KEY": ""}
     (tmp_path / "opencode").mkdir()
+    options = '{"apiKey": "{env:CORP_KEY}", "baseURL": "http://corp.example/v1"}'
     (tmp_path / "opencode" / "opencode.json").write_text(
-        '{"model": "{env:CORP_MODEL}", "provider": {"corp": {"options": {"apiKey": "{env:CORP_KEY}"}}}}'
+        '{"model": "{env:CORP_MODEL}", "provider": {"corp": {"options": ' + options + "}}}"
     )
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
@@ -86,3 +87,24 @@ async def test_what_the_worker_lacks_is_named(tmp_path: Path, monkeypatch: pytes
     (warning,) = [each for each in found if each.check == "configuration" and each.level is Level.WARNING]
     assert "the worker lacks what the configuration refers to: {env:CORP_KEY}." in warning.says
     assert "corp/m" in next(each.says for each in found if each.check == "model key")
+
+
+async def test_a_model_and_a_subagents_model_without_a_provider_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_of(tmp_path / "home", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path), WRONG="typo/m")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "opencode").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+
+    (tmp_path / "project" / "opencode.json").write_text('{"model": "typo/m"}')
+    key = await found(settings, "model key")
+    (tmp_path / "project" / "opencode.json").unlink()
+    own = '{"model": "{env:WRONG}", "agent": {"explore": {"model": "opnai/gpt"}}}'
+    (tmp_path / "opencode" / "opencode.json").write_text(own)
+    referred = await found(settings, "model key")
+    said = [each.says for each in await examined(settings) if each.level is Level.WARNING]
+
+    assert key.level is referred.level is Level.FAILURE
+    assert "There is no provider 'typo'." in key.says and "There is no provider 'typo'." in referred.says
+    assert any("subagent explore cannot work: There is no provider 'opnai'. Did you mean 'openai'?" in e for e in said)

@@ -1,10 +1,12 @@
 """The table of commands: help, usage errors, and what is imported for them."""
 
+import json
 import subprocess
 import sys
 
 import click
 import pytest
+from pydantic import JsonValue
 
 from tests.worker.cli.conftest import Shell
 from worker.cli.main import COMMANDS, commands
@@ -70,6 +72,7 @@ async def test_help_and_version_need_no_stack(bare: Shell) -> None:
         (("run", "-m", "one/", "mend it"), "'one/' names no provider"),
         (("run", "mend it"), "No model is chosen"),
         (("run", "-m", "nobody", "mend it"), "names no provider"),
+        (("run", "-m", "antropic/claude", "mend it"), "no provider 'antropic'. Did you mean 'anthropic'? Built in: "),
         (("answer", "per_1", "once", "-m", "why"), "-m says why something is rejected"),
         (("answer", "per_1", "once", "--project"), "--project says how far"),
     ],
@@ -89,6 +92,21 @@ async def test_a_wrong_configuration_is_named_before_anything_starts(bare: Shell
     ended = await bare.run("run", "mend it")
 
     assert ended.code == 2 and "opencode.json:2" in ended.err and "'model'" in ended.err
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"model": "nope/x"}, {"model": "openai/x", "agent": {"build": {"model": "nope/x"}}}],
+    ids=["configured", "agent"],
+)
+async def test_a_configured_model_without_a_provider_is_named_before_anything_starts(
+    bare: Shell, config: dict[str, JsonValue]
+) -> None:
+    (bare.directory / "opencode.json").write_text(json.dumps(config))
+
+    ended = await bare.run("run", "mend it")
+
+    assert ended.code == 2 and "There is no provider 'nope'." in ended.err and "Starting" not in ended.err
 
 
 async def test_a_wrong_setting_is_named_by_its_variable(bare: Shell) -> None:

@@ -81,9 +81,9 @@ async def test_a_watcher_brings_a_killed_stack_up_again_but_not_one_that_was_tak
     home: Settings, tmp_path: Path
 ) -> None:
     person = shell(home, tmp_path)
-    begun = await person.run("run", "--detach", "-m", "nobody/model", "hello")
+    begun = await person.run("run", "--detach", "-m", "novita/model", "hello")
     async with person.terminal("watch", begun.out.strip()) as terminal:
-        await terminal.until("There is no provider 'nobody'")
+        await terminal.until("There is no key for 'novita'")
         supervisor = status(home).supervisor
         assert supervisor is not None
         os.kill(supervisor, signal.SIGKILL)

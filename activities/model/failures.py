@@ -42,7 +42,7 @@ class ProviderFailure(Value):
 
     `status` and `headers` are those of the HTTP response, None without one. `code` is the provider's word for the
     error. `retryable` is what the transport thinks of it, None where nobody knows. `unreached` is why there was not
-    even a connection, in a few words; None where there was one.
+    even a connection, in a few words; None where there was one. `begun`: the answer had begun, and is paid.
     """
 
     provider: str
@@ -53,6 +53,7 @@ class ProviderFailure(Value):
     headers: dict[str, str] | None = None
     retryable: bool | None = None
     unreached: str | None = None
+    begun: bool = False
 
 
 class ModelError(HoldfastError):

@@ -21,7 +21,16 @@ from activities.model.deltas import Batch, DeltaBatcher
 from activities.model.endpoints import Endpoints, Reached
 from activities.model.failures import ModelError, Overflow, ProviderFailure, Retry, Stop, posture
 from activities.model.offer import offered
-from activities.model.patience import TRIES, Patience, asked_again, never_answered, out_of_patience, refused
+from activities.model.patience import (
+    BROKEN,
+    TRIES,
+    Patience,
+    asked_again,
+    broken_off,
+    never_answered,
+    out_of_patience,
+    refused,
+)
 from activities.model.port import ModelPort, ModelRequest, ToolOffer
 from activities.model.prepare import Preparer
 from activities.model.providers import parted
@@ -32,7 +41,7 @@ from activities.project.survey import Surveyor
 from activities.redact import Redactor
 from activities.session.describing import Describe
 from activities.session.judging import Judge, judge
-from activities.store import calls, deltas, generations, grants, turns
+from activities.store import calls, deltas, faults, generations, grants, turns
 from activities.store.calls import CallRow, FreshCall
 from activities.store.database import Database
 from activities.store.deltas import Watchers
@@ -153,13 +162,18 @@ class Model:
         return Question(begun, frozen, watched, since=asyncio.get_running_loop().time(), place=opened.left)
 
     async def answer(self, request: GenerateRequest, fence: Fence, question: Question, reached: Reached) -> Answer:
+        assembly = Assembly()
         try:
-            return await self.ask(request, fence, question, reached)
+            await self.ask(request, fence, question, reached, assembly)
+            return assembly.answer()
         except ModelError as error:
-            raise await self.failed(request, fence, question, reached, error) from error
+            failure = error.failure.model_copy(update={"begun": error.failure.begun or assembly.begun})
+            raise await self.failed(request, fence, question, reached, failure) from error
 
-    async def ask(self, request: GenerateRequest, fence: Fence, question: Question, reached: Reached) -> Answer:
-        """Stream the answer; watchers see it grow, tagged with this attempt."""
+    async def ask(
+        self, request: GenerateRequest, fence: Fence, question: Question, reached: Reached, assembly: Assembly
+    ) -> None:
+        """Stream the answer into `assembly`; watchers see it grow, tagged with this attempt."""
         model = question.begun.standing.model
         system = system_prompt(question.snapshot, model, platform=platform.system().lower(), today=date.today())
         said = question.begun.transcript
@@ -170,7 +184,6 @@ class Model:
             max_output=reached.max_output,
             options=reached.options,
         )
-        assembly = Assembly()
 
         async def show(batch: Batch) -> None:
             bodies = [asdict(delta) for delta in batch.deltas]
@@ -186,7 +199,6 @@ class Model:
                 if (delta := assembly.add(event)) is not None:
                     batcher.add(delta)
                     await failpoint("model.after_chunk")
-        return assembly.answer()
 
     def offers(self, snapshot: ProjectSnapshot) -> tuple[ToolOffer, ...]:
         return offered(self.tools, snapshot.rules, snapshot.delegation)
@@ -280,21 +292,34 @@ class Model:
         return tuple(by.prepared(row, self.describe) for row in rows)
 
     async def failed(
-        self, request: GenerateRequest, fence: Fence, question: Question, reached: Reached, error: ModelError
+        self, request: GenerateRequest, fence: Fence, question: Question, reached: Reached, failure: ProviderFailure
     ) -> ApplicationError:
         """What the engine is told: when to try again, or that trying is of no use."""
-        begun, stance = question.begun, posture(error.failure)
-        if (said := await self.unreachable(begun, reached, error.failure)) is not None:
+        begun, stance = question.begun, posture(failure)
+        if (said := await self.unreachable(begun, reached, failure)) is not None:
             return ApplicationError(plain(self.redactor.text(said))[:_SAID], type="ModelFailed", non_retryable=True)
         match stance:
             case Overflow(message=message):
                 said = f"The conversation is too long for {begun.standing.model}: {message}"
                 return ApplicationError(said[:_SAID], type="ContextOverflow", non_retryable=True)
             case Stop():
-                said = refused(begun.standing.model, stance, error.failure.status)
+                said = refused(begun.standing.model, stance, failure.status)
                 return ApplicationError(said[:_SAID], type="ModelFailed", non_retryable=True)
             case Retry():
+                if failure.begun and (ended := await self.broken(request, fence, begun, stance)) is not None:
+                    return ended
                 return await self.retry(request, fence, question, stance)
+
+    async def broken(
+        self, request: GenerateRequest, fence: Fence, begun: Begun, stance: Retry
+    ) -> ApplicationError | None:
+        """Count an answer that began and did not end; the end of the turn, once there are too many in a step."""
+        work = f"answers broken off of {request.turn}/{request.step}"
+        broken = await persistently(lambda: faults.count(self.database, request.session, work, fence))
+        if broken < BROKEN:
+            return None
+        said = plain(self.redactor.text(broken_off(begun, broken, stance.reason)))
+        return ApplicationError(said[:_SAID], type="ModelFailed", non_retryable=True)
 
     async def unreachable(self, begun: Begun, reached: Reached, failure: ProviderFailure) -> str | None:
         """Why there is no use in waiting for an address that never answered; None where there is, as in an outage."""

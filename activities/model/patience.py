@@ -11,6 +11,7 @@ from activities.model.failures import INITIAL_DELAY, Stop, StopKind
 from activities.store.generations import Begun
 
 TRIES: Final = 3  # connections to an address that has never answered
+BROKEN: Final = 5  # answers of one step that began and did not end: each of them is paid
 
 _WORDS: Final = {
     StopKind.AUTH: "rejected the API key",
@@ -42,6 +43,11 @@ def out_of_patience(begun: Begun, spent: float, pause: float, reason: str) -> st
     if begun.failures == 0:
         return f"{model} asks for a pause of {timedelta(seconds=int(pause))}, which is too long to wait: {reason}"
     return f"{model} has failed {begun.failures + 1} times in {timedelta(seconds=failed)}, the last time: {reason}"
+
+
+def broken_off(begun: Begun, answers: int, reason: str) -> str:
+    """What is said when so many answers of a step were begun, and paid, and none came to its end."""
+    return f"{begun.standing.model} began {answers} answers and finished none, the last time: {reason}"
 
 
 def never_answered(provider: str, address: str | None, cause: str) -> str:

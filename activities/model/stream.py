@@ -98,6 +98,11 @@ class Assembly:
         self._calls: dict[int, int] = {}
         self._finished: Finished | None = None
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything of the answer has come."""
+        return bool(self._parts)
+
     def add(self, event: ModelEvent) -> Delta | None:
         """Take one event; what it added, or None when it added nothing to see."""
         match event:

@@ -1,4 +1,4 @@
-"""Failures of our own code, counted in rows: restarts and new runs do not begin anew."""
+"""Attempts that failed by a fault of ours or in the middle of an answer, counted in rows: no restart begins anew."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _QUERIES: Final = Queries("faults")
 
 
 async def count(database: Database, session: SessionId, work: str, fence: Fence) -> int:
-    """Count an attempt at some work that has failed by a fault of ours; how many have. Each counts once."""
+    """Count an attempt at some work that has failed; how many have. Each counts once."""
     attempt = "-".join(map(str, fence))
     (row,) = await database.rows(_QUERIES.count, session=session, work=work, attempt=attempt)
     counted: int = row["count"]

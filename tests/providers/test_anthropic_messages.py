@@ -1,5 +1,6 @@
 """The wire to Anthropic, against a double that checks as the service does."""
 
+import json
 from typing import Any
 
 import pytest
@@ -102,6 +103,15 @@ async def test_an_answer_that_fails_is_told_for_what_it_is(
         with pytest.raises(ModelError) as caught:
             await answered(port, request(service))
     assert type(posture(caught.value.failure)) is expected
+
+
+async def test_a_piece_that_fits_nothing_counts_as_of_an_answer_that_had_begun(port: WireRouter) -> None:
+    stray = {"type": "content_block_delta", "index": 7, "delta": {"type": "thinking_delta", "thinking": "Hm."}}
+    service = Anthropic(Answer((b"data: " + json.dumps(stray).encode() + b"\n\n",)))
+    async with playing(service.double):
+        with pytest.raises(ModelError, match="no piece of an answer") as caught:
+            await answered(port, request(service))
+    assert caught.value.failure.begun
 
 
 async def test_what_the_service_refuses_is_told_in_its_words(port: WireRouter) -> None:

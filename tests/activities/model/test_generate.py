@@ -15,7 +15,7 @@ from tests.activities.conftest import Arm
 from tests.activities.model.asking import Open
 from tests.activities.scene import CHAIN, Scene
 from tests.house import reached
-from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, StreamError
+from worker.scripted.script import Drop, Fault, Hold, Refuse, ScriptedAnswer, ScriptedCall, StreamError
 from workflows.domain.errors import Unavailable
 from workflows.domain.events import MessageCompleted, ModelRetry, PromptTaken
 from workflows.domain.messages import TextPart
@@ -173,6 +173,30 @@ async def test_b14_an_answer_that_breaks_off_leaves_nothing_but_its_retry(open_m
         await model.rested()
         await model.generate(request, attempt=2)
         assert await model.parts() == [[TextPart(text="Hello there, all of you.")]]
+
+
+@pytest.mark.parametrize("fault", [StreamError(after=2), Drop(after=2)])
+async def test_no_more_than_five_answers_of_a_step_are_begun_and_paid(open_model: Open, fault: Fault) -> None:
+    broken = ScriptedAnswer(text="Hello there, all of you.", faults=dict.fromkeys(range(1, 9), fault))
+    async with open_model(broken) as model:
+        request = model.request()
+        for attempt in range(1, 5):
+            assert (await model.failure(request, attempt)).type == "ProviderFailed"
+            await model.rested()
+        last = await model.failure(request, attempt=5)
+    assert (last.type, last.non_retryable) == ("ModelFailed", True)
+    assert "began 5 answers and finished none, the last time: " in last.message
+    assert len(model.server.ledger.entries) == 5
+
+
+async def test_what_fails_before_an_answer_begins_is_waited_out_longer(open_model: Open) -> None:
+    busy = ScriptedAnswer(text="Hello.", faults=dict.fromkeys(range(1, 7), StreamError()))
+    async with open_model(busy) as model:
+        request = model.request()
+        for attempt in range(1, 7):
+            assert (await model.failure(request, attempt)).type == "ProviderFailed"
+            await model.rested()
+        assert await model.generate(request, attempt=7) == Step(finish="stop")
 
 
 async def test_patience_ends_in_words(open_model: Open) -> None:

@@ -1,6 +1,6 @@
 """From "provider/model" and the configuration to where a model is reached, with which key, and what it costs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Final
 from urllib.parse import urlsplit
@@ -24,8 +24,9 @@ from activities.model.providers import (
     without_address,
 )
 from activities.model.wires.table import routed
-from activities.project.references import resolve
+from activities.project.references import resolve, resolve_all
 from workflows.domain.config.config import Config, Prices, Provider, ProviderModel
+from workflows.domain.config.references import texts_in
 from workflows.domain.errors import UsageError
 from workflows.domain.usage import Price, Tier
 from workflows.domain.value import Value
@@ -71,7 +72,9 @@ class Endpoints:
         known = await self.port.facts(endpoint.model)
         endpoint = routed(endpoint, responses=known.responses, package=configured.npm, id=id)
         facts, protocol = _facts(entry, known), endpoint.model.partition("/")[0]
-        own, options = split_options(entry.options)
+        options = {name: await resolve_all(value, self.environment) for name, value in entry.options.items()}
+        endpoint = endpoint.model_copy(update={"hidden": tuple(_looked_up(entry.options, options))})
+        own, options = split_options(options)
         limit = own or output_limit(protocol, facts.max_output, options, configured=entry.limit is not None)
         return Reached(endpoint=endpoint, options=options, facts=facts, max_output=limit)
 
@@ -111,6 +114,13 @@ class Endpoints:
 
     async def _resolved(self, text: str | None) -> str | None:
         return await resolve(text, self.environment) or None if text else None
+
+
+def _looked_up(written: JsonValue, resolved: JsonValue) -> Iterator[SecretStr]:
+    """The texts that references stood for."""
+    for (_, before), (_, text) in zip(texts_in(written), texts_in(resolved), strict=True):
+        if text != before:
+            yield SecretStr(text)
 
 
 def _login(provider: KnownProvider) -> str:

@@ -35,7 +35,7 @@ def header_name(field: str, name: str) -> str:
 
 
 def without_secrets(failure: ProviderFailure, endpoint: Endpoint) -> ProviderFailure:
-    """`failure` without the key and the headers that the provider was sent."""
+    """`failure` without the key, the headers and what else of secrets the provider was sent."""
     redact = Redactor(lambda: _secrets(endpoint)).text
     return failure.model_copy(
         update={
@@ -50,6 +50,7 @@ def without_secrets(failure: ProviderFailure, endpoint: Endpoint) -> ProviderFai
 def _secrets(endpoint: Endpoint) -> Iterator[str]:
     if endpoint.key:
         yield endpoint.key.get_secret_value()
+    yield from (value.get_secret_value() for value in endpoint.hidden)
     for value in endpoint.headers.values():
         yield value
         yield from value.split()  # of a scheme and a key, the key

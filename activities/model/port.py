@@ -95,12 +95,16 @@ class Wire(StrEnum):
 
 
 class Endpoint(Value):
-    """Where a model is reached, and how it is asked. `model` is the name that litellm knows it by, provider first."""
+    """Where a model is reached, and how it is asked. `model` is the name that litellm knows it by, provider first.
+
+    `hidden` are further values that are sent, and that no failure may show.
+    """
 
     model: str
     base_url: str | None = None
     key: SecretStr | None = None
     headers: dict[str, str] = {}
+    hidden: tuple[SecretStr, ...] = ()
     wire: Wire = Wire.LITELLM
 
     @property

@@ -15,6 +15,7 @@ from workflows.domain.config.config import AgentSettings, Config
 from workflows.domain.config.fields import JsonObject, at, not_honoured, unknown
 from workflows.domain.config.looser import loosens
 from workflows.domain.config.merge import Layer, merged, over
+from workflows.domain.config.references import not_looked_up
 from workflows.domain.config.snapshot import Instruction, NotHonoured, ProjectSnapshot
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.trust import judged
@@ -126,6 +127,8 @@ def _warnings(layers: Sequence[Layer], settings: Config, home: str) -> Iterator[
     for layer in layers:
         for field in unknown(layer.tree):
             yield f"{layer.file}: there is no field {field!r}: it has no effect."
+        for path in not_looked_up(layer.tree):
+            yield f"{layer.file}: the reference in {'.'.join(path)!r} is not looked up: it counts as it is written."
         for key, line in layer.doubled:
             yield f"{layer.file}:{line}: the key {key!r} stands here a second time: only the last one counts."
         named = layer.tree.get("agent")

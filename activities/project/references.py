@@ -34,6 +34,18 @@ async def resolve(text: str, environ: Mapping[str, str]) -> str:
     return await asyncio.to_thread(references.replace, text, lambda kind, name: _looked_up(kind, name, environ))
 
 
+async def resolve_all(value: JsonValue, environ: Mapping[str, str]) -> JsonValue:
+    """`value` with the references in all of its texts looked up, as `resolve` does."""
+    match value:
+        case dict():
+            return {key: await resolve_all(item, environ) for key, item in value.items()}
+        case list():
+            return [await resolve_all(item, environ) for item in value]
+        case str():
+            return await resolve(value, environ)
+    return value
+
+
 def grounded(tree: JsonObject, file: Path, home: Path) -> JsonObject:
     """`tree` such that it can leave its file: paths in references absolute, plain secrets replaced by references."""
     return {key: _grounded(value, (key,), file, home) for key, value in tree.items()}
@@ -54,20 +66,7 @@ def _grounded(value: JsonValue, at: Steps, file: Path, home: Path) -> JsonValue:
 
 def secrets_of(tree: JsonObject) -> Iterator[Steps]:
     """Where `tree` holds a key, a header, a token or a password as it is, instead of a reference to it."""
-    for key, value in tree.items():
-        yield from _secrets(value, (key,))
-
-
-def _secrets(value: JsonValue, at: Steps) -> Iterator[Steps]:
-    match value:
-        case dict():
-            for key, item in value.items():
-                yield from _secrets(item, (*at, key))
-        case list():
-            for number, item in enumerate(value):
-                yield from _secrets(item, (*at, str(number)))
-        case str() if _reveals(value, at):
-            yield at
+    return (at for at, text in references.texts_in(tree) if _reveals(text, at))
 
 
 def _reveals(text: str, at: Steps) -> bool:
@@ -75,13 +74,18 @@ def _reveals(text: str, at: Steps) -> bool:
     if _SHAPES.text(text) != text:
         return True
     plain = references.replace(text, lambda kind, name: "").strip()
-    named = _NAMED_SO.search(at[-1]) is not None or "headers" in at[:-1]
+    named = _NAMED_SO.search(_name(at)) is not None or "headers" in at[:-1]
     return named and not _NO_SECRETS.intersection(at[:-1]) and plain.lower() not in _SCHEMES
 
 
 def _is_secret(at: Steps) -> bool:
     """Whether the text at this place is a key or a header that a provider gets."""
-    return at[0] == "provider" and ("headers" in at[:-1] or ("options" in at[:-1] and bool(_SECRET.search(at[-1]))))
+    return at[0] == "provider" and ("headers" in at[:-1] or ("options" in at[:-1] and bool(_SECRET.search(_name(at)))))
+
+
+def _name(at: Steps) -> str:
+    """The name of what stands at a place: an item of a list has that of its list."""
+    return next((step for step in reversed(at) if not step.isdigit()), "")
 
 
 def _absolute(kind: references.Kind, name: str, file: Path, home: Path) -> str:

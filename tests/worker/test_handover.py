@@ -88,7 +88,7 @@ def test_a_variable_that_a_model_is_named_by_is_handed_over() -> None:
 
 
 def test_a_name_in_what_a_project_may_write_hands_nothing_over() -> None:
-    models = {"m": {"id": "{env:STOLEN}", "name": "{env:STOLEN}", "options": {"user": "{env:STOLEN}"}}}
+    models = {"m": {"id": "{env:STOLEN}", "name": "{env:STOLEN}"}}
     config = Config.model_validate({"provider": {"x": {"models": models}}})
 
     assert "STOLEN" not in handover.names(config, "x/m")
@@ -100,6 +100,14 @@ REFERRING = Config.model_validate(
         "provider": {"x": {"options": {"apiKey": "{env:KEY}", "headers": {"A": "Bearer {file:/nowhere/token}"}}}},
     }
 )
+IN_OPTIONS = Config.model_validate(
+    {"provider": {"x": {"models": {"m": {"options": {"body": {"users": ["{env:USER_ID}", "{file:/nowhere/x}"]}}}}}}}
+)
+
+
+def test_what_options_of_models_refer_to_is_handed_over_or_lacking(tmp_path: Path) -> None:
+    assert "USER_ID" in handover.names(IN_OPTIONS, "x/m")
+    assert handover.lacking(settings(tmp_path), IN_OPTIONS) == ("{env:USER_ID}", "{file:/nowhere/x}")
 
 
 async def test_what_neither_the_worker_nor_this_shell_has_is_lacking(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Where a model is reached."""
 
+import json
 from collections.abc import AsyncGenerator, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -9,10 +10,14 @@ import pytest
 
 from activities.model.addresses import normalised
 from activities.model.endpoints import Endpoints, Reached
+from activities.model.failures import ProviderFailure
+from activities.model.headers import without_secrets
 from activities.model.keys import Keys
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
 from activities.model.providers import OPENAI, must_be_known
+from activities.project.references import grounded
 from workflows.domain.config.config import Config, Provider
+from workflows.domain.config.merge import over
 from workflows.domain.errors import UsageError
 from workflows.domain.usage import Price, Tier
 
@@ -89,6 +94,26 @@ async def test_a_model_has_the_name_options_headers_price_and_limits_of_its_entr
     assert reached.price == Price(**rates, tiers=(Tier(above=200_000, **rates | {"input": Decimal("0.4")}),))
     assert (reached.facts.context, reached.facts.max_output) == (8192, 1024)
     assert (reached.facts.images, reached.facts.documents) == (True, True)
+
+
+async def test_references_in_a_models_options_are_looked_up_at_any_depth_and_kept_out_of_failures(
+    keys: Keys, tmp_path: Path
+) -> None:
+    (tmp_path / "tenant").write_text("tenant-of-a-file\n")
+    plain: Any = {"max_tokens": 9, "prompt_cache_key": "plain-cache-key", "extra_body": {"tokens": ["plain-token"]}}
+    given: Any = {"user": "{env:USER_ID}", "extra_body": {"tags": ["a", "b-{env:TAG}"], "tenant": "{file:tenant}"}}
+    tree: Any = {"provider": {"local": {**LOCAL, "models": {"m": {"options": over(plain, given)}}}}}
+    (file := tmp_path / "opencode.json").write_text(json.dumps(tree))
+    stored: Any = grounded(tree, file, tmp_path)
+
+    reached = await reach(keys, "local/m", stored["provider"], {"USER_ID": "somebody", "TAG": "tagged"})
+    said = "no: somebody, tenant-of-a-file, plain-token, plain-cache-key"
+    failure = without_secrets(ProviderFailure(provider="local", message=said), reached.endpoint)
+
+    extra = {"tags": ["a", "b-tagged"], "tenant": "tenant-of-a-file", "tokens": ["plain-token"]}
+    assert reached.options == {"prompt_cache_key": "plain-cache-key", "extra_body": extra, "user": "somebody"}
+    assert reached.max_output == 9 and "plain-token" not in json.dumps(stored)
+    assert not [each for each in said.removeprefix("no: ").split(", ") if each in failure.message]
 
 
 async def test_an_unknown_model_has_no_price_and_one_that_costs_nothing_has_one(keys: Keys) -> None:

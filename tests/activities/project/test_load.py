@@ -230,3 +230,32 @@ async def test_a_model_of_the_administrator_is_known_as_such(world: World) -> No
 
     assert (own.config.model, own.model_is_managed) == ("a/b", False)
     assert (managed.config.model, managed.model_is_managed) == ("c/d", True)
+
+
+async def test_a_reference_where_none_is_looked_up_is_named(world: World) -> None:
+    looked_up = {
+        "model": "{env:M}",
+        "agent": {"build": {"model": "{env:M}"}},
+        "provider": {
+            "x": {
+                "options": {"apiKey": "{env:K}", "baseURL": "{env:U}", "headers": {"A": "{env:H}"}},
+                "models": {"m": {"headers": {"A": "{env:H}"}, "options": {"b": ["{env:O}"]}}},
+            }
+        },
+    }
+    literal = {
+        "permission": {"read": {"{env:SECRETS}/*": "deny"}},
+        "default_agent": "{env:AGENT}",
+        "provider": {"x": {"models": {"m": {"id": "{file:id}"}}}},
+        "keybinds": {"leader": "{env:LEADER}"},
+    }
+    world.write("opencode.json", json.dumps(looked_up), under=world.config)
+    assert (await world.load()).warnings == ()
+
+    file = world.write("opencode.jsonc", json.dumps(literal), under=world.config)
+    warnings = (await world.load(role=Role("build"))).warnings
+
+    fields = ("permission.read.{env:SECRETS}/*", "default_agent", "provider.x.models.m.id")
+    assert list(warnings) == [
+        f"{file}: the reference in {field!r} is not looked up: it counts as it is written." for field in fields
+    ]

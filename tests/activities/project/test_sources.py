@@ -69,6 +69,8 @@ def test_references_stay_and_those_to_files_no_longer_depend_on_the_directory(
         ("provider.x.options.authToken", "abc"),
         ("provider.x.options.baseURL", "https://u:hunter22@a.test/v1"),
         ("provider.x.models.m.headers.X-Key", "abc"),
+        ("provider.x.models.m.options.extra_body.api_token", "abc"),
+        ("provider.x.models.m.options.extra_body.tokens", ["abc"]),
         ("mcp.s.environment.GITHUB_TOKEN", "abc"),
         ("mcp.s.oauth.clientSecret", "abc"),
         ("agent.build.prompt", f"use sk-{'a1' * 12}"),

@@ -1,6 +1,7 @@
 """Which fields a configuration file may have, and which of them Holdfast honours so far (opencode.md 14.3)."""
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any, Final, get_args, get_origin
 
 from pydantic import AliasChoices, JsonValue
@@ -106,10 +107,11 @@ def unknown(tree: JsonObject) -> tuple[str, ...]:
 
 
 def at(tree: JsonObject, path: Path) -> JsonValue:
-    """The value at `path`, None when there is none."""
+    """The value at `path`, None when there is none; the items of a list are named by their numbers, from 0."""
     value: JsonValue = tree
     for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
+        items = dict(zip(map(str, count()), value, strict=False)) if isinstance(value, list) else value
+        value = items.get(key) if isinstance(items, dict) else None
     return value
 
 

@@ -71,7 +71,7 @@ class Endpoints:
         endpoint = await self._endpoint(id, name, configured, entry)
         known = await self.port.facts(endpoint.model)
         endpoint = routed(endpoint, responses=known.responses, package=configured.npm, id=id)
-        facts, protocol = _facts(entry, known), endpoint.model.partition("/")[0]
+        facts, protocol = facts_with(entry, known), endpoint.model.partition("/")[0]
         options = {name: await resolve_all(value, self.environment) for name, value in entry.options.items()}
         endpoint = endpoint.model_copy(update={"hidden": tuple(_looked_up(entry.options, options))})
         own, options = split_options(options)
@@ -82,7 +82,7 @@ class Endpoints:
         provider = provider_named(id)
         written = await self._resolved(configured.options.base_url)
         own = _checked(id, written) if written else None
-        protocol = _protocol(id, configured, own)
+        protocol = protocol_of(id, configured, own)
         base_url = normalised(protocol, own) if own else _address(provider, protocol, configured)
         headers = await self._headers(f"provider.{id}.options", configured.options.headers)
         headers |= await self._headers(f"provider.{id}.models.{name}", entry.headers)
@@ -141,7 +141,7 @@ def _checked(id: str, address: str) -> str:
     return address
 
 
-def _protocol(id: str, configured: Provider, base_url: str | None) -> str:
+def protocol_of(id: str, configured: Provider, base_url: str | None) -> str:
     """Whose protocol is spoken: that of the named package; else an unknown provider with an address speaks OpenAI's."""
     package, provider = configured.npm, provider_named(id)
     if package is not None and not (package == COMPATIBLE and provider.listed and base_url is None):
@@ -158,7 +158,7 @@ def _address(provider: KnownProvider, protocol: str, configured: Provider) -> st
     return OPENAI if protocol == "openai" else None
 
 
-def _facts(entry: ProviderModel, known: ModelFacts) -> ModelFacts:
+def facts_with(entry: ProviderModel, known: ModelFacts) -> ModelFacts:
     """The configuration wins over what litellm knows."""
     limit = entry.limit
     limits = {"context": limit.context, "max_input": limit.input or 0, "max_output": limit.output} if limit else {}

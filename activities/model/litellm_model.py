@@ -13,14 +13,13 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-from activities.model import litellm_shape
+from activities.model import litellm_shape, litellm_table
 from activities.model.failures import ModelError
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import told
 from activities.model.litellm_form import ChunkReader, Form, body
 from activities.model.litellm_providers import TEXT_ONLY
 from activities.model.litellm_source import Source
-from activities.model.litellm_table import facts_of
 from activities.model.port import Endpoint, ModelEvent, ModelFacts, ModelRequest
 from activities.model.providers import without_address, without_tools
 from activities.model.wires.http_wire import Prepared
@@ -94,9 +93,7 @@ class LiteLLM:
 
     async def facts(self, model: str) -> ModelFacts:
         """See `ModelPort.facts`."""
-        library = await self._loaded()
-        known = library.model_cost.get(model) or library.model_cost.get(model.partition("/")[2])
-        return facts_of(known) if known else ModelFacts()
+        return litellm_table.facts((await self._loaded()).model_cost, model)
 
     async def close(self) -> None:
         """Close the connections that litellm keeps, of all adapters in this process, and have it forget them."""

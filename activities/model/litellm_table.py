@@ -1,13 +1,27 @@
-"""What litellm's table of models says of one: its price, its limits, and what it sees."""
+"""litellm's table of models: which there are, and of each its price, its limits, and what it sees.
 
+The table is a file beside the library, and can be read without importing it.
+"""
+
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import date
 from decimal import Decimal
-from typing import Any, Final
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 from activities.model.port import ModelFacts
 from workflows.domain.usage import Price, Tier
 
+Table: TypeAlias = Mapping[str, Mapping[str, Any]]
+
+_FILE: Final = "model_prices_and_context_window_backup.json"
+_MODES: Final = ("chat", "responses")
+_FAMILIES: Final = {"bedrock_converse": "bedrock", "ai21": "ai21_chat"}  # its column → the provider that is asked
+_PRICED_BY_REGION: Final = ("azure", "bedrock")  # what holds another "/" there is a price, and no model
+_TUNED: Final = "ft:"  # the price of models that people have tuned
 _MILLION: Final = 1_000_000
 _NAMES: Final = {
     "input": "input_cost_per_token",
@@ -19,11 +33,60 @@ _NAMES: Final = {
 _LONG: Final = re.compile(rf"({'|'.join(_NAMES.values())})(_above_(\d+)k_tokens)")
 
 
+def read() -> Table:
+    """The table of the installed litellm; empty where it has none."""
+    spec = find_spec("litellm")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        if (file := Path(folder) / _FILE).is_file():
+            table: Table = json.loads(file.read_bytes())
+            return table
+    return {}
+
+
+def names(table: Table, provider: str, today: date) -> Iterator[str]:
+    """The models of a provider that an agent can work with by `today`; `provider` is litellm's name of it."""
+    for key, known in table.items():
+        if _converses(known) and str(known.get("deprecation_date") or "9") >= today.isoformat():
+            name = key.removeprefix(f"{provider}/")
+            if _is_model(key, name, known, provider):
+                yield name
+
+
+def facts(table: Table, model: str) -> ModelFacts:
+    """What the table says of a model, by its name in `Endpoint.model`."""
+    known = table.get(model) or table.get(model.partition("/")[2])
+    return facts_of(known) if known else ModelFacts()
+
+
+def _converses(known: Mapping[str, Any]) -> bool:
+    """Whether a model answers in text, and calls tools, as far as the table says."""
+    text = "text" in (known.get("supported_output_modalities") or ["text"])
+    return text and known.get("mode") in _MODES and known.get("supports_function_calling") is not False
+
+
+def _is_model(key: str, name: str, known: Mapping[str, Any], provider: str) -> bool:
+    """Whether an entry is a model of the provider: some are prices of a size, a region, or of tuning."""
+    if name != key:
+        limits_or_price = _context(known) or known.get("input_cost_per_token") is not None
+        return bool(limits_or_price) and not (provider in _PRICED_BY_REGION and "/" in name)
+    bare = "/" not in key and not key.startswith(_TUNED) and _context(known) > 0
+    return bare and _provider(known) == provider
+
+
+def _provider(known: Mapping[str, Any]) -> str:
+    named = str(known.get("litellm_provider"))
+    return "vertex_ai" if named.startswith("vertex_ai-") else _FAMILIES.get(named, named)
+
+
+def _context(known: Mapping[str, Any]) -> int:
+    return known.get("max_input_tokens") or known.get("max_tokens") or 0
+
+
 def facts_of(known: Mapping[str, Any]) -> ModelFacts:
     """The facts in an entry of the table."""
     return ModelFacts(
         price=_price(known),
-        context=known.get("max_input_tokens") or known.get("max_tokens") or 0,
+        context=_context(known),
         max_output=known.get("max_output_tokens") or 0,
         images=bool(known.get("supports_vision")),
         documents=bool(known.get("supports_pdf_input")),

@@ -1,4 +1,4 @@
-"""What a shell is told when somebody presses Tab: commands, and the ids of a stack that serves; none is started."""
+"""What a shell is told when somebody presses Tab: commands, models, and ids of a stack that serves; none is started."""
 
 import asyncio
 from typing import TYPE_CHECKING, Final
@@ -33,6 +33,37 @@ def ask(context: click.Context, parameter: click.Parameter, begun: str) -> "list
 def grant(context: click.Context, parameter: click.Parameter, begun: str) -> "list[CompletionItem]":
     """Grants that hold."""
     return _ids(Prefix.GRANT, begun)
+
+
+def model(context: click.Context, parameter: click.Parameter, begun: str) -> "list[CompletionItem]":
+    """Models as `holdfast models` lists them; behind a provider's name, those of that provider."""
+    return _chosen(begun, models=True)
+
+
+def provider(context: click.Context, parameter: click.Parameter, begun: str) -> "list[CompletionItem]":
+    """The providers that `holdfast models` lists."""
+    return _chosen(begun, models=False)
+
+
+def _chosen(begun: str, *, models: bool) -> "list[CompletionItem]":
+    """What cannot be read is no error here, as below."""
+    from click.shell_completion import CompletionItem  # as above
+
+    # Only Tab needs what is below.
+    from worker.cli import choices
+    from worker.cli.current import current_directory
+    from worker.survey import survey
+
+    try:
+        settings = Settings.read()
+        config = asyncio.run(survey(settings, current_directory())).config
+        known = choices.providers(settings, config)
+    except HoldfastError:
+        return []
+    if models:
+        ids = [begun.partition("/")[0]] if "/" in begun else known
+        known = [each.model for each in choices.models(config, ids, lambda _: None)]
+    return [CompletionItem(name) for name in known if name.startswith(begun)]
 
 
 def _ids(prefix: Prefix, begun: str) -> "list[CompletionItem]":

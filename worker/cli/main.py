@@ -61,6 +61,7 @@ TABLE: Final = {
         "doctor": Entry(module="stack", line="Check what the stack needs, and say what to do."),
         "logs": Entry(module="stack", line="Show the logs of the stack's processes."),
         "auth": Entry(module="auth", line="Keep the keys of model providers."),
+        "models": Entry(module="models", line="List the models that can be chosen here."),
     },
     "More": {
         "completion": Entry(module="completion", line="Print what makes a shell complete commands and ids."),

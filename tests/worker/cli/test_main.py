@@ -115,7 +115,7 @@ async def test_a_wrong_setting_is_named_by_its_variable(bare: Shell) -> None:
     assert ended.code == 2 and "HOLDFAST_IDLE_SECONDS='soon'" in ended.err
 
 
-@pytest.mark.parametrize("module", ["asks", "sessions", "record", "run", "watch", "grants", "stack"])
+@pytest.mark.parametrize("module", ["asks", "sessions", "record", "run", "watch", "grants", "stack", "models"])
 def test_no_command_loads_the_engine_or_a_model_library_to_begin_with(module: str) -> None:
     heavy = "{'temporalio', 'litellm', 'rich', 'aiohttp'}"
     text = f"import sys, worker.cli.commands.{module}; print(*({heavy} & sys.modules.keys()))"

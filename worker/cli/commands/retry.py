@@ -13,7 +13,13 @@ from worker.settings import Settings
 
 @click.command()
 @click.argument("session", shell_complete=complete.session)
-@click.option("-m", "--model", metavar="PROVIDER/MODEL", help="Another model, for this turn only.")
+@click.option(
+    "-m",
+    "--model",
+    metavar="PROVIDER/MODEL",
+    shell_complete=complete.model,
+    help="Another model, for this turn only; `holdfast models` lists them.",
+)
 @continuing.config_option
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")

@@ -61,7 +61,13 @@ class Begun(Value):
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
-@click.option("-m", "--model", metavar="PROVIDER/MODEL", help="The model, instead of the configured one.")
+@click.option(
+    "-m",
+    "--model",
+    metavar="PROVIDER/MODEL",
+    shell_complete=complete.model,
+    help="The model, instead of the configured one; `holdfast models` lists them.",
+)
 @click.option("--agent", metavar="NAME", help="The agent, instead of the configured one or `build`.")
 @click.option(
     "-s",

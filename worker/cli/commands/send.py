@@ -13,7 +13,13 @@ from worker.settings import Settings
 @click.argument("session", shell_complete=complete.session)
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @click.option("--queue", is_flag=True, help="In a turn of its own, after the running one.")
-@click.option("-m", "--model", metavar="PROVIDER/MODEL", help="The model, if a turn begins with this prompt.")
+@click.option(
+    "-m",
+    "--model",
+    metavar="PROVIDER/MODEL",
+    shell_complete=complete.model,
+    help="The model, if a turn begins with this prompt; `holdfast models` lists them.",
+)
 @continuing.config_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same prompt.")

@@ -1,0 +1,159 @@
+"""Which models are listed, and in which form."""
+
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from activities.model import litellm_table
+from activities.model.catalogue import Choice, choices, providers
+from activities.model.endpoints import Endpoints
+from activities.model.keys import Keys
+from activities.model.port import ModelFacts
+from workflows.domain.config.config import Config, Provider
+from workflows.domain.errors import UsageError
+from workflows.domain.usage import Price
+
+TODAY = date(2026, 6, 1)
+LIMITS = {"max_input_tokens": 1000, "max_output_tokens": 100}
+CHAT = {"mode": "chat", **LIMITS}
+LOCAL = {"options": {"baseURL": "http://127.0.0.1:9/v1"}}
+TABLE: litellm_table.Table = {
+    "claude-x": {**CHAT, "litellm_provider": "anthropic", "input_cost_per_token": 3e-6, "output_cost_per_token": 15e-6},
+    "claude-old": {**CHAT, "litellm_provider": "anthropic", "deprecation_date": "2026-05-31"},
+    "claude-picture": {**LIMITS, "mode": "image_generation", "litellm_provider": "anthropic"},
+    "claude-song": {**CHAT, "litellm_provider": "anthropic", "supported_output_modalities": ["audio"]},
+    "claude-mute": {**CHAT, "litellm_provider": "anthropic", "supports_function_calling": False},
+    "gpt-x": {**CHAT, "litellm_provider": "openai"},
+    "gpt-x-codex": {**LIMITS, "mode": "responses", "litellm_provider": "openai"},
+    "ft:gpt-x": {**CHAT, "litellm_provider": "openai"},
+    "gemini/gemini-x": {**CHAT, "litellm_provider": "gemini"},
+    "gemini-x": {**CHAT, "litellm_provider": "vertex_ai-language-models"},
+    "vertex_ai/claude-x": {**CHAT, "litellm_provider": "vertex_ai-anthropic_models"},
+    "together_ai/org/model": {"mode": "chat", "litellm_provider": "together_ai", "input_cost_per_token": 0.0},
+    "together-ai-up-to-4b": {"mode": "chat", "litellm_provider": "together_ai", "input_cost_per_token": 1e-6},
+    "command-x": {**CHAT, "litellm_provider": "cohere_chat"},
+    "jamba-x": {**CHAT, "litellm_provider": "ai21"},
+    "anthropic.claude-x": {**CHAT, "litellm_provider": "bedrock_converse"},
+    "bedrock/us-east-1/anthropic.claude-x": {**CHAT, "litellm_provider": "bedrock"},
+    "azure/gpt-x": {**CHAT, "litellm_provider": "azure"},
+    "azure/eu/gpt-x": {**CHAT, "litellm_provider": "azure"},
+    "perplexity/some-codex": {**LIMITS, "mode": "responses", "litellm_provider": "perplexity"},
+    "novita/org/model": {**CHAT, "litellm_provider": "novita"},
+}
+
+
+class TablePort:
+    """A port that knows litellm's real table."""
+
+    def __init__(self) -> None:
+        self.table = litellm_table.read()
+
+    async def facts(self, model: str) -> ModelFacts:
+        return litellm_table.facts(self.table, model)
+
+    stream = None
+
+
+class EveryKey(dict[str, str]):
+    def get(self, name: str, default: Any = None) -> Any:
+        return "k" if name.endswith(("_KEY", "_TOKEN")) else default
+
+
+@pytest.mark.parametrize(
+    ("id", "expected"),
+    [
+        ("anthropic", ["anthropic/claude-x"]),
+        ("openai", ["openai/gpt-x", "openai/gpt-x-codex"]),
+        ("google", ["google/gemini-x"]),
+        ("gemini", ["gemini/gemini-x"]),
+        ("google-vertex", ["google-vertex/claude-x", "google-vertex/gemini-x"]),
+        ("together", ["together/org/model"]),
+        ("cohere", ["cohere/command-x"]),
+        ("ai21", ["ai21/jamba-x"]),
+        ("amazon-bedrock", ["amazon-bedrock/anthropic.claude-x"]),
+        ("azure", ["azure/gpt-x"]),
+        ("novita", ["novita/org/model"]),
+        ("perplexity", []),
+        ("lmstudio", []),
+        ("ollama", []),
+    ],
+)
+def test_models_of_the_table_are_named_as_they_are_chosen(id: str, expected: list[str]) -> None:
+    assert [each.model for each in listed(id)] == expected
+
+
+def test_a_configured_model_has_its_own_name_limits_and_price() -> None:
+    entry = {"name": "Big", "limit": {"context": 8192, "output": 512}, "cost": {"input": 0.5, "output": 1}}
+
+    (choice,) = listed("own", **LOCAL, models={"llama": entry})
+
+    assert (choice.model, choice.name, choice.configured) == ("own/llama", "Big", True)
+    assert (choice.facts.context, choice.facts.max_output) == (8192, 512)
+    assert choice.facts.price == Price(input=Decimal("0.5"), output=Decimal(1))
+
+
+def test_a_configured_model_of_a_known_provider_stands_before_those_of_the_table_with_what_is_known_of_it() -> None:
+    found = listed("anthropic", models={"mine": {"id": "claude-x"}, "claude-x": {"name": "X"}})
+
+    assert [(each.model, each.configured) for each in found] == [("anthropic/mine", True), ("anthropic/claude-x", True)]
+    assert all(each.facts.price == Price(input=Decimal(3), output=Decimal(15)) for each in found)
+
+
+def test_an_address_of_ones_own_has_what_is_described_or_else_what_the_company_has() -> None:
+    assert [each.model for each in listed("openai", **LOCAL, models={"llama": {}})] == ["openai/llama"]
+    assert [each.model for each in listed("anthropic", **LOCAL)] == ["anthropic/claude-x"]
+
+
+def test_a_wrong_package_is_told() -> None:
+    with pytest.raises(UsageError, match="left-pad"):
+        listed("own", npm="left-pad", **LOCAL)
+
+
+@pytest.mark.parametrize(
+    ("configured", "stored", "environment", "expected"),
+    [
+        ((), (), {}, []),
+        (("own",), (), {}, ["own"]),
+        ((), (), {"GEMINI_API_KEY": "k", "OPENAI_API_KEY": ""}, ["google"]),
+        ((), ("gemini",), {"GEMINI_API_KEY": "k"}, ["google", "gemini"]),
+        (("lmstudio", "gemini"), (), {"OPENAI_API_KEY": "k", "GEMINI_API_KEY": "k"}, ["gemini", "lmstudio", "openai"]),
+        ((), ("novita", "nobody"), {"TOGETHER_AI_API_KEY": "k"}, ["novita", "together_ai"]),
+    ],
+)
+def test_providers_are_those_with_a_key_or_a_configuration(
+    configured: tuple[str, ...], stored: tuple[str, ...], environment: Mapping[str, str], expected: list[str]
+) -> None:
+    assert providers(configured, stored, environment) == expected
+
+
+def test_all_providers_are_each_there_once_and_none_that_no_agent_can_work_with() -> None:
+    every = providers((), (), {}, every=True)
+
+    assert {"anthropic", "google", "together", "novita", "ollama"} <= {*every}
+    assert not {"gemini", "together_ai", "fireworks-ai", "ollama_chat", "replicate"} & {*every}
+
+
+async def test_every_listed_model_of_the_installed_table_is_reached_by_its_entry(tmp_path: Path) -> None:
+    port, config = TablePort(), Config()
+    endpoints = Endpoints(Keys(tmp_path / "auth.json"), EveryKey(), port)  # type: ignore[arg-type]  # asks nothing
+    every = [choice for id in providers((), (), {}, every=True) for choice in installed(id, port.table)]
+
+    reached = [await endpoints.reach(each.model, config) for each in every]
+
+    names = [each.endpoint.model for each in reached]
+    assert [name for name in names if not {name, name.partition("/")[2]} & port.table.keys()] == []
+    assert [each.facts for each in reached] == [each.facts for each in every]
+    assert {"anthropic", "openai", "google", "mistral", "groq"} <= {each.model.partition("/")[0] for each in every}
+
+
+def installed(id: str, table: litellm_table.Table) -> list[Choice]:
+    return [*choices(id, {}, table, date.today())]
+
+
+def listed(id: str, **written: Any) -> list[Choice]:
+    configured = {id: Provider.model_validate(written)} if written else {}
+    return [*choices(id, configured, TABLE, TODAY)]

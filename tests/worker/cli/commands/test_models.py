@@ -1,0 +1,96 @@
+"""`holdfast models` as a process; no stack is started for it."""
+
+import json
+from typing import Any
+
+from tests.worker.cli.conftest import Shell
+
+OWN = {
+    "options": {"baseURL": "http://127.0.0.1:9/v1", "apiKey": "{env:OWN_KEY}"},
+    "models": {
+        "qwen": {"limit": {"context": 131072, "output": 8192}, "cost": {"input": 0.075, "output": 0}},
+        "bare": {},
+    },
+}
+
+
+def configured(person: Shell, **config: Any) -> Shell:
+    """The person with a configuration of their own."""
+    folder = person.directory.parent / ".config" / "opencode"
+    folder.mkdir(parents=True)
+    (folder / "opencode.json").write_text(json.dumps(config))
+    return person
+
+
+async def test_a_pipe_gets_the_names_that_a_run_takes(bare: Shell) -> None:
+    person = configured(bare, provider={"own": OWN}, model="own/qwen").with_(ANTHROPIC_API_KEY="very-secret-1")
+    ended = await person.run("models")
+    names = ended.out.splitlines()
+
+    assert ended.code == 0 and names[:2] == ["own/qwen", "own/bare"] and "anthropic/claude-sonnet-4-5" in names
+    assert {each.partition("/")[0] for each in names} == {"own", "anthropic"}
+    assert ended.err == "Without -m, `holdfast run` takes own/qwen here.\n" and "very-secret-1" not in ended.out
+
+
+async def test_a_terminal_gets_limits_and_prices_in_columns(bare: Shell) -> None:
+    async with configured(bare, provider={"own": OWN}).with_(COLUMNS="100").terminal("models") as terminal:
+        heading = await terminal.until(r"model +context +output +\$ in +\$ out")
+        described = await terminal.until(r"own/qwen +131,072 +8,192 +0\.075 +0\.00")
+        unknown = await terminal.until(r"own/bare +\? +\? +\? +\?")
+        await terminal.until("US dollars for a million tokens; [?] is not known")
+        assert await terminal.ended() == 0
+
+    assert len({len(each[0]) for each in (described, unknown)}) == 1 and len(heading[0]) == len(unknown[0])
+
+
+async def test_json_has_what_is_known_of_each_model(bare: Shell) -> None:
+    ended = await configured(bare, provider={"own": OWN}).run("models", "--json")
+
+    price = {"input": 0.075, "output": 0.0}
+    first, second = json.loads(ended.out)
+    assert first == {
+        "model": "own/qwen",
+        "name": None,
+        "configured": True,
+        "context": 131072,
+        "output": 8192,
+        "price": price,
+    }
+    assert (second["context"], second["price"]) == (None, None)
+
+
+async def test_a_provider_is_listed_by_its_name_whether_there_is_a_key_or_not(bare: Shell) -> None:
+    named, every = await bare.run("models", "groq"), await bare.run("models", "--all")
+    local, wrong = await bare.run("models", "ollama"), await bare.run("models", "gropq")
+
+    assert named.code == 0 and named.out and all(each.startswith("groq/") for each in named.out.splitlines())
+    assert {*named.out.splitlines()} < {*every.out.splitlines()} and "openai/gpt-5\n" in every.out
+    assert (local.code, local.out) == (0, "") and "name one that it serves, as -m ollama/NAME" in local.err
+    assert wrong.code == 2 and "There is no provider 'gropq'. Did you mean 'groq'?" in wrong.err
+
+
+async def test_without_keys_it_is_said_how_to_get_some_and_nothing_is_started(bare: Shell) -> None:
+    ended = await bare.run("models")
+
+    assert (ended.code, ended.out) == (0, "") and not (bare.directory.parent / "home").exists()
+    assert "ANTHROPIC_API_KEY" in ended.err and "holdfast auth login" in ended.err and "models --all" in ended.err
+
+
+async def test_what_is_configured_wrongly_is_named_and_the_rest_is_listed(bare: Shell) -> None:
+    person = configured(bare, provider={"own": OWN, "lost": {"models": {"m": {}}}}, model="lots/m")
+    ended = await person.run("models")
+
+    assert ended.code == 0 and ended.out == "own/qwen\nown/bare\n"
+    assert "Left out: Provider 'lost' has no address" in ended.err
+    assert "the configured model cannot be asked: There is no provider 'lots'. Did you mean 'lost'?" in ended.err
+
+
+async def test_models_and_providers_are_completed(bare: Shell) -> None:
+    person = configured(bare, provider={"own": OWN})
+    tab = {"_HOLDFAST_COMPLETE": "bash_complete", "COMP_CWORD": "3"}
+    own = await person.with_(**tab, COMP_WORDS="holdfast run -m ow").run()
+    known = await person.with_(**tab, COMP_WORDS="holdfast run -m groq/").run()
+    providers = await person.with_(**tab | {"COMP_CWORD": "2"}, COMP_WORDS="holdfast models o").run()
+
+    assert own.out.split() == ["plain,own/qwen", "plain,own/bare"] and "plain,groq/" in known.out
+    assert providers.out.split() == ["plain,own"] and own.err == known.err == providers.err == ""

@@ -48,8 +48,8 @@ def without_secrets(failure: ProviderFailure, endpoint: Endpoint) -> ProviderFai
 
 
 def _secrets(endpoint: Endpoint) -> Iterator[str]:
-    if endpoint.key:
-        yield endpoint.key.get_secret_value()
+    if endpoint.secret:
+        yield endpoint.secret
     yield from (value.get_secret_value() for value in endpoint.hidden)
     for value in endpoint.headers.values():
         yield value

@@ -29,11 +29,9 @@ from activities.model.port import (
     UserMessage,
 )
 from activities.model.remembered import Remembered
-from activities.model.sendable import sendable
+from activities.model.sendable import Form, sendable
 from activities.model.wires.reader import Reader, counted, text
 from workflows.domain.usage import ReportedUsage, Tokens
-
-Form = dict[str, Any]
 
 _FINISHES: Final = {
     "stop": Finish.STOP,

@@ -17,11 +17,12 @@ from activities.model import litellm_shape, litellm_table
 from activities.model.failures import ModelError
 from activities.model.litellm_environment import isolate
 from activities.model.litellm_failures import told
-from activities.model.litellm_form import ChunkReader, Form, body
+from activities.model.litellm_form import ChunkReader, body
 from activities.model.litellm_providers import TEXT_ONLY
 from activities.model.litellm_source import Source
 from activities.model.port import Endpoint, ModelEvent, ModelFacts, ModelRequest
 from activities.model.providers import without_address, without_tools
+from activities.model.sendable import Form
 from activities.model.wires.http_wire import Prepared
 from activities.model.wires.silence import Silence, within
 from workflows.domain.errors import UsageError
@@ -153,7 +154,7 @@ def _arguments(request: ModelRequest, silence: Silence) -> Form:
         "model": endpoint.model,
         "stream": True,
         "base_url": endpoint.base_url,
-        "api_key": endpoint.key.get_secret_value() if endpoint.key else None,
+        "api_key": endpoint.secret,
         "extra_headers": endpoint.headers or None,
         "timeout": silence.headers + silence.first + silence.between,  # ours are shorter
         "num_retries": 0,

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from activities.model.litellm_form import Form, body
+from activities.model.litellm_form import body
 from activities.model.port import ModelRequest
+from activities.model.sendable import Form
 from activities.model.wires import anthropic as messages_api
 from activities.model.wires import gemini as gemini_api
 from activities.model.wires.http_wire import Prepared
@@ -22,7 +23,7 @@ _NO_KEY: Final = "no-key"  # litellm insists on one; endpoints without keys igno
 
 def anthropic(library: ModuleType, request: ModelRequest) -> Prepared:
     """The request in the form of Anthropic's Messages."""
-    endpoint, key = request.endpoint, _key(request)
+    endpoint = request.endpoint
     messages, options = _parted(library, request, "anthropic")
     config, headers = library.AnthropicConfig(), dict(endpoint.headers)
     form = config.transform_request(
@@ -34,7 +35,7 @@ def anthropic(library: ModuleType, request: ModelRequest) -> Prepared:
         messages=messages,
         optional_params=options,
         litellm_params={},
-        api_key=key or _NO_KEY,
+        api_key=endpoint.secret or _NO_KEY,
         api_base=endpoint.base_url,
     )
     url = messages_api.url(endpoint)
@@ -43,7 +44,7 @@ def anthropic(library: ModuleType, request: ModelRequest) -> Prepared:
 
 def gemini(library: ModuleType, request: ModelRequest) -> Prepared:
     """The request in the form of Gemini."""
-    endpoint, key = request.endpoint, _key(request)
+    endpoint = request.endpoint
     messages, options = _parted(library, request, "gemini")
     transform = import_module("litellm.llms.vertex_ai.gemini.transformation").transform_request_body
     form = transform(
@@ -54,7 +55,7 @@ def gemini(library: ModuleType, request: ModelRequest) -> Prepared:
         litellm_params={},
         cached_content=None,
     )
-    headers = {"x-goog-api-key": key} if key else {}
+    headers = {"x-goog-api-key": endpoint.secret} if endpoint.secret else {}
     return Prepared(gemini_api.url(endpoint), {**headers, **endpoint.headers}, to_json(form))
 
 
@@ -70,7 +71,3 @@ def _parted(library: ModuleType, request: ModelRequest, provider: str) -> tuple[
     )
     options.pop("stream", None)
     return messages, options
-
-
-def _key(request: ModelRequest) -> str | None:
-    return request.endpoint.key.get_secret_value() if request.endpoint.key else None

@@ -113,6 +113,16 @@ class Endpoint(Value):
         return self.wire is Wire.CHAT
 
     @property
+    def secret(self) -> str | None:
+        """The key as it is sent; None without one."""
+        return self.key.get_secret_value() if self.key else None
+
+    @property
+    def authorization(self) -> dict[str, str]:
+        """The key as the header that most providers want it in."""
+        return {"authorization": f"Bearer {self.secret}"} if self.secret else {}
+
+    @property
     def name(self) -> str:
         """What the provider calls the model."""
         return self.model.partition("/")[2]

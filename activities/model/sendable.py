@@ -1,4 +1,8 @@
-"""Text as a request can hold it."""
+"""What a request is made of: JSON, and text as it can hold it."""
+
+from typing import Any, TypeAlias
+
+Form: TypeAlias = dict[str, Any]
 
 
 def sendable(text: str) -> str:

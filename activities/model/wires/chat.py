@@ -19,5 +19,4 @@ class Chat:
     async def prepare(self, request: ModelRequest) -> Prepared:
         endpoint = request.endpoint
         form = {**body(request, self._written), "model": endpoint.name, "stream": True}
-        key = {"authorization": f"Bearer {endpoint.key.get_secret_value()}"} if endpoint.key else {}
-        return Prepared(f"{endpoint.base_url}{_PATH}", {**key, **endpoint.headers}, dumps(form))
+        return Prepared(f"{endpoint.base_url}{_PATH}", {**endpoint.authorization, **endpoint.headers}, dumps(form))

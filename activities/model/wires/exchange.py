@@ -63,14 +63,7 @@ def writing(provider: str) -> Iterator[None]:
         raise ModelError(unsent(provider, error)) from error
 
 
-async def close(response: httpx.Response) -> None:
-    """Close a response, and have it forget its stream, which knows the response, too: else both stay, with a long
-    conversation's megabytes in them, until the collector of reference cycles comes by, after many steps."""
-    await response.aclose()
-    response.stream = response.request.stream  # which knows nobody, and may be closed again
-
-
-async def refuse(response: httpx.Response, endpoint: Endpoint) -> None:
+async def _refuse(response: httpx.Response, endpoint: Endpoint) -> None:
     """Raises ModelError for a response that tells an error."""
     if response.status_code < HTTPStatus.BAD_REQUEST:
         return
@@ -84,7 +77,8 @@ async def refuse(response: httpx.Response, endpoint: Endpoint) -> None:
 async def events(
     response: httpx.Response, endpoint: Endpoint, silence: Silence
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """The objects of a stream of events. Raises ModelError for what is no stream."""
+    """The objects of a stream of events. Raises ModelError for what is none."""
+    await _refuse(response, endpoint)
     if _kind(response) in _PAGES:
         raise ModelError(await _page(response, endpoint))
     received = silence.bytes_of(endpoint.provider, response.aiter_bytes())

@@ -1,7 +1,7 @@
 """A protocol of requests with JSON bodies, answered by a stream of events."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import httpx
@@ -38,18 +38,24 @@ class HttpWire:
         reader = self.reader(provider)
         with exchange.writing(provider):
             client, written = self.connections.client, await self._written(request)
-        async with AsyncExitStack() as opened:
-            opened.enter_context(exchange.failing(provider))
+        with exchange.failing(provider):
             response = await self.silence.headers_of(provider, client.send(written, stream=True))
-            opened.push_async_callback(exchange.close, response)
-            await exchange.refuse(response, endpoint)
             events = exchange.events(response, endpoint, self.silence)
-            async for event in await opened.enter_async_context(aclosing(events)):
-                for each in reader.read(event):
-                    yield each
+            async with aclosing(response), aclosing(events):
+                async for event in events:
+                    for each in reader.read(event):
+                        yield each
         yield reader.finished()
 
     async def _written(self, request: ModelRequest) -> httpx.Request:
         prepared = await self.prepare(request)
-        headers = {"content-type": "application/json", **prepared.headers}
-        return self.connections.client.build_request("POST", prepared.url, headers=headers, content=prepared.body)
+        headers = {"content-type": "application/json", "content-length": str(len(prepared.body)), **prepared.headers}
+        return self.connections.client.build_request(
+            "POST", prepared.url, headers=headers, content=_forgotten(prepared.body)
+        )
+
+
+async def _forgotten(body: bytes) -> AsyncIterator[bytes]:
+    """A body that is gone when it is sent: httpx keeps requests and responses in cycles, and a long conversation's
+    megabytes would wait in them for the collector of cycles, which comes by after many steps."""
+    yield body

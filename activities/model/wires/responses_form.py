@@ -7,38 +7,18 @@ given back to the same model with the next request.
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from pydantic import JsonValue
 
-from activities.model.port import (
-    AssistantMessage,
-    FilePiece,
-    Finish,
-    ImagePiece,
-    Message,
-    ModelEvent,
-    ModelRequest,
-    Piece,
-    ReasoningDelta,
-    RequestedCall,
-    SystemMessage,
-    TextDelta,
-    TextPiece,
-    ToolCallDelta,
-    ToolMessage,
-    ToolOffer,
-    UserMessage,
-)
-from activities.model.sendable import sendable
+from activities.model import port
+from activities.model.sendable import Form, sendable
 from activities.model.wires.reader import Reader, counted, text
 from workflows.domain.usage import ReportedUsage
 
-Form: TypeAlias = dict[str, Any]
-
 _THINKS: Final = re.compile(r"(gpt-([5-9]|\d\d)|o\d|codex|gpt-daybreak)(?!.*-chat)")  # others refuse `reasoning`
 _EFFORT: Final = re.compile(r"gpt-([5-9]|\d\d)(?!.*-(chat|pro))")  # are asked to think as OpenCode asks them
-_CUT: Final = {"max_output_tokens": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
+_CUT: Final = {"max_output_tokens": port.Finish.LENGTH, "content_filter": port.Finish.CONTENT_FILTER}
 _LONGEST_ID: Final = 64  # characters of a call's id
 _NAMES: Final = {  # options of the chat protocol, and of OpenCode's packages â†’ where they stand here
     "reasoning_effort": ("reasoning", "effort"),
@@ -55,14 +35,14 @@ _NAMES: Final = {  # options of the chat protocol, and of OpenCode's packages â†
 _ITEM, _PLACE = "item", "before"  # of what is kept: the item of reasoning, and how many texts and calls preceded it
 
 
-def body(request: ModelRequest) -> Form:
+def body(request: port.ModelRequest) -> Form:
     """The request without its model."""
     form: Form = {
         "input": [item for message in request.messages for item in _items(message)],
         "store": False,
         "stream": True,
     }
-    system = [message.content for message in request.messages if isinstance(message, SystemMessage)]
+    system = [message.content for message in request.messages if isinstance(message, port.SystemMessage)]
     asked = {
         "instructions": sendable("\n".join(system)) or None,
         "tools": [_tool(tool) for tool in request.tools] or None,
@@ -94,7 +74,7 @@ def _with_options(form: Form, options: Mapping[str, JsonValue]) -> Form:
     return form
 
 
-def _tool(tool: ToolOffer) -> Form:
+def _tool(tool: port.ToolOffer) -> Form:
     return {
         "type": "function",
         "name": tool.name,
@@ -104,29 +84,29 @@ def _tool(tool: ToolOffer) -> Form:
     }
 
 
-def _items(message: Message) -> Iterator[Form]:
+def _items(message: port.Message) -> Iterator[Form]:
     match message:
-        case UserMessage(content=str(content)):
+        case port.UserMessage(content=str(content)):
             yield {"role": "user", "content": sendable(content)}
-        case UserMessage(content=pieces):
+        case port.UserMessage(content=pieces):
             yield {"role": "user", "content": [_piece(piece) for piece in pieces if not isinstance(piece, str)]}
-        case AssistantMessage():
+        case port.AssistantMessage():
             yield from _answer(message)
-        case ToolMessage():
+        case port.ToolMessage():
             yield {"type": "function_call_output", "call_id": _id(message.call), "output": sendable(message.content)}
 
 
-def _piece(piece: Piece) -> Form:
+def _piece(piece: port.Piece) -> Form:
     match piece:
-        case TextPiece():
+        case port.TextPiece():
             return {"type": "input_text", "text": sendable(piece.text)}
-        case ImagePiece():
+        case port.ImagePiece():
             return {"type": "input_image", "image_url": piece.url, "detail": "auto"}
-        case FilePiece():
+        case port.FilePiece():
             return {"type": "input_file", "filename": sendable(piece.name), "file_data": piece.url}
 
 
-def _answer(message: AssistantMessage) -> Iterator[Form]:
+def _answer(message: port.AssistantMessage) -> Iterator[Form]:
     """The items of an answer, what the model thought in the places where it did."""
     items = [{"role": "assistant", "content": sendable(message.content)}] if message.content else []
     items += [_call(call) for call in message.calls]
@@ -139,7 +119,7 @@ def _kept(block: Mapping[str, Any]) -> Form:
     return dict(block[_ITEM])
 
 
-def _call(call: RequestedCall) -> Form:
+def _call(call: port.RequestedCall) -> Form:
     return {
         "type": "function_call",
         "call_id": _id(call.id),
@@ -162,32 +142,33 @@ class ResponsesReader(Reader):
         self._calls = 0
         self._refused = False
 
-    def events(self, event: Any) -> Iterator[ModelEvent]:
+    def events(self, event: Any) -> Iterator[port.ModelEvent]:
         match event["type"]:
             case "response.output_text.delta":
                 self._texts = 1
-                yield TextDelta(text(event["delta"]) or "")
+                yield port.TextDelta(text(event["delta"]) or "")
             case "response.refusal.delta" | "response.refusal.done":
                 self._refused = True
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                yield ReasoningDelta(text(event["delta"]) or "")
+                yield port.ReasoningDelta(text(event["delta"]) or "")
             case "response.reasoning_summary_part.added" if event["summary_index"]:
-                yield ReasoningDelta("\n\n")
+                yield port.ReasoningDelta("\n\n")
             case "response.output_item.added" if event["item"]["type"] == "function_call":
                 self._calls += 1
-                yield ToolCallDelta(event["output_index"], text(event["item"]["call_id"]), event["item"]["name"], "")
+                call = event["item"]
+                yield port.ToolCallDelta(event["output_index"], text(call["call_id"]), call["name"], "")
             case "response.function_call_arguments.delta":
-                yield ToolCallDelta(event["output_index"], None, None, text(event["delta"]) or "")
+                yield port.ToolCallDelta(event["output_index"], None, None, text(event["delta"]) or "")
             case "response.output_item.done" if event["item"]["type"] == "reasoning":
                 yield from self._thought(event["item"])
             case _:
                 self._ended(event)
 
-    def _thought(self, item: Form) -> Iterator[ModelEvent]:
+    def _thought(self, item: Form) -> Iterator[port.ModelEvent]:
         """What the model thought, as it is given back; without its encrypted content nobody could read it."""
         if item.get("encrypted_content"):
             kept = {name: item[name] for name in ("type", "id", "summary", "encrypted_content")}
-            yield ReasoningDelta("", {_ITEM: kept, _PLACE: self._texts + self._calls})
+            yield port.ReasoningDelta("", {_ITEM: kept, _PLACE: self._texts + self._calls})
 
     def _ended(self, event: Form) -> None:
         match event["type"]:
@@ -199,13 +180,13 @@ class ResponsesReader(Reader):
             case "error":
                 raise self.reported(event.get("error") or event)
 
-    def _end(self, response: Form) -> Finish:
+    def _end(self, response: Form) -> port.Finish:
         if self._refused:
-            return Finish.CONTENT_FILTER
+            return port.Finish.CONTENT_FILTER
         if response["status"] == "incomplete":
             details: Form = response.get("incomplete_details") or {}
-            return _CUT.get(details.get("reason", ""), Finish.UNKNOWN)
-        return Finish.TOOL_CALLS if self._calls else Finish.STOP
+            return _CUT.get(details.get("reason", ""), port.Finish.UNKNOWN)
+        return port.Finish.TOOL_CALLS if self._calls else port.Finish.STOP
 
     def _used(self, usage: Form) -> None:
         details: Form = usage.get("input_tokens_details") or {}

@@ -9,12 +9,13 @@ from activities.model.headers import without_secrets
 from activities.model.litellm_form import ChunkReader
 from activities.model.litellm_model import LiteLLM
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
+from activities.model.wires import responses
 from activities.model.wires.anthropic import AnthropicReader
 from activities.model.wires.chat import Chat
 from activities.model.wires.exchange import Connections
 from activities.model.wires.gemini import GeminiReader
 from activities.model.wires.http_wire import HttpWire
-from activities.model.wires.responses import Responses
+from activities.model.wires.responses_form import ResponsesReader
 from activities.model.wires.silence import Silence
 
 ASSUMED: Final = Silence()
@@ -26,9 +27,9 @@ class WireRouter:
     def __init__(self, environment: MutableMapping[str, str], *, silence: Silence = ASSUMED) -> None:
         self._litellm = LiteLLM(environment, silence)
         self._connections = Connections()
-        self._wires: Mapping[Wire, Responses | HttpWire] = {
+        self._wires: Mapping[Wire, HttpWire] = {
             Wire.CHAT: HttpWire(self._connections, silence, Chat().prepare, ChunkReader),
-            Wire.RESPONSES: Responses(self._connections, silence),
+            Wire.RESPONSES: HttpWire(self._connections, silence, responses.prepare, ResponsesReader),
             Wire.ANTHROPIC: HttpWire(self._connections, silence, self._litellm.anthropic, AnthropicReader),
             Wire.GEMINI: HttpWire(self._connections, silence, self._litellm.gemini, GeminiReader),
         }
@@ -39,7 +40,7 @@ class WireRouter:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """See `ModelPort.stream`. No failure shows the key or the headers of the endpoint."""
-        wire: Responses | HttpWire | LiteLLM = self._wires.get(request.endpoint.wire, self._litellm)
+        wire: HttpWire | LiteLLM = self._wires.get(request.endpoint.wire, self._litellm)
         try:
             async with aclosing(wire.stream(request)) as events:
                 async for event in events:

@@ -3,13 +3,13 @@
 import asyncio
 import gc
 import os
+import tracemalloc
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-import httpx
 import pytest
 from pydantic import JsonValue, SecretStr
 
@@ -383,12 +383,15 @@ async def test_an_abandoned_stream_closes_the_connection(adapter: WireRouter) ->
     assert entry.end is End.LEFT
 
 
+LONG = (UserMessage(content="x" * 2**19),)
+
+
 @BOTH_WAYS
 async def test_an_answered_request_does_not_wait_for_the_collector_of_cycles(
     adapter: WireRouter, compatible: bool
 ) -> None:
     async with serve(Script(answers=(ScriptedAnswer(text="x"),))) as server:
-        assert await left_behind(lambda: ask(adapter, server, compatible=compatible)) < 5
+        assert await left_behind(lambda: ask(adapter, server, LONG, compatible=compatible)) < 5 * 2**19
 
 
 async def test_nor_does_one_whose_answer_breaks_off(adapter: WireRouter) -> None:
@@ -397,21 +400,23 @@ async def test_nor_does_one_whose_answer_breaks_off(adapter: WireRouter) -> None
 
         async def fail() -> None:
             with pytest.raises(ModelError):
-                await ask(adapter, server)
+                await ask(adapter, server, LONG)
 
-        assert await left_behind(fail) < 5
+        assert await left_behind(fail) < 5 * 2**19
 
 
 async def left_behind(asking: Callable[[], Awaitable[object]]) -> int:
-    """How many requests are there after ten more, as long as nobody looks for circles; the newest may be held on to."""
+    """How many bytes more there are after ten more requests, as long as nobody looks for cycles."""
     await asking()
     gc.collect()
     gc.disable()
+    tracemalloc.start()
     try:
         for _ in range(10):
             await asking()
-        return sum(type(each) is httpx.Request for each in gc.get_objects())
+        return tracemalloc.get_traced_memory()[0]
     finally:
+        tracemalloc.stop()
         gc.enable()
 
 

@@ -33,11 +33,12 @@ _FIXED: Final = {
     "MANPAGER": "cat",
     "LESSSECURE": "1",
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",  # what reads does not write an index, which would run a hook
     **git_settings(_EVERY_GIT),
 }
 # For commands that only read with git. What no setting can switch off (`diff.external`, `textconv`) is looked for when
 # the command is judged.
-READING_GIT: Final = {"GIT_OPTIONAL_LOCKS": "0", **git_settings({**_EVERY_GIT, "core.hooksPath": "/dev/null"})}
+READING_GIT: Final = git_settings({**_EVERY_GIT, "core.hooksPath": "/dev/null"})
 # Whoever lists them: they reach our stores or make harmless programs run other code (security.md 10.1).
 _NEVER: Final = (
     *("DATABASE_URL", "PG*", "TEMPORAL_*", "HOLDFAST_*"),

@@ -13,7 +13,7 @@ from activities.files.resolve import is_directory, real
 from activities.shell.analysis.analyse import PRINTING
 from activities.shell.analysis.expand import Expansion
 from activities.shell.analysis.program import Command, Program, Redirect, Word
-from activities.shell.analysis.repository import names_programs, root_of
+from activities.shell.analysis.repository import root_of, suspicion
 from activities.shell.analysis.revisions import MOST_COLONS, file_names
 from activities.shell.analysis.trees import hidden_from_us
 from activities.shell.programs.reading import Reading
@@ -78,7 +78,7 @@ class _Look:
         self.seen: set[tuple[str, tuple[Path, ...]]] = set()
         self.trees: dict[tuple[Path, bool, bool], str | None] = {}
         self.noted: set[tuple[Path, bool, bool]] = set()
-        self.repositories: dict[Path, bool] = {}
+        self.repositories: dict[Path, str | None] = {}
 
     def command(self, command: Command) -> None:
         key = (command.canonical, command.directories)
@@ -201,9 +201,9 @@ class _Look:
         if root not in (None, self.place.worktree, self.place.directory):
             self.doubt("'git' works in another repository")
         if root is not None and root not in self.repositories:
-            self.repositories[root] = names_programs(root)
-        if root is not None and self.repositories[root]:
-            self.doubt("'git' may run programs that this repository's configuration names")
+            self.repositories[root] = suspicion(root)
+        if root is not None and (why := self.repositories[root]):
+            self.doubt(f"'git' may run programs that this repository names ({why})")
 
     def reach(self, directory: Path, named: Path | None = None) -> None:
         if outside(directory, self.place.directory, self.place.worktree):

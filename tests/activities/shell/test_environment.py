@@ -33,6 +33,7 @@ def test_an_empty_shell_still_gives_commands_what_they_need(place: Place) -> Non
         "MANPAGER": "cat",
         "LESSSECURE": "1",
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
         "GIT_CONFIG_COUNT": "2",
         "GIT_CONFIG_KEY_0": "safe.bareRepository",
         "GIT_CONFIG_VALUE_0": "explicit",

@@ -88,6 +88,7 @@ def made(root: Path) -> World:
     for name in FILES.split():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text("x\n")
+    (project / ".git/config").write_text("[core]\n\tbare = false\n")
     (project / "link_to_env").symlink_to(".env")
     (root / "ws" / "ext" / "sub").mkdir(parents=True)
     (root / "ws" / "ext" / "f.txt").write_text("x\n")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.shell.analysis.repository import names_programs, root_of
+from activities.shell.analysis.repository import root_of, suspicion
 from tests.activities.shell.world import ASK, World
 
 
@@ -18,12 +18,30 @@ from tests.activities.shell.world import ASK, World
         ("[include]\n\tpath = ../x\n", True),
         ('[includeIf "gitdir:/x"]\n\tpath = ../x\n', True),
         ("[core]\n\tsshCommand = ./x\n", True),
+        (
+            '[core]\n\thooksPath = .husky\n\tfsmonitor = true\n[user]\n\tname = ada\n[branch "x"]\n\tmerge = refs/x\n',
+            False,
+        ),
+        ('[filter "x"]\n\tsmudge = ./x\n', True),
+        ("[filter.x]\n\tCLEAN = ./x\n", True),
+        ("[gpg]\n\tprogram = ./x\n", True),
+        ('[merge "x"]\n\tdriver = ./x\n', True),
+        ("[protocol]\n\text.allow = always\n", True),
+        ('[protocol "ext"]\n\tallow = always\n', True),
+        ("[trailer.x]\n\tcmd = ./x\n", True),
+        ("[core]\n\tworktree = /somewhere\n", True),
+        ('[diff "x"]\n\r\ttextconv=./x\n', True),
+        ('[diff "x"]\n\x0btextconv=./x\n', True),
+        ('[diff "x"]\n\txfuncname = a\\\n\n\ttextconv=./x\n', True),
+        ("\ufeff[diff]\n\texternal=./x\n", True),
+        ("[core]\r\n\tbare = false\r\n", False),
+        ("nonsense\n", True),
     ],
 )
 def test_a_configuration_is_looked_through(tmp_path: Path, configuration: str, expected: bool) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/config").write_text(configuration)
-    assert names_programs(tmp_path) is expected
+    assert bool(suspicion(tmp_path)) is expected
 
 
 def test_a_linked_work_tree_has_the_configuration_of_its_repository(tmp_path: Path) -> None:
@@ -33,7 +51,7 @@ def test_a_linked_work_tree_has_the_configuration_of_its_repository(tmp_path: Pa
     (tmp_path / "repository/.git/config").write_text("[diff]\n\texternal = ./x\n")
     (tmp_path / "w").mkdir()
     (tmp_path / "w/.git").write_text(f"gitdir: {linked}\n")
-    assert names_programs(tmp_path / "w")
+    assert suspicion(tmp_path / "w")
 
 
 def test_a_bare_repository_among_the_files_of_a_project_is_another_repository(world: World) -> None:
@@ -43,7 +61,7 @@ def test_a_bare_repository_among_the_files_of_a_project_is_another_repository(wo
     (evil / "HEAD").write_text("ref: refs/heads/master\n")
     (evil / "config").write_text('[diff "x"]\n\ttextconv = ./x\n')
     assert root_of(evil / "objects") == evil
-    assert names_programs(evil)
+    assert suspicion(evil)
     for command in ("cd fixtures/evil && git log -p --all", "cd fixtures/evil/objects && git show master"):
         assert world.verdict(command, world.defaults(bash={"*": "ask", "git *": "allow"})) is ASK
 
@@ -56,4 +74,15 @@ def test_a_repository_whose_objects_lie_elsewhere_is_one_too(tmp_path: Path) -> 
 
 def test_what_cannot_be_looked_at_may_name_programs(tmp_path: Path) -> None:
     (tmp_path / ".git").symlink_to("nowhere")
-    assert names_programs(tmp_path)
+    assert suspicion(tmp_path)
+
+
+def test_a_submodule_whose_work_tree_it_is_may_name_it(tmp_path: Path) -> None:
+    modules = tmp_path / ".git/modules/sub"
+    modules.mkdir(parents=True)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/.git").write_text("gitdir: ../.git/modules/sub\n")
+    (modules / "config").write_text("[core]\n\tworktree = ../../../sub\n")
+    assert suspicion(tmp_path / "sub") is None
+    (modules / "config").write_text("[core]\n\tworktree = ../../..\n")
+    assert suspicion(tmp_path / "sub") == "core.worktree in ../.git/modules/sub/config"

@@ -1,0 +1,109 @@
+"""Git configuration: which settings of a repository are known to start no program and to read no other file."""
+
+import re
+from typing import Final
+
+_BLANK: Final = re.compile(r"[ \t]*(?:[#;].*)?")
+_SECTION: Final = re.compile(r'[ \t]*\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\]|\\.)*)")?\][ \t]*(?:[#;].*)?')
+_SETTING: Final = re.compile(r"[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
+_STRANGE: Final = re.compile(r"[^\t\x20-\U0010ffff]")  # characters that git takes for blanks or ends of lines, or not
+
+# Settings by section; `section.` is one with a name in it, `*` any setting. Hooks belong to commands that change
+# something: what reads runs none (`READING_GIT`), and who allows a commit allows them.
+_HARMLESS: Final = {
+    section: frozenset(names.split())
+    for section, names in {
+        "advice": "*",
+        "alias": "*",  # never asked for under the name of a command of git's own
+        "alias.": "*",
+        "apply": "whitespace ignorewhitespace",
+        "blame": "coloring date showemail showroot markunblamablelines markignoredlines",
+        "branch": "autosetupmerge autosetuprebase sort",
+        "branch.": "remote merge rebase pushremote description base vscode-merge-base gh-merge-base",
+        "color": "*",
+        "color.": "*",
+        "column": "*",
+        "commit": "cleanup gpgsign status verbose",
+        "commitgraph": "*",
+        "core": """abbrev autocrlf bare bigfilethreshold checkstat commentchar commitgraph compression
+            deltabasecachelimit eol excludesfile filemode fscache fsmonitor fsmonitorhookversion fsync
+            fsyncmethod fsyncobjectfiles hidedotfiles hookspath ignorecase ignorestat logallrefupdates longpaths
+            loosecompression maxtreedepth multipackindex packedgitlimit packedgitwindowsize precomposeunicode
+            prefersymlinkrefs preloadindex protecthfs protectntfs quotepath repositoryformatversion safecrlf
+            sharedrepository sparsecheckout sparsecheckoutcone splitindex symlinks trustctime untrackedcache
+            usereplacerefs warnambiguousrefs whitespace""",
+        "credential": "username usehttppath",
+        "credential.": "username usehttppath",
+        "diff": """algorithm autorefreshindex colormoved colormovedws context dirstat ignoresubmodules indentheuristic
+            interhunkcontext mnemonicprefix noprefix relative renamelimit renames statgraphwidth statnamewidth submodule
+            suppressblankempty tool wordregex wserrorhighlight""",
+        "diff.": "algorithm binary cachetextconv funcname wordregex xfuncname",
+        "extensions": "*",
+        "feature": "*",
+        "fetch": "*",
+        "filter.": "required",
+        "format": "pretty",
+        "fsck": "*",
+        "gc": "auto autodetach autopacklimit cruftpacks packrefs pruneexpire reflogexpire reflogexpireunreachable",
+        "grep": "*",
+        "gui": "*",
+        "help": "autocorrect format",
+        "http": "*",
+        "http.": "*",
+        "i18n": "*",
+        "index": "*",
+        "init": "defaultbranch",
+        "lfs": "repositoryformatversion",
+        "lfs.": "access locksverify",
+        "log": "abbrevcommit date decorate diffmerges follow graphcolors showroot",
+        "maintenance": "*",
+        "merge": "autostash branchdesc conflictstyle directoryrenames ff log renamelimit renames stat verbosity",
+        "merge.": "name recursive",
+        "pack": "*",
+        "pretty": "*",
+        "pull": "*",
+        "push": "*",
+        "rebase": "abbreviatecommands autosquash autostash forkpoint rebasemerges stat updaterefs",
+        "receive": "*",
+        "remote": "pushdefault",
+        "remote.": """fetch followremotehead gh-resolved mirror partialclonefilter promisor prune prunetags push pushurl
+            skipdefaultupdate skipfetchall tagopt url""",
+        "rerere": "*",
+        "revert": "*",
+        "showbranch": "*",
+        "stash": "*",
+        "status": "*",
+        "submodule": "active fetchjobs propagatebranches recurse",
+        "submodule.": "active branch fetchrecursesubmodules ignore path shallow url",
+        "tag": "gpgsign sort",
+        "transfer": "*",
+        "url.": "insteadof pushinsteadof",
+        "user": "email name signingkey useconfigonly",
+        "versionsort": "*",
+        "worktree": "*",
+    }.items()
+}
+
+
+def unknown_setting(content: str) -> str | None:
+    """The first setting that is not known to be harmless, or a line that git may read in another way than we do; None:
+    there is none. `core.worktree` is such a setting, for who knows where it leads to say."""
+    section, name = "", None
+    for line in content.replace("\r\n", "\n").split("\n"):
+        if _STRANGE.search(line) or line.endswith("\\"):
+            return "a line that can be read in two ways"
+        if _BLANK.fullmatch(line):
+            continue
+        if found := _SECTION.fullmatch(line):
+            section, dot, named = found[1].lower().partition(".")
+            name = named if dot else found[2]
+        elif not (found := _SETTING.fullmatch(line)) or not section:
+            return "a line that can be read in two ways"
+        elif not _harmless(section, name, found[1].lower()):
+            return ".".join(part for part in (section, name, found[1]) if part is not None)
+    return None
+
+
+def _harmless(section: str, name: str | None, setting: str) -> bool:
+    known = _HARMLESS.get(section if name is None else f"{section}.", frozenset())
+    return "*" in known or setting in known

@@ -12,6 +12,7 @@ from activities.shell.analysis.always import always
 from activities.shell.analysis.analyse import Shell, analyse
 from activities.shell.analysis.program import Command, Program
 from activities.shell.analysis.scripts import scripts
+from activities.shell.analysis.special import special_names
 from activities.shell.analysis.touched import Touched, touched
 from activities.shell.environment import READING_GIT, own_variables
 from workflows.domain.effects import Target
@@ -49,8 +50,8 @@ def shell_requests(command: str, workdir: Path, place: Place) -> ShellRequests:
     found, run = touched(program, place), scripts(program)
     if outside(workdir, place.directory, place.worktree):
         found.outside = {workdir: None, **found.outside}
-    if found.special:
-        program.guard(f"it reaches a device, process or socket ({', '.join(map(repr, found.special))})")
+    if special := found.special or special_names(command, program):
+        program.guard(f"it reaches a device, process or socket ({', '.join(map(repr, special))})")
     program.doubts += found.doubts
     return ShellRequests(
         requests=(

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from activities.shell.analysis.program import UNCHECKED, Command, Program
+from activities.shell.analysis.program import Command, Program
 from activities.shell.analysis.runners import Run, run_by
 from activities.shell.analysis.variables import read_by_others
 from activities.shell.analysis.walk import Walk
@@ -106,8 +106,8 @@ class _Analysis:
         for text in run.texts:
             found = self.of(text, command.directories)
             program.redirects += found.redirects
-            if UNCHECKED in found.opaque:
-                program.guard(UNCHECKED)
+            for reason in found.opaque if found.guarded else ():
+                program.guard(reason)
             yield from found.commands
 
 

@@ -42,13 +42,13 @@ class Shell:
     def decoding(self, text: str) -> Callable[[tuple[Path, ...]], Decoder]:
         """Decoders of the words of a text, by where the shell may be. The values of variables are certain when they
         are set by us, and the text only reads them."""
-        names = {name for name in (*self.variables, "PWD") if not re.search(rf"(?<![${{\w]){name}\b", text)}
+        names = {name for name in (*self.variables, "HOME", "PWD") if not re.search(rf"(?<![${{\w]){name}\b", text)}
         known = {name: value for name, value in self.variables.items() if name in names}
 
         @cache
         def decoder(places: tuple[Path, ...]) -> Decoder:
             here = {"PWD": str(places[0])} if "PWD" in names and len(places) == 1 else {}
-            return Decoder({**known, **here}.get, str(self.home))
+            return Decoder({**known, **here}.get, str(self.home) if "HOME" in names else None)
 
         return decoder
 
@@ -67,16 +67,16 @@ class _Analysis:
         self.depth = 0
         self.seen: set[tuple[str, tuple[Path, ...]]] = set()
 
-    def of(self, text: str, places: tuple[Path, ...]) -> Program:
-        program = self.walked(text, places)
+    def of(self, text: str, places: tuple[Path, ...], *, lost: bool = False) -> Program:
+        program = self.walked(text, places, lost=lost)
         if "\\\n" in text and program.opaque:  # a word may go on in the next line: denies see it joined, too
-            program.commands += self.walked(text.replace("\\\n", ""), places).commands
+            program.commands += self.walked(text.replace("\\\n", ""), places, lost=lost).commands
         with program.checked():
             program.commands = [self.expanded(command, program) for command in program.commands]
         return program
 
-    def walked(self, text: str, places: tuple[Path, ...]) -> Program:
-        return Walk(self.shell.decoding(text), self.work).read(text, places)
+    def walked(self, text: str, places: tuple[Path, ...], *, lost: bool) -> Program:
+        return Walk(self.shell.decoding(text), self.work, lost=lost).read(text, places)
 
     def expanded(self, command: Command, program: Program) -> Command:
         """The command together with what it would run."""
@@ -104,7 +104,7 @@ class _Analysis:
 
     def texts(self, run: Run, command: Command, program: Program) -> Iterator[Command]:
         for text in run.texts:
-            found = self.of(text, command.directories)
+            found = self.of(text, command.directories, lost=command.lost)
             program.redirects += found.redirects
             for reason in found.opaque if found.guarded else ():
                 program.guard(reason)

@@ -27,7 +27,7 @@ class Expansion:
     def paths(self, word: Word, directory: Path) -> list[Path]:
         """The path of a word, or those that it matches; without a match, where they would be looked for."""
         if word.pattern is None:
-            return [directory / word.known]
+            return [directory / word.outline]
         key = (word.pattern, directory)
         if key not in self.known:
             self.known[key] = self._found(word, word.pattern, directory)

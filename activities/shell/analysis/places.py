@@ -29,11 +29,11 @@ def union(one: tuple[Path, ...], other: tuple[Path, ...]) -> tuple[Path, ...]:
     return tuple(islice(dict.fromkeys((*one, *other)), MOST_PLACES + 1))
 
 
-def reached(command: Command, home: str) -> tuple[Path, ...] | None:
+def reached(command: Command, home: str | None) -> tuple[Path, ...] | None:
     """Where a `cd` or `pushd` leads; None when it is not written out."""
     operands = [word for word in command.words[1:] if word.known not in _OPTIONS]
     if not operands and command.name != "pushd":
-        return (real(Path(home)),)
+        return None if home is None else (real(Path(home)),)
     if len(operands) != 1 or operands[0].pattern is not None or operands[0].text in (None, "", "-"):
         return None
     return tuple(real(place / operands[0].known) for place in command.directories)

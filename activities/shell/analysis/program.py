@@ -35,7 +35,7 @@ _GLOBAL_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
 @dataclass(frozen=True)
 class Word:
     """A word of a command. `text` is None when a part is only known at run time; `start` and `end` are what is known
-    before and behind it.
+    before and behind it, and `template` is the whole, with `${_}` for each unknown part.
 
     `pattern` is the glob of a word with wildcards, in the form of the `glob` module.
     """
@@ -45,11 +45,30 @@ class Word:
     start: str = ""
     end: str = ""
     pattern: str | None = None
+    template: str = ""
+
+    @property
+    def script(self) -> str:
+        """The word as a text for a shell."""
+        return self.template if self.text is None else self.text
 
     @property
     def known(self) -> str:
         """The word as rules see it: decoded, or its source where it cannot be."""
         return self.source if self.text is None else self.text
+
+    @property
+    def outline(self) -> str:
+        """The word as paths are judged: decoded, with `*` for what is only known at run time."""
+        return f"{self.start}*{self.end}" if self.text is None else self.text
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The outline, and what the word is when nothing stands where it is unknown; none for a word without a known
+        part."""
+        if self.text is None:
+            return (self.outline, self.start + self.end) if self.start or self.end else ()
+        return (self.text,)
 
 
 @dataclass(frozen=True)
@@ -64,7 +83,8 @@ class Redirect:
 class Command:
     """One simple command: its source as clients see it, its words, and the directories it may run in.
 
-    `inner` are the commands that it would run in turn: behind a wrapper, or in a text given to a shell.
+    `inner` are the commands that it would run in turn: behind a wrapper, or in a text given to a shell. `lost`: it may
+    run in directories, too, that are only known at run time.
     """
 
     source: str
@@ -73,6 +93,7 @@ class Command:
     assignments: tuple[str, ...] = ()
     document: str | None = None
     inner: tuple["Command", ...] = ()
+    lost: bool = False
 
     @cached_property
     def name(self) -> str:

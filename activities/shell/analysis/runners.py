@@ -150,15 +150,15 @@ def _given(words: tuple[Word, ...]) -> Iterator[str]:
     for at, word in enumerate(words[:-1]):
         if re.fullmatch(r"-[A-Za-z]*c|--command", word.known):
             rest = words[at + 1 :]
-            yield from (each.known for each in rest if not each.known.startswith(("-", "+")))
+            yield from (each.script for each in rest if not each.known.startswith(("-", "+")))
 
 
 def _single(words: tuple[Word, ...]) -> Iterator[str]:
-    yield from (word.known for word in words if " " in word.known)
+    yield from (word.script for word in words if " " in word.script)
 
 
 def _joined(words: tuple[Word, ...]) -> str:
-    return " ".join(word.known for word in words)
+    return " ".join(word.script for word in words)
 
 
 def _found(words: tuple[Word, ...]) -> Run | None:

@@ -86,7 +86,7 @@ class _Look:
             return
         self.seen.add(key)
         self.work.spend(len(command.words) * len(command.directories))
-        operands = [word for word in command.words[1:] if not word.known.startswith("-")]
+        operands = [word for word in command.words[1:] if not word.outline.startswith("-")]
         written = set(_written(command, operands))
         for directory in command.directories:
             for word in dict.fromkeys(command.words[1:]):
@@ -138,14 +138,13 @@ class _Look:
                     self.found.special.append(str(path))
                 elif str(path) != "/dev/null":
                     self.path(path, writes=redirect.writes)
+            for name in redirect.target.names if not redirect.writes else ():
+                self.name(directory / name)
 
     def paths(self, command: Command, word: Word, directory: Path, *, writes: bool) -> Iterator[Path]:
         """The paths that a word of a command stands for: as a whole, or behind `--x=`, `@`, `rev:` and the like."""
         if word.text is None:
-            if "/" in word.start:
-                self.reach(_real(directory / (word.start.rpartition("/")[0] or "/")))
-            if word.end:
-                self.ending(word, directory)
+            yield from self.partly_known(command, word, directory, writes=writes)
             return
         operand = command.name in _PATH_PROGRAMS and not word.text.startswith("-")
         mode = command.name in _BUT_FIRST and word is command.words[1]
@@ -158,24 +157,32 @@ class _Look:
         if behind and (writes or _names_a_path(directory / behind[1], behind[1])):
             yield directory / behind[1]
 
-    def ending(self, word: Word, directory: Path) -> None:
-        """A name of which only the end is known counts where that end settles that it holds secrets, or is denied."""
-        self.name(directory / f"*{word.end.rpartition('/')[2]}")
+    def partly_known(self, command: Command, word: Word, directory: Path, *, writes: bool) -> Iterator[Path]:
+        """The names that stand for a word with an unknown part: what is known of it may settle where it leads."""
+        if command.name in _PATH_PROGRAMS and _may_be_special(word.start, directory):
+            self.guard(f"{command.name!r} may reach a device or process ({word.source})")
+        for name in word.names:
+            self.name(directory / name)
+            yield directory / name
+            behind = _PREFIXED.fullmatch(name)
+            if behind and (writes or os.path.lexists((directory / behind[1]).parent)):
+                yield directory / behind[1]
 
     def name(self, path: Path) -> None:
         """Note a name by which something is read that need not be there, where rules have a say about that name."""
+        path = Path(os.path.normpath(path))
         if guarded(path) or not self.place.readable(path):
             self.found.reads[path] = None
 
     def history(self, command: Command, directory: Path) -> None:
         """Git reads what it keeps under names that may lead nowhere in the work tree, or no more."""
-        words = [word.known for word in command.words[1:] if not word.known.startswith("-")]
+        words = [name for word in command.words[1:] for name in word.names if not name.startswith("-")]
         if any(word.count(":") > MOST_COLONS for word in words):
             self.guard(f"a word of 'git' has more than {MOST_COLONS} colons")
         for written in (name for word in words for name in (word, *file_names(word))):
             self.work.spend(2)
             for start in (directory, self.place.root):
-                self.name(Path(os.path.normpath(start / written)))
+                self.name(start / written)
 
     def path(self, path: Path, *, writes: bool, matched: bool = False) -> None:
         """Note a path: where it really leads, and under its own name too. One that a pattern matched lies in the
@@ -219,11 +226,11 @@ def _written(command: Command, operands: list[Word]) -> list[Word]:
     if name in _BUT_FIRST:
         return operands[1:]
     if name in _LAST:
-        into = any(word.known.startswith(("-t", "--target-directory")) for word in command.words[1:])
+        into = any(word.outline.startswith(("-t", "--target-directory")) for word in command.words[1:])
         return operands if into else operands[-1:]
     if name == "dd":
-        return [word for word in operands if word.known.startswith("of=")]
-    if name == "sed" and any(re.match(r"-[a-zA-Z]*i|--in-place", word.known) for word in command.words[1:]):
+        return [word for word in operands if word.outline.startswith("of=")]
+    if name == "sed" and any(re.match(r"-[a-zA-Z]*i|--in-place", word.outline) for word in command.words[1:]):
         return operands[1:] or operands
     return operands if name == "patch" else []
 
@@ -231,6 +238,13 @@ def _written(command: Command, operands: list[Word]) -> list[Word]:
 def _names_a_path(path: Path, text: str) -> bool:
     """Whether a word of some program is the name of something that is there."""
     return text.strip(".") != "" and os.path.lexists(path)
+
+
+def _may_be_special(start: str, directory: Path) -> bool:
+    """Whether a path that begins with `start` may lie in `/dev` or `/proc`."""
+    folder, slash, name = start.rpartition("/")
+    begins = str(_real(directory / f"{folder}/") / name) if slash else ""
+    return begins != "" and any(f"{special}/".startswith(begins) for special in ("/dev", "/proc"))
 
 
 def _real(path: Path) -> Path:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from tree_sitter import Node
 
@@ -17,6 +17,8 @@ from activities.shell.analysis.variables import is_own
 from activities.shell.analysis.words import Decoder, Undecidable
 from activities.shell.analysis.work import MOST_PLACES, Work
 from workflows.domain.errors import ToolError
+
+T = TypeVar("T")
 
 _MOST_COMMANDS: Final = 500
 _DEEPEST: Final = 20  # nested constructs (security.md 2.3, 10)
@@ -46,16 +48,19 @@ _VALUES: Final = frozenset(
     {"word", "number", "string", "raw_string", "ansi_c_string", "concatenation", "simple_expansion"}
 )
 _SILENT: Final = _VALUES | {"comment", "variable_name", "extglob_pattern"}
+_MOVING: Final = frozenset({"builtin", "command", "eval"})
+_MOVES: Final = re.compile(r"\b(?:cd|chdir|pushd|popd)\b")
 _KEYWORDS: Final = frozenset({"if", "then", "else", "fi", "do", "done", "case", "esac", "{", "}", "!", "[["})
 
 
 class Walk:
     """Collects what one text would do; `decoder` decodes words by where the shell may be."""
 
-    def __init__(self, decoder: Callable[[tuple[Path, ...]], Decoder], work: Work) -> None:
+    def __init__(self, decoder: Callable[[tuple[Path, ...]], Decoder], work: Work, *, lost: bool = False) -> None:
         self.decoder = decoder
+        self.lost = lost  # whether the shell may be in directories that are only known at run time
         self.depth = 0
-        self.loops = 0
+        self.repeats = 0
         self.source = b""
         self.program = Program(work=work)
 
@@ -126,14 +131,29 @@ class Walk:
         if not node.is_error:
             sets = node.type in _ASSIGNMENTS
             self.opaque("it sets variables" if sets else f"it uses a {node.type.replace('_', ' ')}")
-        self.strays(node, places)
+        self.repeated(lambda: self.strays(node, places))
         return stay(places)
 
+    def repeated(self, visit: Callable[[], T]) -> T:
+        """Visit what may run more than once: a change of directory in it holds for what stands before that, too."""
+        lost, commands, redirects = self.lost, len(self.program.commands), len(self.program.redirects)
+        self.repeats += 1
+        found = visit()
+        if self.lost and not lost:
+            del self.program.commands[commands:], self.program.redirects[redirects:]
+            found = visit()
+        self.repeats -= 1
+        return found
+
     def orderly(self, node: Node, places: tuple[Path, ...]) -> Places:
-        """One after the other, whatever became of the one before."""
+        """One after the other, whatever became of the one before; in a loop again and again."""
+        if node.type in _LOOPS:
+            return self.repeated(lambda: self.steps(node, places))
+        return self.steps(node, places)
+
+    def steps(self, node: Node, places: tuple[Path, ...]) -> Places:
         if node.type == "compound_statement" and (node.text or b"")[1:2].strip():
             self.opaque("it has a brace without a space before the next word")
-        self.loops += node.type in _LOOPS
         variable = node.child_by_field_name("variable")
         if variable is not None and not is_own(text_of(variable)):
             self.doubt(f"it sets a variable that programs may read ({text_of(variable)})")
@@ -141,7 +161,6 @@ class Walk:
         for child in node.children:
             after = self.visit(child, after.anyhow)
             after = Places(after.done, union(places, after.anyhow) if node.type != "program" else after.anyhow)
-        self.loops -= node.type in _LOOPS
         return after
 
     def chain(self, node: Node, places: tuple[Path, ...]) -> Places:
@@ -163,13 +182,14 @@ class Walk:
         """What runs in a shell of its own: a pipeline's parts, groups in parentheses, substitutions."""
         if node.type in _SUBSTITUTIONS:
             self.doubt("it uses command substitution")
-        after = places
+        after, lost = places, self.lost
         for child in node.children:
             if child.type in ("file_redirect", "heredoc_redirect"):
                 self.opaque("it redirects inside a substitution")
                 self.strays(child, places)
             else:
                 after = self.visit(child, places if node.type == "pipeline" else after).anyhow
+        self.lost = lost
         return stay(places)
 
     def redirected(self, node: Node, places: tuple[Path, ...]) -> Places:
@@ -211,8 +231,15 @@ class Walk:
         if operator == "<>":
             self.program.guard("'<>' opens a file for reading and writing")
         if not (operator in (">&", "<&") and _NO_FILES.fullmatch(words[0].known)):
+            if self.only_then_known(words[0]):
+                self.program.guard("it redirects to or from a file that is only known at run time")
             self.program.redirects.append((Redirect(words[0], writes=operator not in ("<", "<&")), places))
         return words[1:]
+
+    def only_then_known(self, target: Word) -> bool:
+        """Whether only a run of the text tells which file a redirection leads to."""
+        lost = self.lost and not target.outline.startswith("/")
+        return lost or target.text is None or target.pattern is not None
 
     def operator(self, target: Node) -> str:
         """The operator before the target of a redirection, from the text: the tree has no `<>`."""
@@ -246,7 +273,7 @@ class Walk:
         inner, fed = self.redirects(node, places)
         outer, document = self.redirects(shown, places) if shown else ([], None)
         source = text_of(shown or node).strip()
-        return self.note(Command(source, (*words, *inner, *outer), places, names, document or fed), at)
+        return self.note(Command(source, (*words, *inner, *outer), places, names, document or fed, lost=self.lost), at)
 
     def assignment(self, node: Node, places: tuple[Path, ...]) -> str:
         """The name that is set; its value is looked at like a word."""
@@ -273,13 +300,15 @@ class Walk:
         if not command.plainly_named or command.words[0].text in _KEYWORDS:
             self.opaque(f"{command.words[0].source!r} is not a plain program name")
         self.program.commands.insert(len(self.program.commands) if at is None else at, command)
+        self.lost = self.lost or _moves_unseen(command)
         return self.moved(command) if command.name in CHANGES_DIRECTORY else stay(command.directories)
 
     def moved(self, command: Command) -> Places:
         """Where the shell is after a change of directory."""
         self.program.work.spend(sum(len(place.parts) for place in command.directories))
         to = reached(command, self.decoder(command.directories).home)
-        if to is None or self.loops:
+        if to is None or self.repeats or b"CDPATH" in self.source:
+            self.lost = True
             self.opaque("it changes to a directory that is only known at run time")
             return stay(command.directories)
         self.program.directories += to
@@ -298,12 +327,12 @@ class Walk:
                 words.append(Word(source, source))
                 continue
             try:
-                decoded = self.decoder(places).words(node)
+                decoded = self.decoder(() if self.lost else places).words(node)
                 self.program.work.spend(len(decoded))
                 words += decoded
             except Undecidable as reason:
                 self.opaque(str(reason))
-                words.append(Word(source, None))
+                words += reason.words or [Word(source, None)]
         return words
 
     def substitutions(self, node: Node, places: tuple[Path, ...]) -> None:
@@ -326,3 +355,8 @@ class Walk:
     def between(self, start: int, end: int, allowed: re.Pattern[bytes] = _BETWEEN) -> None:
         if allowed.fullmatch(self.source[start:end]) is None:
             self.opaque("it has unexpected characters between its words")
+
+
+def _moves_unseen(command: Command) -> bool:
+    """Whether a command may change the directory in a way that is not followed."""
+    return command.name == "popd" or (command.name in _MOVING and _MOVES.search(command.canonical) is not None)

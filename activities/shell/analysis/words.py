@@ -12,8 +12,10 @@ from activities.shell.analysis.program import Word
 from activities.shell.analysis.tree import text_of
 
 Letter: TypeAlias = tuple[str, bool] | None  # a character and whether it was quoted; None: something unknown
+Found: TypeAlias = "Letter | Undecidable"
 Lookup: TypeAlias = Callable[[str], str | None]
 
+_BRACES: Final = (("{", False), ("}", False))  # what stands between them may be several words
 _SIMPLE: Final = re.compile(r"[A-Za-z0-9_./=:@%+,-]+", re.ASCII)
 _VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _BREAKING: Final = frozenset(" \t\n\r;&|<>()`$\"'")
@@ -37,25 +39,59 @@ _CODE: Final = re.compile(
 
 
 class Undecidable(Exception):
-    """A piece of a word that the analysis does not understand; the message says what it is."""
+    """A piece of a word that the analysis does not understand; the message says what it is.
+
+    `words` are the whole word, with what is known before and behind the piece.
+    """
+
+    words: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """Decodes words of one text. `lookup` knows the variables that we set ourselves; `home` is what `~` means."""
+    """Decodes words of one text. `lookup` knows the variables that we set ourselves; `home` is what `~` means, if
+    that is known."""
 
     lookup: Lookup
-    home: str
+    home: str | None
 
     def words(self, node: Node) -> list[Word]:
         """The words that a node stands for: one, or several by a brace list. Raises Undecidable."""
         source = text_of(node)
         if node.type in ("word", "number", "command_name") and _SIMPLE.fullmatch(source):
             return [Word(source, source)]
-        letters = list(self._letters(node))
-        return [_word(source, self._without_tilde(each, source)) for each in _braces(letters)]
+        found = self._found(node)
+        letters = [letter for letter in found if not isinstance(letter, Undecidable)]
+        try:
+            for piece in found:
+                if isinstance(piece, Undecidable):
+                    raise piece
+            return [_word(source, self._without_tilde(each, source)) for each in _braces(letters)]
+        except Undecidable as reason:
+            reason.words = tuple(_word(source, each) for each in self._partly(source, found))
+            raise
 
-    def _letters(self, node: Node) -> Iterator[Letter]:
+    def _partly(self, source: str, found: Iterable[Found]) -> Iterator[list[Letter]]:
+        """A word with pieces that are not understood, each as something unknown: braces and tildes, too."""
+        letters = [None if isinstance(each, Undecidable) else each for each in found]
+        try:
+            words = _braces(letters)
+        except Undecidable:
+            words = [[None if letter in _BRACES else letter for letter in letters]]
+        for word in words:
+            try:
+                yield self._without_tilde(word, source)
+            except Undecidable:
+                yield [None, *word[1:]]
+
+    def _found(self, node: Node) -> list[Found]:
+        """The letters of a piece of a word, or the reason why they are not known."""
+        try:
+            return list(self._letters(node))
+        except Undecidable as reason:
+            return [reason]
+
+    def _letters(self, node: Node) -> Iterator[Found]:
         match node.type:
             case "word" | "number":
                 yield from _unquoted(text_of(node))
@@ -76,7 +112,7 @@ class Decoder:
             case kind:
                 raise Undecidable(f"it uses {text_of(node)!r}, which is not supported ({kind.replace('_', ' ')})")
 
-    def _concatenation(self, node: Node) -> Iterator[Letter]:
+    def _concatenation(self, node: Node) -> Iterator[Found]:
         end = node.start_byte
         for child in node.children:
             if child.start_byte != end:
@@ -85,16 +121,16 @@ class Decoder:
             if child.type == "$" and end == node.end_byte:
                 yield ("$", True)
             else:
-                yield from self._letters(child)
+                yield from self._found(child)
 
-    def _string(self, node: Node) -> Iterator[Letter]:
+    def _string(self, node: Node) -> Iterator[Found]:
         source, start = node.text or b"", node.start_byte
         at = 1
         for child in node.children[1:-1]:
             if child.type in ("string_content", "$"):
                 continue
             yield from _double_quoted(source[at : child.start_byte - start].decode())
-            yield from self._letters(child)
+            yield from self._found(child)
             at = child.end_byte - start
         yield from _double_quoted(source[at:-1].decode())
 
@@ -109,7 +145,7 @@ class Decoder:
     def _without_tilde(self, letters: list[Letter], source: str) -> list[Letter]:
         if not letters or letters[0] != ("~", False):
             return letters
-        if len(letters) == 1 or letters[1] == ("/", False):
+        if self.home is not None and (len(letters) == 1 or letters[1] == ("/", False)):
             return [*_quoted(self.home), *letters[1:]]
         raise Undecidable(f"it uses {source!r}, a directory that only the shell knows")
 
@@ -208,7 +244,8 @@ def _word(source: str, letters: Sequence[Letter]) -> Word:
     if None in letters:
         before = takewhile(lambda letter: letter is not None, letters)
         behind = takewhile(lambda letter: letter is not None, reversed(letters))
-        return Word(source, None, start=_text(before), end=_text(behind)[::-1])
+        template = "".join(letter[0] if letter else "${_}" for letter in letters)
+        return Word(source, None, start=_text(before), end=_text(behind)[::-1], template=template)
     known = [letter for letter in letters if letter is not None]
     text = "".join(character for character, _ in known)
     if not any(character in "*?[" and not quoted for character, quoted in known):

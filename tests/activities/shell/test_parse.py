@@ -22,6 +22,20 @@ READING = """ls cat head tail sed nl wc find grep rg awk cut sort uniq tr diff t
     printf test [ basename pwd"""
 WORKING = "pytest python python3 ruff mypy npm node cargo go make true timeout time"
 GIT = "status diff log show branch rev-parse ls-files blame stash remote tag describe grep shortlog add commit fetch"
+UNKNOWN_TARGETS = [
+    f"echo x {operator} {target}"
+    for operator in (">", "2>", "&>", ">&", ">|", ">>", "&>>", "<", "{fd}>")
+    for target in (
+        '"/dev/tcp/$H/80"',
+        "/etc/$F",
+        '"$F"',
+        "$F",
+        "src/$F",
+        '"${F:-/dev/sda}"',
+        "${F[0]}",
+        "/dev/sd{a..b}",
+    )
+]
 PLAIN = ["ls", "ls -la", "pwd", "git status", "rm -f VICTIM.txt", "cat README.md", "echo hi", "touch new"]
 
 
@@ -116,6 +130,61 @@ def test_the_default_rules_ask_about_secrets_protected_files_and_other_places(
         "cat <> .git/config",
         "echo x 3<> a.txt",
         "if true; then cat <\\\n> a.txt; fi",
+        "bash -c 'cat <> a.txt'",
+        *UNKNOWN_TARGETS,
+        'echo x > "/proc/$P/oom_score_adj"',
+        'wc -c < "/proc/$P/environ"',
+        'git log > ".git/hooks/$N"',
+        'for d in sda; do echo x > "/dev/$d"; done',
+        'for F in src/a; do git log > "$F"; done',
+        "for F in ../../.bashrc; do git log --format=evil > $F; done",
+        "F=.git/config; echo x > src/../$F",
+        'while read -r line; do echo "$line"; done < "$F"',
+        'exec > "$F"',
+        'cat <<EOF > "$F"\nx\nEOF',
+        "f() { date > $F; }; f",
+        "echo x > .[[:alpha:]]it/config",
+        "cat < *.txt",
+        "echo x > ~root/.bashrc",
+        "echo x > ~+/config",
+        'echo x > $"a.txt"',
+        "echo x > /dev/sd$((1))",
+        'echo x > "$(date)"',
+        "bash -c 'echo x > \"/dev/$D\"'",
+        'bash -c "echo x > /dev/$D"',
+        'bash -c "echo $D > /dev/sda"',
+        'eval "echo x > /dev/$D"',
+        "find . -exec sh -c 'date > $1' _ {} ;",
+        'cd "$D" && echo x > sda',
+        "cd .g?t && echo x > config",
+        'cd "$D" && echo x > $PWD/sda',
+        "cd \"$D\" && bash -c 'echo x > sda'",
+        "for i in 1 2; do echo x > config; cd .git; done",
+        "for i in 1 2; do echo x > $PWD/config; cd .git; done",
+        "cd .git && pushd .. && popd && echo x > config",
+        "command cd .git && echo x > config",
+        "eval 'cd .git' && echo x > config",
+        "f() { echo x > config; cd .git; }; f; f",
+        "CDPATH=.git; cd hooks && echo x > pre-commit",
+        "HOME=/dev; echo x > ~/sda",
+        "HOME=.git; cd && echo x > config",
+        'cp a.txt "/dev/$X"',
+        'tee "/dev/$X"',
+        'tee "/d${x}ev/sda"',
+        'tee "/d$X"',
+        "tee ../../../../../../../../../../dev/$X",
+        'cat "/proc/$P/environ"',
+        "cat /proc/$((1))/environ",
+        "cat /proc/{1..2}/environ",
+        'cat "/proc/${P:-1}/environ"',
+        'dd "of=/dev/$X"',
+        'sort --output="/dev/$X" a.txt',
+        'timeout 5 tee "/dev/$X"',
+        'cp a.txt ".git/hooks/$N"',
+        'cp a.txt ".git${x}/hooks/post-merge"',
+        'cp a.txt ".gi$t/hooks/post-merge"',
+        'cp a.txt "$d/AGENTS.md"',
+        "cp a.txt {.git,.git}/hooks/$((1))",
         "rm -rf ./x # \x1b[2K harmless",
         "echo a\rrm -rf ./x",
         "echo \u202eharmless",
@@ -131,9 +200,29 @@ def test_what_must_always_ask_is_waived_by_no_configuration(world: World, comman
     allowing = world.defaults() if rules == "the built-in rules" else world.defaults(**{"*": "allow"})
     assert world.verdict(command, allowing) is ASK
     request = next(each for each in world.requests(command) if each.guarded)
-    assert request.opaque is not None
+    assert request.opaque is not None or request.permission == "edit"
     assert savable(request, allowing) == ()
     assert world.verdict(command, allowing, world.saved(command)) is ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'cd "$D" && make > /dev/null 2>&1',
+        '(cd "$D" && make); date > log',
+        'd=$(cd "$D" && pwd); date > log',
+        "for f in a b; do make $f > log 2>&1; done",
+        "cd sub && date > log",
+        "echo $x > a.txt",
+        'cat "src/$f"',
+        'sed -i "/$x/d" a.txt',
+        'grep "/$x" a.txt',
+        'mkdir -p "build/$x"',
+        'for f in a b; do mv "$f" "$f.bak"; done',
+    ],
+)
+def test_what_is_unknown_elsewhere_asks_nothing_where_everything_is_allowed(world: World, command: str) -> None:
+    assert world.verdict(command, world.defaults(**{"*": "allow"})) is ALLOW
 
 
 @pytest.mark.parametrize("command", ["echo x > /dev/stderr", "ls > /dev/null 2>&1", "date | tee /dev/stderr"])

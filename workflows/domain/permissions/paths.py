@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -60,12 +61,19 @@ def protected(path: PurePath, home: PurePath) -> bool:
     names = [part.casefold() for part in path.parts]
     places = [*path.parents, path]
     return (
-        any(name in _PROTECTED_DIRECTORIES for name in names)
-        or (names[-1] in _PROTECTED_FILES or names[-1].startswith(".yarnrc"))
+        any(_is_one_of(name, _PROTECTED_DIRECTORIES) for name in names)
+        or (_is_one_of(names[-1], _PROTECTED_FILES) or names[-1].startswith(".yarnrc"))
         or any(pair == (".github", "workflows") for pair in zip(names, names[1:], strict=False))
         or home / ".config" in places
         or any(place.match(pattern) for place in places for pattern in _PROTECTED_SYSTEM)
     )
+
+
+def _is_one_of(name: str, protected: frozenset[str]) -> bool:
+    """Whether a name is, or with `*` for an unknown part of a hidden file's name may be, one of these."""
+    if "*" in name and name.startswith("."):
+        return any(fnmatchcase(each, name) for each in protected)
+    return name in protected
 
 
 def guarded(path: PurePath) -> bool:

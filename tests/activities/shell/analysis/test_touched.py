@@ -14,10 +14,46 @@ from workflows.domain.permissions.rules import Action
 
 @pytest.mark.parametrize(
     ("command", "action"),
-    [("cat $x/.env", DENY), ("cat $x.env", DENY), ("cat $x", ASK), ("cat $x.txt", ASK), ("echo $x.env", ALLOW)],
+    [
+        ("cat $x/.env", DENY),
+        ("cat $x.env", DENY),
+        ("cat .e${x}nv", DENY),
+        ('cat .e$"nv"', DENY),
+        ("cat $((1))/.e'n'v", DENY),
+        ("cat {a,b}$((1))/.env", DENY),
+        ("cat ~root/.env", DENY),
+        ("cat < $x/.env", DENY),
+        ("git show HEAD:$x/.env", DENY),
+        ('git show "HEAD:.env$x"', DENY),
+        ("for F in .env; do grep x < $F; done", ASK),
+        ("cat $x", ASK),
+        ("cat $x.txt", ASK),
+        ("echo $x.env", ALLOW),
+    ],
 )
-def test_the_end_of_an_unknown_word_may_settle_that_it_is_denied(world: World, command: str, action: Action) -> None:
+def test_what_is_known_of_an_unknown_word_may_settle_that_it_is_denied(
+    world: World, command: str, action: Action
+) -> None:
     assert world.verdict(command, world.policy("env-deny")) is action
+
+
+@pytest.mark.parametrize(
+    ("command", "action"),
+    [
+        ("git log > src/$F", DENY),
+        ('for F in src/a; do git log > "$F"; done', ASK),
+        ('git log > "$F"', ASK),
+        ("for F in src/a; do git log > $F.txt; done", ASK),
+        ("git log > out/$F", ASK),
+        ("tee src/$F", DENY),
+        ("tee out/$F", ASK),
+    ],
+)
+def test_what_is_known_of_an_unknown_target_may_settle_that_it_is_denied(
+    world: World, command: str, action: Action
+) -> None:
+    rules = world.defaults(bash="allow", edit={"*": "allow", "src/*": "deny"})
+    assert world.verdict(command, rules) is action
 
 
 def test_a_redirection_is_an_edit_or_a_read_of_its_target(world: World) -> None:

@@ -39,7 +39,7 @@ HOMES = {
     "pyjson5": (("activities.project",), "use activities.project.jsonc"),
     "activities.model.litellm_model": (("activities.model.wires.router",), "take a ModelPort"),
     "activities.model.wires.router": (
-        ("worker.assemble", "worker.serve"),
+        ("worker.assemble", "worker.serve", "worker.probe"),  # the last for `doctor --model` alone, loaded by that only
         "take a ModelPort: litellm costs seconds to import",
     ),
     "pickle": ((), "cross processes with pydantic models: pickle can construct anything"),

@@ -52,11 +52,14 @@ def broken_off(begun: Begun, answers: int, reason: str) -> str:
 
 def never_answered(provider: str, address: str | None, cause: str) -> str:
     """What is said of an address that no connection has ever come about with; a password in it is left out."""
-    where = ""
-    if address:
-        parts = urlsplit(address)
-        where = " at " + parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    where = f" at {without_password(address)}" if address else ""
     return f"{provider}{where} does not answer ({cause}): see provider.{provider}.options.baseURL in opencode.json."
+
+
+def without_password(address: str) -> str:
+    """An address as people may see it."""
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def refused(model: str, stop: Stop, status: int | None) -> str:

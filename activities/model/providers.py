@@ -111,8 +111,10 @@ def parted(model: str) -> tuple[str, str]:
     """Provider and name of a "provider/model". Raises UsageError for what is none."""
     id, _, name = model.partition("/")
     if not name:
-        example = f"anthropic/{id}" if id else "anthropic/claude-sonnet-4-5"
-        raise UsageError(f"{model!r} names no provider: write provider/model, for example {example!r}.")
+        raise UsageError(
+            f"{model!r} names no provider: write provider/model, such as anthropic/claude-sonnet-4-5. "
+            "`holdfast models` lists them."
+        )
     if not id:
         raise UsageError(f"{model!r} names no provider before the '/': write provider/model.")
     return id, name

@@ -86,7 +86,10 @@ async def test_what_the_worker_lacks_is_named(tmp_path: Path, monkeypatch: pytes
 
     (warning,) = [each for each in found if each.check == "configuration" and each.level is Level.WARNING]
     assert "the worker lacks what the configuration refers to: {env:CORP_KEY}." in warning.says
-    assert "corp/m" in next(each.says for each in found if each.check == "model key")
+    (key,) = [each for each in found if each.check == "model key"]
+    assert (
+        key.level is Level.FAILURE and "corp/m is empty: provider.corp.options.apiKey is '{env:CORP_KEY}'" in key.says
+    )
 
 
 async def test_a_model_and_a_subagents_model_without_a_provider_are_named(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import click
 
 from worker import handover
-from worker.cli import door
+from worker.cli import complete, door
 from worker.cli.exits import Exit
 from worker.cli.look.page import columns, fitted
 from worker.cli.look.table import table
@@ -106,22 +106,35 @@ async def status(settings: Settings, as_json: bool) -> Exit:
 
 
 @click.command()
+@click.option(
+    "--model",
+    metavar="[PROVIDER/MODEL]",
+    is_flag=False,
+    flag_value="",
+    shell_complete=complete.model,
+    help="Only ask a model for a word; by default the one that a run would take here.",
+)
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @door.command
-async def doctor(settings: Settings, as_json: bool) -> Exit:
+async def doctor(settings: Settings, model: str | None, as_json: bool) -> Exit:
     """Check what the stack needs, and say what to do.
 
     Programs and servers, home, disk space, ports, versions, migrations, clocks, the worker, and what this directory
     configures: its files, and the key of its model. Ends
     with code 1 when something keeps sessions from running.
 
-    \b
-    Example:
-      holdfast doctor
-    """
-    from worker.cli.checks import examined  # what it looks at is not needed by the other commands
+    With --model it makes one small request instead, with the address, the key and the headers of a turn, and says what
+    came of it. The stack need not run for that, and the provider may charge for a few tokens.
 
-    findings = await examined(settings)
+    \b
+    Examples:
+      holdfast doctor
+      holdfast doctor --model
+      holdfast doctor --model anthropic/claude-sonnet-4-5
+    """
+    from worker.cli.checks import answering, examined  # what it looks at is not needed by the other commands
+
+    findings = await examined(settings) if model is None else [await answering(settings, model or None)]
     if as_json:
         click.echo(json.dumps([finding.model_dump(mode="json") for finding in findings], indent=2))
     else:

@@ -1,0 +1,137 @@
+"""One real request to a model, over real HTTP: every outcome in words."""
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import settings_of
+from tests.providers import anthropic_messages, openai_responses
+from tests.providers.playing import playing
+from tests.worker.cli.conftest import Shell
+from tests.worker.cli.conftest import bare as bare
+from worker.probe import Probed, probe
+from worker.scripted.script import Fault, Page, Refuse, Script, ScriptedAnswer, Stall
+from worker.scripted.server import serve
+from workflows.domain.config.config import Config
+
+SECRET = "very-secret-1"
+
+
+@pytest.mark.parametrize(
+    ("fault", "says", "remedy"),
+    [
+        (
+            Refuse(status=401, body={"error": {"message": f"wrong: {SECRET}"}}),
+            "rejected the API key (401)",
+            "OWN_API_KEY",
+        ),
+        (
+            Refuse(status=404, body={"error": {"message": "no m"}}),
+            "no such model, or no API at http://",
+            "holdfast models own",
+        ),
+        (Refuse(status=402, body={"error": {"message": "pay"}}), "out of credit (402): pay", ""),
+        (Refuse(status=429), "cannot answer just now (429): Rate limit reached", "would wait"),
+        (Refuse(status=500, body="down"), "cannot answer just now (500)", "would wait"),
+        (Page(), "answered with a page (text/html) instead of a stream", "baseURL"),
+        (Stall(), "was silent for 1 s", "baseURL"),
+        (Stall(after=0), "was silent for 1 s", "baseURL"),
+    ],
+    ids=["key", "model", "credit", "limit", "server", "page", "silent", "begun"],
+)
+async def test_what_stands_in_the_way_is_said_in_words(tmp_path: Path, fault: Fault, says: str, remedy: str) -> None:
+    async with serve(Script(answers=(ScriptedAnswer(text="OK", faults={1: fault}),))) as server:
+        probed = await asked(tmp_path, server.url)
+
+    assert not probed.answered and says in probed.says and remedy in probed.remedy, probed
+    assert SECRET not in probed.says and probed.says.startswith("own/m")
+
+
+async def test_an_answer_is_timed_and_came_by_the_key_and_the_headers_of_a_turn(tmp_path: Path) -> None:
+    async with serve(Script(answers=(ScriptedAnswer(text="OK"),))) as server:
+        probed = await asked(tmp_path, server.url, headers={"X-Team": "red"})
+        sent = server.last
+
+    assert probed.answered and probed.says.startswith("own/m answered in 0.") and probed.remedy == ""
+    assert sent is not None and sent.headers["Authorization"] == f"Bearer {SECRET}"
+    assert sent.headers["X-Team"] == "red" and sent.body["tools"]
+
+
+async def test_an_empty_answer_is_none(tmp_path: Path) -> None:
+    async with serve(Script(answers=(ScriptedAnswer(),))) as server:
+        probed = await asked(tmp_path, server.url)
+
+    assert not probed.answered and "ended its answer with nothing in it" in probed.says
+
+
+async def test_an_address_without_a_server_and_a_wrong_path_are_named(tmp_path: Path) -> None:
+    async with serve(Script(answers=(ScriptedAnswer(text="OK"),))) as server:
+        wrong = await asked(tmp_path, f"{server.url}/api")
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        nowhere = await asked(tmp_path, f"http://me:{SECRET}@127.0.0.1:{port}/v1")
+
+    assert f"no API at {server.url}/api (404)" in wrong.says
+    assert f"no connection to http://127.0.0.1:{port}/v1: Connection refused" in nowhere.says
+    assert "provider.own.options.baseURL" in nowhere.remedy and "provider.own.options.baseURL" in wrong.remedy
+
+
+async def test_the_other_protocols_are_asked_as_well(tmp_path: Path) -> None:
+    anthropic = anthropic_messages.Anthropic(anthropic_messages.Answer((anthropic_messages.Text("OK"),)))
+    openai = openai_responses.OpenAI(openai_responses.Answer((openai_responses.Text("OK"),)))
+    said = []
+    for double, package, key in (
+        (anthropic.double, "@ai-sdk/anthropic", anthropic_messages.KEY),
+        (openai.double, "@ai-sdk/openai", openai_responses.KEY),
+    ):
+        async with playing(double):
+            for each in (key, SECRET):
+                said.append(await asked(tmp_path, f"{double.url}/v1", model="gpt-5-codex", npm=package, key=each))
+
+    assert [each.answered for each in said] == [True, False, True, False], said
+    assert all("rejected the API key (401)" in each.says for each in (said[1], said[3]))
+
+
+async def test_a_missing_key_is_told_without_a_request(tmp_path: Path) -> None:
+    probed = await probe(settings_of(tmp_path / "home", HOME=str(tmp_path)), "anthropic/claude", Config())
+
+    assert not probed.answered and "There is no key for 'anthropic': set ANTHROPIC_API_KEY" in probed.says
+
+
+async def test_doctor_asks_the_model_of_the_directory_or_the_named_one_while_no_stack_runs(bare: Shell) -> None:
+    refusing = ScriptedAnswer(text="OK", faults={2: Refuse(status=401, body={"error": {"message": SECRET}})})
+    async with serve(Script(answers=(refusing,))) as server:
+        folder = bare.directory.parent / ".config" / "opencode"
+        folder.mkdir(parents=True)
+        options = {"baseURL": server.url, "apiKey": "{env:OWN_KEY}"}
+        config = {"model": "own/m", "provider": {"own": {"options": options}}}
+        (folder / "opencode.json").write_text(json.dumps(config))
+        person = bare.with_(OWN_KEY=SECRET)
+        configured = await person.run("doctor", "--model")
+        named = await person.run("doctor", "--model", "own/other", "--json")
+        asked = server.last
+        unknown = await person.run("doctor", "--model", "onw/m")
+        lacking = await bare.run("doctor", "--model")
+
+    assert configured.code == 0 and configured.out.startswith("ok  model  own/m answered in ")
+    (finding,) = json.loads(named.out)
+    assert named.code == 1 and finding["level"] == "failure" and "rejected the API key (401)" in finding["says"]
+    assert asked is not None and asked.body["model"] == "other" and SECRET not in named.out + named.err
+    assert unknown.code == 2 and "Did you mean 'own'?" in unknown.err
+    assert lacking.code == 1 and "provider.own.options.apiKey is '{env:OWN_KEY}', which is empty here" in lacking.out
+    assert not (bare.directory.parent / "home").exists()
+
+
+async def asked(
+    directory: Path, url: str, *, model: str = "m", npm: str | None = None, key: str = SECRET, **options: Any
+) -> Probed:
+    """What comes of asking a model of an own provider."""
+    settings = settings_of(directory / "home", HOME=str(directory), PATH=os.environ["PATH"], OWN_KEY=key)
+    provider = {"npm": npm, "options": {"baseURL": url, "apiKey": "{env:OWN_KEY}", **options}}
+    config = Config.model_validate({"provider": {"own": provider}})
+    return await probe(settings, f"own/{model}", config, longest=1.0)

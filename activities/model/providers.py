@@ -1,6 +1,6 @@
 """The model providers that we know by name, and how any other one is reached."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
@@ -152,8 +152,8 @@ def must_be_known(id: str, configured: Mapping[str, Provider]) -> None:
 def unknown(id: str, configured: Mapping[str, Provider]) -> UsageError:
     """For a provider that nobody has heard of, and that may be another one, misspelt."""
     said = [f"There is no provider {id!r}."]
-    if meant := _meant(id, configured):
-        said.append(f"Did you mean {meant!r}?")
+    if near := nearest(id, configured):
+        said.append(f"Did you mean {near!r}?")
     if configured:
         said.append(f"Configured: {_listed(sorted(configured))}.")
     others = len(PROVIDERS | dict.fromkeys(NAMES)) - len(_USUAL)
@@ -162,7 +162,7 @@ def unknown(id: str, configured: Mapping[str, Provider]) -> UsageError:
     return UsageError(" ".join(said))
 
 
-def _meant(id: str, configured: Mapping[str, Provider]) -> str | None:
+def nearest(id: str, configured: Collection[str] = ()) -> str | None:
     """The name that is nearest, rather one that people use than one that only litellm knows."""
     for names in ([*configured, *PROVIDERS], sorted(NAMES)):
         if close := get_close_matches(id.lower(), names, n=1):

@@ -64,7 +64,7 @@ TABLE: Final = {
         "models": Entry(module="models", line="List the models that can be chosen here."),
     },
     "More": {
-        "completion": Entry(module="completion", line="Print what makes a shell complete commands and ids."),
+        "completion": Entry(module="completion", line="Print what makes a shell complete commands, models and ids."),
         "demo": Entry(module="more", line="Play a task that is killed again and again, and goes on."),
         "version": Entry(module="more", line="Show the version."),
     },

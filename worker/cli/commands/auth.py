@@ -6,7 +6,8 @@ import sys
 import click
 
 from activities.model.keys import Keys
-from activities.model.providers import PROVIDERS, provider_named
+from activities.model.litellm_providers import NAMES
+from activities.model.providers import PROVIDERS, nearest
 from worker import handover
 from worker.cli import door
 from worker.cli.look.text import exact
@@ -39,8 +40,10 @@ async def login(settings: Settings, provider: str) -> None:
     Example:
       holdfast auth login anthropic
     """
-    if not provider_named(provider).listed:
-        door.say(f"{exact(provider)!r} is none of the providers known by name ({', '.join(sorted(PROVIDERS))}).")
+    if provider not in NAMES | PROVIDERS.keys():
+        near = nearest(provider)
+        meant = f" Did you mean {near!r}?" if near else ""
+        door.say(f"No provider {exact(provider)!r} is known by name: the key is for one that you configure.{meant}")
     asked = sys.stdin.isatty()
     key = click.prompt(f"Key of {exact(provider)}", hide_input=True, err=True) if asked else sys.stdin.readline()
     if not key.strip():

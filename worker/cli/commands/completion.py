@@ -1,4 +1,4 @@
-"""`holdfast completion`: what makes a shell complete our commands and ids."""
+"""`holdfast completion`: what makes a shell complete our commands, models and ids."""
 
 from typing import Final
 
@@ -19,10 +19,10 @@ VARIABLE: Final = "_HOLDFAST_COMPLETE"  # click's own convention
 @click.argument("shell", type=click.Choice(list(_PLACES)))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what makes a shell complete commands and ids.
+    """Print what makes a shell complete commands, models and ids.
 
-    The script goes to standard output; where it belongs is said on standard error. Ids come from a stack that serves;
-    none is started for them.
+    The script goes to standard output; where it belongs is said on standard error. Models are those of `holdfast
+    models`; ids come from a stack that serves, and none is started for them.
 
     \b
     Examples:

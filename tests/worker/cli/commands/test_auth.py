@@ -43,3 +43,11 @@ async def test_an_empty_key_is_refused(bare: Shell) -> None:
     ended = await bare.run("auth", "login", "openai", typed="\n")
 
     assert ended.code == 2 and not (bare.directory.parent / "home" / "auth.json").exists()
+
+
+async def test_a_key_for_a_name_that_is_not_known_is_kept_with_a_word_about_it(bare: Shell) -> None:
+    misspelt = await bare.run("auth", "login", "antropic", typed=f"{SECRET}\n")
+    by_litellm = await bare.run("auth", "login", "novita", typed=f"{SECRET}\n")
+
+    assert (misspelt.code, by_litellm.code) == (0, 0) and by_litellm.err == ""
+    assert "No provider 'antropic' is known by name" in misspelt.err and "Did you mean 'anthropic'?" in misspelt.err

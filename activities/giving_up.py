@@ -24,7 +24,12 @@ class GivenUp(ApplicationError):
     """Work has failed for the last time. Where the activity knows no better end for it, its turn ends with this."""
 
     def __init__(self, said: str) -> None:
-        super().__init__(plain(said), type="GivenUp", non_retryable=True)
+        super().__init__(said, type="GivenUp", non_retryable=True)
+
+    @property
+    def text(self) -> str:
+        """The message as the store takes it."""
+        return plain(self.message)
 
 
 @asynccontextmanager

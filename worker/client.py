@@ -1,5 +1,6 @@
 """SessionClient: start, prompt, answer, stop, watch, list. The public Python API; every door is a face of it."""
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 LONGEST_PROMPT: Final = 1_000_000  # characters
 _TITLE: Final = 100  # characters (opencode.md 6.6)
+_LAST_WORD: Final = re.compile(r"[!-~]{8,}$")  # a shorter rest of a secret tells nothing
 
 
 class Accepted(Value):
@@ -285,6 +287,10 @@ def _short_enough(what: str, text: str) -> None:
 
 
 def title(text: str) -> str:
-    """A session's title: the first line of its first prompt."""
+    """A session's title: the first line of its first prompt, which is not cut within a long word: it may be a key, and
+    half of one would not be redacted where the title is shown."""
     first = sessions.printable(text.strip().splitlines()[0])
-    return first if len(first) <= _TITLE else first[: _TITLE - 3] + "..."
+    if len(first) <= _TITLE:
+        return first
+    kept, cut = first[: _TITLE - 3], not first[_TITLE - 3].isspace()
+    return (_LAST_WORD.sub("", kept) if cut else kept) + "..."

@@ -69,7 +69,7 @@ async def serve(settings: Settings) -> None:
         silence = Silence(
             headers=settings.headers_seconds, first=settings.first_token_seconds, between=settings.silence_seconds
         )
-        model = WireRouter(process_environment(), silence=silence)
+        model = WireRouter(process_environment(), silence=silence, redactor=redactor(settings))
         ringer, stops = Bells(database, client, settings), StopWatch(database)
         chores = (
             Ringer(database, ringer).run(),

@@ -42,7 +42,8 @@ class ProviderFailure(Value):
 
     `status` and `headers` are those of the HTTP response, None without one. `code` is the provider's word for the
     error. `retryable` is what the transport thinks of it, None where nobody knows. `unreached` is why there was not
-    even a connection, in a few words; None where there was one. `begun`: the answer had begun, and is paid.
+    even a connection, in a few words; None where there was one. `begun`: the answer had begun, and is paid. `quote` is
+    what came instead of an answer, whole: it stands behind the message as soon as no secret is left in it.
     """
 
     provider: str
@@ -53,6 +54,7 @@ class ProviderFailure(Value):
     headers: dict[str, str] | None = None
     retryable: bool | None = None
     unreached: str | None = None
+    quote: str | None = None
     begun: bool = False
 
 

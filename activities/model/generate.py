@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -61,8 +61,6 @@ from workflows.domain.messages import AnswerBody, StoredPart
 from workflows.domain.step_flaw import flaw
 from workflows.domain.usage import decimal_text
 from workflows.domain.wire import PARKED, STOPPED, Fence, GenerateRequest, PreparedCall, Step
-
-_SAID: Final = 1000  # characters of a provider's message that leave the activity
 
 
 @dataclass(frozen=True)
@@ -297,14 +295,14 @@ class Model:
         """What the engine is told: when to try again, or that trying is of no use."""
         begun, stance = question.begun, posture(failure)
         if (said := await self.unreachable(begun, reached, failure)) is not None:
-            return ApplicationError(plain(self.redactor.text(said))[:_SAID], type="ModelFailed", non_retryable=True)
+            return ApplicationError(said, type="ModelFailed", non_retryable=True)
         match stance:
             case Overflow(message=message):
                 said = f"The conversation is too long for {begun.standing.model}: {message}"
-                return ApplicationError(said[:_SAID], type="ContextOverflow", non_retryable=True)
+                return ApplicationError(said, type="ContextOverflow", non_retryable=True)
             case Stop():
                 said = refused(begun.standing.model, stance, failure.status)
-                return ApplicationError(said[:_SAID], type="ModelFailed", non_retryable=True)
+                return ApplicationError(said, type="ModelFailed", non_retryable=True)
             case Retry():
                 if failure.begun and (ended := await self.broken(request, fence, begun, stance)) is not None:
                     return ended
@@ -318,8 +316,8 @@ class Model:
         broken = await persistently(lambda: faults.count(self.database, request.session, work, fence))
         if broken < BROKEN:
             return None
-        said = plain(self.redactor.text(broken_off(begun, broken, stance.reason)))
-        return ApplicationError(said[:_SAID], type="ModelFailed", non_retryable=True)
+        said = broken_off(begun, broken, stance.reason)
+        return ApplicationError(said, type="ModelFailed", non_retryable=True)
 
     async def unreachable(self, begun: Begun, reached: Reached, failure: ProviderFailure) -> str | None:
         """Why there is no use in waiting for an address that never answered; None where there is, as in an outage."""
@@ -340,7 +338,7 @@ class Model:
     ) -> ApplicationError:
         """A pause, noted before it begins; the engine's retry timer keeps it over restarts."""
         begun, now = question.begun, datetime.now(UTC)
-        attempt, reason = begun.failures + 1, stance.reason[:_SAID]
+        attempt, reason = begun.failures + 1, stance.reason
         pause = stance.wait(attempt, now, random.random(), self.patience.first)
         spent = asyncio.get_running_loop().time() - question.since
         if begun.waited_ms / 1000 + spent + pause > self.patience.total:

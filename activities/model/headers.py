@@ -13,6 +13,7 @@ from activities.redact import Redactor
 from workflows.domain.errors import UsageError
 
 _REFUSED: Final = re.compile(r"[^\t\x20-\x7e]")
+_QUOTED: Final = 200  # characters
 _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
@@ -34,12 +35,19 @@ def header_name(field: str, name: str) -> str:
     return name
 
 
-def without_secrets(failure: ProviderFailure, endpoint: Endpoint) -> ProviderFailure:
-    """`failure` without the key, the headers and what else of secrets the provider was sent."""
-    redact = Redactor(lambda: _secrets(endpoint)).text
+def without_secrets(failure: ProviderFailure, endpoint: Endpoint, redactor: Redactor) -> ProviderFailure:
+    """`failure` without the key, the headers and what else of secrets the provider was sent, and those that `redactor`
+    knows; with the beginning of its quote."""
+    sent = Redactor(lambda: _secrets(endpoint))
+
+    def redact(text: str) -> str:
+        return redactor.text(sent.text(text))
+
+    quote = "" if failure.quote is None else f": {redact(failure.quote)[:_QUOTED]!r}"
     return failure.model_copy(
         update={
-            "message": redact(failure.message),
+            "message": redact(failure.message) + quote,
+            "quote": None,
             "code": redact(failure.code) if failure.code else failure.code,
             "body": redact(failure.body) if failure.body else failure.body,
             "headers": failure.headers and {name: redact(value) for name, value in failure.headers.items()},

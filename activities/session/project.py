@@ -49,7 +49,7 @@ class Project:
                 async with counting_faults(self.database, request, "the beginning of a turn", of):
                     return await self.look(request)
             except GivenUp as given_up:
-                if await park_broken(self.database, request, self.mint, given_up.message):
+                if await park_broken(self.database, request, self.mint, given_up.text):
                     return Loaded()
                 raise
 

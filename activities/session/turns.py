@@ -40,7 +40,7 @@ class Turns:
             try:
                 return await self.end_or_give_up(request, request.fence(activity.info().attempt))
             except GivenUp as given_up:
-                if await park_broken(self.database, request, self.mint, given_up.message):
+                if await park_broken(self.database, request, self.mint, given_up.text):
                     return Closed(untaken=False, ended=request.end)
                 raise
 
@@ -52,7 +52,7 @@ class Turns:
                 return await self.end_turn(request, fence)
         except GivenUp as given_up:
             async with counting():
-                return await self.end_turn(request, fence, given_up.message)
+                return await self.end_turn(request, fence, given_up.text)
 
     async def end_turn(self, request: CloseRequest, fence: Fence, given_up: str | None = None) -> Closed:
         """`given_up`: why calls that cannot be ended are called unknown, instead of being ended once more."""

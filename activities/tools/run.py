@@ -85,7 +85,7 @@ class Tools:
                 return await self.attempt(request, fence)
         except GivenUp as given_up:
             async with counting():  # what fails here too ends the turn
-                return await self.give_up(request, fence, given_up.message)
+                return await self.give_up(request, fence, given_up.text)
 
     async def give_up(self, request: RunRequest, fence: Fence, said: str) -> Ran:
         """Settle a call that keeps failing. It fails where it has not begun; else it is ended, and its outcome is

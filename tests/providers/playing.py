@@ -44,6 +44,7 @@ class Double:
     asked: list[dict[str, Any]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     before: Pause | None = None  # until the headers
+    kind: str = "text/event-stream"
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.text())
@@ -55,7 +56,7 @@ class Double:
             play = self.check(request, body)
         except Refused as refused:
             return web.json_response(refused.body, status=refused.status, headers=refused.headers)
-        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        response = web.StreamResponse(headers={"content-type": self.kind})
         await response.prepare(request)
         with suppress(ConnectionError):  # the client may leave at any time
             for piece in play:

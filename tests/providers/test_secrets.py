@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from activities.model.endpoints import Endpoints
 from activities.model.failures import ModelError, ProviderFailure, Stop, StopKind, posture
+from activities.model.headers import without_secrets
 from activities.model.keys import Keys
 from activities.model.port import Endpoint, ModelRequest
 from activities.model.wires.router import WireRouter
+from activities.redact import Redactor
 from tests.providers import anthropic_messages as messages
 from tests.providers import google_gemini as gemini
 from tests.providers import openai_responses as responses
@@ -22,6 +26,7 @@ from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
 
 KEY = "a-key-that-nobody-guesses-4711"
+PROCESS = "another-key-of-this-process-42"
 HEADER = "a-header-of-a-gateway-0815"
 MODELS = {  # wire → a model, and what its provider is configured as
     "chat": ("local/llama", {"npm": "@ai-sdk/openai-compatible"}),
@@ -108,9 +113,9 @@ async def test_what_no_header_can_hold_is_refused_before_a_request(
 ) -> None:
     provider = MODELS[wire][0].partition("/")[0]
     broken = f"{KEY}{flaw}{HEADER}"
-    for given, field in (({"key": broken}, "apiKey"), ({"header": broken}, "headers.x-gateway")):
+    for flawed, field in (({"key": broken}, "apiKey"), ({"header": broken}, "headers.x-gateway")):
         with pytest.raises(UsageError, match=f"provider.{provider}.options.{field}.*character 31") as caught:
-            await reach(port, wire, "http://127.0.0.1:9", tmp_path, **given)
+            await reach(port, wire, "http://127.0.0.1:9", tmp_path, **flawed)
         assert KEY not in str(caught.getrepr(chain=True)) and HEADER not in str(caught.getrepr(chain=True))
 
 
@@ -124,3 +129,31 @@ async def test_a_request_that_cannot_be_written_is_not_tried_again(port: WireRou
     stance = posture(failure)
     assert isinstance(stance, Stop) and stance.kind in (StopKind.UNSENT, StopKind.BAD_REQUEST)
     assert KEY not in shown and HEADER not in shown and echo.double.asked == []
+
+
+@given(before=st.integers(0, 1100), quoted=st.booleans(), who=st.sampled_from([KEY, HEADER, PROCESS]))
+def test_no_cut_leaves_the_beginning_of_a_secret(before: int, quoted: bool, who: str) -> None:
+    told = f"{'x' * before}{who}{'y' * 1100}"
+    failure = ProviderFailure(provider="p", message="m" if quoted else told, quote=told if quoted else None)
+    sent = Endpoint(model="openai/m", key=SecretStr(KEY), headers={"x-gateway": HEADER})
+
+    cut = without_secrets(failure, sent, Redactor(lambda: [PROCESS])).message[:1000]
+
+    assert who[:8] not in cut and cut.startswith("m: 'x" if quoted and before else cut[:1])
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses", "anthropic", "gemini"])
+@pytest.mark.parametrize("sent", ["page", "event"])
+async def test_what_came_instead_of_an_answer_is_quoted_without_secrets_wherever_the_quote_ends(
+    port: WireRouter, tmp_path: Path, wire: str, sent: str
+) -> None:
+    for before in range(150, 202, 6):
+        text = "x" * before + KEY
+        if sent == "page":
+            double = Double(lambda *_, text=text: [text.encode()], kind="text/html")
+        else:
+            double = Double(lambda *_, text=text: [f"data: {text}\n\n".encode()])
+        async with playing(double):
+            failure, shown = await failed(port, await reach(port, wire, double.url, tmp_path))
+        assert "xxxxxxxx" in failure.message and len(failure.message) < 500
+        assert KEY[:8] not in shown

@@ -7,6 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from activities.session.answers import Decided
 from activities.store import bells, parks, prompts
@@ -62,7 +64,14 @@ def test_a_prompt_that_is_too_long_says_how_long_it_may_be() -> None:
 
 def test_a_title_is_one_printable_line() -> None:
     assert title("\n\n  Fix\x1b[2K it  \nand more") == "Fix [2K it  "
-    assert len(title("x" * 1000)) == 100 and title("x" * 1000).endswith("...")
+    assert len(title("x " * 1000)) == 100 and title("x " * 1000).endswith("...")
+
+
+@given(before=st.integers(0, 120))
+def test_a_title_holds_a_long_word_whole_or_not_at_all(before: int) -> None:
+    short = title(f"{'x ' * (before // 2)}{' ' * (before % 2)}my-secret-key-4711 and more" + " and more" * 20)
+
+    assert "my-secret-key-4711" in short or "my-secre" not in short
 
 
 async def test_a_prompt_is_accepted_while_temporal_is_away(alone: SessionClient) -> None:

@@ -96,9 +96,9 @@ async def _page(response: httpx.Response, endpoint: Endpoint) -> ProviderFailure
         )
     said = (
         f"The provider answered with a page ({kind}) instead of a stream: is {endpoint.base_url!r} the "
-        f"address of its API? The page begins: {' '.join(text.split())[:200]!r}"
+        f"address of its API? The page begins"
     )
-    return ProviderFailure(provider=provider, message=said, retryable=True)
+    return ProviderFailure(provider=provider, message=said, retryable=True, quote=" ".join(text.split()))
 
 
 def _kind(response: httpx.Response) -> str:

@@ -32,8 +32,8 @@ class Reader(ABC):
         try:
             added = list(self.events(event))
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            said = f"The provider sent something that is no piece of an answer ({error}): {repr(event)[:200]}"
-            raise self.failure(said, retryable=True, begun=True) from error
+            said = f"The provider sent something that is no piece of an answer ({error})"
+            raise self.failure(said, retryable=True, begun=True, quote=repr(event)) from error
         self._length += sum(map(_length, added))
         if self._length > LONGEST:
             raise self.failure(f"The provider sent more than {LONGEST:,} characters as one answer.", retryable=False)
@@ -48,10 +48,9 @@ class Reader(ABC):
             said = "The provider answered nothing: its stream ended before anything of an answer had come."
         raise self.failure(said, retryable=True)
 
-    def failure(self, said: str, *, retryable: bool, code: str | None = None, begun: bool = False) -> ModelError:
-        return ModelError(
-            ProviderFailure(provider=self.provider, message=said, code=code, retryable=retryable, begun=begun)
-        )
+    def failure(self, said: str, *, retryable: bool, **more: Any) -> ModelError:
+        """`more` are members of `ProviderFailure`."""
+        return ModelError(ProviderFailure(provider=self.provider, message=said, retryable=retryable, **more))
 
     def reported(self, error: Any) -> ModelError:
         """For an event that tells an error."""

@@ -17,14 +17,24 @@ from activities.model.wires.gemini import GeminiReader
 from activities.model.wires.http_wire import HttpWire
 from activities.model.wires.responses_form import ResponsesReader
 from activities.model.wires.silence import Silence
+from activities.redact import Redactor
 
 ASSUMED: Final = Silence()
+NO_SECRETS: Final = Redactor()
 
 
 class WireRouter:
-    """Every wire of this process. `environment` is the process's: litellm is imported in it, prepared before."""
+    """Every wire of this process. `environment` is the process's: litellm is imported in it, prepared before.
+    `redactor` knows the secrets of the process."""
 
-    def __init__(self, environment: MutableMapping[str, str], *, silence: Silence = ASSUMED) -> None:
+    def __init__(
+        self,
+        environment: MutableMapping[str, str],
+        *,
+        silence: Silence = ASSUMED,
+        redactor: Redactor = NO_SECRETS,
+    ) -> None:
+        self._redactor = redactor
         self._litellm = LiteLLM(environment, silence)
         self._connections = Connections()
         self._wires: Mapping[Wire, HttpWire] = {
@@ -47,7 +57,7 @@ class WireRouter:
                     yield event
         except ModelError as error:
             # without what led to it, whose text may show them
-            raise ModelError(without_secrets(error.failure, request.endpoint)) from None
+            raise ModelError(without_secrets(error.failure, request.endpoint, self._redactor)) from None
 
     async def facts(self, model: str) -> ModelFacts:
         """See `ModelPort.facts`."""

@@ -63,6 +63,6 @@ def _object(provider: str, data: bytes) -> dict[str, Any]:
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        said = f"The provider sent something that is no piece of an answer: {data[:200]!r}"
-        raise ModelError(ProviderFailure(provider=provider, message=said, retryable=True))
+        said, sent = "The provider sent something that is no piece of an answer", data.decode("utf-8", "replace")
+        raise ModelError(ProviderFailure(provider=provider, message=said, retryable=True, quote=sent))
     return content

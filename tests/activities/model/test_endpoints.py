@@ -16,6 +16,7 @@ from activities.model.keys import Keys
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
 from activities.model.providers import OPENAI, must_be_known
 from activities.project.references import grounded
+from activities.redact import Redactor
 from workflows.domain.config.config import Config, Provider
 from workflows.domain.config.merge import over
 from workflows.domain.errors import UsageError
@@ -108,7 +109,7 @@ async def test_references_in_a_models_options_are_looked_up_at_any_depth_and_kep
 
     reached = await reach(keys, "local/m", stored["provider"], {"USER_ID": "somebody", "TAG": "tagged"})
     said = "no: somebody, tenant-of-a-file, plain-token, plain-cache-key"
-    failure = without_secrets(ProviderFailure(provider="local", message=said), reached.endpoint)
+    failure = without_secrets(ProviderFailure(provider="local", message=said), reached.endpoint, Redactor())
 
     extra = {"tags": ["a", "b-tagged"], "tenant": "tenant-of-a-file", "tokens": ["plain-token"]}
     assert reached.options == {"prompt_cache_key": "plain-cache-key", "extra_body": extra, "user": "somebody"}

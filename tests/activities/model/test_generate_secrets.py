@@ -32,3 +32,11 @@ async def test_a_key_that_cannot_be_sent_ends_the_turn_and_is_shown_nowhere(
     assert "provider.scripted.options.apiKey cannot be sent in a header: its character 21 is" in str(failure)
     assert model.server.ledger.entries == [] and "model.retry" not in log
     assert KEY not in f"{failure} {rows} {caplog.text}"
+
+
+async def test_what_a_provider_says_leaves_whole_for_the_edge_which_redacts_before_it_cuts(open_model: Open) -> None:
+    words = f"No. {'x' * 980}{KEY}"
+    told = Refuse(status=400, body={"error": {"message": words}})
+    async with open_model(ScriptedAnswer(text="x", faults={1: told})) as model:
+        failure = await model.failure()
+    assert words in str(failure)

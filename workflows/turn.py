@@ -34,8 +34,10 @@ class Turn:
             await work_until(self.session.stop_due, asyncio.ensure_future(self.moves()), self.end_moves)
         finally:
             self.engine.leaving = False
-        stopped = self.session.stop_due()
-        await self.engine.close(CloseReason.STOPPED if stopped else self.turn.reason, self.turn.failure)
+        if self.session.stop_due():  # what the next step would have had to say is no failure of a stopped turn
+            await self.engine.close(CloseReason.STOPPED, self.turn.error)
+        else:
+            await self.engine.close(self.turn.reason, self.turn.failure)
 
     def end_moves(self) -> None:
         self.engine.leaving = True

@@ -97,6 +97,22 @@ async def test_a_text_after_refused_calls_is_the_answer(open_house: Open) -> Non
     assert isinstance(ended, TurnEnded) and ended.reason == "done" and not (house.project / "a").exists()
 
 
+async def test_a_stop_while_the_text_of_the_last_step_is_awaited_is_no_failure(
+    open_house: Open, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    held = DONE.model_copy(update={"faults": {1: Hold(path=str(gate))}})
+    async with open_house(touches("a"), held) as house, house.working():
+        house.configure(agent={"build": {"steps": 1}})
+        session = await house.say("Go.")
+        await reached(gate)
+        await house.client.stop(session)
+        ended = await house.ended(session)
+        gate.touch()
+
+    assert isinstance(ended, TurnEnded) and (ended.reason, ended.note) == ("stopped", None)
+
+
 async def test_a_prompt_sent_while_the_model_answers_steers_the_turn(open_house: Open, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     script = (

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
-from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.workflow import ActivityConfig, LocalActivityConfig
 
 from activities.session.project import Project
@@ -15,7 +15,9 @@ from workflows import policies
 from workflows.domain import attributes, ids
 from workflows.domain.ids import SessionId
 from workflows.domain.state import SessionState
-from workflows.domain.wire import Closed, CloseReason, CloseRequest, Loaded, LoadRequest, Request
+from workflows.domain.wire import Closed, CloseReason, CloseRequest, Loaded, LoadRequest, LookRef, Request
+
+_TRIES: Final = 3  # at starting or waking a subagent, which may fall asleep in between; then the sweeper wakes it
 
 R = TypeVar("R")
 Q = TypeVar("Q", bound=Request)
@@ -60,26 +62,34 @@ class Engine:
         return result
 
     async def start_child(self, child: SessionId, agent: str | None) -> None:
-        """Start the session of a subagent, unless it runs already. From here on it lives by itself: its rows and its
-        bell tell what becomes of it, and a run of ours may end before it does."""
+        """Start the session of a subagent, or wake it where it still runs. From here on it lives by itself: its rows
+        and its bell tell what becomes of it, and a run of ours may end before it does."""
         self.in_flight += 1
         try:
-            handle = await workflow.start_child_workflow(
-                workflow.info().workflow_type,
-                SessionState(session=child, limits=self.state.limits),
-                id=ids.workflow_id(child),
-                task_timeout=workflow.info().task_timeout,
-                parent_close_policy=workflow.ParentClosePolicy.ABANDON,
-                cancellation_type=workflow.ChildWorkflowCancellationType.ABANDON,  # a stop is told to it by its rows
-                search_attributes=_of_child(workflow.info().typed_search_attributes, child, agent),
-            )
-            handle.add_done_callback(_unheard)
-        except WorkflowAlreadyStartedError:
-            pass  # by an attempt before, or by the sweeper
+            await self._start_or_wake(child, agent)
         finally:
             self.in_flight -= 1
         if self.leaving:  # starting swallows the cancellation that came for it, as an activity does
             raise asyncio.CancelledError
+
+    async def _start_or_wake(self, child: SessionId, agent: str | None) -> None:
+        for _ in range(_TRIES):
+            try:
+                handle = await workflow.start_child_workflow(
+                    workflow.info().workflow_type,
+                    SessionState(session=child, limits=self.state.limits),
+                    id=ids.workflow_id(child),
+                    task_timeout=workflow.info().task_timeout,
+                    parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+                    cancellation_type=workflow.ChildWorkflowCancellationType.ABANDON,  # its rows tell it of a stop
+                    search_attributes=_of_child(workflow.info().typed_search_attributes, child, agent),
+                )
+                handle.add_done_callback(_unheard)
+                return
+            except WorkflowAlreadyStartedError:
+                # An attempt before, or the sweeper, has started it; or it is gone on with, and has not fallen asleep.
+                if not workflow.patched("wake-a-running-subagent") or await _woken(child):
+                    return
 
     def mint(self, prefix: ids.Prefix) -> str:
         """A new id; the same one when replayed."""
@@ -135,6 +145,15 @@ def _of_child(own: TypedSearchAttributes, child: SessionId, agent: str | None) -
     return own.updated(
         *(SearchAttributePair(SearchAttributeKey.for_keyword(name), value) for name, value in changed.items() if value)
     )
+
+
+async def _woken(child: SessionId) -> bool:
+    """Tell a run to look at its rows; whether there still was one."""
+    try:
+        await workflow.get_external_workflow_handle(ids.workflow_id(child)).signal("look", LookRef(row=child))
+    except ApplicationError:
+        return False
+    return True
 
 
 def _unheard(handle: asyncio.Future[Any]) -> None:

@@ -8,6 +8,12 @@ from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.messages import CallState
 
 
+@pytest.fixture(params=[False, True], ids=["unswept", "swept"])
+def swept(request: pytest.FixtureRequest) -> bool:
+    """Without a sweeper, which heals what the first signal has lost, and with one."""
+    return bool(request.param)
+
+
 @pytest.mark.parametrize("name", ["task_id", "session_id"])
 async def test_a_task_is_gone_on_with_in_the_session_that_it_began(open_house: Open, name: str) -> None:
     again = ScriptedAnswer(text="It was line 1.")

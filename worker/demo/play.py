@@ -31,7 +31,7 @@ from workflows.domain.value import Value
 
 _SESSION: Final = re.compile(r"\bses_\w+")
 _INTRODUCTION: Final = (
-    "An agent mends a failing test in a fresh repository. On its way it is killed with `kill -9`: the worker twice, "
+    "An agent fixes a failing test in a fresh repository. On its way it is killed with `kill -9`: the worker twice, "
     "and once everything that runs. It needs no key and asks you nothing: a scripted model answers behind a real "
     "OpenAI-compatible endpoint, and the demo answers the agent's questions itself."
 )

@@ -313,7 +313,7 @@ async def test_what_is_paid_elsewhere_is_not_what_openrouter_charged(adapter: Wi
 
 async def test_a_provider_that_litellm_does_not_know_is_named(adapter: WireRouter) -> None:
     nowhere = ModelRequest(endpoint=Endpoint(model="antropic/claude"), messages=(UserMessage(content="Hello?"),))
-    with pytest.raises(ModelError, match="litellm knows no provider 'antropic': mend its name") as caught:
+    with pytest.raises(ModelError, match="litellm knows no provider 'antropic': correct its name") as caught:
         await assembled(adapter, nowhere)
     assert isinstance(posture(caught.value.failure), Stop)
 

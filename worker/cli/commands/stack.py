@@ -32,7 +32,7 @@ _FAILURE = click.style("failure", fg="red", bold=True)
 async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as_json: bool) -> None:
     """Start the stack in the background.
 
-    PostgreSQL, Temporal and a worker, all for this user only. The first start may build for 2 to 3 minutes, and
+    PostgreSQL, Temporal and a worker, all for this user only. The first start may build for 2 to 5 minutes, and
     says so. When the stack is already running, nothing is done. Every command that needs it starts it by itself.
 
     \b

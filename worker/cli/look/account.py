@@ -62,7 +62,7 @@ class Account:
         self._chapter = Chapter(number=event.number, begun=at)
         self.chapters.append(self._chapter)
         if event.retry is not None:
-            self._chapter.prompts.append(f"taken up again by {self._retried.get(event.retry, 'somebody')}")
+            self._chapter.prompts.append(f"retried by {self._retried.get(event.retry, 'somebody')}")
 
     def _work(self, chapter: Chapter, seen: Seen, at: datetime) -> None:
         match event := seen.record.event:
@@ -129,7 +129,7 @@ class Account:
             case events.ModelRetry():
                 chapter.failed(at, exact(event.kind), line(note_of(seen, event.note), 200))
             case events.CallClaimed(recovered=True) if not _handed_down(seen, event.call):
-                chapter.trouble(at, f"{self._label(seen, event.call)}: taken up again after an interruption")
+                chapter.trouble(at, f"{self._label(seen, event.call)}: resumed after an interruption")
             case events.CallDrifted():
                 chapter.trouble(at, f"{self._label(seen, event.call)}: changed after it was decided, and decided anew")
             case events.AnswerNotRun():

@@ -60,7 +60,7 @@ def now(seen: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]
 
 
 def again(session: SessionId) -> str:
-    """How a turn that failed is taken up again."""
+    """How a failed turn is retried."""
     return f"holdfast retry {session}  retries it; `-m provider/model` asks another model"
 
 

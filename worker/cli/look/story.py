@@ -233,7 +233,7 @@ class Story:
         call = call_of(seen, event.call)
         if event.recovered and call and call.tool == "task":
             return  # its subagent has gone on all the time
-        again = " (taken up again after an interruption)" if event.recovered else ""
+        again = " (resumed after an interruption)" if event.recovered else ""
         self._say(f"… {self._label(seen, event.call)}{again}")
 
     def _finished(self, seen: Seen, event: events.CallFinished) -> None:

@@ -46,7 +46,7 @@ async def install_with_wheel(settings: Settings, scratch: Path, say: Callable[[s
 
 async def _build(go: str, inherited: Mapping[str, str], scratch: Path, say: Callable[[str], None]) -> Path:
     _check_space(scratch)
-    say("Building the Temporal server with Go: 3 to 5 minutes, once.")
+    say("Building the Temporal server with Go: 2 to 5 minutes, once.")
     async with running(go, "install", "-v", MODULE, environment=_environment(inherited, scratch)) as process:
         last = await asyncio.wait_for(_follow(process, say), _PATIENCE)
     if process.returncode != 0:

@@ -36,7 +36,7 @@ async def test_the_story_of_a_session_has_its_subagents_in_the_margin(open_house
     begin = lines.index(f"  @explore works on it ({child})")
     end = next(place for place, each in enumerate(lines) if each.startswith("✓ task  look for one · "))
     assert "explore │ ✓ bash  cat a.txt" in lines[begin:end] and "explore │ It is in a.txt, line 1." in lines[begin:end]
-    assert not any("taken up again" in each for each in lines)
+    assert not any("resumed" in each for each in lines)
     assert {json.loads(each)["sessionID"] for each in as_json.out.splitlines()} == {session, child}
 
 

@@ -175,7 +175,7 @@ def test_interruptions_unknown_ends_and_stops_are_troubles(night: Night) -> None
     night.ends("stopped")
 
     told = "\n".join(night.told())
-    assert "bash deploy: taken up again after an interruption" in told and "task look" not in told
+    assert "bash deploy: resumed after an interruption" in told and "task look" not in told
     assert "bash deploy: nobody knows whether it happened" in told
     assert "stopped by ada@here" in told and "ran deploy (unknown)" in told and "1 min · stopped" in told
 

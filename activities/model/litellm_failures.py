@@ -170,4 +170,4 @@ def _words(provider: str, said: str) -> str:
     """litellm's own words, but where they advise the programmer who calls it."""
     if _NO_PROVIDER not in said:
         return said
-    return f"litellm knows no provider {provider!r}: correct its name, or give its address in opencode.json, as baseURL."
+    return f"litellm knows no provider {provider!r}: correct its name, or give its baseURL in opencode.json."

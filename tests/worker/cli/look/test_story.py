@@ -68,6 +68,18 @@ def test_a_finished_answer_is_told_whole(story: Story, capsys: Capture) -> None:
     assert told(capsys) == "Hello,\nyou\\x1b[2J.\n"
 
 
+@pytest.mark.parametrize(
+    ("tokens", "said"), [(Tokens(output=1200), "cut at 1,200 tokens"), (Tokens(), "cut at its limit")]
+)
+def test_an_answer_that_was_cut_says_so_with_the_number_of_its_tokens_if_that_is_known(
+    story: Story, capsys: Capture, tokens: Tokens, said: str
+) -> None:
+    cut = completed().model_copy(update={"finish": "length", "tokens": tokens})
+    story.tell(seen(cut, prt_2={"type": "text", "text": "Hel"}))
+
+    assert told(capsys) == f"Hel\n! The answer was {said}.\n"
+
+
 def test_pieces_of_an_older_attempt_or_a_finished_answer_are_not_shown(live: Story, capsys: Capture) -> None:
     live.show(piece("new", "1-1-2"))
     live.show(piece("OLD", "1-1-1"))

@@ -1,11 +1,11 @@
 """Contents of events, as far as people are shown them, and how a call is called on one line."""
 
-import json
 import re
 from typing import Final
 
 from pydantic import JsonValue, TypeAdapter
 
+from worker.cli.look.arguments import spoken
 from worker.client import Seen
 from workflows.domain.messages import Outcome, StoredPart
 from workflows.domain.permissions.requests import PermissionRequest
@@ -53,7 +53,7 @@ class CallContent(Value):
         name = _TELLING.get(self.tool)
         if name is not None and isinstance(told := self.arguments.get(name), str):
             return told
-        return json.dumps(self.arguments, ensure_ascii=False)
+        return spoken(self.tool, self.arguments)
 
 
 class AskContent(Value):

@@ -1,13 +1,12 @@
 """An ask as a person sees it: exactly what will happen, rendered by us from the effect record (security.md 4)."""
 
-import json
-import re
 from collections.abc import Iterator
 from typing import Final
 
 import click
 from pydantic import JsonValue
 
+from worker.cli.look.arguments import brief, spoken
 from worker.cli.look.text import COMMAND, DIFF, Shown, collapsed, counted, exact, foreign_letters, line
 from worker.cli.look.wrap import boxed, folded
 from worker.inbox import InboxEntry
@@ -17,9 +16,16 @@ from workflows.domain.value import Value
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 _COUNTED: Final = 1000  # files, that many at least where no more were counted
-_VERBS: Final = {"bash": "run", "read": "read", "glob": "search", "grep": "search"}
-_MAIN: Final = {"read": "filePath", "glob": "pattern", "grep": "pattern"}  # the argument that names what is read
-_PLAIN: Final = re.compile(r"""[^\s"'=]+""")
+_VERBS: Final = {
+    "bash": "run",
+    "read": "read",
+    "glob": "search",
+    "grep": "search",
+    "task": "hand work to a subagent",
+    "todowrite": "list its tasks",
+    "edit": "change a file",
+    "write": "write a file",
+}
 
 
 class Picture(Value):
@@ -84,7 +90,7 @@ def _headline(entry: InboxEntry) -> str:
         names = ", ".join(exact(target.path) for target in entry.plan.targets)
         return f"{entry.tool} wants to change {names} ({_changed(raw)})"
     directory = entry.plan.effect.directory if entry.plan else entry.directory
-    sized = f" ({size})" if entry.tool == "bash" or _plain(entry) is None else ""
+    sized = "" if brief(entry.tool, entry.arguments) else f" ({size})"
     return f"{entry.tool} wants to {_VERBS.get(entry.tool, 'act')} in {exact(directory)}{sized}"
 
 
@@ -100,24 +106,7 @@ def _raw(entry: InboxEntry) -> str:
     command = entry.arguments.get("command")
     if isinstance(command, str) and entry.tool == "bash":
         return command
-    plain = _plain(entry)
-    return json.dumps(entry.arguments, ensure_ascii=False, indent=2) if plain is None else plain
-
-
-def _plain(entry: InboxEntry) -> str | None:
-    """A call that reads or searches as one line, with every argument; None for all others."""
-    main = _MAIN.get(entry.tool)
-    first = entry.arguments.get(main) if main is not None else None
-    others = {name: value for name, value in entry.arguments.items() if name != main}
-    if not isinstance(first, str) or any(isinstance(value, dict | list) for value in others.values()):
-        return None
-    return " ".join([entry.tool, _value(first), *(f"{name}={_value(value)}" for name, value in others.items())])
-
-
-def _value(value: JsonValue) -> str:
-    """An argument as it is, in quotes where it would not be seen where it ends."""
-    plain = isinstance(value, str) and _PLAIN.fullmatch(value) is not None
-    return str(value) if plain else json.dumps(value, ensure_ascii=False)
+    return spoken(entry.tool, entry.arguments)
 
 
 def _effect(entry: InboxEntry, whole: bool) -> Shown:

@@ -9,6 +9,7 @@ import click
 from pydantic import JsonValue
 
 from worker.cli.look import parking
+from worker.cli.look.arguments import todo
 from worker.cli.look.contents import CallContent, ask_of, call_of, note_of, part_of, prompt_of
 from worker.cli.look.effect import colour, hunks, picture
 from worker.cli.look.gauge import Gauge
@@ -30,7 +31,6 @@ _MARKS: Final = {
     CallState.REFUSED: click.style("✗", fg="red"),
 }
 _QUICK: Final = ("repeatable", "idempotent")  # calls of these classes are shown when they are done
-_BOXES: Final = {"completed": "[x]", "in_progress": "[~]", "cancelled": "[-]"}
 _LISTED: Final = 50  # todos
 _FURTHER: Final = 4  # blanks before the rows that a line goes on in: no line of ours begins so, and some quote others
 
@@ -307,9 +307,5 @@ def _result(call: CallContent, state: CallState, *, known: bool, columns: int | 
         shown = "" if known else collapsed(prose(hunks(diff)), DIFF).text
         yield from boxed(shown, columns, colour) if shown else []
     elif isinstance(todos, list):
-        yield from (_todo(todo) for todo in todos[:_LISTED] if isinstance(todo, dict))
+        yield from (f"  {line(todo(each))}" for each in todos[:_LISTED] if isinstance(each, dict))
         yield from [f"  … and {counted(len(todos) - _LISTED, 'task')} more"] if len(todos) > _LISTED else []
-
-
-def _todo(todo: dict[str, JsonValue]) -> str:
-    return f"  {_BOXES.get(str(todo.get('status')), '[ ]')} {line(str(todo.get('content')))}"

@@ -46,7 +46,7 @@ def test_a_change_is_shown_as_its_difference_under_the_resolved_path() -> None:
             ["glob wants to search in /p/sub", "  │ glob **/*.py path=src"],
         ),
         ("grep", {"pattern": "a\nb"}, ["grep wants to search in /p/sub", r'  │ grep "a\nb"']),
-        ("read", {"filePath": ["x"]}, ["read wants to read in /p/sub (5 lines, 31 characters)", "  │ {"]),
+        ("read", {"filePath": ["x"]}, ["read wants to read in /p/sub (1 line, 15 characters)", '  │ filePath: ["x"]']),
     ],
 )
 def test_what_reads_or_searches_is_shown_as_one_plain_line(
@@ -54,6 +54,53 @@ def test_what_reads_or_searches_is_shown_as_one_plain_line(
 ) -> None:
     ask = entry(tool, arguments, PermissionRequest(permission=tool, patterns=("x",)))
     assert shown(ask)[:2] == lines
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "lines"),
+    [
+        (
+            "task",
+            {"subagent_type": "explore", "description": "look into it", "prompt": "Read a.\nprompt: no"},
+            [
+                "task wants to hand work to a subagent in /p/sub (4 lines, 52 characters)",
+                "  │ explore: look into it",
+                "  │ prompt:",
+                "  │   Read a.",
+                "  │   prompt: no",
+            ],
+        ),
+        (
+            "todowrite",
+            {"todos": [{"content": "mend\nit", "status": "in_progress", "priority": "high"}]},
+            ["todowrite wants to list its tasks in /p/sub (1 line, 19 characters)", "  │ [~] mend\\nit (high)"],
+        ),
+        (
+            "write",
+            {"filePath": "a b.txt", "content": ""},
+            [
+                "write wants to write a file in /p/sub (2 lines, 29 characters)",
+                "  │ filePath: a b.txt",
+                '  │ content: ""',
+            ],
+        ),
+        (
+            "question",
+            {"questions": ["one", "two"], "a\nb": " x", "sure": True},
+            [
+                "question wants to act in /p/sub (3 lines, 47 characters)",
+                '  │ questions: ["one", "two"]',
+                '  │ a\\nb: " x"',
+                "  │ sure: true",
+            ],
+        ),
+    ],
+)
+def test_what_else_is_asked_about_is_shown_argument_by_argument(
+    tool: str, arguments: dict[str, JsonValue], lines: list[str]
+) -> None:
+    ask = entry(tool, arguments, PermissionRequest(permission=tool, patterns=("x",)))
+    assert shown(ask)[: len(lines)] == lines
 
 
 def test_a_file_whose_name_holds_a_line_break_does_not_write_a_line_of_its_own() -> None:

@@ -3,6 +3,7 @@
 import functools
 from collections import deque
 
+from worker.cli import answer_words
 from worker.cli.follow import Follower
 from worker.cli.look.screen import Screen
 from worker.cli.look.text import line, prose
@@ -51,7 +52,7 @@ class Interview:
         if self._question is None or self._question.entry.id != ask:  # it was settled elsewhere meanwhile
             return
         if text is None:
-            self._page.line(f"It waits: holdfast answer {self._question.entry.id} once | always | reject -m 'why'")
+            self._page.line(f"It waits: {answer_words.command(self._question.entry.id)}")
             if draft := self._follower.keyboard.draft:
                 self._page.line(f"Not sent: {line(draft)}")
             self._question = None

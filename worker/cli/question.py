@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
+from worker.cli.answer_words import ALLOWING
 from worker.cli.look.effect import picture, saved
 from worker.cli.look.wrap import folded
 from worker.client import Decided, InboxEntry
@@ -19,7 +20,7 @@ _WORDS: Final = {
     "view": ("v", "view"),
 }
 
-_FURTHER: Final = 9  # blanks more than a line has, before what it goes on with
+_FURTHER: Final = 13  # blanks more than a line has, before what it goes on with
 
 
 class Unclear(Enum):
@@ -32,7 +33,7 @@ class Unclear(Enum):
 
 
 EXPLAINED: Final = {
-    Unclear.UNKNOWN: "Type once, always, project, reject (and why), or view.",
+    Unclear.UNKNOWN: "Type once, always, project, reject (and why) or view, or the first letter of it.",
     Unclear.HIDDEN: "A part of it is hidden: type view to see all of it first.",
     Unclear.NOT_SAVED: "Nothing of this may be saved: type once or reject.",
 }
@@ -55,12 +56,14 @@ class Question:
         shown = picture(self.entry, whole=whole, columns=columns)
         self.seen = self.seen or not shown.hidden
         yield from shown.lines
-        yield "  once     this time only"
+        yield "  once (o)     this time only"
         if rule := saved(self.entry):
-            yield from folded(f"  always   allow {rule} for the rest of this session", columns, _FURTHER)
-            all_here = f"  project  the same in every session of {self.entry.directory!r}, for 30 days"
+            yield from folded(f"  always (a)   allow {rule} for the rest of this session", columns, _FURTHER)
+            all_here = f"  project (p)  the same in every session of {self.entry.directory!r}, for 30 days"
             yield from folded(all_here, columns, _FURTHER)
-        yield "  reject   with a reason for the agent, as in: reject use uv instead"
+        yield from folded("  reject (r)   with a reason for the agent, as in: reject use uv instead", columns, _FURTHER)
+        if shown.hidden or whole:
+            yield "  view (v)     all of it"
 
     def decide(self, typed: str) -> Decided | Unclear:
         """What a typed line means."""
@@ -76,12 +79,11 @@ class Question:
                 return Unclear.UNKNOWN
             case _ if not self.seen:
                 return Unclear.HIDDEN
-            case "once":
-                return self._decided(Reply.ONCE)
-            case name if self.entry.savable:
-                return self._decided(Reply.ALWAYS, scope=Scope.PROJECT if name == "project" else Scope.SESSION)
-            case _:
+            case name if name != "once" and not self.entry.savable:
                 return Unclear.NOT_SAVED
+            case name:
+                reply, scope = ALLOWING[name]
+                return self._decided(reply, scope=scope)
 
     def _decided(self, reply: Reply, *, feedback: str | None = None, scope: Scope = Scope.SESSION) -> Decided:
         return Decided(reply=reply, digest=self.entry.digest, feedback=feedback, scope=scope)

@@ -65,7 +65,7 @@ async def test_help_and_version_need_no_stack(bare: Shell) -> None:
         (("grants", "revok"), "holdfast: No such command 'revok'. Did you mean 'revoke'?\n`holdfast grants --help"),
         (("run", "--nowait"), "holdfast: No such option '--nowait'. Did you mean '--no-wait'?\n`holdfast run --help"),
         (("sesions",), "'sessions', 'version'?)\n`holdfast --help` shows"),
-        (("answer", "per_1", "maybe"), "'maybe' is not one of 'once', 'always', 'reject'"),
+        (("answer", "per_1", "maybe"), "'maybe' is not one of 'once', 'always', 'project', 'reject'"),
         (("run",), "Say what is to be done"),
         (("run", "-m", "one/model", " \t"), "The prompt is empty"),
         (("send", "last", ""), "The prompt is empty"),
@@ -74,7 +74,6 @@ async def test_help_and_version_need_no_stack(bare: Shell) -> None:
         (("run", "-m", "nobody", "mend it"), "names no provider"),
         (("run", "-m", "antropic/claude", "mend it"), "no provider 'antropic'. Did you mean 'anthropic'? Built in: "),
         (("answer", "per_1", "once", "-m", "why"), "-m says why something is rejected"),
-        (("answer", "per_1", "once", "--project"), "--project says how far"),
     ],
 )
 async def test_what_is_typed_wrongly_ends_with_2_and_starts_nothing(

@@ -67,5 +67,12 @@ def test_always_is_not_offered_where_nothing_may_be_saved() -> None:
     assert "always" not in question.prompt
 
 
+def test_the_question_tells_the_letters_that_are_enough() -> None:
+    told = "\n".join(Question(bash(LONG)).lines())
+
+    for word in ("once", "always", "project", "reject", "view"):
+        assert f"\n  {word} ({word[0]}) " in told
+
+
 def test_the_rule_that_always_would_save_is_shown_before_the_choice() -> None:
     assert any("git status *" in line for line in Question(bash("git status")).lines())

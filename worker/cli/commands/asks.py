@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from worker.cli import complete, door, find
+from worker.cli.answer_words import ALLOWING, ANSWERS
 from worker.cli.look import parking
 from worker.cli.look.effect import listed, picture, saved
 from worker.cli.look.page import columns, fitted
@@ -70,8 +71,9 @@ async def asks(
 
 
 @click.command()
-@click.argument("words", nargs=-1, required=True, metavar="[ASK] [once|always|reject]", shell_complete=complete.ask)
-@click.option("--project", is_flag=True, help="With always: in every session of the directory, for 30 days.")
+@click.argument(
+    "words", nargs=-1, required=True, metavar="[ASK] [once|always|project|reject]", shell_complete=complete.ask
+)
 @click.option("-m", "--message", help="With reject: what the agent should do instead.")
 @click.option("--digest", help="Answer only if the effect is still this one: its digest, or the beginning of it.")
 @click.option("--json", "as_json", is_flag=True, help="What was settled, as JSON.")
@@ -79,35 +81,36 @@ async def asks(
 async def answer(
     settings: Settings,
     words: tuple[str, ...],
-    project: bool,
     message: str | None,
     digest: str | None,
     as_json: bool,
 ) -> None:
     """Answer an ask; the only one that is open needs no ASK.
 
-    once allows this very effect, always allows what `holdfast asks` names in this session too, reject refuses. A
-    reject without a message ends the turn. The first answer counts: a later one that differs ends with code 6. What is
-    so long that lists hide a part of it is allowed with --digest only, which `holdfast asks ASK` shows below the whole.
+    once allows this very effect, always allows what `holdfast asks` names in this session too, project in every session
+    of the directory for 30 days, reject refuses. A reject without a message ends the turn. The first answer counts: a
+    later one that differs ends with code 6. What is so long that lists hide a part of it is allowed with --digest only,
+    which `holdfast asks ASK` shows below the whole.
 
     \b
     Examples:
       holdfast answer once
       holdfast answer per_… once
-      holdfast answer per_… always --project
+      holdfast answer per_… project
       holdfast answer per_… reject -m "use uv instead"
     """
     from worker.client import Decided  # what answering takes, listing need not load
 
     ask, chosen = _parted(words)
-    _check(chosen, project, message)
+    if message is not None and chosen != "reject":
+        raise UsageError("-m says why something is rejected; send a prompt with `holdfast send` to say more.")
     async with door.client(settings) as client:
         entry = await (find.ask(client, ask) if ask is not None else find.only_ask(client))
-        if chosen is not Reply.REJECT and digest is None:
+        if chosen in ALLOWING and digest is None:
             _check_seen(entry)
         seen = entry.digest if digest is None or entry.digest.startswith(digest) else digest
-        scope = Scope.PROJECT if project else Scope.SESSION
-        settled = await client.answer(entry.id, Decided(reply=chosen, digest=seen, feedback=message, scope=scope))
+        reply, scope = ALLOWING.get(chosen, (Reply.REJECT, Scope.SESSION))
+        settled = await client.answer(entry.id, Decided(reply=reply, digest=seen, feedback=message, scope=scope))
     if as_json:
         click.echo(settled.model_dump_json())
     else:
@@ -119,20 +122,13 @@ async def _named(settings: Settings, typed: str) -> SessionId:
         return (await client.session(await find.session(client, typed))).id
 
 
-def _parted(words: tuple[str, ...]) -> tuple[str | None, Reply]:
+def _parted(words: tuple[str, ...]) -> tuple[str | None, str]:
     """The ask, if one is named, and the answer."""
-    *named, reply = words
+    *named, answer = words
     if len(named) > 1:
-        raise UsageError(f"{reply!r} is one word too many: an ask and an answer are given, with -m for the reason.")
-    chosen = click.Choice([str(each) for each in Reply]).convert(reply, None, click.get_current_context())
-    return next(iter(named), None), Reply(chosen)
-
-
-def _check(reply: Reply, project: bool, message: str | None) -> None:
-    if project and reply is not Reply.ALWAYS:
-        raise UsageError("--project says how far `always` reaches; it has no meaning with another answer.")
-    if message is not None and reply is not Reply.REJECT:
-        raise UsageError("-m says why something is rejected; send a prompt with `holdfast send` to say more.")
+        raise UsageError(f"{answer!r} is one word too many: an ask and an answer are given, with -m for the reason.")
+    chosen: str = click.Choice(ANSWERS).convert(answer, None, click.get_current_context())
+    return next(iter(named), None), chosen
 
 
 def _check_seen(entry: InboxEntry) -> None:

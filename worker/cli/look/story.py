@@ -8,6 +8,7 @@ from typing import Final, Protocol
 import click
 from pydantic import JsonValue
 
+from worker.cli import answer_words
 from worker.cli.look import parking
 from worker.cli.look.arguments import todo
 from worker.cli.look.contents import CallContent, ask_of, call_of, note_of, part_of, prompt_of
@@ -94,7 +95,7 @@ class Story:
         if shown.hidden:
             self.page.line(f"  Some of it is hidden. All of it: holdfast asks {entry.id}")
         else:
-            self.page.line(f"  holdfast answer {entry.id} once | always | reject -m 'why'")
+            self.page.line(f"  {answer_words.command(entry.id)}")
 
     def tell(self, seen: Seen) -> None:
         """Tell one event; those that only auditors need are in `holdfast log`."""

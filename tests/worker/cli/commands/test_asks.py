@@ -101,7 +101,7 @@ async def test_a_late_answer_after_a_stop_ends_with_6_and_runs_nothing(open_hous
 
 async def test_always_for_the_project_is_listed_and_revoked(open_house: OpenHouse) -> None:
     async with asking(open_house) as (house, person, entry):
-        made = await person.run("answer", entry.id, "always", "--project")
+        made = await person.run("answer", entry.id, "project")
         await house.ended(entry.session)
         (row,) = await house.client.grants()
         listed = await person.run("grants")

@@ -72,13 +72,14 @@ class Follower:
         self._relay = relay
         self._alive = screen is not None and screen.page.live
         self._hears = screen is not None
+        self._lent = False
         self.say = screen.say if screen is not None else door.say
         self.keyboard = Keyboard(self._entered, self._touched, self._closed, alive=self._alive)
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        handlers = {signal.SIGINT: lambda: self._hurry(Interrupted()), signal.SIGCONT: self._continued}
+        handlers = {signal.SIGINT: self._interrupted, signal.SIGCONT: self._continued}
         for number, handler in handlers.items():
             loop.add_signal_handler(number, handler)
             self._stack.callback(loop.remove_signal_handler, number)
@@ -138,6 +139,21 @@ class Follower:
                 if self._failed is not None:
                     raise self._failed from None
                 await asyncio.sleep(_LOOK)
+
+    async def lend_terminal(self, program: Callable[[], None]) -> None:
+        """Have another program use the terminal until it ends: the keys are its own, Ctrl-C among them."""
+        await self._relay.drained()
+        self.keyboard.rest()
+        self._lent = True
+        try:
+            await asyncio.to_thread(program)
+        finally:
+            self._lent = False
+            self.keyboard.listen()
+
+    def _interrupted(self) -> None:
+        if not self._lent:
+            self._hurry(Interrupted())
 
     def _entered(self, text: str | None, ask: AskId | None) -> None:
         self._hurry(Typed(text=text, ask=ask))

@@ -1,10 +1,13 @@
 """Interview: open asks are put to the person at the terminal, one after the other."""
 
 import functools
+import shutil
 from collections import deque
+from collections.abc import Iterable
 
 from worker.cli import answer_words
 from worker.cli.follow import Follower
+from worker.cli.look import pager
 from worker.cli.look.screen import Screen
 from worker.cli.look.text import line, prose
 from worker.cli.question import EXPLAINED, Question, Unclear
@@ -79,13 +82,28 @@ class Interview:
             self._page.line('  (Many questions? A rule in opencode.json, under "permission", answers for good.)')
         self._follower.keyboard.answers(question.entry.id)
 
-    def _show(self, question: Question, *, whole: bool = False) -> None:
-        for each in question.lines(whole=whole, columns=self._page.columns):
+    def _show(self, question: Question) -> None:
+        self._write(question.lines(columns=self._page.columns))
+
+    def _write(self, rows: Iterable[str]) -> None:
+        for each in rows:
             self._page.line(each)
+
+    async def _view(self, question: Question) -> None:
+        """Show all of it: what is longer than the terminal in a pager, and then the question again."""
+        rows = list(question.lines(whole=True, columns=self._page.columns))
+        fits = len(rows) < shutil.get_terminal_size().lines
+        if not self._page.live or fits or not pager.is_there(self._client.settings.environment):
+            self._write(rows)
+            return
+        self._page.passing()
+        await self._follower.lend_terminal(functools.partial(pager.show, rows))
+        self._show(question)
+        self._follower.keyboard.answers(question.entry.id)
 
     async def _decided(self, question: Question, decided: Decided | Unclear) -> None:
         if decided is Unclear.VIEW:
-            self._show(question, whole=True)
+            await self._view(question)
         elif isinstance(decided, Unclear):
             self._page.line(EXPLAINED[decided])
         else:

@@ -7,6 +7,7 @@ import click
 from pydantic import JsonValue
 
 from worker.cli.look.arguments import brief, spoken
+from worker.cli.look.numbered import colour, numbered
 from worker.cli.look.text import COMMAND, DIFF, Shown, collapsed, counted, exact, foreign_letters, line
 from worker.cli.look.wrap import boxed, folded
 from worker.inbox import InboxEntry
@@ -14,7 +15,6 @@ from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
 
-_COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 _COUNTED: Final = 1000  # files, that many at least where no more were counted
 _VERBS: Final = {
     "bash": "run",
@@ -55,11 +55,6 @@ def listed(entry: InboxEntry) -> dict[str, JsonValue]:
     """An ask for programs: as it is stored, with what "always" would save, and why it is asked."""
     more = {"savable": list(entry.savable), "reasons": list(entry.reasons)}
     return {**entry.model_dump(mode="json", exclude={"rules"}), **more}
-
-
-def colour(diff: str) -> str | None:
-    """The colour of a line of a difference: of what it does."""
-    return _COLOURS.get(diff[:1])
 
 
 def hunks(diff: str) -> str:
@@ -112,6 +107,7 @@ def _raw(entry: InboxEntry) -> str:
 def _effect(entry: InboxEntry, whole: bool) -> Shown:
     is_diff = difference(entry) is not None
     text = exact(_raw(entry), lines=True, tabs=is_diff)
+    text = numbered(text) if is_diff else text
     return Shown(text=text) if whole else collapsed(text, DIFF if is_diff else COMMAND)
 
 

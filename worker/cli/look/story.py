@@ -12,8 +12,9 @@ from worker.cli import answer_words
 from worker.cli.look import parking
 from worker.cli.look.arguments import todo
 from worker.cli.look.contents import CallContent, ask_of, call_of, note_of, part_of, prompt_of
-from worker.cli.look.effect import colour, hunks, picture
+from worker.cli.look.effect import hunks, picture
 from worker.cli.look.gauge import Gauge
+from worker.cli.look.numbered import colour, numbered
 from worker.cli.look.page import Page
 from worker.cli.look.standing import again
 from worker.cli.look.text import DIFF, OUTPUT, clock, collapsed, counted, exact, line, price, prose
@@ -305,7 +306,7 @@ def _result(call: CallContent, state: CallState, *, known: bool, columns: int | 
         shown = collapsed(prose(call.output.strip("\n")), OUTPUT).text
         yield from boxed(shown, columns) if shown else []
     elif isinstance(diff, str):
-        shown = "" if known else collapsed(prose(hunks(diff)), DIFF).text
+        shown = "" if known else collapsed(numbered(prose(hunks(diff))), DIFF).text
         yield from boxed(shown, columns, colour) if shown else []
     elif isinstance(todos, list):
         yield from (f"  {line(todo(each))}" for each in todos[:_LISTED] if isinstance(each, dict))

@@ -201,6 +201,41 @@ async def test_questions_at_the_terminal_show_the_effect_and_take_each_kind_of_a
     assert rejected.outcome is not None and "use make instead" in rejected.outcome.output
 
 
+@pytest.mark.parametrize("pager", ["", "no-such-pager", "cat"])
+async def test_a_long_effect_is_viewed_in_a_pager_and_asked_about_again(open_house: OpenHouse, pager: str) -> None:
+    text = "".join(f"line {number}\n" for number in range(1, 401))
+    write = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "long", "content": text}),))
+    async with open_house(write, HELLO) as house, house.working():
+        house.configure(permission={"edit": "ask"})
+        async with shell(house).with_(PAGER=pager, LESS="").terminal("run", *MODEL, "go") as terminal:
+            await terminal.until(r" 1 \+line 1\x1b")
+            await terminal.until("lines hidden")
+            await terminal.until("view > $")
+            terminal.type("once\n")
+            await terminal.until("A part of it is hidden")
+            terminal.type("v\n")
+            if not pager:
+                await terminal.until("line 15")
+                terminal.type(CTRL_C)  # which is the pager's: it shows the page again
+                await terminal.until("line 15")
+                terminal.type("G")
+            await terminal.until("400 .*line 400")
+            if not pager:
+                terminal.type("q")
+            if pager != "no-such-pager":
+                await terminal.until("lines hidden")  # the question again
+            await terminal.until("once .*this time only")
+            await terminal.until("reject > $")
+            terminal.type("once\n")
+            await terminal.until("✓.* write")
+            await terminal.until("Hello to you.")
+            await terminal.until("Type the next prompt")
+            terminal.type(CTRL_D)
+            code = await terminal.ended()
+
+    assert code == 0 and (house.project / "long").read_text() == text
+
+
 async def test_what_was_typed_before_a_question_is_no_answer_to_it(open_house: OpenHouse) -> None:
     async with open_house(TOUCH, HELLO) as house, house.working():
         house.configure(**ASKING)

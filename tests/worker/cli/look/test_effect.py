@@ -31,8 +31,9 @@ def test_a_change_is_shown_as_its_difference_under_the_resolved_path() -> None:
     request = PermissionRequest(permission="edit", patterns=("a.txt",), metadata={"diff": DIFF})
     ask = entry("edit", {"filePath": "link.txt"}, request, Target(path="/p/a.txt", before="x", after="y"))
 
-    difference = (f"  │ {each}" for each in DIFF.split("\n")[4:-1])
-    assert shown(ask) == ["edit wants to change /p/a.txt (+1 −1)", *difference, UNDECIDED.format("edit")]
+    difference = ["  @@ -1,2 +1,2 @@", "1 -old", "1 +new", "2  same"]
+    rows = [f"  │ {each}" for each in difference]
+    assert shown(ask) == ["edit wants to change /p/a.txt (+1 −1)", *rows, UNDECIDED.format("edit")]
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_a_change_shows_its_difference_unless_it_was_asked_about(story: Story, c
     story.tell(seen(events.AskRaised(ask=AskId("per_1"), call=CALL, permission="edit", digest=""), prt_1=change))
     story.tell(seen(finished(), prt_1=change))
 
-    assert first == "✓ edit  a\n  │ @@ -1,1 +1,1 @@\n  │ -x\n  │ +y\n"
+    assert first == "✓ edit  a\n  │   @@ -1,1 +1,1 @@\n  │ 1 -x\n  │ 1 +y\n"
     assert told(capsys) == "? edit  a needs an answer (per_1)\n✓ edit  a\n"
 
 

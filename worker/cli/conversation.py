@@ -34,14 +34,16 @@ _INVITATION: Final = "Type the next prompt; Ctrl-D leaves, /help says more."
 
 class Following(Value):
     """How a session is followed: from its open `turn` on, if there is one; a question is the end (`no_wait`); more
-    prompts are asked for on a terminal when a turn has ended (`stay`), and begin turns with this `model`. A turn whose
-    configuration is another one than the one shown last (`configuration`) is named."""
+    prompts are asked for on a terminal when a turn has ended (`stay`), and begin turns with this `model`; `thinking`
+    shows what the model thinks. A turn whose configuration is another one than the one shown last (`configuration`) is
+    named."""
 
     turn: TurnId | None = None
     no_wait: bool = False
     stay: bool = True
     model: str | None = None
     configuration: SnapshotId | None = None
+    thinking: bool = False
 
 
 async def followed(
@@ -58,7 +60,7 @@ async def followed(
 
     Raises Unavailable.
     """
-    screen = None if as_json else Screen(client.settings, session)
+    screen = None if as_json else Screen(client.settings, session, thinking=following.thinking)
     teller = screen.story if screen is not None else lines(session)
     async with relayed() as relay:
         with screen or nullcontext():

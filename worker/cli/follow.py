@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from typing import Final, Self, TypeAlias, TypeVar
 
+import click
+
 from activities.cancelling import ended
 from worker.cli import absent, door
 from worker.cli.keyboard import Keyboard
@@ -24,6 +26,7 @@ from workflows.domain.value import Value
 
 T = TypeVar("T")
 
+thinking_option = click.option("--thinking", is_flag=True, help="Show what the model thinks, too.")
 _LOOK: Final = 1.0  # seconds between two looks at the stack: nobody tells us of the end of another's process
 _AHEAD: Final = 100  # happenings that wait for a slow terminal; some are long
 _BEAT: Final = 0.2  # seconds between two lulls

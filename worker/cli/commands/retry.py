@@ -5,6 +5,7 @@ import click
 from worker.cli import complete, continuing, door, find
 from worker.cli.conversation import Following, followed
 from worker.cli.exits import Exit
+from worker.cli.follow import thinking_option
 from worker.cli.look.text import exact
 from worker.cli.sending import Sending
 from worker.client import Overview, Retrying
@@ -24,6 +25,7 @@ from worker.settings import Settings
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
 @click.option("--exit", "exit_", is_flag=True, help="On a terminal, too: end with the turn, ask for no other prompt.")
+@thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @door.command
 async def retry(
@@ -34,6 +36,7 @@ async def retry(
     detach: bool,
     no_wait: bool,
     exit_: bool,
+    thinking: bool,
     as_json: bool,
 ) -> Exit:
     """Retry a failed turn, and follow it to its end.
@@ -57,7 +60,9 @@ async def retry(
             if detach and not sending.interrupted:
                 click.echo(accepted.model_dump_json() if as_json else accepted.session)
                 return Exit.DONE
-            following = Following(no_wait=no_wait, stay=not exit_, configuration=prepared.configuration)
+            following = Following(
+                no_wait=no_wait, stay=not exit_, configuration=prepared.configuration, thinking=thinking
+            )
             return await followed(
                 client, known.id, accepted.retry, sending, seq=known.seq, as_json=as_json, following=following
             )

@@ -12,7 +12,7 @@ from worker.cli.continuing import Prepared
 from worker.cli.conversation import Following, followed
 from worker.cli.current import current_directory
 from worker.cli.exits import Exit
-from worker.cli.follow import at_a_terminal
+from worker.cli.follow import at_a_terminal, thinking_option
 from worker.cli.look import parking
 from worker.cli.look.screen import live
 from worker.cli.look.text import exact, line
@@ -83,6 +83,7 @@ class Begun(Value):
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
 @click.option("--exit", "exit_", is_flag=True, help="On a terminal, too: end with the turn, ask for no other prompt.")
+@thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @door.command
 async def run(
@@ -98,6 +99,7 @@ async def run(
     detach: bool,
     no_wait: bool,
     exit_: bool,
+    thinking: bool,
     as_json: bool,
 ) -> Exit:
     """Give a task to the agent, and follow it to its end.
@@ -125,7 +127,7 @@ async def run(
         if first is None:
             return Exit.DONE
         task = task.model_copy(update={"text": first})
-    following = Following(no_wait=no_wait, stay=not exit_, model=model)
+    following = Following(no_wait=no_wait, stay=not exit_, model=model, thinking=thinking)
     async with door.client(settings, working=True) as client:
         with Sending() as sending:
             if not task.text:
@@ -136,14 +138,9 @@ async def run(
             if detach and not sending.interrupted:
                 _leave(begun, as_json)
                 return Exit.DONE
+            shown = following.model_copy(update={"configuration": begun.configuration})
             return await followed(
-                client,
-                accepted.session,
-                accepted.prompt,
-                sending,
-                seq=begun.seq,
-                as_json=as_json,
-                following=following.model_copy(update={"configuration": begun.configuration}),
+                client, accepted.session, accepted.prompt, sending, seq=begun.seq, as_json=as_json, following=shown
             )
 
 

@@ -6,7 +6,7 @@ import click
 
 from worker.cli import complete, door, exits, find, neighbours
 from worker.cli.exits import Exit
-from worker.cli.follow import Follower, Interrupted, Lull, Typed, at_a_terminal
+from worker.cli.follow import Follower, Interrupted, Lull, Typed, at_a_terminal, thinking_option
 from worker.cli.interview import Interview
 from worker.cli.look.jsonlines import lines_after
 from worker.cli.look.screen import Screen
@@ -26,9 +26,10 @@ _IDLE = "Idle. Ctrl-C leaves."
 @click.argument("session", shell_complete=complete.session)
 @click.option("--after", type=click.IntRange(0), default=0, metavar="SEQ", help="Begin after this event of its log.")
 @click.option("--until-idle", is_flag=True, help="End when nothing is left to do, with the last turn's exit code.")
+@thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 @door.command
-async def watch(settings: Settings, session: str, after: int, until_idle: bool, as_json: bool) -> Exit:
+async def watch(settings: Settings, session: str, after: int, until_idle: bool, thinking: bool, as_json: bool) -> Exit:
     """Watch a session: what has happened, and what happens.
 
     SESSION is an id, its beginning, or `last` (of this directory). A stack that dies meanwhile is brought up again,
@@ -44,7 +45,7 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
         found = await client.session(await find.session(client, session))
         if found.parent is None:
             await neighbours.tell(client, found.id)
-        screen = None if as_json else Screen(settings, found.id)
+        screen = None if as_json else Screen(settings, found.id, thinking=thinking)
         teller = screen.story if screen is not None else await lines_after(client, found.id, after)
         async with relayed() as relay:
             with screen or nullcontext():

@@ -84,10 +84,10 @@ class Family:
         return self._members[session]
 
 
-def story(page: Page, session: SessionId, gauge: Gauge | None = None) -> Family:
+def story(page: Page, session: SessionId, gauge: Gauge | None = None, *, thinking: bool = False) -> Family:
     """A session's story for people, with its subagents' in the margin."""
 
     def below(names: tuple[str, ...]) -> Story:
-        return Story(Margin(page, " › ".join(map(line, names))), below=True)
+        return Story(Margin(page, " › ".join(map(line, names))), below=True, thinking=thinking)
 
-    return Family(session, Story(page, gauge=gauge), below)
+    return Family(session, Story(page, gauge=gauge, thinking=thinking), below)

@@ -23,10 +23,10 @@ def live(settings: Settings) -> bool:
 class Screen:
     """Where a session's story is told to people; it is left as a shell expects to find it."""
 
-    def __init__(self, settings: Settings, session: SessionId) -> None:
+    def __init__(self, settings: Settings, session: SessionId, *, thinking: bool = False) -> None:
         self.page = Page(live=live(settings))
         self.gauge = Gauge(session)
-        self.story: Family = story(self.page, session, self.gauge)
+        self.story: Family = story(self.page, session, self.gauge, thinking=thinking)
 
     def __enter__(self) -> Self:
         return self

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Final, Protocol
+from typing import Final, Protocol, TypedDict
 
 import click
 from pydantic import JsonValue
@@ -14,6 +14,7 @@ from worker.cli.look.arguments import todo
 from worker.cli.look.contents import CallContent, ask_of, call_of, note_of, part_of, prompt_of
 from worker.cli.look.effect import hunks, picture
 from worker.cli.look.gauge import Gauge
+from worker.cli.look.growth import Growth, whole
 from worker.cli.look.numbered import colour, numbered
 from worker.cli.look.page import Page
 from worker.cli.look.standing import again
@@ -22,7 +23,7 @@ from worker.cli.look.wrap import boxed, flowed, folded
 from worker.client import Delta, InboxEntry, Mode, Seen
 from workflows.domain import events
 from workflows.domain.ids import PartId
-from workflows.domain.messages import CallState, TextPart
+from workflows.domain.messages import CallState, ReasoningPart, TextPart
 from workflows.domain.usage import Cost
 
 _MARKS: Final = {
@@ -50,11 +51,18 @@ class Teller(Protocol):
         """An ask that waits now: what it is about, and how it is answered."""
 
 
+class Shown(TypedDict):
+    """How answers are shown."""
+
+    thinking: bool
+    quote: str
+
+
 class Story:
     """Tells a session to a person. Text of models and tools is escaped here, before it reaches the page.
 
     `below` says that it is a subagent's, which goes on with its parent's or not at all. `gauge` is told what
-    goes on just now, and knows what waits.
+    goes on just now, and knows what waits. `thinking`: what the model thinks is told, too.
     """
 
     def __init__(
@@ -64,14 +72,16 @@ class Story:
         *,
         below: bool = False,
         gauge: Gauge | None = None,
+        thinking: bool = False,
     ) -> None:
         self.page = page
+        self._shown: Shown = {"thinking": thinking, "quote": "> " if page.live else "  "}
+        self._growth = Growth(**self._shown)
         self._gauge = gauge
         self._below = below
         self._now = now
         self._attempts: dict[str, tuple[int, ...]] = {}
         self._final: set[str] = set()
-        self._part: int | None = None
         self._quick: set[PartId] = set()
         self._asked: set[PartId] = set()
         self._working = False
@@ -202,12 +212,9 @@ class Story:
     def _piece(self, body: dict[str, JsonValue]) -> None:
         """One piece: text grows, everything else is only mentioned."""
         match body:
-            case {"kind": "text", "text": str(text), "part": int(part)}:
-                self.page.grow(("\n" if self._part not in (None, part) else "") + prose(text))
-                self._part = part
-                self._doing("answers")
-            case {"kind": "reasoning"}:
-                self._doing("thinks")
+            case {"kind": "text" | "reasoning" as kind, "text": str(text), "part": int(part)}:
+                self.page.grow(self._growth.more(kind, part, prose(text)))
+                self._doing("answers" if kind == "text" else "thinks")
             case {"kind": "call", "name": str(name)}:
                 self._doing(f"prepares {line(name, 30)}")
             case {"title": str(title), "metadata": {"output": str(output)}}:
@@ -219,17 +226,18 @@ class Story:
 
     def _begin_again(self) -> None:
         self.page.retract()
-        self._part = None
+        self._growth = Growth(**self._shown)
 
     def _completed(self, seen: Seen, event: events.MessageCompleted) -> None:
         self._final.add(event.message)
-        parts = (part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text")
-        self.page.settle("\n".join(prose(part.text) for part in parts if isinstance(part, TextPart)))
+        parts = (part_of(seen, sealed.part) for sealed in event.parts if sealed.kind in ("text", "reasoning"))
+        texts = ((part.type, prose(part.text)) for part in parts if isinstance(part, TextPart | ReasoningPart))
+        self.page.settle(whole(texts, **self._shown))
         if event.finish == "length":
             said = event.tokens.output + event.tokens.reasoning
             limit = f"{said:,} tokens" if said else "its limit"
             self._say(f"! The answer was cut at {limit}.", fg="yellow")
-        self._part = None
+        self._growth = Growth(**self._shown)
 
     def _claimed(self, seen: Seen, event: events.CallClaimed) -> None:
         call = call_of(seen, event.call)

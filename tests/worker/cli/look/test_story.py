@@ -80,6 +80,35 @@ def test_an_answer_that_was_cut_says_so_with_the_number_of_its_tokens_if_that_is
     assert told(capsys) == f"Hel\n! The answer was {said}.\n"
 
 
+THOUGHT: JsonValue = {"type": "reasoning", "text": "I look\x1b[2J.\nThen?"}
+
+
+def thoughtful() -> events.MessageCompleted:
+    thought = events.PartSeal(part=PartId("prt_3"), kind="reasoning", seal="")
+    return completed().model_copy(update={"parts": (thought, *completed().parts)})
+
+
+def test_what_the_model_thinks_is_told_where_it_is_wanted(story: Story, capsys: Capture) -> None:
+    thinking = Story(Page(live=False), now=lambda: NOON, thinking=True)
+
+    for each in (story, thinking):
+        each.tell(seen(thoughtful(), prt_3=THOUGHT, prt_2={"type": "text", "text": "Hello."}))
+
+    assert told(capsys) == "Hello.\n  Thinking: I look\\x1b[2J.\n  Then?\n\nHello.\n"
+
+
+def test_what_the_model_thinks_grows_on_a_terminal_as_a_quote(capsys: Capture) -> None:
+    live = Story(Page(live=True), now=lambda: NOON, thinking=True)
+
+    live.show(piece("I look", kind="reasoning"))
+    live.page.draw()
+    grown = told(capsys)
+    live.tell(seen(thoughtful(), prt_3=THOUGHT, prt_2={"type": "text", "text": "Hello."}))
+
+    assert "▌ Thinking: I look" in grown and "interrupted" not in (whole := told(capsys))
+    assert "▌ Then?" in whole and whole.rstrip().endswith("Hello.")
+
+
 def test_pieces_of_an_older_attempt_or_a_finished_answer_are_not_shown(live: Story, capsys: Capture) -> None:
     live.show(piece("new", "1-1-2"))
     live.show(piece("OLD", "1-1-1"))

@@ -115,7 +115,7 @@ class Watch:
 
     def _refresh(self, screen: Screen) -> None:
         question = self._interview.prompt if self._interview is not None else ""
-        screen.refresh(question or screen.gauge.told() or (_IDLE if self._told >= self._joined else ""))
+        screen.refresh(question, idle=_IDLE if self._told >= self._joined else "")
 
     async def _typed(self, typed: Typed) -> None:
         """An answer to the question that is shown; prompts are not taken here."""

@@ -6,13 +6,14 @@ from itertools import cycle
 from typing import Final
 
 from worker.cli.look.contents import call_of
-from worker.cli.look.text import behind, clock, line, price, span, tokens
+from worker.cli.look.text import behind, clock, line, price, prose, span, tokens
 from worker.client import Seen
 from workflows.domain import events
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId
 from workflows.domain.usage import Cost
 
 _SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_TAIL: Final = 4  # lines of a running command's output
 _ASKING: Final = "asks the model"
 
 
@@ -27,6 +28,7 @@ class Gauge:
         self._working = False
         self._doing = ""
         self._running: dict[PartId, str] = {}
+        self._written: tuple[PartId, list[str]] = PartId(""), []
         self._pause: datetime | None = None
         self._waiting: dict[MessageId, None] = {}
         self._asks: dict[AskId, None] = {}
@@ -38,6 +40,17 @@ class Gauge:
     def doing(self, what: str) -> None:
         """Something that no event tells: an answer grows, a command writes."""
         self._doing, self._pause = what, None
+
+    def writes(self, call: str, title: str, output: str) -> None:
+        """A command has written this so far."""
+        self.doing(self._running.get(PartId(call), title))
+        rows = output.rstrip().split("\n")[-_TAIL:] if output.strip() else []
+        self._written = PartId(call), [prose(_last_state(row)).expandtabs() for row in rows]
+
+    @property
+    def tail(self) -> list[str]:
+        """The last lines of what a running command has written."""
+        return self._written[1] if self._working and self._written[0] in self._running else []
 
     def note(self, seen: Seen) -> None:
         """Take an event in."""
@@ -103,3 +116,8 @@ class Gauge:
             yield f"{tokens(self.tokens, self.steps)} · {price(self.cost)}"
         if said := self.behind():
             yield said
+
+
+def _last_state(row: str) -> str:
+    """What a line reads that was written over itself, as bars of progress are."""
+    return row.rstrip("\r").rpartition("\r")[2]

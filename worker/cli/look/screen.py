@@ -3,6 +3,8 @@
 import sys
 from typing import Final, Self
 
+import click
+
 from worker.cli import door
 from worker.cli.look.family import Family, story
 from worker.cli.look.gauge import Gauge
@@ -46,9 +48,11 @@ class Screen:
         else:
             door.say(text)
 
-    def refresh(self, question: str = "", prompt: str | None = None) -> None:
-        """Show what has grown, and below it `question`, or else what goes on and the `prompt` that is being typed."""
-        rows = [question] if question else [self.gauge.told()]
+    def refresh(self, question: str = "", prompt: str | None = None, idle: str = "") -> None:
+        """Show what has grown, and below it `question`, or else what goes on, with the last lines of a running command,
+        or `idle` while nothing does, and the `prompt` that is being typed."""
+        written = (click.style(f"  │ {row}", dim=True) for row in self.gauge.tail)
+        rows = [question] if question else [*written, self.gauge.told() or idle]
         if prompt is not None and not question:
             rows.append(f"{PROMPT}{ending(prompt, (self.page.columns or 0) - len(PROMPT) - 1)}")
         self.page.passing(*filter(None, rows))

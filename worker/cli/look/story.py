@@ -97,7 +97,7 @@ class Story:
         if attempt > known:
             self._begin_again()
             self._attempts[delta.source] = attempt
-        self._piece(delta.body)
+        self._piece(delta.source, delta.body)
 
     def ask(self, entry: InboxEntry) -> None:
         shown = picture(entry, columns=self.page.columns)
@@ -209,7 +209,7 @@ class Story:
         for row in folded(shown, None if room is None else room - 2):
             self.page.line(click.style(f"> {row}", bold=True))
 
-    def _piece(self, body: dict[str, JsonValue]) -> None:
+    def _piece(self, source: str, body: dict[str, JsonValue]) -> None:
         """One piece: text grows, everything else is only mentioned."""
         match body:
             case {"kind": "text" | "reasoning" as kind, "text": str(text), "part": int(part)}:
@@ -218,7 +218,8 @@ class Story:
             case {"kind": "call", "name": str(name)}:
                 self._doing(f"prepares {line(name, 30)}")
             case {"title": str(title), "metadata": {"output": str(output)}}:
-                self._doing(f"{line(title, 20)}: {output.rstrip().rpartition(chr(10))[2]}")
+                if self._gauge is not None:
+                    self._gauge.writes(source, title, output)
 
     def _doing(self, what: str) -> None:
         if self._gauge is not None:

@@ -42,6 +42,20 @@ async def test_a_task_from_words_and_standard_input_is_told_and_ends_with_0(open
     assert "\x1b" not in ended.out
 
 
+async def test_what_the_model_thinks_is_shown_where_it_is_asked_for(open_house: OpenHouse) -> None:
+    thinks = HELLO.model_copy(update={"reasoning": "It greets me."})
+    async with open_house(thinks, thinks) as house, house.working():
+        plain, thinking = [await shell(house).run("run", *MODEL, *words, "hi") for words in ((), ("--thinking",))]
+        watched = await shell(house).run("watch", "last", "--thinking", "--until-idle")
+        async with shell(house).terminal("watch", "last", "--thinking", "--until-idle") as terminal:
+            await terminal.until("Thinking: It greets me")
+            await terminal.until("Hello to you")
+            await terminal.ended()
+
+    assert "It greets me" not in plain.out
+    assert all("  Thinking: It greets me.\n\nHello to you.\n" in each.out for each in (thinking, watched))
+
+
 async def test_a_prompt_is_written_in_the_editor_and_one_that_is_not_saved_does_nothing(open_house: OpenHouse) -> None:
     async with open_house(HELLO) as house, house.working():
         person = shell(house)

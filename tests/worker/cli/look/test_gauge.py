@@ -48,6 +48,19 @@ def test_it_tells_how_long_the_turn_takes_what_it_does_and_what_it_has_cost(gaug
     assert told(gauge) == "1 min 12 s · asks the model · tokens unknown · $0.0123"
 
 
+def test_the_last_lines_of_a_running_command_are_there_until_it_ends(gauge: Gauge) -> None:
+    note(gauge, OPENED, CLAIMED)
+    gauge.writes(CALL, "pytest -q", "".join(f"line {number}\n" for number in range(9)))
+    lines = gauge.tail
+    gauge.writes(CALL, "pytest -q", "a\tb\x1b[2J\n1 %\r2 %\r\n\n")
+    odd = gauge.tail
+    running = told(gauge)
+    note(gauge, finished())
+
+    assert lines == ["line 5", "line 6", "line 7", "line 8"] and odd == ["a       b\\x1b[2J", "2 %"]
+    assert "bash pytest -q" in running and gauge.tail == []
+
+
 def test_it_says_that_no_price_is_known_and_what_it_was_at_least(gauge: Gauge) -> None:
     note(gauge, OPENED, completed().model_copy(update={"cost": None}))
     unknown = told(gauge)

@@ -134,3 +134,18 @@ def test_a_page_that_is_no_terminal_holds_final_text_only_and_as_it_was_written(
     page.close()
 
     assert capsys.readouterr().out == "**whole**\n"
+
+
+def test_what_a_running_command_writes_stands_above_the_status_and_vanishes_with_it(
+    terminal: Terminal, page: Page
+) -> None:
+    page.line("… bash  make")
+    page.passing("  │ one", "  │ two", "busy")
+    first = terminal.shows
+    page.passing("  │ two", f"  │ {'long ' * 20}", "busy")
+    second = terminal.shows
+    page.passing("busy")
+
+    assert first == ["… bash  make", "  │ one", "  │ two", "busy"]
+    assert second[1] == "  │ two" and second[2].startswith("  │ long long") and second[3:] == ["busy"]
+    assert terminal.shows == ["… bash  make", "busy"]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from activities.project import jsonc
+from activities.project import jsonc, positions
 from activities.project.files import check
 from activities.project.references import grounded, secrets_of
 from workflows.domain.config.fields import JsonObject
@@ -54,6 +54,10 @@ def _layer(name: str, text: str, home: Path) -> JsonObject:
     if name == PERMISSION and tree.keys() != {"permission"}:
         raise ConfigError(f"{name}: the variable holds one value, the object or the word that `permission` may be.")
     check(tree, text, variable)
+    for path, _ in positions.doubled(text):
+        raise ConfigError(
+            f"{name}: the key {'.'.join(map(str, path))!r} is there twice, and one of them would not count."
+        )
     for field in secrets_of(tree):
         raise ConfigError(
             f"{name}: the field {'.'.join(field)!r} holds a secret, and the variable's value is stored with the "

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from activities.model.stream import CallPart
 from activities.store.calls import NewCall
 from activities.store.database import dumps
 from activities.tools.bash import Bash
-from activities.tools.read import Read
+from activities.tools.planning import planned
+from activities.tools.read import Read, ReadParams
 from activities.tools.table import TOOLS
 from activities.tools.tool import Plan, Tool
 from tests.activities.scene import Scene
@@ -106,6 +108,23 @@ async def unchecked(scene: Scene, tool: str = "bash", rules: object = "allow", *
     scene.file("blind", "")
     await scene.open_turn(permission={"*": rules})
     return await scene.called(tool, **(arguments or {"command": "echo hi > out"}))
+
+
+class Stuck(Read):
+    """As a file that is on a disk which does not answer."""
+
+    async def plan(self, params: ReadParams, place: Place) -> Plan:
+        await asyncio.to_thread(time.sleep, 0.5)
+        return await super().plan(params, place)
+
+
+async def test_a_disk_that_does_not_answer_is_not_waited_for(tmp_path: Path) -> None:
+    params = ReadParams.model_validate({"filePath": "a.txt"})
+
+    plan = await planned(Stuck(), params, project(tmp_path), clock=0.05)
+
+    assert plan.effect.unchecked
+    assert plan.requests[0].opaque == "This call could not be checked: that took more than 0.05 s."
 
 
 async def test_what_cannot_be_checked_asks_under_every_policy_and_says_why(scene: Scene) -> None:

@@ -161,7 +161,7 @@ def _address(provider: KnownProvider, protocol: str, configured: Provider) -> st
 def facts_with(entry: ProviderModel, known: ModelFacts) -> ModelFacts:
     """The configuration wins over what litellm knows."""
     limit = entry.limit
-    limits = {"context": limit.context, "max_input": limit.input or 0, "max_output": limit.output} if limit else {}
+    limits = {"context": limit.context, "max_output": limit.output} if limit else {}
     price = {"price": _price(entry.cost)} if entry.cost else {}
     sees = {} if entry.attachment is None else {"images": entry.attachment, "documents": entry.attachment}
     return known.model_copy(update={**limits, **price, **sees})

@@ -74,7 +74,6 @@ class Limits(Section):
 
     context: PositiveInt
     output: PositiveInt
-    input: PositiveInt | None = None
 
 
 class ProviderModel(Section):

@@ -73,10 +73,12 @@ class Docket:
         return any(ask.state is AskState.OPEN for ask in self.asks)
 
     @property
-    def revoked(self) -> bool:
-        """Whether an answer was a grant's that has been revoked since."""
-        live = {grant.id for grant in self.by.live}
-        return any(ask.by_grant is not None and ask.by_grant not in live for ask in self.asks)
+    def void(self) -> bool:
+        """Whether an answer does not hold: it was a grant's that has been revoked since, or one to another effect than
+        the ledger has now."""
+        live, digest = {grant.id for grant in self.by.live}, self.call.digest or ""
+        revoked = any(ask.by_grant is not None and ask.by_grant not in live for ask in self.asks)
+        return revoked or any(ask.allowed and ask.request != GUARD and ask.digest != digest for ask in self.asks)
 
     @property
     def decided_by_someone(self) -> bool:
@@ -202,7 +204,7 @@ def _decided(opened: Journal, fence: Fence, machine: str, docket: Docket, standi
         text = refusals.denied(denied.permission, docket.by.rules)
         calls.settle(opened, docket.call, CallState.REFUSED, Outcome(output=text, error=True))
         return Stored()
-    if docket.revoked:  # the answer does not hold any more: a new revision asks anew
+    if docket.void:  # a new revision asks anew
         return Undecided(calls.drift(opened, docket.call, docket.call.plan), docket.findings)
     decisions = docket.decisions()
     if decisions is None:

@@ -388,6 +388,22 @@ async def test_an_answer_whose_row_was_changed_holds_no_more(scene: Scene, chang
     assert isinstance(undecided, Undecided) and undecided.waiting
 
 
+async def test_an_answer_lets_no_other_effect_run_than_the_one_that_was_asked_about(scene: Scene) -> None:
+    await scene.open_turn(permission={"bash": "ask"})
+    call, other = await scene.called("bash", command="echo one"), await scene.called("bash", command="echo two")
+    await scene.answer(await scene.asked(call))
+    await scene.database.rows(
+        b"""UPDATE call SET arguments = o.arguments, plan = o.plan, digest = o.digest
+            FROM call o WHERE o.id = %(other)s AND call.id = %(call)s RETURNING call.id""",
+        call=call,
+        other=other,
+    )
+    undecided = await scene.claim(call, scene.fence())
+    assert isinstance(undecided, Undecided) and not undecided.waiting
+    await scene.answer(await scene.asked(call, revision=undecided.call.revision))
+    assert isinstance(await scene.claim(call, scene.fence()), Claimed)
+
+
 async def test_a_person_can_answer_what_was_only_marked_as_answered(scene: Scene) -> None:
     await scene.open_turn(**ASK_EDITS)
     call = await edited(scene)

@@ -36,7 +36,9 @@ _TREE: Final = 2_000  # units of work for a tree that is looked through: it may 
 _PARTS: Final = 20  # of a path, that are followed for one unit of work
 _STREAMS: Final = frozenset({"/dev/stdin", "/dev/stdout", "/dev/stderr"})  # what the command has open anyway
 _PROCESSES: Final = Path("/proc")
-_PREFIXED: Final = re.compile(r"(?:--?[A-Za-z][\w-]*=|[\w-]+=|-[A-Za-z](?=[./~])|@|file:(?://)?|[^:/]+:)(.+)", re.S)
+_PREFIXED: Final = re.compile(
+    r"(?:(?:--?[A-Za-z][\w-]*=|[\w-]+=|[\w-]+(?=@))[@<]?|-[A-Za-z](?=[./~@])@?|@|file:(?://)?|[^:/]+:)(.+)", re.S
+)
 
 
 @dataclass
@@ -92,6 +94,8 @@ class _Look:
             for word in dict.fromkeys(command.words[1:]):
                 for path in self.paths(command, word, directory, writes=word in written):
                     self.path(path, writes=word in written, matched=word.pattern is not None)
+                    if command.name == "mv":  # what it moves can be read under another name
+                        self.path(path, writes=False, matched=word.pattern is not None)
             for name in command.reading.written if command.reading else ():
                 self.path(directory / name, writes=True)
             self.look_around(command, directory)

@@ -31,15 +31,15 @@ class Notifier:
         self.redactor = redactor
         self.command = shlex.split(settings.notify or "")
         self.directory = settings.home
+        self.host = settings.host
         secret = {settings.postgres_url, *settings.secrets()}
         self.environment = {name: value for name, value in settings.environment.items() if value not in secret}
 
     async def run(self) -> None:
-        """Look until cancelled. Without a command, what comes up is passed over, so that the first one that is set is
-        told what comes up from then on; what is recent is left to another worker, which may have one."""
+        """Look until cancelled."""
         while True:
             try:
-                await (self.look() if self.command else notices.pass_over(self.database, PASSED_OVER))
+                await self.look()
             except Unavailable as error:
                 _LOG.info("nobody was told: %s", error)
             except Exception:  # nobody would notice its end
@@ -47,7 +47,15 @@ class Notifier:
             await asyncio.sleep(EVERY if self.command else PASSED_OVER)
 
     async def look(self) -> None:
-        """Tell what is due: the first ones each, the rest as a number."""
+        """Tell what is due: the first ones each, the rest as a number.
+
+        Without a command, what comes up on this host is passed over, so that the first one that is set is told what
+        comes up from then on. What is recent is left to another worker, and what comes up on another host to those
+        there: they may have a command, and be away for a while.
+        """
+        if not self.command:
+            await notices.pass_over(self.database, self.host, PASSED_OVER)
+            return
         found = await notices.due(self.database)
         for notice in found[:_AT_ONCE]:
             await self.tell(notice.model_dump_json())

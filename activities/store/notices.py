@@ -48,7 +48,7 @@ async def due(database: Database) -> list[Notice]:
     return sorted((*asks, *ends), key=lambda notice: notice.at)
 
 
-async def pass_over(database: Database, older: float) -> None:
-    """Count what came up more than so many seconds ago as told: there is no command to tell it to."""
-    await database.rows(_QUERIES.pass_over_asks, older=older)
-    await database.rows(_QUERIES.pass_over_ends, older=older)
+async def pass_over(database: Database, host: str | None, older: float) -> None:
+    """Count what came up in sessions of a host more than so many seconds ago as told: its worker has no command."""
+    await database.rows(_QUERIES.pass_over_asks, host=host, older=older)
+    await database.rows(_QUERIES.pass_over_ends, host=host, older=older)

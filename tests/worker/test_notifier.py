@@ -29,10 +29,10 @@ with open("told", "a") as file:
 """
 
 
-def notifier(scene: Scene, home: Path, body: str = WRITES) -> Notifier:
+def notifier(scene: Scene, home: Path, body: str = WRITES, host: str = "*") -> Notifier:
     """One whose command is a Python program."""
     (home / "tell.py").write_text(body)
-    environment = {"HOME": str(home), "HOLDFAST_HOME": str(home), "WORK_API_KEY": "sk-secret"}
+    environment = {"HOME": str(home), "HOLDFAST_HOME": str(home), "WORK_API_KEY": "sk-secret", "HOLDFAST_HOST": host}
     given = {**environment, "HOLDFAST_NOTIFY": f"{sys.executable} -I '{home / 'tell.py'}' --urgent"}
     return Notifier(scene.database, Settings.read(given), Redactor(lambda: ["hunter2"]))
 
@@ -111,13 +111,36 @@ async def test_a_command_that_is_set_later_is_not_told_what_came_up_before(scene
     await scene.close()
     later = notifier(scene, tmp_path)
 
-    await notices.pass_over(scene.database, PASSED_OVER)  # what is recent stays
+    await notices.pass_over(scene.database, None, PASSED_OVER)  # what is recent stays
     await later.look()
     recent = told(tmp_path)
     await scene.open_turn(permission={"edit": "ask"})
     await scene.asked(await scene.called("write", filePath="b.txt", content="x"))
     await scene.close()
-    await notices.pass_over(scene.database, 0)
+    await notices.pass_over(scene.database, None, 0)
     await later.look()
 
     assert recent and told(tmp_path) == recent
+
+
+async def test_a_worker_without_a_command_leaves_what_comes_up_on_another_host(scene: Scene, tmp_path: Path) -> None:
+    await scene.open_turn(permission={"edit": "ask"})
+    ask = await scene.asked(await scene.called("write", filePath="a.txt", content="x"))
+    async with scene.journal() as opened:
+        opened.write(b"UPDATE session SET host = 'theirs'")
+        opened.write(b"UPDATE ask SET asked_at = asked_at - interval '1 hour'")
+    ours = Notifier(scene.database, Settings.read({"HOME": str(tmp_path), "HOLDFAST_HOST": "ours"}), Redactor())
+    assert not ours.command
+
+    await ours.look()
+    await notifier(scene, tmp_path, host="theirs").look()
+    first = told(tmp_path)
+    await scene.answer(ask)
+    await scene.close()
+    async with scene.journal() as opened:
+        opened.write(b"UPDATE turn SET ended_at = ended_at - interval '1 hour'")
+    await ours.look()
+    await notifier(scene, tmp_path, host="theirs").look()
+
+    assert [each["said"]["type"] for each in first] == ["ask"]
+    assert [each["said"]["type"] for each in told(tmp_path)] == ["ask", "end"]

@@ -16,10 +16,12 @@ WHERE s.id = t.session AND t.id IN (
 RETURNING t.id AS turn, t.session, s.title, s.directory, t.reason, t.ended_at AS at
 
 -- name: pass_over_asks
-UPDATE ask SET told_at = now()
-WHERE state = 'open' AND told_at IS NULL AND asked_at < now() - make_interval(secs => %(older)s)
+UPDATE ask a SET told_at = now() FROM session s
+WHERE s.id = a.session AND s.host IS NOT DISTINCT FROM %(host)s
+  AND a.state = 'open' AND a.told_at IS NULL AND a.asked_at < now() - make_interval(secs => %(older)s)
 
 -- name: pass_over_ends
-UPDATE turn SET told_at = now()
-WHERE state = 'ended' AND told_at IS NULL AND ended_at > now() - interval '1 day'
-  AND ended_at < now() - make_interval(secs => %(older)s)
+UPDATE turn t SET told_at = now() FROM session s
+WHERE s.id = t.session AND s.host IS NOT DISTINCT FROM %(host)s
+  AND t.state = 'ended' AND t.told_at IS NULL AND t.ended_at > now() - interval '1 day'
+  AND t.ended_at < now() - make_interval(secs => %(older)s)

@@ -53,6 +53,7 @@ def _load(place: Place, sources: ConfigSources, managed: Path, role: Role) -> Pr
     known = agents(settings, own)
     agent = _subagent(role, known) if role.ancestors else _primary(role, known, settings, own, place)
     above = Config.model_validate(merged(layer.tree for layer in layers if layer.managed))
+    managed_model = above.agent.get(agent.name, AgentSettings()).model or above.model
     instructions, outside = read_instructions(place, layers, sources)
     ignored, unnamed = ignored_files(place, sources)
     bounded = under(_configured(agent.name, above, place), rules_of(agent.name, settings, place))
@@ -61,9 +62,9 @@ def _load(place: Place, sources: ConfigSources, managed: Path, role: Role) -> Pr
         worktree=str(place.worktree) if place.worktree else None,
         home=str(place.home),
         config=settings,
-        model_is_managed=above.model is not None,
+        model_is_managed=managed_model is not None,
         rules=(*bounded, *role.rules),
-        agent=agent,
+        agent=agent.model_copy(update={"model": managed_model}) if managed_model else agent,
         delegation=Delegation(agents=tuple(known.values()), ancestors=role.ancestors, limit=settings.subagent_depth),
         instructions=instructions,
         held_back=(*held_back, *outside),

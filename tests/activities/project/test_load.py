@@ -232,6 +232,26 @@ async def test_a_model_of_the_administrator_is_known_as_such(world: World) -> No
     assert (managed.config.model, managed.model_is_managed) == ("c/d", True)
 
 
+@pytest.mark.parametrize("managed", [{"model": "c/d"}, {"model": "x/y", "agent": {"build": {"model": "c/d"}}}])
+async def test_a_model_of_the_administrator_stands_above_one_for_the_agent(
+    world: World, managed: dict[str, object]
+) -> None:
+    world.write("opencode.json", '{"agent": {"build": {"model": "a/b"}}}')
+    world.write("opencode.json", json.dumps(managed), under=world.managed)
+
+    snapshot = await world.load()
+
+    assert (snapshot.agent.model, snapshot.model_is_managed) == ("c/d", True)
+
+
+async def test_an_agents_model_of_the_administrator_is_its_own_only(world: World) -> None:
+    world.write("opencode.json", '{"agent": {"coder": {"model": "c/d"}}}', under=world.managed)
+
+    build, coder = await world.load(), await world.load(role=Role("coder"))
+
+    assert (build.model_is_managed, coder.model_is_managed, coder.agent.model) == (False, True, "c/d")
+
+
 async def test_a_reference_where_none_is_looked_up_is_named(world: World) -> None:
     looked_up = {
         "model": "{env:M}",

@@ -1,3 +1,4 @@
+import pytest
 from pydantic import JsonValue
 
 from workflows.domain.config.config import AgentSettings, Config, Mode
@@ -68,6 +69,17 @@ def test_limits_prices_and_names_of_models_count_from_the_users_own_files_only()
 
     assert model.limit is not None and (model.id, model.limit.output, model.attachment) == (None, 1000, True)
     assert held == [f"provider.x.models.m.{field}" for field in ("id", "limit", "cost", "options", "headers")]
+
+
+@pytest.mark.parametrize("older", ["steps", "maxSteps"])
+def test_a_project_may_lower_a_limit_of_steps_and_not_raise_it(older: str) -> None:
+    def steps(own: JsonValue, project: JsonValue) -> tuple[int | None, list[str]]:
+        config, held = judge(own={"agent": {"build": own}}, project={"agent": {"build": project}})
+        return config.agent["build"].steps, held
+
+    assert steps({"steps": 5}, {older: 6}) == (5, [f"agent.build.{older}"])
+    assert steps({"maxSteps": 5}, {"steps": 4}) == (4, [])
+    assert steps({}, {older: 9}) == (9, [])
 
 
 def test_a_reference_that_a_provider_would_see_is_held_back() -> None:

@@ -3,7 +3,7 @@
 Whoever opens a hostile repository keeps their own configuration; what the repository wanted is named.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from pydantic import JsonValue
@@ -46,6 +46,7 @@ _ENDPOINT: Final = "endpoints, keys, prices, limits and names of models are read
 _REFERENCE: Final = "a reference in what a provider gets to see counts from your own configuration only"
 _DEPTH: Final = "how deep subagents may go counts from your own configuration only"
 _ALONE: Final = "other agents get this one's help only where your own configuration says so"
+_STEPS: Final = "a limit of steps is raised by your own configuration only"
 _LOOSE: Final = "it would make something easier than your own rules and the built-in ones do"
 _ANY: Final = "any"  # an agent without settings of its own
 _MANY: Final = f"it has more than {_MOST_RULES} rules, too many to judge"
@@ -71,8 +72,8 @@ def judged(layers: Sequence[Layer], rules_of: RulesOf) -> tuple[Config, tuple[He
     the built-in rules do.
     """
     own = merged(layer.tree for layer in layers if layer.trusted)
-    alone = _alone(own)
-    harmless = [(layer.tree, []) if layer.trusted else _harmless(layer, alone) for layer in layers]
+    settings = Config.model_validate(own)
+    harmless = [(layer.tree, []) if layer.trusted else _harmless(layer, settings) for layer in layers]
     held = [item for _, items in harmless for item in items]
     tree = merged(part for part, _ in harmless)
     configured = set().union(*(_object(layer.tree.get("agent")) for layer in layers)) - RESERVED
@@ -91,23 +92,32 @@ def _known(own: JsonObject) -> list[str]:
     return sorted({agent.name for agent in BUILT_IN}.union(_object(own.get("agent")), {_ANY}))
 
 
-def _alone(own: JsonObject) -> frozenset[str]:
+def _alone(own: Config) -> frozenset[str]:
     """The agents that work for people only, by the user's own files."""
-    settings = Config.model_validate(own).agent
     built_in = {agent.name: agent.mode for agent in BUILT_IN}
-    modes = {name: agent.mode for name, agent in settings.items() if agent.mode is not None}
+    modes = {name: agent.mode for name, agent in own.agent.items() if agent.mode is not None}
     return frozenset(name for name, mode in (built_in | modes).items() if mode is Mode.PRIMARY)
 
 
-def _harmless(layer: Layer, alone: frozenset[str]) -> tuple[JsonObject, list[HeldBack]]:
+def _longer(layer: Layer, own: Config) -> Iterator[Path]:
+    """Where a project's file lets an agent take more steps than the user's own files do."""
+    for name, agent in own.agent.items():
+        for path in (("agent", name, "steps"), ("agent", name, "maxSteps")):
+            steps = at(layer.tree, path)
+            if agent.steps is not None and isinstance(steps, int) and steps > agent.steps:
+                yield path
+
+
+def _harmless(layer: Layer, own: Config) -> tuple[JsonObject, list[HeldBack]]:
     """What of a project's file counts as it stands. A text that a provider gets to see must not hold a reference, and
-    no agent gets work from others that gets none by the user's own files (`alone`)."""
+    by the user's own files no agent gets work from others that gets none, or takes more steps."""
     models = [("model",), *(("agent", name, "model") for name in _object(layer.tree.get("agent")))]
     sent = [path for path in models if isinstance(text := at(layer.tree, path), str) and has_reference(text)]
-    modes = [("agent", name, "mode") for name in alone]
+    modes = [("agent", name, "mode") for name in _alone(own)]
     opened = [path for path in modes if at(layer.tree, path) not in (None, Mode.PRIMARY)]
+    longer = [*_longer(layer, own)]
     plain = layer.tree
-    for path in (*sent, *opened):
+    for path in (*sent, *opened, *longer):
         plain = without(plain, path)
     kept, rest = split(plain, _FREE)
     silent = not_honoured(layer.tree)
@@ -115,6 +125,7 @@ def _harmless(layer: Layer, alone: frozenset[str]) -> tuple[JsonObject, list[Hel
     return kept, [
         *(_held(layer, path, _REFERENCE) for path in sent),
         *(_held(layer, path, _ALONE) for path in opened),
+        *(_held(layer, path, _STEPS) for path in longer),
         *(_held(layer, path, _DEPTH if path == _HOW_DEEP else _ENDPOINT) for path in held),
     ]
 

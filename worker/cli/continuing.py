@@ -74,6 +74,11 @@ async def prepare(client: SessionClient, known: Overview, model: str | None, *, 
     return Prepared(snapshot=snapshot, sources=here, changed=changed)
 
 
+def configured(snapshot: SnapshotId | None) -> str:
+    """A configuration as it follows the name of a session."""
+    return f", configuration {snapshot}" if snapshot is not None else ""
+
+
 def _compare(settings: Settings, sources: ConfigSources) -> None:
     """Say what this shell says differently about configuration: the session's own counts."""
     try:

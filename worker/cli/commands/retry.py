@@ -56,7 +56,7 @@ async def retry(
         with Sending() as sending:
             accepted = await client.retry(known.id, model=model, sources=prepared.sources)
             prepared.say()
-            _introduce(known, accepted, model)
+            _introduce(known, accepted, model, continuing.configured(prepared.configuration))
             if detach and not sending.interrupted:
                 click.echo(accepted.model_dump_json() if as_json else accepted.session)
                 return Exit.DONE
@@ -68,8 +68,8 @@ async def retry(
             )
 
 
-def _introduce(known: Overview, accepted: Retrying, model: str | None) -> None:
-    door.say(f"Session {known.id} in {exact(known.directory)}: retrying turn {known.number}.")
+def _introduce(known: Overview, accepted: Retrying, model: str | None, configuration: str) -> None:
+    door.say(f"Session {known.id} in {exact(known.directory)}{configuration}: retrying turn {known.number}.")
     if model is not None:
         door.say(f"{exact(model)} is asked in this turn only; the session's own model stays what it was.")
     if not accepted.rung:

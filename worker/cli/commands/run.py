@@ -195,7 +195,7 @@ async def _reopen(client: SessionClient, task: Task, sending: Sending, following
     if prepared.sources is not None:
         await client.configure(known.id, prepared.sources)
         prepared.say()
-    configured = _configured(prepared.configuration)
+    configured = continuing.configured(prepared.configuration)
     door.say(f"{line(known.title)} · session {known.id} in {exact(known.directory)}{configured}")
     await neighbours.tell(client, known.id)
     parking.say(known)
@@ -232,12 +232,10 @@ async def _go_on(client: SessionClient, task: Task) -> Begun:
     )
 
 
-def _configured(snapshot: SnapshotId | None) -> str:
-    return f", configuration {snapshot}" if snapshot is not None else ""
-
-
 async def _introduce(client: SessionClient, begun: Begun) -> None:
-    door.say(f"Session {begun.accepted.session} in {exact(begun.directory)}{_configured(begun.configuration)}")
+    door.say(
+        f"Session {begun.accepted.session} in {exact(begun.directory)}{continuing.configured(begun.configuration)}"
+    )
     await neighbours.tell(client, begun.accepted.session)
     if not begun.accepted.rung:
         door.say("The engine cannot be reached just now; the task is recorded, and begins when it is back.")

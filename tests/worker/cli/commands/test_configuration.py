@@ -174,8 +174,10 @@ async def test_a_retry_from_another_shell_goes_by_the_sessions_configuration(ope
         failed = await shell(house).with_(OPENCODE_PERMISSION=json.dumps(NO_BASH)).run("run", *MODEL, "go")
         ended = await shell(house).run("retry", "last", *MODEL)
 
+        *_, opened = [each for each in await house.events(await last(house)) if isinstance(each, TurnOpened)]
+
     assert (failed.code, ended.code) == (1, 0) and not (house.project / "ran").exists()
-    assert f"{KEPT}OPENCODE_PERMISSION." in ended.err
+    assert f"{KEPT}OPENCODE_PERMISSION." in ended.err and f", configuration {opened.snapshot}: retrying" in ended.err
 
 
 async def test_subagents_go_by_the_configuration_of_the_session_above_them(open_house: OpenHouse) -> None:

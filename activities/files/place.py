@@ -10,6 +10,7 @@ from workflows.domain.agents import Delegation
 from workflows.domain.permissions.findings import Finding, finding
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Ruleset, relevant
+from workflows.domain.permissions.wildcard import matches
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,23 @@ class Place:
     def readable(self, path: Path) -> bool:
         """Whether no rule denies reading a real path."""
         return not self.hides or self._reading(path).action is not Action.DENY
+
+    @cached_property
+    def _withholding(self) -> tuple[str, ...]:
+        """The patterns of the rules that may deny reading a file or ask about it, for any case of letters."""
+        rules = relevant("read", self.rules)
+        last = max((at for at, rule in enumerate(rules) if rule.pattern == "*" and not rule.unless), default=0)
+        return tuple({rule.pattern.casefold() for rule in rules[last:] if rule.action is not Action.ALLOW})
+
+    @property
+    def withholds(self) -> bool:
+        """Whether a rule denies reading anything, or asks about it."""
+        return bool(self._withholding)
+
+    def may_withhold(self, path: Path) -> bool:
+        """Whether a rule that denies reading, or asks about it, may be about a path: a look that costs little."""
+        name = self.relative(path).casefold()
+        return any(matches(name, pattern) for pattern in self._withholding)
 
     def asks_to_read(self, path: Path) -> bool:
         """Whether a rule asks before a real path is read."""

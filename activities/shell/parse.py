@@ -22,6 +22,7 @@ from workflows.domain.permissions.paths import external_pattern, guarded, outsid
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
 
+_MOST_SWEPT: Final = 50  # files of one request
 _MOST_BYTES: Final = 32 * 1024
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs", "Co", "Cn"})  # what a person cannot see or tell apart
 
@@ -59,6 +60,7 @@ def shell_requests(command: str, workdir: Path, place: Place) -> ShellRequests:
             *_bash(command, program, found),
             *_files("edit", found.writes, place),
             *_files("read", found.reads, place),
+            *_swept([path for path in found.swept if path not in found.reads], place),
         ),
         environment=READING_GIT if _reads_git(program) else {},
         scripts=run,
@@ -149,6 +151,13 @@ def _files(permission: str, paths: Iterable[Path], place: Place) -> Iterable[Per
             plain.append(path)
     if plain:
         yield _file(permission, plain, place)
+
+
+def _swept(paths: list[Path], place: Place) -> Iterable[PermissionRequest]:
+    """One request for all files that are read without a name, with so many of them as people can look at."""
+    if paths:
+        request = _file("read", paths[:_MOST_SWEPT], place)
+        yield request if len(paths) <= _MOST_SWEPT else request.model_copy(update={"always": ()})
 
 
 def _file(permission: str, paths: list[Path], place: Place, *, protect: bool = False) -> PermissionRequest:

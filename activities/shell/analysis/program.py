@@ -24,7 +24,7 @@ _STRICTER: Final = re.compile(r"[-+][eux]+|[-+][eux]*o", re.ASCII)
 _STRICTER_NAMES: Final = frozenset({"errexit", "nounset", "pipefail", "xtrace"})
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_./+@:\[-]+", re.ASCII)
 # Options with a value that may stand before the sub-command.
-_GLOBAL_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
+GLOBAL_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "git": frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"}),
     "docker": frozenset({"-H", "--host", "-c", "--context", "--config", "-l", "--log-level"}),
     "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig", "--cluster", "--user", "-s", "--server"}),
@@ -112,7 +112,7 @@ class Command:
     @cached_property
     def without_options(self) -> tuple[str, ...]:
         """The canonical text without the options that stand before a sub-command, if there are any."""
-        taking = _GLOBAL_OPTIONS.get(self.name)
+        taking = GLOBAL_OPTIONS.get(self.name)
         rest = list(self.arguments)
         while taking is not None and rest and rest[0].startswith("-"):
             del rest[: 2 if rest[0] in taking else 1]

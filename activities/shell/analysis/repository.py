@@ -43,6 +43,11 @@ def suspicion(root: Path) -> str | None:
     return None
 
 
+def index_of(root: Path) -> Path:
+    """Where the repository at `root` keeps the names that it tracks. Raises OSError or ValueError."""
+    return _git(root)[0] / "index"
+
+
 def _has_git(directory: Path) -> bool:
     return os.path.lexists(directory / ".git")
 

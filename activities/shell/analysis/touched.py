@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +14,8 @@ from activities.shell.analysis.expand import Expansion
 from activities.shell.analysis.program import Command, Program, Redirect, Word
 from activities.shell.analysis.repository import root_of, suspicion
 from activities.shell.analysis.revisions import MOST_COLONS, file_names
-from activities.shell.analysis.trees import hidden_from_us
-from activities.shell.programs.reading import Reading
+from activities.shell.analysis.sweep import Sweep
+from activities.shell.analysis.trees import TooLarge
 from workflows.domain.permissions.paths import guarded, outside
 
 _ALL: Final = frozenset({"rm", "rmdir", "mkdir", "touch", "tee", "truncate", "mv", "shred", "unlink", "mkfifo"})
@@ -32,7 +31,6 @@ _ASKED_BY_OPENCODE: Final = frozenset(
 )  # even for /dev/null
 _PATH_PROGRAMS: Final = _READERS | _ALL | _BUT_FIRST | _LAST
 _SPECIAL: Final = re.compile(r"/dev/(?!null$).*|/proc(?:/.*)?")
-_TREE: Final = 2_000  # units of work for a tree that is looked through: it may have 10,000 entries
 _PARTS: Final = 20  # of a path, that are followed for one unit of work
 _STREAMS: Final = frozenset({"/dev/stdin", "/dev/stdout", "/dev/stderr"})  # what the command has open anyway
 _PROCESSES: Final = Path("/proc")
@@ -45,10 +43,12 @@ _PREFIXED: Final = re.compile(
 class Touched:
     """Real paths, each once and in order. `outside` are directories; `special` devices and processes.
 
+    `swept` are files that are read although no word names them, and about which a rule asks.
     `doubts` are reasons to ask that only a look at the files gives; `vast`: an operand is `/` or the home directory.
     """
 
     reads: dict[Path, None] = field(default_factory=dict)
+    swept: dict[Path, None] = field(default_factory=dict)
     writes: dict[Path, None] = field(default_factory=dict)
     outside: dict[Path, None] = field(default_factory=dict)
     special: list[str] = field(default_factory=list)
@@ -78,7 +78,7 @@ class _Look:
         self.expansion = Expansion(program.work, program.guard)
         self.found = Touched()
         self.seen: set[tuple[str, tuple[Path, ...]]] = set()
-        self.trees: dict[tuple[Path, bool, bool], str | None] = {}
+        self.sweep = Sweep(place, self.expansion, self.work)
         self.noted: set[tuple[Path, bool, bool]] = set()
         self.repositories: dict[Path, str | None] = {}
 
@@ -107,20 +107,18 @@ class _Look:
             self.history(command, directory)
         if any(self.may_be_an_option(word, directory) for word in command.words[1:]):
             self.doubt(f"{command.name!r} would take a file name that begins with '-' for an option")
-        if self.place.hides and command.reading and command.reading.recursive:
-            named = (self.expansion.paths(word, directory) for word in command.words[1:] if word.text)
-            there = [path for path in chain.from_iterable(named) if os.path.lexists(path)] or [directory]
-            for tree in filter(is_directory, there):
-                if hides := self.hidden(tree, command.reading):
-                    self.doubt(f"{command.name!r} would read {hides}")
+        self.withhold(command, directory)
 
-    def hidden(self, tree: Path, reading: Reading) -> str | None:
-        """What stands against reading a tree, looked for once."""
-        key = (tree, reading.hidden, reading.follows)
-        if key not in self.trees:
-            self.work.spend(_TREE)
-            self.trees[key] = hidden_from_us(tree, self.place, reading)
-        return self.trees[key]
+    def withhold(self, command: Command, directory: Path) -> None:
+        """Note what the rules withhold of the files that a command reads although none of its words names them."""
+        try:
+            for found in self.sweep.of(command, directory):
+                self.found.swept |= dict.fromkeys(found.asked)
+                if found.denied:
+                    denied = self.place.relative(found.denied[0])
+                    self.doubt(f"{command.name!r} would read {denied!r}, which a rule denies")
+        except TooLarge as reason:
+            self.guard(f"{command.name!r} would read {reason}")
 
     def may_be_an_option(self, word: Word, directory: Path) -> bool:
         """Whether wildcards match a name that a program takes for an option."""

@@ -11,6 +11,7 @@ from workflows.domain.permissions.overlap import meet
 
 _PRINTS_ONLY: Final[dict[str, Callable[[str], bool]]] = {"sed": sed.prints, "awk": awk.prints, "jq": jq.prints}
 _ALWAYS: Final = "*"
+_NEUTRAL: Final = frozenset({"--cached", "--staged", "--color", "--no-color", "-z"})  # do not say what is shown
 
 
 @dataclass
@@ -20,7 +21,8 @@ class Reading:
     `marks` are the words that an allow has to name, because breadth does not imply them (security.md 2.4).
     `written` are the files that options write. `only_reads` says that the whole command is known to change nothing.
     `recursive` says that it reads directories with all below them, `hidden` and `follows` that hidden files, and what
-    links lead to, are among that.
+    links lead to, are among that. `tracked` says that it shows what is in files that git
+    tracks.
     """
 
     marks: list[str] = field(default_factory=list)
@@ -31,6 +33,7 @@ class Reading:
     recursive: bool = False
     hidden: bool = False
     follows: bool = False
+    tracked: bool = False
     alias: str | None = None
 
     @property
@@ -101,10 +104,16 @@ class _Reader:
         self.found.recursive = self.has(self.entry.recursive)
         self.found.hidden = self.has(self.entry.hidden)
         self.found.follows = self.has(self.entry.follows)
+        self.found.tracked = self.has(self.entry.tracked) and not self.shows_names()
         return self.found
 
     def has(self, listed: str) -> bool:
         return listed == _ALWAYS or not set(listed.split()).isdisjoint(self.found.options)
+
+    def shows_names(self) -> bool:
+        """Whether the options are such that only names are shown."""
+        options = set(self.found.options) - _NEUTRAL
+        return bool(options) and options <= set(self.entry.names.split())
 
     def option(self, word: str, rest: list[str]) -> None:
         name, attached, value = word.partition("=")

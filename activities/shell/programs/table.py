@@ -43,6 +43,8 @@ class Entry(Value):
     recursive: str = ""
     hidden: str = ""
     follows: str = ""
+    tracked: str = ""
+    names: str = ""
 
     @cached_property
     def kinds(self) -> dict[str, Kind]:

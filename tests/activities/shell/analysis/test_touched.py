@@ -1,14 +1,18 @@
 """What a command would touch: the files that it reads and writes, and what they say against it."""
 
+import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from activities.files.place import Place
 from activities.shell.analysis.expand import MOST_MATCHES, MOST_WILDCARDS
 from activities.shell.analysis.revisions import MOST_COLONS
 from activities.shell.parse import shell_requests
 from tests.activities.shell.world import ALLOW, ASK, DENY, World, made
+from workflows.domain.permissions.findings import finding
 from workflows.domain.permissions.rules import Action
 
 
@@ -105,13 +109,133 @@ def test_a_name_that_wildcards_would_make_an_option_asks(world: World, tmp_path:
     assert list(map(len, opaque)) == [1, 0, 0]
 
 
-def test_a_recursive_reader_asks_only_where_something_below_is_denied(world: World) -> None:
-    rules = world.policy("env-deny")
-    assert [world.verdict(command, rules) for command in ("grep -r x .", "grep -r x src", "rg x")] == [
-        ASK,
-        ALLOW,
-        ALLOW,
+@pytest.mark.parametrize(
+    ("command", "action"),
+    [
+        ("grep -r x .", ASK),
+        ("grep -r x", ASK),
+        ("grep -r sub", ASK),
+        ("grep -rn x sub .", ASK),
+        ("rg --hidden x", ASK),
+        ("rg --hidden src", ASK),
+        ("tar cf - .", ASK),
+        ("cp -r . new", ASK),
+        ("git grep --untracked x", ASK),
+        ("git grep --no-index x", ASK),
+        ("git diff --no-index sub .", ASK),
+        ("grep -r x src", ALLOW),
+        ("rg x", ALLOW),
+        ("git grep --untracked x src", ALLOW),
+    ],
+)
+@pytest.mark.parametrize("rules", ["built-in", "denying"])
+def test_a_recursive_reader_asks_only_where_something_below_is_withheld(
+    world: World, command: str, action: Action, rules: str
+) -> None:
+    denying = world.defaults(bash="allow", read={"*": "allow", "*.env": "deny"})
+    assert world.verdict(command, denying if rules == "denying" else world.defaults()) is action
+    assert world.verdict(command, world.defaults(**{"*": "allow"})) is ALLOW
+
+
+def test_what_a_recursive_reader_is_asked_about_is_one_request_that_can_be_granted(world: World) -> None:
+    (request,) = (each for each in world.requests("grep -r x .", rules=world.defaults()) if each.permission == "read")
+    assert (request.patterns, request.always, request.opaque) == ((".env",), (".env",), None)
+
+
+@pytest.mark.parametrize(
+    ("command", "rule", "action"),
+    [
+        ("grep -r x .", "grep *", ALLOW),
+        ("grep -r x . | head", "grep *", ALLOW),
+        ("rg --hidden x", "rg *", ALLOW),
+        ("git grep --untracked x", "git grep *", ALLOW),
+        ("git grep --untracked x", "git *", ASK),
+        ("grep -r x .", "g*", ASK),
+        ("timeout 5 grep -r x .", "timeout *", ASK),
+    ],
+)
+def test_a_rule_that_names_a_recursive_reader_answers_what_a_read_rule_asks(
+    world: World, command: str, rule: str, action: Action
+) -> None:
+    bash = {"*": "allow", rule: "allow"}
+    assert world.verdict(command, world.defaults(bash=bash)) is action
+    assert world.verdict(command, world.defaults(bash=bash, read={"*": "allow", "*.env": "deny"})) is ASK
+
+
+def test_a_recursive_reader_asks_once_where_the_tree_itself_is_asked_about(world: World) -> None:
+    rules = world.defaults(read={"*": "ask", "src/*": "allow"})
+    patterns = [each.patterns for each in world.requests("grep -r x .", rules=rules) if each.permission == "read"]
+    assert patterns == [(".",)]
+    assert world.verdict("grep -r x src", rules) is ASK
+    assert world.verdict("grep -r x src/a.txt", rules) is ALLOW
+
+
+def test_more_files_than_people_can_look_at_are_asked_about_but_not_granted(world: World, tmp_path: Path) -> None:
+    for number in range(100):
+        (tmp_path / f"{number}.env").touch()
+    (tmp_path / os.fsdecode(b"\xff.env")).touch()
+    place = replace(world.place, directory=tmp_path, worktree=tmp_path, rules=world.defaults())
+    (request,) = (each for each in shell_requests("grep -r x .", tmp_path, place).requests if each.permission == "read")
+    assert (len(request.patterns), request.always) == (50, ())
+
+
+@pytest.mark.parametrize(
+    ("command", "action"),
+    [
+        ("git grep x", ASK),
+        ("git grep x -- .", ASK),
+        ("git grep x -- ':/'", ASK),
+        ("git grep src", ASK),
+        ("git diff", ASK),
+        ("git diff HEAD", ASK),
+        ("git diff --stat -p", ASK),
+        ("git diff -- .", ASK),
+        ("git diff -- 'src/*' '.e*'", ASK),
+        ("git -C src diff", ASK),
+        ("cd src && git diff", ASK),
+        ("git diff --stat", ALLOW),
+        ("git diff --cached --name-only", ALLOW),
+        ("git diff src", ALLOW),
+        ("git diff -- src", ALLOW),
+        ("git grep x src", ALLOW),
+        ("cd src && git grep x", ALLOW),
+        ("git status", ALLOW),
+        ("git log -3", ALLOW),
+    ],
+)
+@pytest.mark.parametrize("rules", ["built-in", "denying"])
+def test_git_asks_where_something_that_it_tracks_is_withheld(
+    world: World, tracking: Place, command: str, action: Action, rules: str
+) -> None:
+    denying = world.defaults(bash="allow", read={"*": "allow", "*.env": "deny"})
+    rule = denying if rules == "denying" else world.defaults()
+    requests = shell_requests(command, tracking.directory, replace(tracking, rules=rule)).requests
+    found = [finding(request, rule).action for request in requests]
+    assert max(found, key=lambda each: each.strictness, default=ALLOW) is action
+
+
+def test_an_index_that_is_not_read_asks_whatever_the_rules_allow(world: World, tracking: Place) -> None:
+    (tracking.directory / ".git/index").write_bytes(b"DIRC\0\0\0\x09\0\0\0\0")
+    rules = world.defaults()
+    requests = shell_requests("git diff", tracking.directory, replace(tracking, rules=rules)).requests
+    assert [(each.guarded, each.opaque) for each in requests] == [
+        (
+            True,
+            "'git' would read more than can be looked through of the files that git tracks, so it cannot be checked.",
+        )
     ]
+
+
+@pytest.fixture(scope="session")
+def tracking(world: World, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A place whose repository tracks a file of secrets."""
+    directory = tmp_path_factory.mktemp("tracking").resolve()
+    (directory / "src").mkdir()
+    for name in (".env", "src/a.txt"):
+        (directory / name).write_text("x\n")
+    for arguments in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", "-C", str(directory), *arguments], check=True)
+    return replace(world.place, directory=directory, worktree=directory)
 
 
 def test_git_asks_where_the_repository_names_programs(world: World, tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from worker.cli import choices, complete, door
 from worker.cli.current import current_directory
 from worker.cli.look.page import columns
 from worker.cli.look.table import table
-from worker.cli.look.text import exact, prose
+from worker.cli.look.text import exact, line, prose
 from worker.settings import Settings
 from worker.survey import model_of, survey
+from workflows.domain.config.config import Config
 from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.errors import UsageError
 from workflows.domain.usage import Price
@@ -109,6 +110,13 @@ def _price(price: Price | None) -> dict[str, float] | None:
     return {name: float(rate) for name, rate in rates.items() if rate is not None}
 
 
+def _without_models(config: Config, ids: Sequence[str], found: Sequence[Choice]) -> list[str]:
+    """Providers of which nothing is listed: the one that was named, and those with an address of one's own."""
+    listed = {each.model.partition("/")[0] for each in found}
+    own = {id for id, each in config.provider.items() if each.options.base_url}
+    return [exact(id) for id in ids if id not in listed and (id in own or len(ids) == 1)]
+
+
 def _remark(snapshot: ProjectSnapshot, ids: Sequence[str], found: Sequence[Choice]) -> None:
     """What the list does not say, on standard error."""
     if not ids:
@@ -116,9 +124,9 @@ def _remark(snapshot: ProjectSnapshot, ids: Sequence[str], found: Sequence[Choic
             "No provider is configured, and none has a key here: set a variable such as ANTHROPIC_API_KEY, or run "
             "`holdfast auth login PROVIDER`. `holdfast models --all` lists those of all providers."
         )
-    elif len(ids) == 1 and not found:
-        door.say(f"No model of {exact(ids[0])} is listed: name one that it serves, as -m {exact(ids[0])}/NAME.")
-    elif found and columns() is not None:
+    if bare := _without_models(snapshot.config, ids, found):
+        door.say(f"No model of {line(', '.join(bare))} is listed: name one that is served there, as -m {bare[0]}/NAME.")
+    if found and columns() is not None:
         door.say(_EXPLAINED)
     try:
         if (chosen := model_of(snapshot, None)) is not None:

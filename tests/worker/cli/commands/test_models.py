@@ -13,6 +13,8 @@ OWN = {
     },
 }
 
+MUTE = {"options": {"baseURL": "http://127.0.0.1:9/v1"}}
+
 
 def configured(person: Shell, **config: Any) -> Shell:
     """The person with a configuration of their own."""
@@ -65,7 +67,7 @@ async def test_a_provider_is_listed_by_its_name_whether_there_is_a_key_or_not(ba
 
     assert named.code == 0 and named.out and all(each.startswith("groq/") for each in named.out.splitlines())
     assert {*named.out.splitlines()} < {*every.out.splitlines()} and "openai/gpt-5\n" in every.out
-    assert (local.code, local.out) == (0, "") and "name one that it serves, as -m ollama/NAME" in local.err
+    assert (local.code, local.out) == (0, "") and "name one that is served there, as -m ollama/NAME" in local.err
     assert wrong.code == 2 and "There is no provider 'gropq'. Did you mean 'groq'?" in wrong.err
 
 
@@ -77,11 +79,12 @@ async def test_without_keys_it_is_said_how_to_get_some_and_nothing_is_started(ba
 
 
 async def test_what_is_configured_wrongly_is_named_and_the_rest_is_listed(bare: Shell) -> None:
-    person = configured(bare, provider={"own": OWN, "lost": {"models": {"m": {}}}}, model="lots/m")
+    person = configured(bare, provider={"own": OWN, "lost": {"models": {"m": {}}}, "mute": MUTE}, model="lots/m")
     ended = await person.run("models")
 
     assert ended.code == 0 and ended.out == "own/qwen\nown/bare\n"
     assert "Left out: Provider 'lost' has no address" in ended.err
+    assert "No model of mute is listed: name one that is served there, as -m mute/NAME." in ended.err
     assert "the configured model cannot be asked: There is no provider 'lots'. Did you mean 'lost'?" in ended.err
 
 

@@ -14,7 +14,7 @@ from activities.project import jsonc, positions
 from activities.project.references import grounded
 from workflows.domain.config.config import Config, Later
 from workflows.domain.config.fields import JsonObject
-from workflows.domain.config.merge import Layer, modern
+from workflows.domain.config.merge import Layer, modern, newest
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import ConfigError
 
@@ -32,7 +32,7 @@ def read_layers(place: Place, sources: ConfigSources, managed: Path) -> tuple[La
     above = [_layer(managed / name, True, place.home, managed=True) for name in _NAMES]
     return (
         *(layer for layer in found if layer is not None),
-        *(Layer(file=variable, trusted=True, tree=tree) for variable, tree in given if tree is not None),
+        *(Layer(file=variable, trusted=True, tree=newest(tree)) for variable, tree in given if tree is not None),
         *(layer for layer in above if layer is not None),
     )
 
@@ -116,7 +116,8 @@ def _layer(file: Path, trusted: bool, home: Path, *, managed: bool = False) -> L
     tree = modern(jsonc.parse(text, file))
     check(tree, text, file)
     doubled = tuple((".".join(map(str, path)), line) for path, line in positions.doubled(text))
-    return Layer(file=str(file), trusted=trusted, tree=grounded(tree, file, home), managed=managed, doubled=doubled)
+    tree = newest(grounded(tree, file, home))
+    return Layer(file=str(file), trusted=trusted, tree=tree, managed=managed, doubled=doubled)
 
 
 def check(tree: JsonObject, text: str, file: Path) -> None:

@@ -244,6 +244,19 @@ async def test_a_model_of_the_administrator_stands_above_one_for_the_agent(
     assert (snapshot.agent.model, snapshot.model_is_managed) == ("c/d", True)
 
 
+@pytest.mark.parametrize(("weaker", "stronger"), [("steps", "maxSteps"), ("maxSteps", "steps")])
+async def test_a_later_file_sets_the_steps_by_either_of_their_names(world: World, weaker: str, stronger: str) -> None:
+    def steps(name: str, count: int) -> str:
+        return json.dumps({"agent": {"build": {name: count}}})
+
+    world.write("opencode.json", steps(weaker, 100), under=world.config)
+    of_content = (await world.load(OPENCODE_CONFIG_CONTENT=steps(stronger, 7))).agent.steps
+    world.write("opencode.json", steps(stronger, 3), under=world.managed)
+    of_administrator = (await world.load(OPENCODE_CONFIG_CONTENT=steps(weaker, 50))).agent.steps
+
+    assert (of_content, of_administrator) == (7, 3)
+
+
 async def test_an_agents_model_of_the_administrator_is_its_own_only(world: World) -> None:
     world.write("opencode.json", '{"agent": {"coder": {"model": "c/d"}}}', under=world.managed)
 

@@ -50,6 +50,21 @@ def modern(tree: JsonObject) -> JsonObject:
     return result
 
 
+def newest(tree: JsonObject) -> JsonObject:
+    """`tree` with the newer name of each field that has two, so that a later file wins by either."""
+    agents = tree.get("agent")
+    if not isinstance(agents, dict):
+        return tree
+    return {**tree, "agent": {name: _with_steps(agent) for name, agent in agents.items()}}
+
+
+def _with_steps(agent: JsonValue) -> JsonValue:
+    if not isinstance(agent, dict) or "maxSteps" not in agent:
+        return agent
+    rest = {key: value for key, value in agent.items() if key != "maxSteps"}
+    return {"steps": agent["maxSteps"], **rest}
+
+
 def _joined(base: JsonObject, later: JsonObject) -> JsonObject:
     result = over(base, later)
     before, after = base.get("instructions"), later.get("instructions")

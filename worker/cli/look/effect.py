@@ -58,14 +58,15 @@ def listed(entry: InboxEntry) -> dict[str, JsonValue]:
 
 
 def hunks(diff: str) -> str:
-    """A difference without its head, which only names the file again."""
-    return diff[max(diff.find("@@ -"), 0) :].rstrip("\n")
+    """A difference without its head, which only names the file again; nothing where no line differs."""
+    _, at, lines = diff.partition("\n@@ -")
+    return f"{at[1:]}{lines}".rstrip("\n")
 
 
 def difference(entry: InboxEntry) -> str | None:
     """What the call would change in a file."""
     found = (request.metadata.get("diff") for request in _requests(entry))
-    return next((diff for diff in found if isinstance(diff, str) and diff), None)
+    return next((diff for diff in found if isinstance(diff, str) and hunks(diff)), None)
 
 
 def _requests(entry: InboxEntry) -> tuple[PermissionRequest, ...]:

@@ -315,8 +315,8 @@ def _result(call: CallContent, state: CallState, *, known: bool, columns: int | 
         shown = collapsed(prose(call.output.strip("\n")), OUTPUT).text
         yield from boxed(shown, columns) if shown else []
     elif isinstance(diff, str):
-        shown = "" if known else collapsed(numbered(prose(hunks(diff))), DIFF).text
-        yield from boxed(shown, columns, colour) if shown else []
+        changed = "" if known else hunks(diff)
+        yield from boxed(collapsed(numbered(prose(changed)), DIFF).text, columns, colour) if changed else []
     elif isinstance(todos, list):
         yield from (f"  {line(todo(each))}" for each in todos[:_LISTED] if isinstance(each, dict))
         yield from [f"  … and {counted(len(todos) - _LISTED, 'task')} more"] if len(todos) > _LISTED else []

@@ -36,6 +36,18 @@ def test_a_change_is_shown_as_its_difference_under_the_resolved_path() -> None:
     assert shown(ask) == ["edit wants to change /p/a.txt (+1 −1)", *rows, UNDECIDED.format("edit")]
 
 
+def test_a_change_without_a_difference_is_shown_by_its_arguments() -> None:
+    head = DIFF.partition("@@")[0]
+    request = PermissionRequest(permission="edit", patterns=("a.txt",), metadata={"diff": head})
+    ask = entry("write", {"filePath": "a.txt", "content": "x"}, request, Target(path="/p/a.txt", before="x", after="x"))
+
+    assert shown(ask)[:3] == [
+        "write wants to write a file in /p/sub (2 lines, 26 characters)",
+        "  │ filePath: a.txt",
+        "  │ content: x",
+    ]
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "lines"),
     [

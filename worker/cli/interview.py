@@ -83,7 +83,8 @@ class Interview:
         self._follower.keyboard.answers(question.entry.id)
 
     def _show(self, question: Question) -> None:
-        self._write(question.lines(columns=self._page.columns))
+        height = shutil.get_terminal_size().lines if self._page.live else None
+        self._write(question.lines(columns=self._page.columns, height=height))
 
     def _write(self, rows: Iterable[str]) -> None:
         for each in rows:

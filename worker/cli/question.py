@@ -51,9 +51,9 @@ class Question:
         words = ["once", *(["always", "project"] if self.entry.savable else []), "reject"]
         return f"{' / '.join(words)}{'' if self.seen else ' / view'} > "
 
-    def lines(self, *, whole: bool = False, columns: int | None = None) -> Iterator[str]:
-        """The ask, and what can be answered to it."""
-        shown = picture(self.entry, whole=whole, columns=columns)
+    def lines(self, *, whole: bool = False, columns: int | None = None, height: int | None = None) -> Iterator[str]:
+        """The ask, and what can be answered to it, on a terminal of this size."""
+        shown = picture(self.entry, whole=whole, columns=columns, height=height)
         self.seen = self.seen or not shown.hidden
         yield from shown.lines
         yield "  once (o)     this time only"

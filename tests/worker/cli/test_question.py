@@ -60,6 +60,15 @@ def test_it_is_allowed_after_all_of_it_was_seen() -> None:
     assert isinstance(question.decide("once"), Decided)
 
 
+@pytest.mark.parametrize("height", [24, 40, 100])
+def test_the_whole_question_is_in_sight_and_what_it_leaves_out_cannot_be_allowed(height: int) -> None:
+    short, long = Question(bash("\n".join("abcdefgh"))), Question(bash("\n".join(map(str, range(28)))))
+
+    assert max(len(list(each.lines(columns=80, height=height))) for each in (short, long)) < height
+    assert short.decide("once") != Unclear.HIDDEN
+    assert (long.decide("once") is Unclear.HIDDEN) is (height < 41)
+
+
 def test_always_is_not_offered_where_nothing_may_be_saved() -> None:
     question = put(Question(UNSAVABLE))
 

@@ -15,6 +15,8 @@ from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
 
+_AROUND: Final = 13  # rows of a question: its headline, notes, answers, and what is typed
+_FEWEST: Final = 6  # lines of an effect, however low the terminal is
 _COUNTED: Final = 1000  # files, that many at least where no more were counted
 _VERBS: Final = {
     "bash": "run",
@@ -35,9 +37,12 @@ class Picture(Value):
     hidden: bool = False
 
 
-def picture(entry: InboxEntry, *, whole: bool = False, columns: int | None = None) -> Picture:
-    """What will happen if the ask is allowed; with `whole`, however long that is."""
-    shown = _effect(entry, whole)
+def picture(
+    entry: InboxEntry, *, whole: bool = False, columns: int | None = None, height: int | None = None
+) -> Picture:
+    """What will happen if the ask is allowed; with `whole`, however long that is, else with as much of it as leaves
+    the question on a terminal of this height."""
+    shown = _effect(entry, whole, height)
     box = boxed(shown.text, columns, colour if difference(entry) is not None else None)
     headline = (click.style(row, bold=True) for row in folded(_path(entry) + _headline(entry), columns, 2))
     notes = (row for note in _notes(entry) for row in folded(note, columns, 2))
@@ -105,11 +110,15 @@ def _raw(entry: InboxEntry) -> str:
     return spoken(entry.tool, entry.arguments)
 
 
-def _effect(entry: InboxEntry, whole: bool) -> Shown:
+def _effect(entry: InboxEntry, whole: bool, height: int | None) -> Shown:
     is_diff = difference(entry) is not None
     text = exact(_raw(entry), lines=True, tabs=is_diff)
     text = numbered(text) if is_diff else text
-    return Shown(text=text) if whole else collapsed(text, DIFF if is_diff else COMMAND)
+    if whole:
+        return Shown(text=text)
+    limit = DIFF if is_diff else COMMAND
+    most = limit.lines if height is None else min(limit.lines, max(height - _AROUND, _FEWEST))
+    return collapsed(text, limit.model_copy(update={"lines": most}))
 
 
 def _reach(entry: InboxEntry) -> Iterator[str]:

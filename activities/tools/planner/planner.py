@@ -13,9 +13,14 @@ from activities.tools.planner.wire import CheckFailed, Limits, Question, answere
 from workflows.domain.effects import Plan
 
 _ROOT: Final = Path(__file__).parents[3]
-_PROGRAM: Final = (
-    "import sys; sys.path.append(sys.argv.pop(1)); from activities.tools.planner.serve import main; main()"
-)
+_PROGRAM: Final = """
+import sys
+sys.path.append(sys.argv.pop(1))
+from activities.tools.planner.priority import lower_priority
+lower_priority()
+from activities.tools.planner.serve import main
+main()
+"""
 _CPU: Final = 2.0  # seconds of the process's own time for one call
 _CLOCK: Final = 10.0  # seconds for one call
 _START: Final = 60.0  # seconds
@@ -96,6 +101,7 @@ async def _started() -> Process:
         stdout=PIPE,
         stderr=DEVNULL,
         limit=_LONGEST,
+        start_new_session=True,  # for a priority of its own
     )
 
 

@@ -24,14 +24,12 @@ from workflows.domain.effects import Plan
 from workflows.domain.errors import ToolError
 
 _TOOLS: Final[dict[str, Tool[Any]]] = {tool.name: tool for tool in (Bash(), Edit(), Write())}
-_NICE: Final = 5  # what everybody waits for goes before it
 _MEMORY: Final = 1024 * 1024 * 1024  # bytes: files of 32 MB are compared
 
 
 def main() -> None:
     """Answer each line of the standard input with one."""
     die_with_parent()
-    os.nice(_NICE)
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     with asyncio.Runner() as runner, _replies() as replies:
         for reply in chain([UP], (_reply(runner, line) for line in sys.stdin.buffer)):

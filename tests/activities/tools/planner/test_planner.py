@@ -71,6 +71,16 @@ async def test_a_long_text_is_checked_there_and_a_short_one_here(planner: Planne
     assert [each.pid for each in processes()] == [process.pid]
 
 
+async def test_it_computes_when_others_leave_time_for_it(planner: Planner, place: Place) -> None:
+    await plan(planner, place, LONG)
+    (process,) = processes()
+    group = Path(f"/proc/{process.pid}/autogroup")
+    assert process.nice() == 10
+    if group.exists():
+        assert group.read_text().endswith(" nice 10\n")
+        assert group.read_text() != Path("/proc/self/autogroup").read_text()
+
+
 async def test_changes_of_long_texts_and_of_large_files_are_compared_there(planner: Planner, place: Place) -> None:
     rules = (Rule(permission="read", pattern="*.env", action=Action.DENY),)
     ruled = Place(place.directory, place.worktree, place.data, place.home, place.temporary, rules)

@@ -186,7 +186,7 @@ def from_stream(provider: str, error: object) -> ProviderFailure | None:
     message = told.get("message")
     return ProviderFailure(
         provider=provider,
-        message=known or (message if isinstance(message, str) and message else "Server error."),
+        message=known or (message + _behind(told) if isinstance(message, str) and message else "Server error."),
         code=code if isinstance(code, str) else None,
         body=json.dumps(event, separators=(",", ":"), ensure_ascii=False),
         retryable=code not in FINAL_CODES,
@@ -206,8 +206,19 @@ def words_of(body: str) -> str | None:
     told = _error_object(body)
     for said in (told.get("message"), told.get("error")):
         if isinstance(said, str) and said:
-            return said
+            return said + _behind(told)
     return None
+
+
+def _behind(told: Mapping[str, Any]) -> str:
+    """What OpenRouter passes on of the provider behind it, whose name and words it has in `metadata`."""
+    inner = told.get("metadata")
+    metadata: Mapping[str, Any] = inner if isinstance(inner, dict) else {}
+    raw = metadata.get("raw")
+    if not isinstance(raw, str) or not raw.strip():
+        return ""
+    name = metadata.get("provider_name") or "the provider behind it"
+    return f" ({name}: {words_of(raw) or raw.strip()})"
 
 
 def _hint(headers: Mapping[str, str], now: datetime) -> float | None:

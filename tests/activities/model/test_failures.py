@@ -1,5 +1,6 @@
 """What a provider's failure means."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,6 +23,7 @@ from activities.model.failures import (
     overflows,
     posture,
     retry_reason,
+    words_of,
 )
 from tests.cases import Case, load
 
@@ -215,3 +217,22 @@ def shown(failure: ProviderFailure) -> dict[str, Any]:
 def ours(expected: dict[str, Any]) -> dict[str, Any]:
     """The hint to log in names this program."""
     return {**expected, "message": expected["message"].replace("`opencode ", "`holdfast ")}
+
+
+BEHIND = [
+    ('{"error": {"message": "Bad schema", "code": 400}}', "Provider returned error (Google: Bad schema)"),
+    ("upstream is full", "Provider returned error (Google: upstream is full)"),
+    ("", "Provider returned error"),
+    ({"error": 1}, "Provider returned error"),
+]
+
+
+@pytest.mark.parametrize(("raw", "said"), BEHIND)
+def test_what_openrouter_passes_on_of_the_provider_behind_it_is_told(raw: object, said: str) -> None:
+    metadata = {"raw": raw, "provider_name": "Google"}
+    error = {"message": "Provider returned error", "code": 400, "metadata": metadata}
+
+    failure = from_stream("openrouter", {"type": "error", "error": error})
+
+    assert words_of(json.dumps({"error": error})) == said
+    assert failure is not None and failure.message == said

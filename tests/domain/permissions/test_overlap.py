@@ -1,3 +1,5 @@
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,15 @@ def test_patterns_with_a_common_text_meet(one: str, other: str, text: str) -> No
 @given(PATTERNS, PATTERNS, TEXTS)
 def test_what_a_pattern_covers_it_matches(wide: str, narrow: str, text: str) -> None:
     assert matches(text, wide) or not (covers(wide, narrow) and matches(text, narrow))
+
+
+def test_all_short_patterns_meet_and_cover_as_their_texts_say() -> None:
+    patterns = ["".join(each) for length in (1, 2, 3) for each in product("ab*", repeat=length)]
+    texts = ["".join(each) for length in range(6) for each in product("ab", repeat=length)]
+    matched = {pattern: {text for text in texts if matches(text, pattern)} for pattern in patterns}
+    for one, other in product(patterns, repeat=2):
+        assert meet(one, other) or not matched[one] & matched[other]
+        assert matched[other] <= matched[one] or not covers(one, other)
 
 
 @given(PATTERNS)

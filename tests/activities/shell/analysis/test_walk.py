@@ -141,6 +141,25 @@ def test_what_would_take_too_much_work_cannot_be_checked_whatever_the_machine(te
     assert program.work.left > -MOST_WORK  # it ends there
 
 
+def apart(count: int, last: str) -> str:
+    """A text behind which the shell may be in `count` directories."""
+    moves = (f"[ -d a{number} ] && cd /ws/proj/a{number};" for number in range(1, count))
+    return " ".join([*moves, last])
+
+
+def test_thirty_two_directories_are_followed_and_no_more() -> None:
+    followed, beyond = analyse(apart(32, "rm x"), SHELL), analyse(apart(33, "rm x"), SHELL)
+    assert len(followed.commands[-1].directories) == 32 and not followed.guarded
+    assert beyond.opaque == ["it may run in more than 32 directories"] and beyond.guarded
+
+
+def test_a_text_is_twenty_thousand_units_of_work_and_no_more() -> None:
+    words = "ls " + "x " * 2_000
+    assert MOST_WORK == 20_000
+    assert analyse(apart(8, words), SHELL).work.left < 4_000 and not analyse(apart(8, words), SHELL).guarded
+    assert analyse(apart(10, words), SHELL).guarded
+
+
 def test_denies_still_see_what_stands_behind_too_many_directories() -> None:
     assert analyse(conditional(14), SHELL).commands[-1].canonical == "rm x"
 

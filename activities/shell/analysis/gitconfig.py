@@ -45,6 +45,10 @@ _HARMLESS: Final = {
         "format": "pretty",
         "fsck": "*",
         "gc": "auto autodetach autopacklimit cruftpacks packrefs pruneexpire reflogexpire reflogexpireunreachable",
+        "gitbutler": "*",  # these four are other programs' own
+        "gitflow": "*",
+        "gitflow.": "*",
+        "github": "*",
         "grep": "*",
         "gui": "*",
         "help": "autocorrect format",

@@ -36,6 +36,8 @@ from tests.activities.shell.world import ASK, World
         ("\ufeff[diff]\n\texternal=./x\n", True),
         ("[core]\r\n\tbare = false\r\n", False),
         ("nonsense\n", True),
+        ('[remote "origin"]\n\tgh-resolved = base\n[gitflow "branch"]\n\tmaster = main\n', False),
+        ('[hook "x"]\n\tcommand = ./x\n', True),
     ],
 )
 def test_a_configuration_is_looked_through(tmp_path: Path, configuration: str, expected: bool) -> None:

@@ -1,6 +1,7 @@
 """Stops: what a cancellation means, and how a stop's row ends what runs for its turn."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,8 +9,10 @@ from temporalio.activity import ActivityCancellationDetails
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
+from activities.failpoints import ARRIVALS
 from activities.stopping import StopWatch, stop_requested
-from tests.activities.scene import Scene
+from tests.activities.conftest import Arm
+from tests.activities.scene import Scene, scene_in
 from workflows.domain.ids import MessageId, PartId
 from workflows.domain.wire import STOPPED, CloseReason, CloseRequest, GenerateRequest, Ran, RanState, RunRequest, Step
 
@@ -77,6 +80,28 @@ async def test_a_stops_row_and_the_end_of_the_session_end_what_runs_for_the_turn
     assert await answer.result == REFUSED
     assert await call.result == Ran(state=RanState.SETTLED, stopped=True)
     assert (answer.work.meant, call.work.meant) == ([True], [True])
+
+
+async def test_a_worker_asks_once_for_all_that_runs_in_it_and_never_for_nothing(
+    scene: Scene, watch: StopWatch, tmp_path: Path, arm: Arm
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = await scene_in(scene.database, tmp_path / "other")
+    for each in (scene, other):
+        await each.open_turn()
+    arm("external.sql=sleep:0")
+    await watch.look()
+    assert not (tmp_path / ARRIVALS).exists()
+    running = [
+        await started(watch, ask(each)) for each in (scene, other) for ask in (generating, calling) for _ in "abc"
+    ]
+    await watch.look()
+    assert len((tmp_path / ARRIVALS).read_text().splitlines()) == 1
+    arm("")
+    await scene.stop()
+    await other.stop()
+    await watch.look()
+    await asyncio.gather(*(each.result for each in running))
 
 
 async def test_other_turns_go_on(scene: Scene, watch: StopWatch) -> None:

@@ -19,7 +19,7 @@ from tests.activities.probe import effects, probe
 from tests.activities.scene import Scene, scene_in, somebody_waits
 from tests.house import reached
 from workflows.domain.effects import Recovery
-from workflows.domain.errors import ToolError
+from workflows.domain.errors import ToolError, Unavailable
 from workflows.domain.events import CallFinished, WriteRefused
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState
@@ -352,3 +352,25 @@ async def test_a_claim_that_waited_for_the_database_is_made_for_the_files_as_the
         await running
         row = await scene.row(call)
     assert (row.state, row.revision, file.read_text()) == (CallState.DONE, 1, "ours")
+
+
+async def test_an_absent_store_and_lost_workers_are_no_failures_of_our_own(scene: Scene, arm: Arm) -> None:
+    await scene.open_turn()
+    call = await scene.called("glob", pattern="*")
+    schedule = scene.schedule + 1
+    for fault, raised, attempts in (("Unavailable", Unavailable, range(1, 12)), ("KeyError", KeyError, range(12, 16))):
+        arm(f"tool.before_claim=raise:{fault}")
+        for attempt in attempts:
+            with pytest.raises(raised):
+                await scene.run(call, schedule=schedule, attempt=attempt)
+    for attempt in range(16, 23):
+        arm("tool.before_claim=sleep:60000")
+        environment = ActivityEnvironment()
+        lost = asyncio.create_task(scene.run(call, schedule=schedule, attempt=attempt, environment=environment))
+        await asyncio.sleep(0.05)
+        environment.cancel(ActivityCancellationDetails(worker_shutdown=True))
+        with pytest.raises(asyncio.CancelledError):
+            await lost
+    arm("")
+    assert await scene.run(call, schedule=schedule, attempt=23) == SETTLED
+    assert await scene.state(call) is CallState.DONE

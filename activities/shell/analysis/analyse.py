@@ -4,9 +4,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
+from activities.files.resolve import real
 from activities.shell.analysis.program import Command, Program
 from activities.shell.analysis.runners import Run, run_by
 from activities.shell.analysis.variables import read_by_others
@@ -27,6 +29,7 @@ _LOCAL_ADDRESS: Final = re.compile(
     r"://(?:[^/@]*@)?(?:localhost|127\.|0\.0\.0\.0|169\.254\.|\[::1?\]|metadata\.|instance-data)", re.IGNORECASE
 )
 _PLAIN_ARGUMENT: Final = re.compile(r"[^\[]*|.*\[[^$`]*\].*", re.S)
+_CHDIR: Final = re.compile(r"(?:-C|--chdir=)(.+)", re.S)
 # Programs for which a word that is only known at run time is text, never an option, a path or an address.
 PRINTING: Final = frozenset({"echo", "true", "false", ":", "printf", "pwd"})
 
@@ -87,6 +90,7 @@ class _Analysis:
             return command
         if not run.transparent:
             _add(program.doubts, f"{command.name!r} runs other commands")
+        command = _moved(command)
         self.depth += 1
         if self.depth > _DEEPEST:
             raise ToolError(f"{command.name!r} is run through too many other programs: run it directly.")
@@ -109,6 +113,20 @@ class _Analysis:
             for reason in found.opaque if found.guarded else ():
                 program.guard(reason)
             yield from found.commands
+
+
+def _moved(command: Command) -> Command:
+    """The command where it runs others: `env -C` leads elsewhere."""
+    words = iter(command.words[1:] if command.name == "env" else ())
+    for word in takewhile(lambda each: each.outline.startswith("-") or "=" in each.outline, words):
+        option = word.text
+        if option in ("-C", "--chdir", "-u", "--unset"):
+            word = next(words, word)
+        hit = _CHDIR.fullmatch(f"-C{word.outline}" if option in ("-C", "--chdir") else word.outline)
+        if hit:
+            places = tuple(real(each / hit[1]) for each in command.directories)
+            command = replace(command, directories=places, lost=command.lost or word.text is None)
+    return command
 
 
 def _judge_words(command: Command, program: Program) -> None:

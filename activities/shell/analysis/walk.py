@@ -48,7 +48,8 @@ _VALUES: Final = frozenset(
     {"word", "number", "string", "raw_string", "ansi_c_string", "concatenation", "simple_expansion"}
 )
 _SILENT: Final = _VALUES | {"comment", "variable_name", "extglob_pattern"}
-_MOVING: Final = frozenset({"builtin", "command", "eval"})
+_MOVING: Final = frozenset({"builtin", "command", "eval", "source", ".", "trap", "time"})
+_ELSEWHERE: Final = re.compile(rb"CDPATH|cdable_vars")  # with them, `cd` does not go where it says
 _MOVES: Final = re.compile(r"\b(?:cd|chdir|pushd|popd)\b")
 _KEYWORDS: Final = frozenset({"if", "then", "else", "fi", "do", "done", "case", "esac", "{", "}", "!", "[["})
 
@@ -61,6 +62,7 @@ class Walk:
         self.lost = lost  # whether the shell may be in directories that are only known at run time
         self.depth = 0
         self.repeats = 0
+        self.broken = False
         self.source = b""
         self.program = Program(work=work)
 
@@ -68,6 +70,7 @@ class Walk:
         """Analyse a text that starts in one of `places`."""
         self.source = text.encode()
         root = parse(self.source)
+        self.broken = root.has_error
         if root.has_error:
             self.opaque("it is not valid bash")
         if root.children:
@@ -238,8 +241,9 @@ class Walk:
 
     def only_then_known(self, target: Word) -> bool:
         """Whether only a run of the text tells which file a redirection leads to."""
-        lost = self.lost and not target.outline.startswith("/")
-        return lost or target.text is None or target.pattern is not None
+        if target.text is None or target.pattern is not None:
+            return True
+        return (self.lost and not target.text.startswith("/")) or (self.broken and target.text != "/dev/null")
 
     def operator(self, target: Node) -> str:
         """The operator before the target of a redirection, from the text: the tree has no `<>`."""
@@ -286,7 +290,10 @@ class Walk:
 
     def bracket(self, node: Node, places: tuple[Path, ...]) -> Places:
         """`[ … ]`: the words of a test, as a command named `[`."""
-        words = self.values([leaf for leaf in leaves(node) if leaf.type not in ("[", "]")], places)
+        pieces = [leaf for leaf in leaves(node) if leaf.type not in ("[", "]")]
+        if any(leaf.type in ("<", ">") for leaf in pieces):
+            self.program.guard("it redirects inside a test")
+        words = self.values(pieces, places)
         return self.note(Command(text_of(node), (Word("[", "["), *words), places))
 
     def note(self, command: Command, at: int | None = None) -> Places:
@@ -307,7 +314,7 @@ class Walk:
         """Where the shell is after a change of directory."""
         self.program.work.spend(sum(len(place.parts) for place in command.directories))
         to = reached(command, self.decoder(command.directories).home)
-        if to is None or self.repeats or b"CDPATH" in self.source:
+        if to is None or self.repeats or _ELSEWHERE.search(self.source):
             self.lost = True
             self.opaque("it changes to a directory that is only known at run time")
             return stay(command.directories)
@@ -359,4 +366,6 @@ class Walk:
 
 def _moves_unseen(command: Command) -> bool:
     """Whether a command may change the directory in a way that is not followed."""
-    return command.name == "popd" or (command.name in _MOVING and _MOVES.search(command.canonical) is not None)
+    if command.words[0].text is None or command.name == "popd":
+        return True
+    return command.name in _MOVING and _MOVES.search(command.canonical) is not None

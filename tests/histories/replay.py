@@ -15,6 +15,7 @@ from temporalio.worker import Replayer
 
 from worker.assemble import runner
 from worker.connect import DATA_CONVERTER
+from worker.leaving import leave
 from workflows.session import SessionWorkflow
 
 FOLDER: Final = Path(__file__).parent
@@ -38,7 +39,7 @@ def main() -> None:
     random.Random(sys.argv[1]).shuffle(recorded)
     failed = asyncio.run(replay(recorded))
     print("\n".join(failed) or f"{len(recorded)} histories replay")
-    sys.exit(1 if failed else 0)
+    leave(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ async def _set(stage: Stage, story: Story, url: str) -> bool:
     failed = (await tests(stage)).code != 0
     story.fact("project", f"under git, in {stage.repository}")
     story.fact("test", "fails, as it should" if failed else "passes, though it should not")
-    story.fact("model", f"scripted, at {url}, reached through litellm like any other")
+    story.fact("model", f"scripted, at {url}, an OpenAI-compatible endpoint like any other")
     began = monotonic()
     places = await _stack(stage, story)
     story.fact("stack", f"PostgreSQL, Temporal and worker of the demo's own, up in {monotonic() - began:.1f} s")

@@ -1,6 +1,7 @@
 """Planner: checks calls in a process that can be killed, so that no text wedges a worker."""
 
 import asyncio
+import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -65,7 +66,7 @@ class Planner:
     @asynccontextmanager
     async def _ready(self) -> AsyncIterator[Process]:
         """The process, for one call; it does not outlive one that is stopped or fails. Raises CheckFailed."""
-        if self._process is not None and self._process.returncode is not None:  # ended since the last call
+        if self._process is not None and _has_ended(self._process):  # since the last call
             self._process = None
         try:
             if self._process is None:
@@ -110,6 +111,14 @@ async def _up(process: Process) -> None:
     assert process.stdout is not None
     async with asyncio.timeout(_START):
         await process.stdout.readuntil()
+
+
+def _has_ended(process: Process) -> bool:
+    """Asks the kernel: the event loop learns of it a moment later."""
+    try:
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:  # the event loop is about to learn of it
+        return True
 
 
 async def _killed(process: Process) -> None:

@@ -178,7 +178,8 @@ class Model:
         wanted = ModelRequest(
             endpoint=reached.endpoint,
             messages=view(system, said, model, reached.facts, text_only=request.text_only, answers=self.answers),
-            tools=() if request.text_only else self.offers(question.snapshot),
+            tools=self.offers(question.snapshot),
+            tool_choice="none" if request.text_only else None,  # the tools stay: providers keep what came before
             max_output=reached.max_output,
             options=reached.options,
         )

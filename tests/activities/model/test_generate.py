@@ -274,12 +274,16 @@ async def test_a_model_that_cannot_be_reached_by_name_says_why(open_model: Open)
     assert (failure.type, failure.non_retryable) == ("ModelFailed", True) and "names no provider" in str(failure)
 
 
-async def test_the_last_step_offers_no_tools(open_model: Open) -> None:
-    async with open_model(HELLO) as model:
-        await model.generate(model.request(text_only=True))
-        assert model.server.last is not None
-        body = model.server.last.body
-    assert not body.get("tools") and "no more tools can be called" in body["messages"][-1]["content"]
+async def test_the_last_step_has_the_tools_of_the_others_and_may_not_call_them(open_model: Open) -> None:
+    async with open_model(HELLO, HELLO) as model:
+        bodies = []
+        for step, text_only in enumerate((False, True), start=1):
+            await model.generate(model.request(step=step, text_only=text_only))
+            assert model.server.last is not None
+            bodies.append(model.server.last.body)
+    assert bodies[0]["tools"] and bodies[0]["tools"] == bodies[1]["tools"]
+    assert [body.get("tool_choice") for body in bodies] == [None, "none"]
+    assert "no more tools can be called" in bodies[1]["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize("text", ["Here it is.", " \n", pytest.param("a\0\ud800b", id="what text columns refuse")])

@@ -1,0 +1,102 @@
+"""The last step of a turn on every wire: its history holds calls, so the tools stay, and none may be called."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from activities.model.failures import ModelError
+from activities.model.port import AssistantMessage, Message, RequestedCall, ToolMessage, UserMessage, Wire
+from activities.model.stream import TextPart
+from activities.model.wires.router import WireRouter
+from tests.providers import anthropic_messages as messages
+from tests.providers import google_gemini as gemini
+from tests.providers import openai_responses as responses
+from tests.providers.asking import GO, READ, answered, request
+from tests.providers.playing import Double, Refused, event, playing
+
+CALL = RequestedCall(id="call_1", name="read", arguments='{"path": "a"}')
+TALK: tuple[Message, ...] = (
+    *GO,
+    AssistantMessage(calls=(CALL,)),
+    ToolMessage(call="call_1", content="A file."),
+    UserMessage(content="No more tools."),
+)
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")  # litellm's
+
+
+async def asked(port: WireRouter, double: Double, wire: Wire, model: str, key: str, path: str = "") -> dict[str, Any]:
+    """What the last step sends; the step before sends the same tools."""
+    async with playing(double):
+        before = request(wire, model, f"{double.url}{path}", key, TALK[:-1])
+        await answered(port, before)
+        last = request(wire, model, f"{double.url}{path}", key, TALK, tool_choice="none")
+        assert (await answered(port, last)).parts == (TextPart("Done."),)
+    assert double.asked[0]["tools"] == double.asked[1]["tools"] and READ.name in str(double.asked[1]["tools"])
+    return double.asked[1]
+
+
+async def test_anthropic(port: WireRouter) -> None:
+    service = messages.Anthropic(messages.Answer((messages.Text("Done."),)))
+
+    body = await asked(port, service.double, Wire.ANTHROPIC, "anthropic/claude-opus-4-5", messages.KEY)
+
+    assert body["tool_choice"] == {"type": "none"}
+
+
+async def test_responses(port: WireRouter) -> None:
+    service = responses.OpenAI(responses.Answer((responses.Text("Done."),)))
+
+    body = await asked(port, service.double, Wire.RESPONSES, "openai/gpt-5.3-codex", responses.KEY, "/v1")
+
+    assert body["tool_choice"] == "none"
+
+
+async def test_gemini(port: WireRouter) -> None:
+    service = gemini.Gemini(gemini.Answer((gemini.Text("Done."),)))
+
+    body = await asked(port, service.double, Wire.GEMINI, "gemini/gemini-2.5-pro", gemini.KEY, "/v1beta")
+
+    assert body["toolConfig"] == {"functionCallingConfig": {"mode": "NONE"}}
+
+
+@pytest.mark.parametrize(
+    ("wire", "model"),
+    [
+        (Wire.CHAT, "openai/llama"),
+        (Wire.LITELLM, "mistral/mistral-large-latest"),
+        (Wire.LITELLM, "openrouter/anthropic/claude-opus-4.5"),
+    ],
+)
+async def test_chat(port: WireRouter, wire: Wire, model: str) -> None:
+    chunk = {"id": "c", "object": "chat.completion.chunk", "model": "m", "created": 1}
+    pieces = [
+        {**chunk, "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Done."}}]},
+        {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    ]
+    double = Double(lambda *_: [*map(event, pieces), b"data: [DONE]\n\n"])
+
+    body = await asked(port, double, wire, model, "k", "/v1")
+
+    assert body["tool_choice"] == "none"
+
+
+async def test_bedrock_which_knows_no_such_choice(port: WireRouter, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "a-key")
+    monkeypatch.setenv("AWS_REGION_NAME", "us-east-1")
+
+    def refuse(*_: object) -> Any:
+        raise Refused(400, {"message": "No."})
+
+    async with playing(Double(refuse)) as double:
+        model = "bedrock/anthropic.claude-opus-4-5-20251101-v1:0"
+        asking = request(Wire.LITELLM, model, double.url, "k", TALK, tool_choice="none")
+        with pytest.raises(ModelError):
+            await answered(port, replace(asking, endpoint=asking.endpoint.model_copy(update={"key": None})))
+
+    config = double.asked[0]["toolConfig"]
+    assert [tool["toolSpec"]["name"] for tool in config["tools"] if "toolSpec" in tool] == [READ.name]
+    assert "toolChoice" not in config

@@ -134,9 +134,10 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     epilog="Exit codes and examples: docs/usage.md, and `holdfast COMMAND --help`.",
 )
 @click.option("-c", "--continue", "again", is_flag=True, help="Go on in the last session of this directory.")
+@click.option("--thinking", is_flag=True, help="Show what the model thinks, too.")
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @click.pass_context
-def commands(context: click.Context, again: bool) -> None:
+def commands(context: click.Context, again: bool, thinking: bool) -> None:
     """Holdfast runs a coding agent that can be killed at any moment, and goes on.
 
     On a terminal, `holdfast` alone asks for a prompt and starts a session in the current directory.
@@ -149,14 +150,15 @@ def commands(context: click.Context, again: bool) -> None:
       holdfast answer per_… once
     """
     if context.invoked_subcommand is not None:
-        if again:
-            raise click.UsageError("--continue belongs to `holdfast` alone, or behind `run`.", context)
+        if again or thinking:
+            option = "--continue" if again else "--thinking"
+            raise click.UsageError(f"{option} belongs to `holdfast` alone, or behind `run`.", context)
         return
     if not (again or (sys.stdin.isatty() and sys.stdout.isatty())):
         raise click.exceptions.NoArgsIsHelpError(context)
     run = commands.get_command(context, "run")
     assert run is not None
-    context.exit(context.invoke(run, again=again))
+    context.exit(context.invoke(run, again=again, thinking=thinking))
 
 
 def main() -> NoReturn:

@@ -184,7 +184,7 @@ class Restore:
         if unknown := sorted(set(first) - set(await _columns(self._connection, table))):
             raise Conflict(f"The archive knows more of {table!r} ({', '.join(unknown)}): use a newer Holdfast.")
         name, columns = table.encode(), _listed(first)
-        await self._cursor.execute(b"CREATE TEMP TABLE staged (LIKE " + name + b") ON COMMIT DROP")
+        await self._cursor.execute(b"CREATE TEMP TABLE staged (LIKE " + name + b" INCLUDING DEFAULTS) ON COMMIT DROP")
         async with self._cursor.copy(b"COPY staged (" + columns + b") FROM STDIN") as copy:
             for row in chain((first,), given):
                 await copy.write_row(list(row.values()))

@@ -203,3 +203,12 @@ def test_sessions_are_named_by_the_first(tmp_path: Path) -> None:
     with file.writing(path) as writer:
         writer.manifest(file.Manifest(holdfast="1", at=datetime.now(UTC), sessions=tuple(heads)))
     assert file.manifest(path).session == "ses_1" and [each.problem for each in verify(path)] != [None, None]
+
+
+async def test_an_archive_may_have_columns_that_there_are_no_more_and_lack_newer_ones(scene: Scene) -> None:
+    await scene.open_turn()
+    row = {"turn": str(scene.turn), "step": "7", "fence": "{1,2,3}", "failures": "2", "broken": "{1-2-3}"}
+    async with archives.restoring(scene.database, {}) as restore:
+        await restore.rows("generation", [row])
+    (found,) = await scene.database.rows(b"SELECT failures FROM generation WHERE step = 7")
+    assert found == {"failures": 2}

@@ -106,6 +106,14 @@ async def test_true_silence_is_cut_and_asked_for_again(impatient: WireRouter, sp
     assert isinstance(posture(caught.value.failure), Retry)
 
 
+async def test_a_page_that_does_not_end_is_silence_too(impatient: WireRouter) -> None:
+    (spoken, *_) = WIRES
+    double = Double(lambda *_: [b"<html>", Pause(60)], kind="text/html")
+    async with playing(double), asyncio.timeout(30):
+        with pytest.raises(ModelError, match="The provider was silent for 1 s."):
+            await answered(impatient, asked(spoken, double))
+
+
 async def test_the_first_byte_may_take_longer_than_the_headers() -> None:
     patient = WireRouter(os.environ, silence=Silence(headers=LIMIT, first=LIMIT * 20, between=LIMIT))
     (spoken, *_) = WIRES

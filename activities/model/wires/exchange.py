@@ -1,7 +1,7 @@
 """The response to a request: its events, or what came instead of them."""
 
 import json
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from http import HTTPStatus
 from typing import Any, Final
@@ -63,11 +63,11 @@ def writing(provider: str) -> Iterator[None]:
         raise ModelError(unsent(provider, error)) from error
 
 
-async def _refuse(response: httpx.Response, endpoint: Endpoint) -> None:
+async def _refuse(response: httpx.Response, endpoint: Endpoint, received: AsyncIterator[bytes]) -> None:
     """Raises ModelError for a response that tells an error."""
     if response.status_code < HTTPStatus.BAD_REQUEST:
         return
-    status, text = response.status_code, await beginning(response)
+    status, text = response.status_code, await _beginning(received)
     message = words_of(text) or phrase(status)
     raise ModelError(
         from_response(endpoint.provider, status, message, text, dict(response.headers), retryable=passing(status))
@@ -78,18 +78,18 @@ async def events(
     response: httpx.Response, endpoint: Endpoint, silence: Silence
 ) -> AsyncGenerator[dict[str, Any], None]:
     """The objects of a stream of events. Raises ModelError for what is none."""
-    await _refuse(response, endpoint)
-    if _kind(response) in _PAGES:
-        raise ModelError(await _page(response, endpoint))
     received = silence.bytes_of(endpoint.provider, response.aiter_bytes())
+    await _refuse(response, endpoint, received)
+    if _kind(response) in _PAGES:
+        raise ModelError(await _page(response, endpoint, received))
     async with aclosing(sse.objects(endpoint.provider, received)) as objects:
         async for event in objects:
             yield event
 
 
-async def _page(response: httpx.Response, endpoint: Endpoint) -> ProviderFailure:
+async def _page(response: httpx.Response, endpoint: Endpoint, received: AsyncIterator[bytes]) -> ProviderFailure:
     provider, kind = endpoint.provider, _kind(response)
-    text = await beginning(response)
+    text = await _beginning(received)
     if kind == "application/json" and _tells_an_error(text):
         return from_response(
             provider, response.status_code, words_of(text) or "", text, dict(response.headers), retryable=False
@@ -105,10 +105,10 @@ def _kind(response: httpx.Response) -> str:
     return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
-async def beginning(response: httpx.Response) -> str:
+async def _beginning(received: AsyncIterator[bytes]) -> str:
     """As much of a page as is worth reading."""
     read = b""
-    async for piece in response.aiter_bytes():
+    async for piece in received:
         read += piece
         if len(read) >= _READ:
             break

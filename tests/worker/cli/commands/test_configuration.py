@@ -242,11 +242,12 @@ async def test_references_are_stored_as_they_are_and_looked_up_by_the_worker(ope
     async with open_house(HELLO) as house, house.working():
         (house.project.parent / "team.txt").write_text("blue\n")
         person = shell(house).with_(OPENCODE_CONFIG_CONTENT=content, SCRIPTED_SECRET="very-secret-1")
-        ended = await person.with_(HOLDFAST_WORKER="true").run("run", *MODEL, "go")
+        stack = person.with_(HOLDFAST_WORKER="true")
+        ended, down = await stack.run("run", *MODEL, "go"), await stack.run("down")
         sources = (await house.client.origin(await last(house))).sources
         asked = house.model.last
 
-    assert ended.code == 0 and asked is not None
+    assert (ended.code, down.code) == (0, 0) and asked is not None
     assert asked.headers["Authorization"] == "Bearer very-secret-1" and asked.headers["X-Team"] == "blue"
     assert sources is not None and "very-secret-1" not in sources.model_dump_json()
     assert "{env:SCRIPTED_SECRET}" in sources.model_dump_json()

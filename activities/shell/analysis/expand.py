@@ -13,6 +13,7 @@ from activities.shell.analysis.work import Work
 
 MOST_MATCHES: Final = 1000
 MOST_WILDCARDS: Final = 3  # components of a pattern with wildcards: more may search a whole disk
+_PLAIN_BRACKETS: Final = re.compile(r"\[[A-Za-z0-9_-]+\]|\[[*?[]\]")
 _ENTRIES: Final = 10  # of a directory, that are compared with a pattern for one unit of work
 
 
@@ -36,7 +37,7 @@ class Expansion:
 
     def _found(self, word: Word, pattern: str, directory: Path) -> list[Path]:
         start = Path("/") if pattern.startswith("/") else directory
-        parts = [part for part in pattern.replace("[^", "[!").split("/") if part]
+        parts = [_loosened(part) for part in pattern.split("/") if part]
         if sum(map(_has_wildcard, parts)) > MOST_WILDCARDS:
             self.guard(f"it has wildcards in more than {MOST_WILDCARDS} parts of a path")
             return [_searched(word, start)]
@@ -66,6 +67,14 @@ class Expansion:
             names = []
         self.work.spend(1 + len(names) // _ENTRIES)
         return names
+
+
+def _loosened(part: str) -> str:
+    """A part of a pattern, with `*` for brackets that Python may read differently than bash: `[[:alpha:]]`, `[!a]`."""
+    rest = _PLAIN_BRACKETS.sub("", part)
+    if "[" not in part or "]" not in part or not ("[" in rest or "]" in rest):
+        return part
+    return f"{part[: part.index('[')]}*{part[part.rindex(']') + 1 :]}"
 
 
 def _searched(word: Word, start: Path) -> Path:

@@ -56,6 +56,23 @@ async def test_what_the_model_thinks_is_shown_where_it_is_asked_for(open_house: 
     assert all("  Thinking: It greets me.\n\nHello to you.\n" in each.out for each in (thinking, watched))
 
 
+async def test_what_a_command_has_written_is_shown_while_it_runs(open_house: OpenHouse) -> None:
+    command = "seq 9; until [ -e go ]; do sleep 0.1; done"
+    runs = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": command}),))
+    async with (
+        open_house(runs, HELLO) as house,
+        house.working(),
+        shell(house).terminal("run", *MODEL, "--exit", "go") as terminal,
+    ):
+        await terminal.until(r"│ 6.*\s+.*│ 7.*\s+.*│ 8.*\s+.*│ 9")
+        house.file("go", "")
+        await terminal.until("✓.* bash")
+        await terminal.until("Hello to you")
+        code = await terminal.ended()
+
+    assert code == 0
+
+
 async def test_a_prompt_is_written_in_the_editor_and_one_that_is_not_saved_does_nothing(open_house: OpenHouse) -> None:
     async with open_house(HELLO) as house, house.working():
         person = shell(house)

@@ -158,7 +158,7 @@ async def house(
     """A house without a worker: `House.working` adds one."""
     project = directory / "project"
     project.mkdir()
-    config = directory / "config" / "opencode"
+    config = directory / ".config" / "opencode"
     config.mkdir(parents=True)
     async with serve(scripts) as model, Database(endpoints.postgres_url) as database:
         provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": model.url, "apiKey": "test-key"}}

@@ -4,6 +4,7 @@ import os
 import pwd
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -11,7 +12,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from tests.machines import ordinary, pythons
-from tests.machines.__main__ import AS_A_USER, ON_EACH, Report
+from tests.machines.__main__ import AS_A_USER, ON_EACH, Part, Report
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -27,7 +28,7 @@ def test_supported_pythons_are_found_once_each_and_the_oldest_is_named() -> None
 
 
 def test_every_folder_that_is_run_again_is_there() -> None:
-    assert [name for name in (*ON_EACH, *AS_A_USER) if not (ROOT / name).exists()] == []
+    assert [name for name in (*ON_EACH.tests, *AS_A_USER.tests) if not (ROOT / name).exists()] == []
 
 
 def test_a_run_that_fails_fails_the_whole(capfd: pytest.CaptureFixture[str]) -> None:
@@ -39,6 +40,14 @@ def test_a_run_that_fails_fails_the_whole(capfd: pytest.CaptureFixture[str]) -> 
     assert capfd.readouterr().out.endswith(
         "passed: first\nFAILED (3): second\nFAILED (1): third\nnot run: Python 3.14 (not here)\n"
     )
+
+
+def test_a_part_that_would_not_end_in_time_is_not_begun_and_named() -> None:
+    report = Report(until=time.monotonic() + 60, whole=100)
+
+    assert report.lasts("short", Part(("tests/short",), share=0.5))
+    assert not report.lasts("long", Part(("tests/long",), share=0.7))
+    assert report.not_run == ["long (the minutes that were given are too few)"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users")

@@ -10,23 +10,41 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tests.machines import ordinary, pythons
 from tests.machines.ordinary import User
 from tests.machines.pythons import MINORS, ROOT, UV, Python
 from workflows.domain.errors import HoldfastError
 
+
+class Part(NamedTuple):
+    """Tests that are run again, and how long they take: a share of the time of all tests."""
+
+    tests: tuple[str, ...]
+    share: float
+
+    @property
+    def name(self) -> str:
+        return ", ".join(each.removeprefix("tests/") for each in self.tests)
+
+
 # What depends on the Python: its library, its event loop, its processes.
-ON_EACH: Final = (
-    *("tests/domain", "tests/activities", "tests/worker/cli"),
-    *("tests/worker/test_packing.py", "tests/worker/test_unpacking.py", "tests/test_pythons.py"),
+ON_EACH: Final = Part(
+    (
+        *("tests/domain", "tests/activities", "tests/worker/cli"),
+        *("tests/worker/test_packing.py", "tests/worker/test_unpacking.py", "tests/test_pythons.py"),
+    ),
+    share=0.4,
 )
 # What depends on who runs it: files, the shell, the stack, doors and backups.
-AS_A_USER: Final = (
-    *("tests/activities/files", "tests/activities/shell", "tests/activities/tools", "tests/worker/stack"),
-    *("tests/worker/cli/commands/test_run.py", "tests/worker/cli/commands/test_keeping.py"),
-    *("tests/worker/test_packing.py", "tests/worker/test_unpacking.py"),
+AS_A_USER: Final = Part(
+    (
+        *("tests/activities/files", "tests/activities/shell", "tests/activities/tools", "tests/worker/stack"),
+        *("tests/worker/cli/commands/test_run.py", "tests/worker/cli/commands/test_keeping.py"),
+        *("tests/worker/test_packing.py", "tests/worker/test_unpacking.py"),
+    ),
+    share=0.2,
 )
 
 
@@ -36,7 +54,8 @@ class Report:
 
     ran: list[tuple[str, int]] = field(default_factory=list)
     not_run: list[str] = field(default_factory=list)
-    until: float = float("inf")  # of the monotonic clock: after it nothing further is begun
+    until: float = float("inf")  # of the monotonic clock: what would not have ended by then is not begun
+    whole: float = 0.0  # seconds that all tests took
 
     def run(
         self,
@@ -46,20 +65,18 @@ class Report:
         user: User | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        if self.over(what):
-            return
         print(f"\n== {what}", flush=True)
         if user is not None:
             command = user.command(*command)
         with subprocess.Popen(command, cwd=user.home if user else ROOT, env=dict(environment)) as process:
             self.ran.append((what, _ended(process)))
 
-    def over(self, what: str) -> bool:
-        """Whether the time is over; what is not run then is noted."""
-        late = time.monotonic() > self.until
-        if late:
-            self.not_run.append(f"{what} (the time that was given for the tests is over)")
-        return late
+    def lasts(self, what: str, part: Part) -> bool:
+        """Whether the time lasts for a part; what is not run then is noted."""
+        enough = time.monotonic() + part.share * self.whole <= self.until
+        if not enough:
+            self.not_run.append(f"{what} (the minutes that were given are too few)")
+        return enough
 
     def show(self) -> int:
         """Say all of it; the first code that is not 0."""
@@ -74,72 +91,69 @@ class Report:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make test", description=__doc__, allow_abbrev=False)
     parser.add_argument("--workers", default="3")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing further after so many")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no part that would take longer")
     options, chosen = parser.parse_known_args()
     parallel = ("-n", options.workers, "--dist", "worksteal")
-    report = Report(until=time.monotonic() + 60 * options.minutes)
+    began = time.monotonic()
+    report = Report(until=began + 60 * options.minutes)
     python = Python(sys.version_info[:3], sys.executable)
     if chosen:
         report.run(f"what was chosen, on Python {python.name}", [*_pytest(Path(sys.prefix)), *parallel, *chosen])
         report.not_run.append("everything else, and other Pythons")
         return report.show()
     report.run(f"all tests on Python {python.name}", [*_pytest(Path(sys.prefix)), *parallel])
+    report.whole = time.monotonic() - began
     here = pythons.installed()
     others = [each for each in (*here[:1], *here[-1:]) if each.minor != python.minor]
-    environments = [Path(sys.prefix), *_on_others(report, others, parallel)]
-    _as_a_user(report, environments, here, parallel)
+    _as_a_user(report, Path(sys.prefix), here, parallel)
+    _on_others(report, others, parallel)
     ran = {each.minor for each in (python, *others)}
     report.not_run += [f"Python {minor}" + _why(minor, here) for minor in MINORS if minor not in ran]
     return report.show()
 
 
-def _on_others(report: Report, others: Sequence[Python], parallel: Sequence[str]) -> list[Path]:
-    """Run what may differ on each of these; their environments."""
-    made = []
+def _on_others(report: Report, others: Sequence[Python], parallel: Sequence[str]) -> None:
+    """Run what may differ on each of these."""
     for python in others:
-        environment, what = ROOT / f".venv-{python.minor}", f"{_folders(ON_EACH)} on Python {python.name}"
-        if report.over(what):
+        environment, what = ROOT / f".venv-{python.minor}", f"{ON_EACH.name} on Python {python.name}"
+        if not report.lasts(what, ON_EACH):
             continue
         command: list[str | Path] = [UV, "sync", "--quiet", "--locked", "--python", python.path]
         own = {**os.environ, "UV_PROJECT_ENVIRONMENT": str(environment)}
         if (synced := subprocess.run(command, cwd=ROOT, env=own)).returncode != 0:
             report.ran.append((f"installing the packages for Python {python.name}", synced.returncode))
             continue
-        report.run(what, [*_pytest(environment), *parallel, *ON_EACH])
-        made.append(environment)
-    return made
+        report.run(what, [*_pytest(environment), *parallel, *ON_EACH.tests])
 
 
-def _as_a_user(report: Report, environments: Sequence[Path], here: Sequence[Python], parallel: Sequence[str]) -> None:
+def _as_a_user(report: Report, environment: Path, here: Sequence[Python], parallel: Sequence[str]) -> None:
     """Run what depends on who runs it as a user who is not root."""
     if os.geteuid() != 0:
         report.not_run.append("what only root does: making the user of PostgreSQL, and giving its files to it")
         return
+    if not report.lasts(f"{AS_A_USER.name} as an ordinary user", AS_A_USER):
+        return
     try:
         with ordinary.made() as user:
-            found = ordinary.project_for(user, environments, here)
+            found = ordinary.project_for(user, environment, here)
             if found is None:
                 report.not_run.append(
                     "as an ordinary user: every Python that is supported lies in a directory of root's"
                 )
                 return
-            project, environment = found
             ordinary.provide_temporal(user)
-            tests = [project / each for each in AS_A_USER]
+            tests = [found.root / each for each in AS_A_USER.tests]
             # Nothing is written into the checkout, and names are short for the sockets that tests make.
-            options = ("-p", "no:cacheprovider", "--rootdir", project, "-c", project / "pyproject.toml")
-            command = [*_pytest(environment), *options, "--basetemp", user.home / "tests", *parallel, *tests]
-            report.run(f"{_folders(AS_A_USER)} as an ordinary user", command, user=user, environment=user.environment())
+            options = ("-p", "no:cacheprovider", "--rootdir", found.root, "-c", found.root / "pyproject.toml")
+            command = [*_pytest(found.environment), *options, "--basetemp", user.home / "tests", *parallel, *tests]
+            what = f"{AS_A_USER.name} as an ordinary user on {found.python()}"
+            report.run(what, command, user=user, environment=user.environment())
     except HoldfastError as error:
         report.not_run.append(f"as an ordinary user: {error}")
 
 
 def _pytest(environment: Path) -> list[str | Path]:
     return [environment / "bin" / "pytest", "--quiet"]
-
-
-def _folders(paths: Sequence[str]) -> str:
-    return ", ".join(each.removeprefix("tests/") for each in paths)
 
 
 def _why(minor: str, here: Sequence[Python]) -> str:

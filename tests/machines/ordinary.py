@@ -56,6 +56,19 @@ class User:
         return subprocess.run(self.command(*enter, *words), env={"HOME": "/"}, capture_output=True).returncode == 0
 
 
+@dataclass(frozen=True)
+class Project:
+    """A checkout, and the environment that its tests are run in."""
+
+    root: Path
+    environment: Path
+
+    def python(self) -> str:
+        """The name and the version of its Python."""
+        command: list[str | Path] = [self.environment / "bin" / "python", "--version"]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
 @contextmanager
 def made() -> Iterator[User]:
     """A new user; at the end its processes, its files and the user itself are gone. Raises UsageError."""
@@ -85,14 +98,13 @@ def provide_temporal(user: User) -> None:
     _give(user, user.home)
 
 
-def project_for(user: User, environments: Sequence[Path], pythons: Sequence[Python]) -> tuple[Path, Path] | None:
+def project_for(user: User, environment: Path, pythons: Sequence[Python]) -> Project | None:
     """A checkout and an environment that this user can work with; None where no Python can be started.
 
-    The first is this one, if all directories above it are open; else both are made in the user's home.
+    They are this one and `environment`, if all directories above them are open; else both are made in the user's home.
     """
-    for environment in environments:
-        if user.can(environment / "bin" / "python", "-c", "import tests.house"):
-            return ROOT, environment
+    if user.can(environment / "bin" / "python", "-c", "import tests.house"):
+        return Project(ROOT, environment)
     for python in pythons:
         if subprocess.run(user.command(python.path, "-c", ""), cwd="/", env={}, capture_output=True).returncode == 0:
             copy = user.home / "project"
@@ -101,7 +113,7 @@ def project_for(user: User, environments: Sequence[Path], pythons: Sequence[Pyth
             command: list[str | Path] = [UV, "sync", "--quiet", "--locked", "--python", python.path]
             subprocess.run(command, cwd=copy, env={**os.environ, **own}, check=True)
             _give(user, copy)
-            return copy, copy / ".venv"
+            return Project(copy, copy / ".venv")
     return None
 
 

@@ -68,7 +68,7 @@ class _Analysis:
         self.shell = shell
         self.work = Work()
         self.depth = 0
-        self.seen: set[tuple[str, tuple[Path, ...]]] = set()
+        self.seen: set[tuple[str, tuple[Path, ...], bool]] = set()
 
     def of(self, text: str, places: tuple[Path, ...], *, lost: bool = False) -> Program:
         program = self.walked(text, places, lost=lost)
@@ -101,7 +101,7 @@ class _Analysis:
     def commands(self, run: Run, command: Command, program: Program) -> Iterator[Command]:
         for words in run.commands:
             inner = replace(command, words=words)
-            key = (inner.canonical, inner.directories)
+            key = (inner.canonical, inner.directories, inner.lost)
             if key not in self.seen:
                 self.seen.add(key)
                 yield self.expanded(inner, program)

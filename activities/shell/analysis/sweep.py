@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from activities.files.place import Place
-from activities.files.resolve import is_directory
+from activities.files.resolve import is_directory, real
 from activities.shell.analysis.expand import Expansion
 from activities.shell.analysis.index import tracked
 from activities.shell.analysis.program import GLOBAL_OPTIONS, Command, Word
@@ -22,6 +22,8 @@ from workflows.domain.permissions.rules import Action, Ruleset, evaluate
 
 _NAMES: Final = 10  # of an index, that are looked at for one unit of work
 _SEARCHING: Final = frozenset({"grep", "egrep", "fgrep", "rg"})  # their first operand is what they look for
+_PATTERNS: Final = ("--regexp", "--file")  # options, which may be shortened
+_FILE: Final = re.compile(r"[\w./~^@-]+:(?!/)[^:{}]+")  # a file of a commit, which is looked at by its name
 _MAGIC: Final = re.compile(r"[:*?\[]")  # what may stand for more than one path to git
 
 
@@ -41,25 +43,33 @@ class Sweep:
         if reading is None or not (reading.recursive or reading.tracked):
             return
         form = _form(command, directory)
+        if form.name == "show" and form.words and all(_FILE.fullmatch(word.text or "") for word in form.words):
+            return
         named = _is_named(command, form.name, self.place.rules)
         if self.place.hides or (self.place.withholds and not named):
             for found in self.looked_through(form, reading):
                 yield replace(found, asked=()) if named else found
 
     def looked_through(self, form: "_Form", reading: Reading) -> Iterator[Withheld]:
-        limits = self.limits(form, reading)
-        if reading.recursive:
-            yield from (self.below(tree, reading) for tree in filter(is_directory, limits or [form.directory]))
-        else:
-            yield self.within(limits or ([form.directory] if form.name == "grep" else []), form.directory)
+        paths, certain = self.limits(form)
+        if not reading.recursive:
+            here = (
+                [form.directory] if form.name == "grep" else []
+            )  # git grep begins where it runs, git diff at the root
+            yield self.within((paths or here) if certain else [], form.directory)
+            return
+        if not (paths and certain):
+            paths = [*paths, form.directory if certain else form.root]
+        for tree in dict.fromkeys(chain.from_iterable((path, real(path)) for path in paths)):
+            if is_directory(tree):
+                yield self.below(tree, reading)
 
-    def limits(self, form: "_Form", reading: Reading) -> list[Path]:
-        """The paths that a command is limited to; none where it is not, or where that is not certain."""
+    def limits(self, form: "_Form") -> tuple[list[Path], bool]:
+        """The paths that a command is limited to, none where it is not; and whether there are no others."""
+        certain = all(word.text is not None and not (form.git and _MAGIC.search(word.text)) for word in form.words)
         words = [word for word in form.words if word.text]
-        if reading.tracked and any(_MAGIC.search(word.known) for word in words):
-            return []
         paths = chain.from_iterable(self.expansion.paths(word, form.directory) for word in words)
-        return [path for path in paths if os.path.lexists(path)]
+        return [path for path in paths if os.path.lexists(path)], certain
 
     def below(self, tree: Path, reading: Reading) -> Withheld:
         key = (tree, reading.hidden, reading.follows)
@@ -74,7 +84,7 @@ class Sweep:
             return Withheld()
         if root not in self.indexes:
             self.indexes[root] = self.tracked(root)
-        paths = [Path(os.path.normpath(path)) for path in named]
+        paths = [*(Path(os.path.normpath(path)) for path in named), *map(real, named)]
         return self.indexes[root].within(paths) if paths else self.indexes[root]
 
     def tracked(self, root: Path) -> Withheld:
@@ -94,22 +104,40 @@ class _Form:
     name: str
     directory: Path
     words: list[Word]
+    git: bool = False
+
+    @property
+    def root(self) -> Path:
+        """Above all that it can reach by paths that are not certain."""
+        return (self.git and root_of(self.directory)) or self.directory
 
 
 def _form(command: Command, directory: Path) -> _Form:
+    reading = command.reading
+    operands = reading.operands if reading else []
+    if command.name != "git":
+        return _Form(command.name, directory, _paths(command, command.name, operands))
     words = list(command.words[1:])
-    if command.name == "git":
-        while words and words[0].known.startswith("-"):
-            option = words.pop(0).known
-            if option in GLOBAL_OPTIONS["git"] and words:
-                value = words.pop(0).known
-                directory = directory / value if option == "-C" else directory
-    name = command.name if command.name != "git" or not words else words.pop(0).known
-    divided = next((at for at, word in enumerate(words) if word.text == "--"), None)
-    if command.name == "git" and divided is not None:
-        return _Form(name, directory, words[divided + 1 :])
-    operands = [word for word in words if not word.outline.startswith("-")]
-    return _Form(name, directory, operands[1:] if name in _SEARCHING else operands)
+    while words and words[0].known.startswith("-"):
+        option = words.pop(0).known
+        if option in GLOBAL_OPTIONS["git"] and words:
+            value = words.pop(0).known
+            directory = directory / value if option == "-C" else directory
+    name = words[0].known if words else "git"
+    return _Form(name, directory, _paths(command, name, operands), git=True)
+
+
+def _paths(command: Command, name: str, operands: list[str]) -> list[Word]:
+    """The operands that may be paths: all but what is looked for."""
+    options = command.reading.options if command.reading else []
+    named = name in _SEARCHING and not any(map(_gives_pattern, options))
+    chosen = set(operands[1:] if named else operands)
+    return [word for word in command.words[1:] if word.known in chosen]
+
+
+def _gives_pattern(option: str) -> bool:
+    """Whether an option of a searching program says what is looked for: then all operands are paths."""
+    return option in ("-e", "-f") or (len(option) > 2 and any(each.startswith(option) for each in _PATTERNS))
 
 
 def _is_named(command: Command, name: str, rules: Ruleset) -> bool:

@@ -188,6 +188,22 @@ def test_more_files_than_people_can_look_at_are_asked_about_but_not_granted(worl
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "grep -rn --regexp=KEY . src",
+        "grep -rn --rege=KEY . src",
+        "grep -rnePASS . src",
+        "grep -rn -e KEY -e src",
+        "rg --hidden --regexp=KEY . src",
+        'grep -rn KEY "${D:-.}" src',
+    ],
+)
+def test_a_recursive_reader_is_limited_by_nothing_but_its_paths(world: World, command: str) -> None:
+    assert world.verdict(command, world.defaults()) is ASK
+    assert world.verdict(command, world.defaults(bash="allow", read={"*": "allow", "*.env": "deny"})) is ASK
+
+
+@pytest.mark.parametrize(
     ("command", "action"),
     [
         ("git grep x", ASK),
@@ -209,6 +225,28 @@ def test_more_files_than_people_can_look_at_are_asked_about_but_not_granted(worl
         ("cd src && git grep x", ALLOW),
         ("git status", ALLOW),
         ("git log -3", ALLOW),
+        ("git log -p", ASK),
+        ("git log --oneline -U1", ASK),
+        ("git log -p -- src", ALLOW),
+        ("git whatchanged -p", ASK),
+        ("git show", ASK),
+        ("git show HEAD", ASK),
+        ("git show --stat HEAD", ALLOW),
+        ("git show HEAD:src/a.txt", ALLOW),
+        ("git show HEAD:src/a.txt HEAD", ASK),
+        ("git show 'HEAD^{/a:b}'", ASK),
+        ("git show :/a", ASK),
+        ("git stash show -p", ASK),
+        ("git stash show", ALLOW),
+        ("git diff-tree -p HEAD~1 HEAD", ASK),
+        ("git range-diff main~1 main", ASK),
+        ("git grep -e x -e src", ASK),
+        ("git diff HEAD -S src", ASK),
+        ("cd src && git grep x -- ':/'", ASK),
+        ("cd src && git grep x -- '../*'", ASK),
+        ("git -C src grep x -- ':(top)'", ASK),
+        ("cd src && git grep --untracked x -- ':/'", ASK),
+        ('git grep x "$DIR"', ASK),
     ],
 )
 @pytest.mark.parametrize("rules", ["built-in", "denying"])

@@ -119,8 +119,9 @@ class Endpoint(Value):
 
     @property
     def authorization(self) -> dict[str, str]:
-        """The key as the header that most providers want it in."""
-        return {"authorization": f"Bearer {self.secret}"} if self.secret else {}
+        """The key as the header that most providers want it in; none where another such header is configured."""
+        configured = any(name.lower() == "authorization" for name in self.headers)
+        return {"authorization": f"Bearer {self.secret}"} if self.secret and not configured else {}
 
     @property
     def name(self) -> str:

@@ -278,3 +278,11 @@ async def reach(
 
 def key(reached: Reached) -> str | None:
     return reached.endpoint.key.get_secret_value() if reached.endpoint.key else None
+
+
+async def test_a_header_of_ones_own_replaces_that_of_the_key(keys: Keys) -> None:
+    options = {"apiKey": "k", "headers": {"Authorization": "Basic x"}, "baseURL": "http://127.0.0.1:9/v1"}
+
+    endpoint = (await reach(keys, "mine/llama", {"mine": {"options": options}})).endpoint
+
+    assert {**endpoint.authorization, **endpoint.headers} == {"Authorization": "Basic x"}

@@ -21,15 +21,14 @@ _LOG: Final = logging.getLogger("holdfast.activity")
 
 
 class GivenUp(ApplicationError):
-    """Work has failed for the last time. Where the activity knows no better end for it, its turn ends with this."""
+    """Work has failed for the last time. Where the activity knows no better end for it, its turn ends with this.
 
-    def __init__(self, said: str) -> None:
-        super().__init__(said, type="GivenUp", non_retryable=True)
+    `text` is for the store, where no redactor goes over it: it names the kind of the last error only.
+    """
 
-    @property
-    def text(self) -> str:
-        """The message as the store takes it."""
-        return plain(self.message)
+    def __init__(self, text: str, error: Exception) -> None:
+        super().__init__(f"{text}: {error}", type="GivenUp", non_retryable=True)
+        self.text = plain(text)
 
 
 @asynccontextmanager
@@ -49,5 +48,5 @@ async def counting_faults(database: Database, request: Request, what: str, subje
         if failures < _MOST:
             raise
         _LOG.exception("given up: %s %s", what, subject)
-        said = f"Holdfast itself failed {failures} times at {what}, the last time: {type(error).__name__}: {error}"
-        raise GivenUp(said) from error
+        text = f"Holdfast itself failed {failures} times at {what}, the last time: {type(error).__name__}"
+        raise GivenUp(text, error) from error

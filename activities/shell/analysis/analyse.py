@@ -30,6 +30,7 @@ _LOCAL_ADDRESS: Final = re.compile(
 )
 _PLAIN_ARGUMENT: Final = re.compile(r"[^\[]*|.*\[[^$`]*\].*", re.S)
 _CHDIR: Final = re.compile(r"(?:-C|--chdir=)(.+)", re.S)
+_MAY_CHDIR: Final = re.compile(r"-[^-C=]+C|--ch")  # the same among other letters, or shortened
 # Programs for which a word that is only known at run time is text, never an option, a path or an address.
 PRINTING: Final = frozenset({"echo", "true", "false", ":", "printf", "pwd"})
 
@@ -126,6 +127,8 @@ def _moved(command: Command) -> Command:
         if hit:
             places = tuple(real(each / hit[1]) for each in command.directories)
             command = replace(command, directories=places, lost=command.lost or word.text is None)
+        elif _MAY_CHDIR.match(word.outline):
+            command = replace(command, lost=True)
     return command
 
 

@@ -19,7 +19,8 @@ _HARMLESS: Final = {
         "apply": "whitespace ignorewhitespace",
         "blame": "coloring date showemail showroot markunblamablelines markignoredlines",
         "branch": "autosetupmerge autosetuprebase sort",
-        "branch.": "remote merge rebase pushremote description base vscode-merge-base gh-merge-base",
+        "branch.": """remote merge rebase pushremote description base vscode-merge-base gh-merge-base
+            github-pr-owner-number github-pr-base-branch""",
         "color": "*",
         "color.": "*",
         "column": "*",
@@ -49,6 +50,7 @@ _HARMLESS: Final = {
         "gitflow": "*",
         "gitflow.": "*",
         "github": "*",
+        "gpg": "format",
         "grep": "*",
         "gui": "*",
         "help": "autocorrect format",
@@ -71,7 +73,7 @@ _HARMLESS: Final = {
         "receive": "*",
         "remote": "pushdefault",
         "remote.": """fetch followremotehead gh-resolved mirror partialclonefilter promisor prune prunetags push pushurl
-            skipdefaultupdate skipfetchall tagopt url""",
+            skipdefaultupdate skipfetchall tagopt url github-pr-remote""",
         "rerere": "*",
         "revert": "*",
         "showbranch": "*",

@@ -6,8 +6,9 @@ from typing import Final
 from activities.shell.analysis.program import Program
 
 # A path from the root, also behind an option (`-o/dev/sda`), a variable that may be empty, or a command that may print
-# nothing. `src/dev/x` is none, and `/dev/p` and `/proc/ {` are mostly patterns of sed and awk.
-_BEFORE: Final = r"(?:^|[^\w.~/*?\]}-]|(?<!\S)-\w+|\$\w+|\$\{[^}]*\}|file://[^/\s]*)/+(?:\.{1,2}/+)*"
+# nothing. `src/dev/x` and `http://dev/x` are none, and `/dev/p` and `/proc/ {` are mostly patterns of sed and awk.
+_HOST: Final = r"(?<!http:)(?<!https:)(?<!ftp:)(?<!git:)(?<!ssh:)"
+_BEFORE: Final = rf"(?:^|[^\w.~/*?\]}}-]{_HOST}|(?<!\S)-\w+|\$\w+|\$\{{[^}}]*\}}|file://[^/\s]*)/+(?:\.{{1,2}}/+)*"
 _STREAMS: Final = r"(?!(?:null|stdin|stdout|stderr)(?![\w/.-]))"
 _PROCESS: Final = r"proc(?:/+[\w$*?\[.\\\"']|(?=[\s;|&<>)\"']|$))"
 _NAMED: Final = re.compile(rf"{_BEFORE}(dev(?:/+{_STREAMS}(?:\w{{2,}}|[$*?\[])|(?=:))|{_PROCESS})", re.MULTILINE)

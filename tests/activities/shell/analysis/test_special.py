@@ -33,6 +33,9 @@ from tests.activities.shell.world import ALLOW, ASK, World
         "cat $X/proc/self/environ",
         "cat ${X%%*}/proc/self/environ",
         'cat "$(printf /proc)"/self/environ',
+        'cat "/proc/"$P/environ',
+        "cat '/proc/''self/environ'",
+        "PATH=a://proc/1/root/bin ls",
         'for f in /proc/1/environ; do cat "$f"; done',
         "echo /proc/1/environ | xargs cat",
         "cat /./proc//self/environ",
@@ -54,6 +57,11 @@ def test_a_device_or_process_is_asked_about_under_every_configuration(world: Wor
     allowing = world.defaults() if rules == "the built-in rules" else world.defaults(**{"*": "allow"})
     assert world.verdict(command, allowing) is ASK
     assert any(request.guarded and request.opaque for request in world.requests(command))
+
+
+@pytest.mark.parametrize("command", ["curl http://dev/api", "curl https://proc/x"])
+def test_a_host_is_no_device(world: World, command: str) -> None:
+    assert not any(request.guarded for request in world.requests(command))
 
 
 @pytest.mark.parametrize(

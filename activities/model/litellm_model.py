@@ -119,7 +119,8 @@ def _load(environment: MutableMapping[str, str]) -> ModuleType:
         # litellm would import it in the first request, for another second
         import_module("openai.resources.chat.completions.completions")
     library.utils.update_response_metadata = _unmeasured
-    library.ModelResponse()  # builds its classes now: at the first request its filter of warnings may be gone
+    for response in (library.ModelResponse, library.ModelResponseStream):
+        response()  # builds its classes now: at the first request litellm's filter of warnings may be gone
     for name, value in _SWITCHES.items():
         setattr(library, name, value)
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router"):

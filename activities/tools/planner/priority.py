@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-_NICE: Final = 10  # turns of other sessions go first
+_NICE: Final = 5  # turns of other sessions go first
 _GROUP: Final = Path("/proc/self/autogroup")  # Linux divides time among sessions first, then in each (sched(7))
 
 

@@ -75,9 +75,9 @@ async def test_it_computes_when_others_leave_time_for_it(planner: Planner, place
     await plan(planner, place, LONG)
     (process,) = processes()
     group = Path(f"/proc/{process.pid}/autogroup")
-    assert process.nice() == 10
+    assert process.nice() == 5
     if group.exists():
-        assert group.read_text().endswith(" nice 10\n")
+        assert group.read_text().endswith(" nice 5\n")
         assert group.read_text() != Path("/proc/self/autogroup").read_text()
 
 

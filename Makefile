@@ -54,7 +54,7 @@ faults-nth: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.nth $(ARGS)
 
 faults-page: .venv/.synced
-	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix.page
+	PYTHONPATH=. .venv/bin/python -P -m tests.acceptance.matrix.faults_page
 
 production-test: .venv/.synced
 	PYTHONPATH=. .venv/bin/python -P -m tests.production
@@ -72,7 +72,7 @@ install: $(UV)
 	@echo "To uninstall: holdfast down --purge, then '$(CURDIR)/$(UV)' tool uninstall holdfast"
 
 record-histories: .venv/.synced
-	PYTHONPATH=. .venv/bin/python -P -m tests.histories.record $(NAMES)
+	PYTHONPATH=. .venv/bin/python -P -m tests.histories.record_histories $(NAMES)
 
 clean:
 	rm -rf .venv .venv-3.* .uv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,1 +1,1 @@
-"""What touches the world; each activity may run twice, and says what happens then."""
+"""Side effects. Each activity may run twice, and says what happens then."""

@@ -1,10 +1,9 @@
-"""Failpoints: named moments at which a test has a process die, hang, or lose a connection (reliability.md 8).
+"""Failpoints: named moments at which a test makes a process die, hang, or lose a connection (reliability.md 8).
 
-`HOLDFAST_FAILPOINTS="tool.claimed=kill9@1;tool.committed:prt_x=ambiguous"` arms them: `name[:call]=action[@n]`.
-At the external points, which all calls of a kind pass, `call` is the activity that they are made in; `*` is any.
-`HOLDFAST_TEST_PROCESS` must name the directory of the test: arrivals are written down there, and counted, so that
-`@n` is the n-th arrival in all processes of the test, and does not come again after each restart.
-Never in workflow code.
+`HOLDFAST_FAILPOINTS="tool.claimed=kill9@1;tool.committed:prt_x=ambiguous"` arms them: `name[:call]=action[@n]`. At the
+external points, which all calls of a kind pass, `call` is the current activity; `*` is any. `HOLDFAST_TEST_PROCESS`
+must name the test's directory: arrivals are recorded there, so that `@n` counts over all processes of the test, and
+does not recur after each restart. Never in workflow code.
 """
 
 import asyncio
@@ -49,7 +48,7 @@ NAMES: Final = {
     "compaction.committed": "M: the summary is committed",
     "stop.cancelling": "O: the stop is accepted, tools still run",
     "supervisor.leased": "S: the supervisor has the lease, the command has not begun",
-    "supervisor.exit_written": "S: the exit status is written, nobody has been told",
+    "supervisor.exit_written": "S: the exit status is written, no worker has seen it",
     "archive.written": "an old session's rows are in a file, and still in the database",
     "archive.removed": "an old session's rows are removed, and its calls' files are not",
     "external.sql": "any: a statement is sent to PostgreSQL",
@@ -57,19 +56,19 @@ NAMES: Final = {
     "external.bell": "any: a session's workflow is signalled",
 }
 
-_FORM: Final = re.compile(r"([a-z_0-9.]+)(?::([^=:]+))?=([a-z0-9]+)(?::([^@]+))?(?:@([1-9][0-9]*))?")
-_BARE: Final = ("kill9", "stop", "exit", "drop", "ambiguous")
-_VALUED: Final = ("raise", "sleep", "block", "deaf")
-_LOOK_PERIOD: Final = 0.01
-_NOBODY: Final = "-"  # stands for no call among the arrivals
-_ANYBODY: Final = "*"
-_AT_WORK: Final[ContextVar[str | None]] = ContextVar("at_work", default=None)
-_PASS: Final = nullcontext()
+_SYNTAX: Final = re.compile(r"([a-z_0-9.]+)(?::([^=:]+))?=([a-z0-9]+)(?::([^@]+))?(?:@([1-9][0-9]*))?")
+_PLAIN_ACTIONS: Final = ("kill9", "stop", "exit", "drop", "ambiguous")
+_ACTIONS_WITH_VALUE: Final = ("raise", "sleep", "block", "deaf")
+_POLL_INTERVAL: Final = 0.01
+_NO_CALL: Final = "-"  # an arrival without a call
+_ANY_CALL: Final = "*"
+_CURRENT_ACTIVITY: Final[ContextVar[str | None]] = ContextVar("current_activity", default=None)
+_NO_OPERATION: Final = nullcontext()
 
 
 @dataclass(frozen=True)
-class Fault:
-    """What happens at a point: for every call or one, at every arrival or the n-th."""
+class ArmedFault:
+    """A fault at a point: for every call or one, at every arrival or the n-th."""
 
     name: str
     call: str | None
@@ -78,8 +77,8 @@ class Fault:
     at: int | None
 
     @classmethod
-    def parse(cls, text: str) -> "Fault":
-        form = _FORM.fullmatch(text)
+    def parse(cls, text: str) -> "ArmedFault":
+        form = _SYNTAX.fullmatch(text)
         if form is None:
             raise UsageError(f"{VARIABLE} holds {text!r}: write name[:call]=action[@n]")
         name, call, action, value, at = form.groups()
@@ -89,23 +88,23 @@ class Fault:
         fault._check()
         return fault
 
-    def meets(self, name: str, call: str | None) -> bool:
-        if self.call == _ANYBODY:
-            return self.name == name and call not in (None, _NOBODY)
+    def matches(self, name: str, call: str | None) -> bool:
+        if self.call == _ANY_CALL:
+            return self.name == name and call not in (None, _NO_CALL)
         return self.name == name and self.call in (None, call)
 
     def exception(self) -> Exception:
-        """What `raise:TypeName` raises: one of Python's own or one of ours."""
+        """The exception of `raise:TypeName`: one of Python's or ours."""
         kind = getattr(builtins, self.value, None) or getattr(errors, self.value, None)
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
             raise UsageError(f"{VARIABLE} raises {self.value!r}: name an exception of Python's or of ours")
         return kind(f"failpoint {self.name}")
 
     def _check(self) -> None:
-        if self.action not in (_VALUED if self.value else _BARE):
+        if self.action not in (_ACTIONS_WITH_VALUE if self.value else _PLAIN_ACTIONS):
             raise UsageError(
                 f"{VARIABLE} has the action {self.action!r} at {self.name!r}: "
-                f"there are {', '.join(_BARE)}, and with a value (action:value) {', '.join(_VALUED)}"
+                f"there are {', '.join(_PLAIN_ACTIONS)}, and as action:value {', '.join(_ACTIONS_WITH_VALUE)}"
             )
         if self.action == "raise":
             self.exception()
@@ -113,97 +112,97 @@ class Fault:
             raise UsageError(f"{VARIABLE} sleeps {self.value!r} at {self.name!r}: give milliseconds")
 
 
-class _Armed:
-    """The faults of this process; the one thing here that changes, at start-up and in tests."""
+class _ArmedFaults:
+    """The faults of this process; changes only at start-up and in tests."""
 
     def __init__(self) -> None:
-        self.faults: tuple[Fault, ...] = ()
+        self.faults: tuple[ArmedFault, ...] = ()
         self.names: frozenset[str] = frozenset()
         self.arrivals = Path()
 
-    def arrive(self, name: str, call: str | None) -> Fault | None:
-        """Write an arrival down, and find the fault that is due at it."""
+    def record_arrival(self, name: str, call: str | None) -> ArmedFault | None:
+        """Record an arrival, and return the fault that is due at it."""
         if name not in NAMES:
             raise LookupError(f"there is no failpoint {name!r}: add it to NAMES in {__name__}")
         with self.arrivals.open("a+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
             before = [line.split()[:2] for line in file]
-            file.write(f"{name} {call or _NOBODY} {os.getpid()}\n")
+            file.write(f"{name} {call or _NO_CALL} {os.getpid()}\n")
         for fault in self.faults:
-            if fault.meets(name, call) and fault.at in (None, 1 + sum(fault.meets(*line) for line in before)):
+            if fault.matches(name, call) and fault.at in (None, 1 + sum(fault.matches(*line) for line in before)):
                 return fault
         return None
 
 
-_ARMED: Final = _Armed()
+_ARMED: Final = _ArmedFaults()
 
 
 def configure(environment: Mapping[str, str]) -> None:
-    """Arm the faults that the environment names, or none.
+    """Arm the faults that the environment names.
 
-    Raises `UsageError` when it names some without being that of a test, or in a form that means nothing.
+    Raises `UsageError` outside a test, and for a malformed fault.
     """
     wanted = environment.get(VARIABLE, "")
     directory = environment.get(TEST_VARIABLE, "")
     if wanted and not directory:
         raise UsageError(f"{VARIABLE} is set outside of a test: unset it, or name the test's folder in {TEST_VARIABLE}")
-    _ARMED.faults = tuple(Fault.parse(text.strip()) for text in wanted.split(";") if text.strip())
+    _ARMED.faults = tuple(ArmedFault.parse(text.strip()) for text in wanted.split(";") if text.strip())
     _ARMED.names = frozenset(fault.name for fault in _ARMED.faults)
     _ARMED.arrivals = Path(directory) / ARRIVALS
 
 
 async def failpoint(name: str, call: str | None = None) -> None:
-    """A moment at which a test may have something happen; nothing ever does outside of tests."""
+    """A moment at which a test may inject a fault; does nothing outside tests."""
     if not _ARMED.faults:
         return
-    if fault := _ARMED.arrive(name, call):
-        await _happen(fault, _reset)
+    if fault := _ARMED.record_arrival(name, call):
+        await _perform(fault, _reset_connection)
 
 
-def io_failpoint(name: str, cut: Callable[[], Awaitable[None]]) -> AbstractAsyncContextManager[None]:
-    """The same around an operation: `drop` cuts its connection before it is carried out, `ambiguous` after it.
+def io_failpoint(name: str, disconnect: Callable[[], Awaitable[None]]) -> AbstractAsyncContextManager[None]:
+    """A failpoint around an operation: `drop` disconnects before it, `ambiguous` after it.
 
-    `cut` raises what a connection raises that is really cut.
+    `disconnect` raises what a really lost connection raises.
     """
-    return _operation(name, cut) if name in _ARMED.names else _PASS
+    return _wrap_operation(name, disconnect) if name in _ARMED.names else _NO_OPERATION
 
 
-def at_work(name: str) -> AbstractContextManager[None]:
-    """Whose operations those are that pass the external points within the block."""
-    return _named(name) if _ARMED.faults else _PASS
+def during_activity(name: str) -> AbstractContextManager[None]:
+    """Attribute the external points within the block to an activity."""
+    return _set_current_activity(name) if _ARMED.faults else _NO_OPERATION
 
 
-def armed(name: str, call: str | None = None) -> str | None:
-    """The action that is due at a point of another process, which is started now; counts as an arrival there."""
-    fault = _ARMED.arrive(name, call) if _ARMED.faults else None
+def armed_action(name: str, call: str | None = None) -> str | None:
+    """The action that is due at a point of a process that is being started; counts as an arrival."""
+    fault = _ARMED.record_arrival(name, call) if _ARMED.faults else None
     return fault.action if fault else None
 
 
 @asynccontextmanager
-async def _operation(name: str, cut: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    fault = _ARMED.arrive(name, _AT_WORK.get())
+async def _wrap_operation(name: str, disconnect: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    fault = _ARMED.record_arrival(name, _CURRENT_ACTIVITY.get())
     if fault and fault.action != "ambiguous":
-        await _happen(fault, cut)
+        await _perform(fault, disconnect)
     yield
     if fault and fault.action == "ambiguous":
-        await cut()
+        await disconnect()
 
 
 @contextmanager
-def _named(name: str) -> Iterator[None]:
-    before = _AT_WORK.set(name)
+def _set_current_activity(name: str) -> Iterator[None]:
+    before = _CURRENT_ACTIVITY.set(name)
     try:
         yield
     finally:
-        _AT_WORK.reset(before)
+        _CURRENT_ACTIVITY.reset(before)
 
 
-async def _reset() -> None:
+async def _reset_connection() -> None:
     raise ConnectionResetError
 
 
-async def _happen(fault: Fault, cut: Callable[[], Awaitable[None]]) -> None:
+async def _perform(fault: ArmedFault, disconnect: Callable[[], Awaitable[None]]) -> None:
     match fault.action:
         case "kill9":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -218,26 +217,27 @@ async def _happen(fault: Fault, cut: Callable[[], Awaitable[None]]) -> None:
         case "block":
             await _wait_for(Path(fault.value))
         case "deaf":
-            await _deaf(asyncio.create_task(_wait_for(Path(fault.value))))
+            await _wait_ignoring_cancellation(asyncio.create_task(_wait_for(Path(fault.value))))
         case _:
-            await cut()
+            await disconnect()
 
 
 async def _wait_for(path: Path) -> None:
-    """Tell the test that this moment is reached, and wait until it lets go."""
+    """Report to the test that the point is reached, and wait until the file is gone."""
     path.with_name(f"{path.name}.reached").touch()
     for _ in iter(path.exists, True):
-        await asyncio.sleep(_LOOK_PERIOD)
+        await asyncio.sleep(_POLL_INTERVAL)
 
 
-async def _deaf(waiting: asyncio.Task[None]) -> None:
-    """See a wait to its end without hearing that one is cancelled, as something that is stuck does not.
+async def _wait_ignoring_cancellation(waiting: asyncio.Task[None]) -> None:
+    """Wait to the end despite cancellation, like stuck code.
 
-    The SDK cancels what its server has not heard of for a while: a worker that is cut off would be no zombie for long.
+    The SDK cancels activities after a missed heartbeat: without this, a worker that is cut off would soon stop being a
+    zombie.
     """
     while not waiting.done():
         try:
             await asyncio.shield(waiting)
         except asyncio.CancelledError:
-            if (deaf := asyncio.current_task()) is not None:
-                deaf.uncancel()
+            if (current_task := asyncio.current_task()) is not None:
+                current_task.uncancel()

@@ -1,14 +1,14 @@
-"""The git program: the one place that starts it."""
+"""Runs git."""
 
 import asyncio
 import shutil
 from pathlib import Path
 from typing import Final
 
-_PATIENCE: Final = 20  # seconds: a history of a million commits without a commit graph takes half of that
+_TIMEOUT: Final = 20  # seconds: twice what a history of a million commits takes without a commit graph
 
-# A repository's own configuration can name programs: git is told to start none of them, and to fetch nothing.
-_TAME: Final = (
+# A repository's own configuration can name programs: git starts none of them, and fetches nothing.
+_SAFE_OPTIONS: Final = (
     "--no-pager",
     "-c",
     "core.fsmonitor=false",
@@ -23,13 +23,13 @@ _ENVIRONMENT: Final = {"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_
 
 
 async def git(directory: Path, *arguments: str) -> str | None:
-    """What a reading git command prints in `directory`; None when there is no git, or it fails or takes too long."""
+    """The output of a reading git command in `directory`; None without git, on failure, or on a timeout."""
     program = shutil.which("git")
     if program is None:
         return None
     process = await asyncio.create_subprocess_exec(
         program,
-        *_TAME,
+        *_SAFE_OPTIONS,
         *arguments,
         cwd=directory,
         env=_ENVIRONMENT,
@@ -38,7 +38,7 @@ async def git(directory: Path, *arguments: str) -> str | None:
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT):
             output, _ = await process.communicate()
     except TimeoutError:
         return None

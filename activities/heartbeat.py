@@ -1,4 +1,4 @@
-"""Heartbeats: a beat beside the work, so that a dead worker is noticed and a stop arrives."""
+"""Heartbeats, so that Temporal notices a dead worker and can deliver a cancellation."""
 
 import asyncio
 import contextlib
@@ -8,25 +8,26 @@ from typing import Final
 
 from temporalio import activity
 
-BEAT: Final = 0.25  # seconds; the worker's throttle decides what is sent (temporal.md 6.3)
+HEARTBEAT_INTERVAL: Final = 0.25  # seconds; the worker's throttle decides what is sent (temporal.md 6.3)
 
 
 @asynccontextmanager
-async def beating() -> AsyncIterator[None]:
-    """Beat while the block runs. A stop cancels the block: see `stopping`. Nobody hears a local activity."""
+async def heartbeats() -> AsyncIterator[None]:
+    """Send heartbeats while the block runs; none from a local activity, which has no use for them."""
     if activity.info().is_local:
         yield
         return
 
     async def beat() -> None:
         while True:
-            await asyncio.sleep(BEAT)  # first: most activities are over by then, and a beat costs the server 2 ms
+            # Sleep first: most activities end before it, and a heartbeat costs the server 2 ms.
+            await asyncio.sleep(HEARTBEAT_INTERVAL)
             activity.heartbeat()
 
-    beats = asyncio.create_task(beat())
+    heartbeat_task = asyncio.create_task(beat())
     try:
         yield
     finally:
-        beats.cancel()
+        heartbeat_task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await beats
+            await heartbeat_task

@@ -1,4 +1,4 @@
-"""New ids outside of workflow code: the wall clock and the system's randomness."""
+"""New ids outside workflow code, from the wall clock and the system's randomness."""
 
 import random
 import time
@@ -7,7 +7,7 @@ from workflows.domain import ids
 
 
 class Mint:
-    """Makes ids that sort in the order of their making, also within one millisecond."""
+    """Makes ids that sort in the order of creation, also within a millisecond."""
 
     def __init__(self) -> None:
         self._source = random.SystemRandom()

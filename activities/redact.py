@@ -1,4 +1,4 @@
-"""Secrets out of whatever leaves for logs, Temporal and event streams (security.md 10.4)."""
+"""Removes secrets from what leaves for logs, Temporal and event streams (security.md 10.4)."""
 
 import base64
 import json
@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-_SHORTEST: Final = 8  # characters: a shorter value is no secret, and would be found everywhere
-_VISIBLE: Final = 3  # characters of a secret that stay (four at most, and the edges of base64 count, too)
+_MIN_SECRET_CHARS: Final = 8  # shorter values are no secrets, and would match everywhere
+_VISIBLE_CHARS: Final = 3  # characters of a secret that stay (four at most, with the edges of base64)
 _MARK: Final = "[redacted]"
 
-# Each shape begins with plain characters, which lets `re` skip quickly over all other text. Of a word, all goes;
-# where a secret stands inside of something, the group `secret`.
-_WORDS: Final = tuple(
+# Each pattern begins with plain characters, so that `re` skips other text quickly. A token is masked as a whole, of an
+# embedded secret only the group `secret`.
+_TOKEN_PATTERNS: Final = tuple(
     re.compile(pattern)
     for pattern in (
         r"sk-(?=[\w-]*\d)[\w-]{20,}",  # OpenAI, Anthropic, OpenRouter, DeepSeek
@@ -32,7 +32,7 @@ _WORDS: Final = tuple(
         r"eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*",  # JWT
     )
 )
-_INSIDE: Final = tuple(
+_EMBEDDED_PATTERNS: Final = tuple(
     re.compile(pattern)
     for pattern in (
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
@@ -45,10 +45,10 @@ _INSIDE: Final = tuple(
 
 
 class Redactor:
-    """Replaces the given secret values, in whatever common way they are written, and all that looks like a secret.
+    """Masks the given secret values in all common encodings, and everything that looks like a secret.
 
-    `values` is asked each time: keys come while a worker runs. A value that is cut by the end of a text is not found:
-    give it whole texts, not pieces of a stream.
+    `values` is called each time, as keys come while a worker runs. A secret cut by the end of a text is not found: pass
+    whole texts, not pieces of a stream.
     """
 
     def __init__(self, values: Callable[[], Iterable[str]] = tuple) -> None:
@@ -57,18 +57,18 @@ class Redactor:
         self._forms: tuple[str, ...] = ()
 
     def text(self, text: str) -> str:
-        """`text` with at most a few characters left of each secret."""
+        """`text` with at most a few characters of each secret."""
         for form in self._all_forms():
-            text = text.replace(form, _masked(form))
-        for word in _WORDS:
-            text = word.sub(_without_word, text)
-        for shape in _INSIDE:
-            text = shape.sub(_without_secret, text)
+            text = text.replace(form, _mask(form))
+        for word in _TOKEN_PATTERNS:
+            text = word.sub(_mask_token, text)
+        for shape in _EMBEDDED_PATTERNS:
+            text = shape.sub(_mask_embedded, text)
         return text
 
     def _all_forms(self) -> tuple[str, ...]:
-        """Every way in which one of the values may be written, the longest first."""
-        known = frozenset(value for each in self._values() if len(value := each.strip()) >= _SHORTEST)
+        """Every encoding of every value, longest first."""
+        known = frozenset(value for each in self._values() if len(value := each.strip()) >= _MIN_SECRET_CHARS)
         if known != self._known:
             forms = {form for value in known for form in _forms(value)}
             self._known, self._forms = known, tuple(sorted(forms, key=len, reverse=True))
@@ -76,13 +76,13 @@ class Redactor:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """The value as it is, escaped for URLs and JSON, and in base64 at each of the three possible offsets."""
+    """The value itself, escaped for URLs and JSON, and in base64 at the three possible offsets."""
     yield from (value, quote(value), quote(value, safe=""), quote_plus(value))
     yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
     content = value.encode("utf-8", "surrogatepass")
     for offset in range(3):
         encoded = base64.b64encode(bytes(offset) + content).decode()
-        # The first and the last characters mix in bits of the neighbours.
+        # The outer characters mix in bits of the neighbours.
         inner = encoded[-(-offset * 4 // 3) : len(encoded.rstrip("=")) - (1 if encoded.endswith("=") else 0)]
         yield from (inner, inner.translate(_URL_SAFE))
 
@@ -90,15 +90,15 @@ def _forms(value: str) -> Iterator[str]:
 _URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
-def _without_word(hit: re.Match[str]) -> str:
-    inside = hit.start() > 0 and hit.string[hit.start() - 1].isalnum()  # of a longer word, as in "task-"
-    return hit[0] if inside else _masked(hit[0])
+def _mask_token(hit: re.Match[str]) -> str:
+    inside = hit.start() > 0 and hit.string[hit.start() - 1].isalnum()  # part of a longer word, as in "task-"
+    return hit[0] if inside else _mask(hit[0])
 
 
-def _without_secret(hit: re.Match[str]) -> str:
-    begin, end = (place - hit.start() for place in hit.span("secret"))
-    return hit[0][:begin] + _masked(hit["secret"]) + hit[0][end:]
+def _mask_embedded(hit: re.Match[str]) -> str:
+    begin, end = (offset - hit.start() for offset in hit.span("secret"))
+    return hit[0][:begin] + _mask(hit["secret"]) + hit[0][end:]
 
 
-def _masked(secret: str) -> str:
-    return (secret[:_VISIBLE] if len(secret) >= 16 else "") + _MARK
+def _mask(secret: str) -> str:
+    return (secret[:_VISIBLE_CHARS] if len(secret) >= 16 else "") + _MARK

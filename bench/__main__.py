@@ -11,125 +11,128 @@ from typing import Final
 
 from bench import (
     breakdown,
-    checking,
     command_start,
     commits,
-    failpoints,
+    cpu,
+    failpoint_cost,
     history,
     memory,
     opencode,
-    page,
+    performance_page,
     postgres,
-    processor,
-    resumed,
-    sides,
+    resume_time,
+    slow_checks,
     step_overhead,
+    systems,
     volume,
-    waiting,
+    waiting_sessions,
 )
-from bench.sides import Bare, Ours, play
-from bench.stage import Stage, stage
+from bench.figure_table import Figure, table
 from bench.step_overhead import LONG, LONGEST, OPENING, SESSIONS
-from bench.table import Figure, table
+from bench.systems import BareTemporal, HoldfastSystem, play
+from bench.testbed import Testbed, testbed
 
 
 class Bench:
-    """The stage, and the two sides on it, which come when they are first needed."""
+    """The testbed, and the two compared systems, started when first needed."""
 
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
-        self._sides: tuple[Ours, Bare] | None = None
+    def __init__(self, testbed: Testbed) -> None:
+        self.testbed = testbed
+        self._sides: tuple[HoldfastSystem, BareTemporal] | None = None
 
-    async def sides(self) -> tuple[Ours, Bare]:
+    async def systems(self) -> tuple[HoldfastSystem, BareTemporal]:
         if self._sides is None:
-            ours = await sides.ours(self.stage, sides.project(self.stage, "small"))
-            self._sides = ours, await sides.bare(self.stage, ours)
+            ours = await systems.start_holdfast(self.testbed, systems.project(self.testbed, "small"))
+            self._sides = ours, await systems.start_bare_temporal(self.testbed, ours)
         return self._sides
 
 
 async def _commands(bench: Bench) -> list[Figure]:
     """what a command costs before it does anything"""
-    return await command_start.start(bench.stage)
+    return await command_start.measure_command_start(bench.testbed)
 
 
 async def _memory(bench: Bench) -> list[Figure]:
     """a worker's memory, before and after its first request"""
-    return await memory.worker(bench.stage)
+    return await memory.measure_worker_memory(bench.testbed)
 
 
 async def _step(bench: Bench) -> list[Figure]:
     """the overhead of a step, in its parts, and its history"""
-    ours, floor = await bench.sides()
-    overhead, rounds = await step_overhead.alone(bench.stage, ours, floor)
-    at_length = await step_overhead.alone_at_length(bench.stage, ours, floor)
+    ours, floor = await bench.systems()
+    overhead, rounds = await step_overhead.alone(bench.testbed, ours, floor)
+    at_length = await step_overhead.alone_at_length(bench.testbed, ours, floor)
     mine, theirs = zip(*rounds, strict=True)
-    parts = await breakdown.breakdown(bench.stage.temporal, sum(mine, []), sum(theirs, []))
-    sizes = [*await history.plain(bench.stage, ours, floor), *await history.asked(bench.stage, ours, floor)]
-    return [*overhead, at_length, *parts, *sizes, await failpoints.unarmed()]
+    parts = await breakdown.breakdown(bench.testbed.temporal, sum(mine, []), sum(theirs, []))
+    sizes = [
+        *await history.measure_plain_steps(bench.testbed, ours, floor),
+        *await history.measure_asked_steps(bench.testbed, ours, floor),
+    ]
+    return [*overhead, at_length, *parts, *sizes, await failpoint_cost.measure_unarmed()]
 
 
 async def _sessions(bench: Bench) -> list[Figure]:
     """twenty sessions at once"""
-    ours, floor = await bench.sides()
-    together = await step_overhead.together(bench.stage, ours, floor)
-    used = memory.after(f"worker's memory after {SESSIONS} sessions (MB)", ours.worker, memory.MANY)
-    return [together, used, *await processor.spent(bench.stage, ours, floor)]
+    ours, floor = await bench.systems()
+    together = await step_overhead.together(bench.testbed, ours, floor)
+    used = memory.memory_figure(f"worker's memory after {SESSIONS} sessions (MB)", ours.worker, memory.MANY)
+    return [together, used, *await cpu.measure_cpu(bench.testbed, ours, floor)]
 
 
 async def _database(bench: Bench) -> list[Figure]:
     """what a step costs PostgreSQL, and 200 steps of one session"""
-    ours, floor = await bench.sides()
-    long, size = await postgres.growing(bench.stage, ours, LONG)
-    mine = await step_overhead.beside_short_ones(bench.stage, ours, long)
-    (bare,) = await play(bench.stage, floor, steps=LONG)
-    theirs = await step_overhead.beside_short_ones(bench.stage, floor, bare)
-    rest = await step_overhead.growth_of_the_rest(bench.stage.temporal, mine, theirs)
-    return [*step_overhead.growth(mine, theirs), rest, size, *await postgres.traffic(bench.stage)]
+    ours, floor = await bench.systems()
+    long, size = await postgres.growing(bench.testbed, ours, LONG)
+    mine = await step_overhead.long_and_short(bench.testbed, ours, long)
+    (bare,) = await play(bench.testbed, floor, steps=LONG)
+    theirs = await step_overhead.long_and_short(bench.testbed, floor, bare)
+    rest = await step_overhead.overhead_growth(bench.testbed.temporal, mine, theirs)
+    return [*step_overhead.growth(mine, theirs), rest, size, *await postgres.traffic(bench.testbed)]
 
 
 async def _commits(bench: Bench) -> list[Figure]:
     """what sixteen sessions commit at once on a slow disk"""
-    return await commits.together(bench.stage)
+    return await commits.measure_commits(bench.testbed)
 
 
 async def _opencode(bench: Bench) -> list[Figure]:
     """OpenCode from npm on the same machine"""
-    return await opencode.beside(bench.stage, (await bench.sides())[0])
+    return await opencode.compare_opencode(bench.testbed, (await bench.systems())[0])
 
 
 async def _resume(bench: Bench) -> list[Figure]:
     """a killed worker"""
-    return await resumed.resumed(bench.stage)
+    return await resume_time.measure_resume(bench.testbed)
 
 
 async def _checking(bench: Bench) -> list[Figure]:
     """commands that take long to check, in other sessions"""
-    return await checking.checking(bench.stage)
+    return await slow_checks.measure_slow_checks(bench.testbed)
 
 
 async def _asks(bench: Bench) -> list[Figure]:
     """a thousand sessions that wait for an answer"""
-    return await waiting.asks(bench.stage)
+    return await waiting_sessions.measure_waiting_asks(bench.testbed)
 
 
 async def _thousand(bench: Bench) -> list[Figure]:
     """1,000 steps of one session"""
-    mine, theirs = [await step_overhead.lengths(bench.stage, side, LONGEST) for side in await bench.sides()]
-    rest = await step_overhead.growth_of_the_rest(bench.stage.temporal, mine, theirs)
+    mine, theirs = [await step_overhead.lengths(bench.testbed, side, LONGEST) for side in await bench.systems()]
+    rest = await step_overhead.overhead_growth(bench.testbed.temporal, mine, theirs)
     return [*step_overhead.growth(mine, theirs, LONGEST), rest]
 
 
 async def _constant(bench: Bench) -> list[Figure]:
     """200 and 1,000 steps that hardly add to the context that they begin with"""
-    ours, _ = await bench.sides()
-    floor = await sides.bare(bench.stage, ours, opening=OPENING)
-    figures = await step_overhead.constant(bench.stage, ours, floor)
-    return [*figures, memory.after("worker's memory then (MB)", ours.worker)]
+    ours, _ = await bench.systems()
+    floor = await systems.start_bare_temporal(bench.testbed, ours, opening=OPENING)
+    figures = await step_overhead.constant(bench.testbed, ours, floor)
+    return [*figures, memory.memory_figure("worker's memory then (MB)", ours.worker)]
 
 
 async def _volume(bench: Bench) -> list[Figure]:
     """sessions and lists that are long, through the commands that read them"""
-    return [*await volume.long_session(bench.stage), *await volume.crowds(bench.stage)]
+    return [*await volume.long_session(bench.testbed), *await volume.crowds(bench.testbed)]
 
 
 _EACH: Final = (
@@ -153,20 +156,20 @@ GROUPS: Final[dict[str, Callable[[Bench], Awaitable[list[Figure]]]]] = {
 
 
 async def main() -> None:
-    """Measure, and print the table; with `--write`, put it into docs/performance.md, too."""
+    """Measure, and print the table; `--write` also puts it into docs/performance.md."""
     given = _arguments()
     figures: list[Figure] = []
     print(_machine())
-    async with stage() as built:
+    async with testbed() as built:
         bench = Bench(built)
         for name in given.only or GROUPS:
             print(f"{name}: {GROUPS[name].__doc__} …", flush=True)
             measured = await GROUPS[name](bench)
-            print(table(measured), flush=True)  # now: a later group may fail, or be interrupted
+            print(table(measured), flush=True)  # now: a later group may fail
             figures += measured
     print(f"\n{table(figures)}\n\n{_machine()}")
     if given.write:
-        page.write(page.PAGE, figures, _machine())
+        performance_page.write(performance_page.PAGE, figures, _machine())
 
 
 def _arguments() -> argparse.Namespace:
@@ -177,12 +180,14 @@ def _arguments() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--only", nargs="+", metavar="GROUP", choices=GROUPS, help="some of the groups below (all)")
-    parser.add_argument("--write", action="store_true", help=f"put the figures into {page.PAGE.name}, in place of all")
+    parser.add_argument(
+        "--write", action="store_true", help=f"put the figures into {performance_page.PAGE.name}, in place of all"
+    )
     return parser.parse_args()
 
 
 def _machine() -> str:
-    """What the figures depend on; the load tells how much else runs."""
+    """What the figures depend on; the load shows how much else runs."""
     one, five, _ = os.getloadavg()
     return (
         f"{os.cpu_count()} cores, load {one:.1f} ({five:.1f} over 5 minutes), Python {platform.python_version()}, "
@@ -192,4 +197,4 @@ def _machine() -> str:
 
 if __name__ == "__main__":
     asyncio.run(main())
-    gc.collect()  # a client of Temporal that is still there when the interpreter ends may abort it
+    gc.collect()  # a Temporal client left at the interpreter's end may abort it

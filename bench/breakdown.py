@@ -1,4 +1,4 @@
-"""Where the milliseconds of a step go: the answer's way into the database, the engine's ways, the tool, the request."""
+"""The parts of a step's milliseconds: storing the answer, the engine, the tool, the request."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,9 +11,9 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 
-from bench.sides import Conversation
-from bench.table import Figure
-from worker.scripted.ledger import Entry
+from bench.figure_table import Figure
+from bench.systems import PlayedSession
+from worker.scripted.request_ledger import RequestRecord
 
 _PARTS: Final = (
     "  answer's last byte to the end of its activity (ms)",
@@ -27,46 +27,46 @@ _SKIPPED: Final = 2  # steps in which caches warm up
 Span = tuple[datetime, datetime]
 
 
-async def breakdown(temporal: Client, ours: Sequence[Conversation], floor: Sequence[Conversation]) -> list[Figure]:
-    """The parts of a step, ours beside the floor's; read from histories and from the model's ledger."""
+async def breakdown(temporal: Client, ours: Sequence[PlayedSession], floor: Sequence[PlayedSession]) -> list[Figure]:
+    """The parts of a step beside the floor's, from histories and the model's ledger."""
     mine, theirs = await _medians(temporal, ours), await _medians(temporal, floor)
     return [Figure(name, one, other) for name, one, other in zip(_PARTS, mine, theirs, strict=True)]
 
 
-async def without_requests(temporal: Client, conversation: Conversation) -> list[float]:
-    """The steps of a conversation's last run in milliseconds, but for reading the conversation and sending it: what is
-    left is the same for a context that does not grow."""
+async def without_requests(temporal: Client, conversation: PlayedSession) -> list[float]:
+    """Milliseconds of the steps of the last run, without reading and sending the conversation: the same for a context
+    that does not grow."""
     return [sum(parts[:-1]) for parts in await _steps(temporal, conversation)]
 
 
-async def _medians(temporal: Client, conversations: Sequence[Conversation]) -> list[float]:
+async def _medians(temporal: Client, conversations: Sequence[PlayedSession]) -> list[float]:
     steps = chain.from_iterable([await _steps(temporal, each) for each in conversations])
     return [median(part) for part in zip(*steps, strict=True)]
 
 
-async def _steps(temporal: Client, conversation: Conversation) -> list[tuple[float, ...]]:
-    """The parts of each step of the conversation's last run in milliseconds."""
+async def _steps(temporal: Client, conversation: PlayedSession) -> list[tuple[float, ...]]:
+    """Milliseconds of the parts of each step of the last run."""
     history = await temporal.get_workflow_handle(conversation.workflow).fetch_history()
     spans = activities(history.events)
     pairs = [pair for pair in pairwise(conversation.entries) if pair[0].began >= spans[0][0]][_SKIPPED:]
     return [_parts(answer, request, spans[_around(answer, spans) :]) for answer, request in pairs]
 
 
-def _parts(answer: Entry, request: Entry, spans: Sequence[Span]) -> tuple[float, ...]:
+def _parts(answer: RequestRecord, request: RequestRecord, spans: Sequence[Span]) -> tuple[float, ...]:
     generate, tool, following = spans[:3]
     moments = (answer.ended, generate[1], *tool, following[0], request.began)
     return tuple((after - before).total_seconds() * 1000 for before, after in pairwise(moments))
 
 
-def _around(entry: Entry, spans: Sequence[Span]) -> int:
-    """The place of the activity that made a request."""
+def _around(entry: RequestRecord, spans: Sequence[Span]) -> int:
+    """The index of the activity that made a request."""
     return next(place for place, (begin, end) in enumerate(spans) if begin <= entry.began < end)
 
 
 def activities(events: Iterable[HistoryEvent]) -> list[Span]:
-    """Start and end of each activity that has completed, in order.
+    """Start and end of each completed activity, in order.
 
-    A local one's are in its marker, which counts its run time from the start of the workflow's task.
+    A local one's are in its marker, which counts its run time from the start of the workflow task.
     """
     started: dict[int, datetime] = {}
     task = datetime.min.replace(tzinfo=UTC)

@@ -1,6 +1,6 @@
 """What a command costs before it does anything: seconds and memory, beside a Python that imports its two libraries.
 
-`asks` reads, `answer` and `send` have a worker ring; `send` looks at the directory's configuration besides.
+`asks` reads; `answer` and `send` signal through a worker; `send` also reads the directory's configuration.
 """
 
 import asyncio
@@ -13,35 +13,37 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench import sides, stopwatch
-from bench.stage import Stage
-from bench.table import Budget, Figure
-from worker.client import Seen
-from workflows.domain.events import AskRaised
+from bench import stopwatch, systems
+from bench.figure_table import Budget, Figure
+from bench.testbed import Testbed
+from worker.client import EventWithContents
+from workflows.domain.events.asks import AskRaised
 from workflows.domain.ids import AskId, SessionId
 
 READS: Final = Budget(must=0.4, aim=0.25)
 RINGS: Final = Budget(must=0.7, aim=0.5)
 READS_MEMORY: Final = Budget(must=50, aim=40)
 RINGS_MEMORY: Final = Budget(must=75, aim=65)
-_ROUNDS: Final = 11  # the first one, which may compile, does not count
+_ROUNDS: Final = 11  # the first may compile, and does not count
 _FLOOR: Final = [sys.executable, "-P", "-c", "import psycopg; from pydantic import BaseModel"]
 _BARE: Final = [sys.executable, "-P", "-c", "pass"]
 
 Rounds = list[dict[str, tuple[float, float]]]
 
 
-async def start(stage: Stage) -> list[Figure]:
-    """Commands that read and that ring, in turns with the floor."""
+async def measure_command_start(testbed: Testbed) -> list[Figure]:
+    """Commands that read and that signal, in turns with the floor."""
     holdfast = str(Path(sys.executable).with_name("holdfast"))
-    session, asks = await _asked(stage)
+    session, asks = await _asked(testbed)
     same = {
         "bare": _BARE,
         "floor": _FLOOR,
         "reads": [holdfast, "asks", "--json"],
         "sends": [holdfast, "send", session, "--queue", "Wait."],
     }
-    rounds = await in_turns(stage, [{**same, "answers": [holdfast, "answer", ask, "once"]} for ask in asks[:_ROUNDS]])
+    rounds = await alternate(
+        testbed, [{**same, "answers": [holdfast, "answer", ask, "once"]} for ask in asks[:_ROUNDS]]
+    )
     return [
         Figure("Python that does nothing (s)", median(each["bare"][0] for each in rounds), digits=2),
         _seconds("a command that reads (s), beside its imports", rounds, "reads", READS),
@@ -53,35 +55,37 @@ async def start(stage: Stage) -> list[Figure]:
     ]
 
 
-async def _asked(stage: Stage) -> tuple[SessionId, list[AskId]]:
-    """A session that waits for one answer more than there are rounds: its turn does not go on meanwhile."""
-    side = await sides.ours(stage, sides.project(stage, "commands", permission={"read": "ask"}), "commands")
-    session = SessionId((await side.start(sides.script(stage, 1, calls=_ROUNDS + 1))).partition("/")[2])
+async def _asked(testbed: Testbed) -> tuple[SessionId, list[AskId]]:
+    """A session with one more open ask than there are rounds, so that its turn stays open."""
+    side = await systems.start_holdfast(
+        testbed, systems.project(testbed, "commands", permission={"read": "ask"}), "commands"
+    )
+    session = SessionId((await side.start(systems.script(testbed, 1, calls=_ROUNDS + 1))).partition("/")[2])
     asks: list[AskId] = []
     async with aclosing(side.client.watch(session)) as watched:
         async for seen in watched:
-            if isinstance(seen, Seen) and isinstance(seen.record.event, AskRaised):
+            if isinstance(seen, EventWithContents) and isinstance(seen.record.event, AskRaised):
                 asks.append(seen.record.event.ask)
                 if len(asks) > _ROUNDS:
                     return session, asks
     raise AssertionError("a watch does not end")
 
 
-async def in_turns(
-    stage: Stage, rounds: Sequence[Mapping[str, list[str]]], elsewhere: Mapping[str, str] = {}
+async def alternate(
+    testbed: Testbed, rounds: Sequence[Mapping[str, list[str]]], elsewhere: Mapping[str, str] = {}
 ) -> Rounds:
-    """Run each round's commands, as in a user's shell: compiled modules are kept. The first round does not count.
+    """Run each round's commands with compiled modules kept, as in a user's shell. The first round does not count.
 
-    `elsewhere` are variables of theirs that lead to other servers.
+    `elsewhere`: their variables that lead to other servers.
     """
-    environment = {**stage.settings.environment, "HOLDFAST_WORKER": "false", **elsewhere}
+    environment = {**testbed.settings.environment, "HOLDFAST_WORKER": "false", **elsewhere}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-S", stopwatch.__file__),
         stdin=PIPE,
         stdout=PIPE,
         env=environment,
-        cwd=stage.folder,
+        cwd=testbed.folder,
     )
     said, _ = await process.communicate(json.dumps(rounds).encode())
     if process.returncode != 0:

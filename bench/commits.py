@@ -1,7 +1,7 @@
-"""Commits of many sessions at once, on a disk that takes 2 ms to flush: what it costs to know who is to be notified.
+"""Commits of many sessions at once, on a disk that takes 2 ms to flush: the cost of finding whom to notify.
 
-The floor is the same transaction without the question whether anybody follows the session, and without a notification.
-Beside it stands what a notification within each transaction costs: it holds a lock of the whole database.
+The floor is the same transaction without looking for watchers and without a notification. Beside it stands the cost of
+a notification in each transaction: it locks the whole database.
 """
 
 import asyncio
@@ -16,23 +16,23 @@ from psycopg.conninfo import conninfo_to_dict
 
 from activities.mint import Mint
 from activities.store import sessions
-from activities.store.connecting import parameters
 from activities.store.database import Database
 from activities.store.journal import WORKER
-from activities.store.notifications import CHANNEL, FOLLOWERS
+from activities.store.pg_connect import connection_options
+from activities.store.pg_notify import CHANNEL, FOLLOWER_LOCK_CLASS
+from activities.store.pg_protocol import PipelinedConnection, Statement
 from activities.store.queries import Queries
 from activities.store.sessions import NewSession
-from activities.store.wire import Connection, Statement
-from bench.stage import Stage
-from bench.table import Budget, Figure
+from bench.figure_table import Budget, Figure
+from bench.testbed import Testbed
 from worker.stack.cluster import SUPERUSER
 from workflows.domain.ids import Prefix, SessionId
 
 CONNECTIONS: Final = 16
-FLUSH: Final = 2000  # microseconds, by commit_delay: so long a commit waits before it flushes, with those that join it
+FLUSH: Final = 2000  # microseconds of commit_delay: a commit's wait before it flushes, with those that join it
 UNHURT: Final = Budget(must=0.9, aim=1.0, ratio=True, at_least=True)
 _ROUNDS: Final = 30
-_SECONDS: Final = 0.5  # of one measurement: short, so that those of one round see the same machine
+_SECONDS: Final = 0.5  # of one measurement: short, so that one round sees the same machine
 _HOLD: Final = Queries("journal").hold
 APPEND: Final = Queries("journal").append
 _QUESTION: Final = b"SELECT NOT pg_try_advisory_xact_lock(%(followers)s, hashtext(%(session)s)) AS followed"
@@ -41,18 +41,18 @@ NOTIFIES: Final = APPEND.replace(_QUESTION, b"SELECT pg_notify(%(channel)s, %(se
 
 
 class Writer:
-    """One session, and the connection by which its events are written."""
+    """One session, and the connection that writes its events."""
 
-    def __init__(self, connection: Connection, session: SessionId, seq: int, head: bytes) -> None:
+    def __init__(self, connection: PipelinedConnection, session: SessionId, seq: int, head: bytes) -> None:
         self.connection = connection
         self.session = session
         self.seq = seq
         self.head = head
 
     async def commit(self, append: bytes) -> None:
-        """Write an event as the journal does with a session that is held."""
+        """Write an event as the journal does with a locked session."""
         before, canonical = self.head, b"%d" % self.seq
-        held = {"session": self.session, "seq": self.seq, "chain": 0}
+        held = {"session": self.session, "seq": self.seq, "epoch": 0}
         self.seq, self.head = self.seq + 1, sha256(before + canonical).digest()
         event = {
             "session": self.session,
@@ -63,17 +63,17 @@ class Writer:
             "hashes": [self.head],
             "seq": self.seq,
             "head": self.head,
-            "followers": FOLLOWERS,
+            "followers": FOLLOWER_LOCK_CLASS,
             "channel": CHANNEL,
         }
         said = (Statement(b"BEGIN", {}), Statement(_HOLD, held), Statement(append, event), Statement(b"COMMIT", {}))
         await self.connection.exchange(said)
 
 
-async def together(stage: Stage) -> list[Figure]:
+async def measure_commits(testbed: Testbed) -> list[Figure]:
     """Commits per second of sixteen connections, in turns."""
     rates: dict[bytes, list[float]] = {APPEND: [], BARE: [], NOTIFIES: []}
-    async with _writers(stage) as writers:
+    async with _writers(testbed) as writers:
         for append in rates:
             await _rate(writers, append)  # prepares
         for number in range(_ROUNDS):
@@ -106,10 +106,10 @@ async def _rate(writers: list[Writer], append: bytes) -> float:
 
 
 @asynccontextmanager
-async def _writers(stage: Stage) -> AsyncIterator[list[Writer]]:
+async def _writers(testbed: Testbed) -> AsyncIterator[list[Writer]]:
     """Sixteen sessions with a connection each, whose commits are slow."""
-    url = stage.endpoints.postgres_url
-    admin = stage.cluster.url(SUPERUSER, str(conninfo_to_dict(url)["dbname"]))  # only who is one may slow a commit
+    url = testbed.endpoints.postgres_url
+    admin = testbed.cluster.url(SUPERUSER, str(conninfo_to_dict(url)["dbname"]))  # only a superuser may slow commits
     slow = f"-c commit_delay={FLUSH} -c commit_siblings=0"
     mint = Mint()
     async with Database(url) as database, AsyncExitStack() as opened:
@@ -123,7 +123,7 @@ async def _writers(stage: Stage) -> AsyncIterator[list[Writer]]:
                 model=None,
             )
             await sessions.create(database, new, WORKER)
-            (row,) = await database.rows(b"SELECT seq, head FROM session WHERE id = %(id)s", id=new.id)
-            connection = await Connection.connect(admin, **parameters(admin, settings=slow))
+            (row,) = await database.rows(b"SELECT seq, head FROM session_head WHERE session = %(id)s", id=new.id)
+            connection = await PipelinedConnection.connect(admin, **connection_options(admin, settings=slow))
             writers.append(Writer(await opened.enter_async_context(connection), new.id, row["seq"], bytes(row["head"])))
         yield writers

@@ -23,16 +23,16 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from worker.connect import connect
 from worker.settings import Settings
-from worker.stack.state import Endpoints
+from worker.stack.state_file import Endpoints
 from workflows.domain.value import Value
 
 WORKFLOW: Final = "bench.floor"
 _PASSED_THROUGH: Final = ("bench", "worker", "workflows.domain", "httpx", "pydantic", "pydantic_core")
-_PATIENCE: Final = timedelta(seconds=60)
+_TIMEOUT: Final = timedelta(seconds=60)
 
 
-class Template(Value):
-    """What the floor sends: the request of a real session of two steps, its second one as often as is due."""
+class RequestTemplate(Value):
+    """The floor's requests: those of a real session of two steps, the second repeated."""
 
     url: str
     directory: Path
@@ -45,45 +45,45 @@ class Template(Value):
         return {**self.body, "messages": [system, {**user, "content": prompt(script)}, *steps]}
 
 
-class Ask(Value):
+class StepInput(Value):
     """One step of a conversation."""
 
     script: str
     step: int = 0
 
 
-class Called(Value):
-    """What the answer calls for: a file to read, or nothing more."""
+class ReadCall(Value):
+    """The answer's call: a file to read, or none."""
 
     path: str | None = None
 
 
 def prompt(script: str) -> str:
-    """What a person says to start a script; both sides say it."""
+    """The prompt that starts a script on both sides."""
     return f"[[script:{script}]] Read the notes."
 
 
 class Activities:
-    """The two activities of a step."""
+    """A step's two activities."""
 
-    def __init__(self, client: httpx.AsyncClient, template: Template) -> None:
+    def __init__(self, client: httpx.AsyncClient, template: RequestTemplate) -> None:
         self.client = client
         self.template = template
 
     @activity.defn(name="bench.generate")
-    async def generate(self, ask: Ask) -> Called:
-        """Stream an answer and put its call together."""
+    async def generate(self, ask: StepInput) -> ReadCall:
+        """Stream an answer and assemble its call."""
         asked = self.template.request(ask.script, ask.step)
         async with self.client.stream("POST", f"{self.template.url}/chat/completions", json=asked) as response:
             response.raise_for_status()
             arguments = "".join([piece async for piece in _arguments(response)])
-        return Called(path=json.loads(arguments)["filePath"]) if arguments else Called()
+        return ReadCall(path=json.loads(arguments)["filePath"]) if arguments else ReadCall()
 
     @activity.defn(name="bench.read")
-    async def read(self, called: Called) -> Called:
-        """Read the file; its content goes nowhere, as it would fill the history."""
+    async def read(self, called: ReadCall) -> ReadCall:
+        """Read the file; its content is dropped, as it would fill the history."""
         await asyncio.to_thread((self.template.directory / str(called.path)).read_text)
-        return Called()
+        return ReadCall()
 
 
 async def _arguments(response: httpx.Response) -> AsyncIterator[str]:
@@ -97,31 +97,29 @@ async def _arguments(response: httpx.Response) -> AsyncIterator[str]:
 
 
 @workflow.defn(name=WORKFLOW)
-class Floor:
-    """Steps until an answer calls for nothing."""
+class FloorWorkflow:
+    """Steps until an answer has no call."""
 
     @workflow.run
-    async def run(self, ask: Ask) -> None:
+    async def run(self, ask: StepInput) -> None:
         step = 0
         while True:
-            asked = Ask(script=ask.script, step=step)
-            called = await workflow.execute_activity_method(
-                Activities.generate, asked, start_to_close_timeout=_PATIENCE
-            )
+            asked = StepInput(script=ask.script, step=step)
+            called = await workflow.execute_activity_method(Activities.generate, asked, start_to_close_timeout=_TIMEOUT)
             if called.path is None:
                 return
-            await workflow.execute_activity_method(Activities.read, called, start_to_close_timeout=_PATIENCE)
+            await workflow.execute_activity_method(Activities.read, called, start_to_close_timeout=_TIMEOUT)
             step += 1
 
 
 def worker(settings: Settings, client: Client, activities: Activities, queue: str) -> Worker:
-    """A worker with the options of ours (a test compares them), not started."""
+    """A worker with our worker's options (a test compares them), not started."""
     throttle = timedelta(seconds=min(0.5, settings.heartbeat_seconds / 3))
     restrictions = SandboxRestrictions.default.with_passthrough_modules(*_PASSED_THROUGH)
     return Worker(
         client,
         task_queue=queue,
-        workflows=[Floor],
+        workflows=[FloorWorkflow],
         activities=[activities.generate, activities.read],
         workflow_runner=SandboxedWorkflowRunner(restrictions=restrictions),
         build_id=version("holdfast"),
@@ -137,11 +135,11 @@ def worker(settings: Settings, client: Client, activities: Activities, queue: st
     )
 
 
-async def _work(address: str, template: Template, queue: str) -> None:
+async def _work(address: str, template: RequestTemplate, queue: str) -> None:
     settings = Settings.read()
     client = await connect(settings, Endpoints(postgres_url="", temporal_address=address))
     async with (
-        httpx.AsyncClient(trust_env=False, timeout=_PATIENCE.total_seconds()) as http,
+        httpx.AsyncClient(trust_env=False, timeout=_TIMEOUT.total_seconds()) as http,
         worker(settings, client, Activities(http, template), queue),
     ):
         print(f"working on {queue!r}, pid {os.getpid()}", file=sys.stderr, flush=True)
@@ -154,7 +152,7 @@ def main() -> None:
     parser.add_argument("--template", type=Path, required=True, help="JSON file: what to send, and where to")
     parser.add_argument("--queue", required=True, help="the task queue to work on")
     given = parser.parse_args()
-    asyncio.run(_work(given.temporal, Template.model_validate_json(given.template.read_bytes()), given.queue))
+    asyncio.run(_work(given.temporal, RequestTemplate.model_validate_json(given.template.read_bytes()), given.queue))
 
 
 if __name__ == "__main__":

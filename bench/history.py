@@ -10,13 +10,16 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import History, HistoryEvent
 from temporalio.client import Client
 
-from activities.session.answers import Decided
-from bench import sides
-from bench.sides import Bare, Ours, play
-from bench.stage import Stage
-from bench.table import Budget, Figure
-from worker.client import Seen, SessionClient
-from workflows.domain.events import AskAnswered, AskRaised, CallClaimed, Record, TurnEnded
+from activities.session.answers import AskDecision
+from bench import systems
+from bench.figure_table import Budget, Figure
+from bench.systems import BareTemporal, HoldfastSystem, play
+from bench.testbed import Testbed
+from worker.client import EventWithContents, SessionClient
+from workflows.domain.events.asks import AskAnswered, AskRaised
+from workflows.domain.events.calls import CallClaimed
+from workflows.domain.events.event import EventRecord
+from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.permissions.replies import Reply
 
@@ -31,17 +34,17 @@ _GENERATE: Final = ("holdfast.model.generate", "bench.generate")
 
 @dataclass(frozen=True)
 class Size:
-    """What a step adds to a history: events, and their serialised bytes."""
+    """A step's part of a history: events and serialised bytes."""
 
     events: float
     bytes: float
 
 
-async def plain(stage: Stage, ours: Ours, floor: Bare) -> list[Figure]:
+async def measure_plain_steps(testbed: Testbed, ours: HoldfastSystem, floor: BareTemporal) -> list[Figure]:
     """A step with a small tool output, and one with a large one."""
-    large = replace(ours, project=sides.project(stage, "large", characters=sides.LARGE))
+    large = replace(ours, project=systems.project(testbed, "large", characters=systems.LARGE))
     bare, small, big = [
-        await step_size(stage.temporal, (await play(stage, side, steps=_STEPS))[0].workflow)
+        await step_size(testbed.temporal, (await play(testbed, side, steps=_STEPS))[0].workflow)
         for side in (floor, ours, large)
     ]
     return [
@@ -51,14 +54,14 @@ async def plain(stage: Stage, ours: Ours, floor: Bare) -> list[Figure]:
     ]
 
 
-async def asked(stage: Stage, ours: Ours, floor: Bare) -> list[Figure]:
-    """A step whose call is asked about and answered at once; and how long the answer takes to become a claim."""
-    asking = replace(ours, project=sides.project(stage, "asking", permission={"read": "ask"}))
-    workflow = await asking.start(sides.script(stage, _STEPS))
+async def measure_asked_steps(testbed: Testbed, ours: HoldfastSystem, floor: BareTemporal) -> list[Figure]:
+    """A step whose ask is answered immediately; and the time from the answer to the claim."""
+    asking = replace(ours, project=systems.project(testbed, "asking", permission={"read": "ask"}))
+    workflow = await asking.start(systems.script(testbed, _STEPS))
     session = SessionId(workflow.partition("/")[2])
     records = [record async for record in _answered(asking.client, session)]
-    size = await step_size(stage.temporal, workflow)
-    activity = await _activity(stage.temporal, (await play(stage, floor, steps=_STEPS))[0].workflow)
+    size = await step_size(testbed.temporal, workflow)
+    activity = await _activity(testbed.temporal, (await play(testbed, floor, steps=_STEPS))[0].workflow)
     return [
         Figure("history events per step with an ask", size.events, None, EVENTS_ASKED),
         Figure("history bytes per step with an ask", size.bytes, None, BYTES_ASKED, digits=0),
@@ -67,7 +70,7 @@ async def asked(stage: Stage, ours: Ours, floor: Bare) -> list[Figure]:
 
 
 async def step_size(temporal: Client, workflow: str) -> Size:
-    """The median step of a run: a step lasts from one request to the model to the next."""
+    """The median step of a run, from one model request to the next."""
     events = list((await temporal.get_workflow_handle(workflow).fetch_history()).events)
     begins = [place for place, event in enumerate(events) if _scheduled(event) in _GENERATE]
     steps = [events[begin:end] for begin, end in zip(begins, begins[1:], strict=False)]
@@ -77,20 +80,20 @@ async def step_size(temporal: Client, workflow: str) -> Size:
     )
 
 
-async def _answered(client: SessionClient, session: SessionId) -> AsyncIterator[Record]:
-    """The log of a session while every ask is answered as it comes, up to the end of the turn."""
+async def _answered(client: SessionClient, session: SessionId) -> AsyncIterator[EventRecord]:
+    """Answer every ask as it comes; the session's log at the end of the turn."""
     async for seen in client.watch(session):
-        if not isinstance(seen, Seen):
+        if not isinstance(seen, EventWithContents):
             continue
         event = seen.record.event
         yield seen.record
         if isinstance(event, AskRaised):
-            await client.answer(event.ask, Decided(reply=Reply.ONCE))
+            await client.answer(event.ask, AskDecision(reply=Reply.ONCE))
         if isinstance(event, TurnEnded):
             return
 
 
-def _waits(records: Sequence[Record]) -> list[float]:
+def _waits(records: Sequence[EventRecord]) -> list[float]:
     """Milliseconds from each answer to the next claim."""
     waits, answered = [], None
     for record in records:
@@ -103,7 +106,7 @@ def _waits(records: Sequence[Record]) -> list[float]:
 
 
 async def _activity(temporal: Client, workflow: str) -> float:
-    """Median milliseconds of one bare activity in all: from its scheduling to that of the next one."""
+    """Median milliseconds of one bare activity, from its scheduling to the next one's."""
     events = (await temporal.get_workflow_handle(workflow).fetch_history()).events
     scheduled = [event for event in events if _scheduled(event)]
     pairs = [
@@ -113,7 +116,7 @@ async def _activity(temporal: Client, workflow: str) -> float:
 
 
 def _scheduled(event: HistoryEvent) -> str:
-    """The name of the activity that this event schedules, or nothing."""
+    """The name of the activity that this event schedules, if any."""
     if event.event_type != EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
         return ""
     return event.activity_task_scheduled_event_attributes.activity_type.name

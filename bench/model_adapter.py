@@ -1,4 +1,4 @@
-"""What the model adapter costs beside a plain HTTP client: import, memory, a request, a chunk.
+"""The model adapter's cost beside a plain HTTP client's: import, memory, a request, a chunk.
 
 Run it with `python -P -m bench.model_adapter`. The figures depend on the machine, the ratios hardly do.
 """
@@ -16,11 +16,12 @@ import aiohttp
 import httpx
 from pydantic import SecretStr
 
-from activities.model.litellm_form import body
-from activities.model.port import Endpoint, Message, ModelRequest, SystemMessage, ToolOffer, UserMessage, Wire
+from activities.model.chat_format import build_body
+from activities.model.port import Endpoint, InputMessage, ModelRequest, SystemInput, UserInput, Wire
 from activities.model.wires.router import WireRouter
+from worker.scripted.model_server import serve
 from worker.scripted.script import Script, ScriptedAnswer
-from worker.scripted.server import serve
+from workflows.domain.tool_offer import ToolOffer
 
 ROUNDS = 15
 SHORT, LONG = 3, 503  # chunks of an answer
@@ -30,7 +31,7 @@ Asking = Callable[[ModelRequest], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Client:
-    """A way to ask, with the request that it takes."""
+    """A way to send a request."""
 
     name: str
     ask: Asking
@@ -72,7 +73,7 @@ async def _compare(clients: tuple[Client, ...], messages: int) -> None:
 
 
 async def _best(client: Client, request: ModelRequest) -> float:
-    """Seconds of the fastest of some rounds: the least disturbed one."""
+    """Seconds of the fastest round: the least disturbed one."""
     times = []
     for _ in range(ROUNDS):
         began = time.perf_counter()
@@ -104,7 +105,7 @@ def _url(request: ModelRequest) -> str:
 
 
 def _plain(request: ModelRequest) -> dict[str, object]:
-    return {**body(request), "model": "scripted", "stream": True}
+    return {**build_body(request), "model": "scripted", "stream": True}
 
 
 def _read(line: bytes) -> None:
@@ -114,8 +115,8 @@ def _read(line: bytes) -> None:
 
 
 def _request(url: str, messages: int, script: str, compatible: bool) -> ModelRequest:
-    spoken: list[Message] = [SystemMessage(content="s" * 5000), UserMessage(content=f"[[script:{script}]]")]
-    spoken += [UserMessage(content="u" * 1000) for _ in range(messages - len(spoken))]
+    spoken: list[InputMessage] = [SystemInput(content="s" * 5000), UserInput(content=f"[[script:{script}]]")]
+    spoken += [UserInput(content="u" * 1000) for _ in range(messages - len(spoken))]
     schema = {"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}}
     return ModelRequest(
         endpoint=Endpoint(
@@ -127,7 +128,7 @@ def _request(url: str, messages: int, script: str, compatible: bool) -> ModelReq
 
 
 def _memory() -> float:
-    """Megabytes that the process has needed at most."""
+    """The process's peak in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

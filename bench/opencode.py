@@ -1,4 +1,4 @@
-"""OpenCode beside us: `opencode serve` from the npm registry, on the same scripted model, without snapshots."""
+"""OpenCode beside Holdfast: `opencode serve` from npm, on the same scripted model, without snapshots."""
 
 import asyncio
 import json
@@ -16,11 +16,11 @@ from typing import Final
 import httpx
 import psutil
 
-from bench import floor, sides
-from bench.sides import Side
-from bench.stage import Stage
-from bench.step_overhead import in_turns
-from bench.table import Budget, Figure
+from bench import floor, systems
+from bench.figure_table import Budget, Figure
+from bench.step_overhead import alternate
+from bench.systems import System
+from bench.testbed import Testbed
 
 BESIDE: Final = Budget(must=0.8, aim=0.5, ratio=True)
 _PACKAGE: Final = "opencode-ai"
@@ -38,7 +38,7 @@ class OpenCode:
     project: Path
 
     async def start(self, script: str) -> str:
-        """A session with a title: without one, OpenCode would ask the model for it."""
+        """Start a session with a title: without one, OpenCode would ask the model for it."""
         made = await self.client.post("/session", json={"title": script})
         session = str(made.raise_for_status().json()["id"])
         said = {"model": {"providerID": "scripted", "modelID": "model"}, "parts": [_text(floor.prompt(script))]}
@@ -46,8 +46,8 @@ class OpenCode:
         return session
 
 
-async def beside(stage: Stage, ours: Side) -> list[Figure]:
-    """The overhead of a step, in turns with OpenCode's; nothing where there is no npm, or it cannot be installed."""
+async def compare_opencode(testbed: Testbed, ours: System) -> list[Figure]:
+    """The overhead of a step, in turns with OpenCode's; nothing without npm, or if the installation fails."""
     npm = shutil.which("npm")
     if npm is None:
         print("OpenCode: not run, there is no npm here.")
@@ -57,15 +57,15 @@ async def beside(stage: Stage, ours: Side) -> list[Figure]:
         if program is None:
             print(f"OpenCode: not run, npm could not install {_PACKAGE}.")
             return []
-        async with _served(stage, program, Path(scratch)) as (theirs, version):
-            rounds = await in_turns(stage, ours, theirs, _ROUNDS, steps=_STEPS)
-    mine, other = zip(*((sides.gap(one), sides.gap(two)) for one, two in rounds), strict=True)
+        async with _served(testbed, program, Path(scratch)) as (theirs, version):
+            rounds = await alternate(testbed, ours, theirs, _ROUNDS, steps=_STEPS)
+    mine, other = zip(*((systems.gap(one), systems.gap(two)) for one, two in rounds), strict=True)
     ratio = median(one / two for one, two in zip(mine, other, strict=True))
     return [Figure(f"step overhead, beside OpenCode {version} (ms)", median(mine), median(other), BESIDE, ratio)]
 
 
 async def _installed(npm: str, scratch: Path) -> Path | None:
-    """The program, in a directory of its own."""
+    """The program, in its own directory."""
     process = await asyncio.create_subprocess_exec(
         *(npm, "install", "--no-audit", "--no-fund", "--prefix", str(scratch), _PACKAGE),
         stdin=DEVNULL,
@@ -84,12 +84,12 @@ async def _installed(npm: str, scratch: Path) -> Path | None:
 
 
 @asynccontextmanager
-async def _served(stage: Stage, program: Path, scratch: Path) -> AsyncIterator[tuple[OpenCode, str]]:
-    project = sides.project(stage, "opencode")
-    (project / "opencode.json").write_text(json.dumps(_config(stage.model.url)))
+async def _served(testbed: Testbed, program: Path, scratch: Path) -> AsyncIterator[tuple[OpenCode, str]]:
+    project = systems.project(testbed, "opencode")
+    (project / "opencode.json").write_text(json.dumps(_config(testbed.model.url)))
     process = await asyncio.create_subprocess_exec(
         *(str(program), "serve", "--hostname", "127.0.0.1", "--port", "0"),
-        env=_environment(stage, scratch),
+        env=_environment(testbed, scratch),
         stdin=DEVNULL,
         stdout=PIPE,
         stderr=STDOUT,
@@ -103,12 +103,12 @@ async def _served(stage: Stage, program: Path, scratch: Path) -> AsyncIterator[t
             yield OpenCode(psutil.Process(process.pid), client, project), str(health["version"])
     finally:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, 9)  # the program in npm's wrapper, too
+            os.killpg(process.pid, 9)  # also the program in npm's wrapper
         await process.wait()
 
 
 async def _address(process: asyncio.subprocess.Process) -> str:
-    """Where it listens, which it says when it does."""
+    """Where it listens, read from its output."""
     said = ""
     assert process.stdout is not None
     async for line in process.stdout:
@@ -127,13 +127,13 @@ def _config(url: str) -> dict[str, object]:
     return {"provider": {"scripted": provider}, "snapshot": False, "autoupdate": False, "share": "disabled"}
 
 
-def _environment(stage: Stage, scratch: Path) -> dict[str, str]:
-    """Ours, with a home of its own: neither a user's settings nor traces in them."""
+def _environment(testbed: Testbed, scratch: Path) -> dict[str, str]:
+    """Ours with another home: no settings of the user, no traces among them."""
     own = {
         name: str(scratch / name) for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
     }
     switches = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "DO_NOT_TRACK": "1"}
-    return {**stage.settings.environment, **own, **switches, "HOME": str(scratch)}
+    return {**testbed.settings.environment, **own, **switches, "HOME": str(scratch)}
 
 
 def _text(text: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
-"""A small program that runs commands in turns and tells how long each took and how much memory it had.
+"""A small program that runs commands in turns and prints the seconds and memory of each.
 
-It is small because a child's peak counts from its parent's size on, and runs alone: `python -I -S stopwatch.py`.
+It runs alone, and is small because a child's peak starts at its parent's size: `python -I -S stopwatch.py`.
 """
 
 import json
@@ -10,7 +10,7 @@ import time
 
 
 def run(argv: list[str]) -> tuple[float, float]:
-    """Seconds and megabytes of one run; what it writes goes nowhere."""
+    """Seconds and megabytes of one run; its output is dropped."""
     nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
     began = time.perf_counter()
     pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=nowhere)

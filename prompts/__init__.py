@@ -5,23 +5,22 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
-_GAP: Final = re.compile(r"\{\{(\w+)\}\}")
+_PLACEHOLDER: Final = re.compile(r"\{\{(\w+)\}\}")
 
 
-def load(name: str, /, **values: str) -> str:
-    """The prompt `prompts/<name>.md`, its `{{gaps}}` filled and without blanks at its ends.
+def render_prompt(name: str, /, **values: str) -> str:
+    """The prompt `prompts/<name>.md`, with its `{{placeholders}}` filled.
 
-    Raises LookupError for a prompt that does not exist, ValueError when gaps and values differ: both are
-    mistakes of the code that calls.
+    Raises LookupError if there is no such prompt, ValueError if placeholders and values differ.
     """
     text = _read(name)
-    gaps = set(_GAP.findall(text))
-    if gaps != values.keys():
+    placeholders = set(_PLACEHOLDER.findall(text))
+    if placeholders != values.keys():
         raise ValueError(
-            f"prompt {name!r} needs exactly the values {sorted(gaps)}: "
-            f"missing {sorted(gaps - values.keys())}, not used {sorted(values.keys() - gaps)}"
+            f"prompt {name!r} needs exactly the values {sorted(placeholders)}: "
+            f"missing {sorted(placeholders - values.keys())}, not used {sorted(values.keys() - placeholders)}"
         )
-    return _GAP.sub(lambda gap: values[gap[1]], text)
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], text)
 
 
 @cache

@@ -1,7 +1,7 @@
 """The case files: loads them as test parameters, makes their generated texts, compares by their suffixes.
 
-Read from the folder named by HOLDFAST_CASES, else from `tests/data/cases`. Every entry of a file is collected, and each
-file has a test or stands in UNPLAYED.
+Read from HOLDFAST_CASES, else from `tests/data/cases`. Every entry is collected, and each file has a test or stands in
+UNPLAYED.
 """
 
 import base64
@@ -17,12 +17,12 @@ from typing import Any, Final
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from workflows.domain.agents import RESERVED
+from workflows.domain.agents.built_in import RESERVED
 
 
 @dataclass(frozen=True)
 class Case:
-    """One entry of a case file, as it stands there; under one of its policies, where it names several."""
+    """One entry of a case file; if it names several policies, under one of them."""
 
     file: str
     number: int
@@ -39,7 +39,7 @@ class Case:
 
     @property
     def holdfast(self) -> str | None:
-        """What our program does instead of `expected`, where it decided differently."""
+        """What Holdfast does instead of `expected`, where it differs by decision."""
         return self.fields.get("holdfast")
 
     @property
@@ -52,7 +52,7 @@ class Case:
 
     @property
     def kind(self) -> str | None:
-        """The class of a security case: the kind of trick."""
+        """The kind of trick in a security case."""
         return self.fields.get("class")
 
     @property
@@ -61,15 +61,15 @@ class Case:
 
 
 @dataclass(frozen=True)
-class NotBuilt:
-    """Cases about what does not exist yet: strict expected failures, chosen by tool, operation or topic."""
+class NotImplementedCase:
+    """Cases about missing features: strict expected failures, chosen by tool, operation or topic."""
 
     file: str
     selects: Callable[[Case], bool]
     reason: str
 
 
-# Files that no test loads, because nothing of what they are about is built yet.
+# Files that no test loads, as their features are not built yet.
 UNPLAYED: Final[Mapping[str, str]] = {
     "commands_template": "commands come later",
     "compaction_prune": "compaction comes later",
@@ -87,55 +87,55 @@ _TOOLS: Final = ("bash", "edit", "glob", "grep", "read", "todowrite", "write")
 
 
 def _plays(case: Case, tool: str) -> bool:
-    """Whether a case of the loop has its scripted model call this tool."""
+    """Whether the case's scripted model calls this tool."""
     return any(call["name"] == tool for answer in case.input["llm_script"] for call in answer.get("tools", ()))
 
 
 def _expects_agent_fields(case: Case) -> bool:
-    """Whether a case is about a field of an agent that is not read yet."""
+    """Whether a case is about an agent's field that is not read yet."""
     agents = [agent for agent in case.expected.get("agents", {}).values() if agent]
     return any(agent.keys() & {"native", "options", "prompt", "temperature", "topP", "color"} for agent in agents)
 
 
-NOT_BUILT: tuple[NotBuilt, ...] = (
-    NotBuilt(
+NOT_BUILT: tuple[NotImplementedCase, ...] = (
+    NotImplementedCase(
         "agents_config",
         lambda case: any(f'"{name}"' in json.dumps(case.expected) for name in RESERVED),
         "the agents plan, compaction, summary and title come later",
     ),
-    NotBuilt("agents_config", _expects_agent_fields, "prompts and options of agents come later"),
-    NotBuilt("agents_config", lambda case: bool(case.input["files"]), "agents as Markdown files come later"),
-    NotBuilt(
+    NotImplementedCase("agents_config", _expects_agent_fields, "prompts and options of agents come later"),
+    NotImplementedCase("agents_config", lambda case: bool(case.input["files"]), "agents as Markdown files come later"),
+    NotImplementedCase(
         "model_messages",
         lambda case: any(len(message["parts"]) > 1 for message in case.input["messages"] if message["role"] == "user"),
         "prompts of several parts come later",
     ),
-    NotBuilt(
+    NotImplementedCase(
         "model_messages",
         lambda case: "providerOptions" in json.dumps(case.expected),
         "what a provider wants back with a text comes later",
     ),
-    NotBuilt(
+    NotImplementedCase(
         "tool_outputs",
         lambda case: case.tool not in _TOOLS,
         "webfetch comes later, and the list of all tools is complete only then",
     ),
-    NotBuilt("path_escape", lambda case: case.tool in ("apply_patch", "http-file"), "these tools come later"),
-    NotBuilt(
+    NotImplementedCase("path_escape", lambda case: case.tool in ("apply_patch", "http-file"), "these tools come later"),
+    NotImplementedCase(
         "always_patterns",
         lambda case: case.input["approved"].startswith(("mcp:", "webfetch")),
         "MCP and webfetch come later",
     ),
-    NotBuilt(
+    NotImplementedCase(
         "instructions",
         lambda case: bool(case.input.get("read_steps")) or "resolve" in case.input,
         "instructions that are attached when a file is read come later",
     ),
-    NotBuilt(
+    NotImplementedCase(
         "loop_flow", lambda case: '"subagent_type": "plan"' in json.dumps(case.input), "the agent plan comes later"
     ),
-    NotBuilt("loop_flow", lambda case: _plays(case, "question"), "questions of the model come later"),
-    NotBuilt("loop_flow", lambda case: "compaction" in json.dumps(case.expected), "compaction comes later"),
+    NotImplementedCase("loop_flow", lambda case: _plays(case, "question"), "questions of the model come later"),
+    NotImplementedCase("loop_flow", lambda case: "compaction" in json.dumps(case.expected), "compaction comes later"),
 )
 
 
@@ -144,8 +144,8 @@ def load(
 ) -> list[ParameterSet]:
     """The entries of `<file>.json` as parameters, marked `cases`, with ids like `tool_outputs-read-17`.
 
-    `op` and `tool` choose the entries of one operation or tool. `policies` names a field with policies between
-    vertical bars: the entry becomes one parameter for each of them.
+    `op` and `tool` select the entries of one operation or tool. `policies` names a field with policies between vertical
+    bars; each of them becomes a parameter.
     """
     chosen = [case for case in entries(file) if op in (None, case.op) and tool in (None, case.tool)]
     split = [each for case in chosen for each in (_split(case, policies) if policies else [case])]
@@ -154,20 +154,20 @@ def load(
 
 @cache
 def entries(file: str) -> tuple[Case, ...]:
-    """All entries of `<file>.json`, numbered from 1 as they stand in the file."""
+    """All entries of `<file>.json`, numbered from 1."""
     return tuple(Case(file, number, fields) for number, fields in enumerate(document(file), start=1))
 
 
 @cache
 def document(file: str) -> Any:
-    """The parsed content of `<file>.json`, wherever in the folder it lies."""
+    """The parsed `<file>.json`, from any subfolder."""
     folder = Path(os.environ.get("HOLDFAST_CASES") or Path(__file__).parent / "data" / "cases")
     found = next((path for path in (folder, folder / "opencode_cases") if (path / f"{file}.json").is_file()), folder)
     return json.loads((found / f"{file}.json").read_text("utf-8"))
 
 
 def text(value: Any) -> str:
-    """A text of a case: as it is, or made by its generator (cases/opencode_cases/README.md)."""
+    """A case's text: literal, or from its generator (cases/opencode_cases/README.md)."""
     match value:
         case str():
             return value
@@ -185,7 +185,7 @@ def text(value: Any) -> str:
 
 
 def content(value: Any) -> bytes:
-    """The bytes of a file of a case: a text, or `hex` generators, or `base64`."""
+    """The bytes of a case's file: a text, or `hex` generators, or `base64`."""
     if isinstance(value, Mapping) and "base64" in value:
         return base64.b64decode(value["base64"])
     if isinstance(value, Mapping) and "hex" in value:
@@ -195,15 +195,15 @@ def content(value: Any) -> bytes:
 
 
 def files(described: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files of a case, relative name to bytes; `f{000..119}.g` becomes 120 files."""
+    """A case's files, relative name to bytes; `f{000..119}.g` becomes 120 files."""
     return {name: content(value) for pattern, value in described.items() for name in _numbered(pattern)}
 
 
 def assert_matches(actual: Any, expected: Any) -> None:
-    """Compare `actual` with the expected value of a case, key by key, as the suffixes of its keys say.
+    """Compare `actual` with a case's expected value, key by key, by the keys' suffixes.
 
-    `x_any_order`, `x_starts_with`, `x_ends_with`, `x_contains` and `x_length` are about `actual["x"]`. Keys that
-    the case does not mention are free.
+    `x_any_order`, `x_starts_with`, `x_ends_with`, `x_contains` and `x_length` are about `actual["x"]`. Other keys are
+    free.
     """
     if not isinstance(expected, Mapping):
         assert actual == expected

@@ -23,10 +23,10 @@ from worker.stack import cluster, processes
 from worker.stack.cluster import Cluster
 from worker.stack.down import down
 from worker.stack.processes import ProcessRef
-from worker.stack.state import Endpoints
+from worker.stack.state_file import Endpoints
 from worker.stack.up import up
 
-# How long an example takes to draw or to run says something of the machine only.
+# The time to draw or run an example depends on the machine only.
 hypothesis.settings.register_profile("holdfast", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("holdfast")
 
@@ -42,13 +42,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def scale(request: pytest.FixtureRequest) -> int:
-    """How many times as many sessions, rounds and cuts a test that counts them plays."""
+    """The factor for numbers of sessions, rounds and cuts."""
     factor: int = request.config.getoption("--scale")
     return factor
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the home of the run's one stack; the processes of pytest-xdist are told it."""
+    """Choose the home of the run's stack; the processes of pytest-xdist get it."""
     if (told := getattr(config, "workerinput", None)) is not None:
         config.stash[_HOME] = Path(told["holdfast_home"])
         return
@@ -61,34 +61,34 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_internalerror(excrepr: object) -> None:
-    """Keep errors outside of any test: of a worker's, pytest-xdist shows pages of its own that come of it."""
+    """Keep errors outside of tests: of a worker's, pytest-xdist prints pages of consequences."""
     _BROKEN.append(str(excrepr))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Stop the stack, also after Ctrl-C, and those of runs that were killed."""
+    """Stop the stack, also after Ctrl-C, and those of killed runs."""
     if hasattr(config, "workerinput"):
         return
     for home in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         if home == config.stash[_HOME] or not _owner_lives(home):
             asyncio.run(remove(settings_of(home)))
-    gc.collect()  # a client of Temporal that is still there when the interpreter ends may abort it
+    gc.collect()  # a Temporal client left at the interpreter's end may abort it
     for first in _BROKEN[:1]:
         print(f"The run was broken off by this:\n{first}", file=sys.stderr)
 
 
 def settings_of(home: Path, **variables: str) -> Settings:
-    """Settings of a stack of its own, which shares only the cache of programs with the user's."""
+    """Settings of a stack that shares only the cache of programs with the user's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TEMPORAL_")}
     dynamic = 'history.workflowIdReuseMinimalInterval="1ms"'
     return Settings.read(kept | {"HOLDFAST_HOME": str(home), "HOLDFAST_TEMPORAL_DYNAMIC": dynamic} | variables)
 
 
 def new_home() -> Path:
-    """A home for a stack of this process, which a later run removes if this one is killed."""
+    """A home for a stack of this process; a later run removes it if this one is killed."""
     home = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    (home / _OWNER).write_text(processes.me().model_dump_json())
+    (home / _OWNER).write_text(processes.current_process().model_dump_json())
     return home
 
 
@@ -108,20 +108,20 @@ def settings(request: pytest.FixtureRequest) -> Settings:
 
 @pytest.fixture(scope="session")
 def stack(settings: Settings) -> Endpoints:
-    """The servers of the run's stack, started by whoever needs them first; no worker."""
+    """The servers of the run's stack, started on first use; no worker."""
     return asyncio.run(up(settings, _quiet, worker=False))
 
 
 @pytest.fixture(scope="session")
 def template(settings: Settings, stack: Endpoints) -> Cluster:
-    """The run's cluster, with a database that has all migrations, to copy."""
+    """The run's cluster with a migrated database to copy."""
     return asyncio.run(databases.template(settings))
 
 
 @pytest.fixture
 def postgres_url(template: Cluster) -> Iterator[str]:
     """A database of the test's own, migrated and empty."""
-    with databases.fresh(template) as url:
+    with databases.new_database(template) as url:
         yield url
 
 
@@ -141,7 +141,7 @@ def _owner_lives(home: Path) -> bool:
     try:
         return ProcessRef.model_validate_json((home / _OWNER).read_bytes()).alive
     except (OSError, ValidationError):
-        return True  # somebody is just making or removing it
+        return True  # another process is making or removing it
 
 
 def _quiet(_: str) -> None: ...

@@ -1,4 +1,4 @@
-"""Databases for tests: a template with all migrations, and copies of it that are migrated and empty."""
+"""Test databases: a template with all migrations, and empty copies of it."""
 
 import uuid
 from collections import defaultdict
@@ -16,7 +16,7 @@ from worker.stack.cluster import ROLE, SUPERUSER, Cluster
 _TEMPLATE: Final = "holdfast_template"
 _LEAVE: Final = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{}'"
 
-# Everything but rows: what a test may have done to a schema or to the settings of its database.
+# All but rows: what a test may have changed in the schema or the database's settings.
 _SCHEMA: Final = """
 SELECT md5(concat_ws(' ',
     (SELECT string_agg(xmin::text, ' ' ORDER BY oid) FROM pg_proc),
@@ -40,21 +40,21 @@ ALTER TABLE holdfast.event ENABLE ALWAYS TRIGGER event_no_truncate
 """
 
 
-class _Used(NamedTuple):
-    """A database that a test has left, and the schema that it had before."""
+class _UsedDatabase(NamedTuple):
+    """A database that a test has left, and its former schema."""
 
     name: str
     schema: str
 
 
-_USED: Final[defaultdict[Cluster, list[_Used]]] = defaultdict(list)  # by this process
+_USED: Final[defaultdict[Cluster, list[_UsedDatabase]]] = defaultdict(list)  # by this process
 
 
 async def template(settings: Settings) -> Cluster:
-    """The cluster of a running stack, with the template in it, made by whoever comes first."""
+    """A running stack's cluster with the template, made on first use."""
     found = await cluster.locate(settings)
     async with (
-        locks.held(settings.home / "template.lock"),
+        locks.hold(settings.home / "template.lock"),
         await psycopg.AsyncConnection.connect(found.url(SUPERUSER, "postgres"), autocommit=True) as connection,
     ):
         known = await connection.execute("SELECT FROM pg_database WHERE datname = %s", [_TEMPLATE])
@@ -67,40 +67,40 @@ async def template(settings: Settings) -> Cluster:
 
 
 @contextmanager
-def fresh(of: Cluster) -> Iterator[str]:
-    """The address of a database of one's own, migrated and empty, under a name that none had before.
+def new_database(of: Cluster) -> Iterator[str]:
+    """The address of an own database, migrated and empty, under a new name.
 
-    It may be one that an earlier test has left: making one takes ten times as long as emptying one.
+    It may be an earlier test's: emptying one takes a tenth of the time of making one.
     """
-    database = _emptied(of) or _made(of)
+    database = _reuse(of) or _create(of)
     try:
         yield of.url(ROLE, database.name)
     finally:
         _USED[of].append(database)
 
 
-def _made(of: Cluster) -> _Used:
+def _create(of: Cluster) -> _UsedDatabase:
     name = _new_name()
     _administer(of, f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE} OWNER {ROLE}")
     with psycopg.connect(of.url(SUPERUSER, name)) as connection:
-        return _Used(name, _schema(connection))
+        return _UsedDatabase(name, _schema(connection))
 
 
-def _emptied(of: Cluster) -> _Used | None:
-    """A used database without its rows and its former name; None if there is none, or its schema was changed."""
+def _reuse(of: Cluster) -> _UsedDatabase | None:
+    """A used database, emptied and renamed; None if there is none, or its schema was changed."""
     if not _USED[of]:
         return None
     used, name = _USED[of].pop(), _new_name()
-    with suppress(psycopg.Error):  # somebody has come back into it, or there is no schema any more
+    with suppress(psycopg.Error):  # it is in use again, or has no schema
         _administer(of, _LEAVE.format(used.name), f"ALTER DATABASE {used.name} RENAME TO {name}")
         if _empty(of, name, used.schema):
-            return _Used(name, used.schema)
+            return _UsedDatabase(name, used.schema)
     _administer(of, *(f"DROP DATABASE IF EXISTS {each} WITH (FORCE)" for each in (used.name, name)))
     return None
 
 
 def _empty(of: Cluster, name: str, schema: str) -> bool:
-    """Remove all rows of a database, and its statistics; whether its schema is as it was."""
+    """Remove all rows and statistics; whether the schema is as it was."""
     with psycopg.connect(of.url(SUPERUSER, name)) as connection:
         if _schema(connection) != schema:
             return False

@@ -1,4 +1,4 @@
-"""The rules of the house that a reader cannot see at a glance, kept by reading the syntax trees."""
+"""Rules of the code base that a reader cannot see at a glance, checked on the syntax trees."""
 
 import ast
 import re
@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from activities import failpoints
+from workflows.domain import errors
+from workflows.domain.agents.built_in import BUILT_IN
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("workflows", "activities", "prompts", "worker")
@@ -46,8 +48,8 @@ HOMES = {
     "marshal": ((), "cross processes with pydantic models"),
 }
 SUBPROCESS = (
-    *("activities.shell", "worker.stack", "activities.git", "activities.tools.ripgrep", "activities.tools.planner"),
-    *("worker.demo.programs", "worker.demo.effect", "worker.notifier"),
+    *("activities.shell", "worker.stack", "activities.git", "activities.tools.ripgrep", "activities.calls.planner"),
+    *("worker.demo.play", "worker.notifier"),
 )
 DOORS = ("worker.cli", "worker.http")
 BEHIND_THE_DOORS = ("temporalio", "psycopg", "activities.store")
@@ -60,7 +62,7 @@ IMPURE_CALLS = frozenset({"open", "print", "input", "now", "utcnow", "today", "e
 IMPURE_CALLS |= {"read_text", "read_bytes", "write_text", "write_bytes"}
 DANGEROUS_CALLS = frozenset({"eval", "exec", "compile", "__import__"})
 
-FAILPOINTS = frozenset({"failpoint", "io_failpoint", "armed"})
+FAILPOINTS = frozenset({"failpoint", "io_failpoint", "armed_action"})
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
 PUBLIC_HOSTS = ("pypi.org", "files.pythonhosted.org")
@@ -68,7 +70,7 @@ PUBLIC_HOSTS = ("pypi.org", "files.pythonhosted.org")
 
 @dataclass(frozen=True)
 class Module:
-    """One of our source files and its syntax tree."""
+    """One source file and its syntax tree."""
 
     path: Path
 
@@ -91,13 +93,13 @@ class Module:
 
     @cached_property
     def imports(self) -> tuple[tuple[str, ast.stmt], ...]:
-        """Every name that is imported, module or member, with its statement."""
+        """Every imported name, module or member, with its statement."""
         return tuple(
             (name, node) for node in ast.walk(self.tree) for name in imported(node) if isinstance(node, ast.stmt)
         )
 
     def calls(self) -> Iterator[tuple[str, ast.Call]]:
-        """Every call, by the last word of what is called."""
+        """Every call, by the last word of the called name."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call):
                 yield ast.unparse(node.func).rpartition(".")[2], node
@@ -144,6 +146,20 @@ def test_every_room_imports_only_its_neighbours() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_object_of_a_model_library_is_changed() -> None:
+    wrong = [
+        f"{module.at(node)}: {ast.unparse(node)} is set: configure the library by its arguments and settings"
+        for module in modules()
+        if module.name.startswith(("activities.model.litellm_", "activities.model.wires."))
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del)
+        if ast.unparse(node.value) != "self"
+    ]
+    settings = [module.at(node) for module in modules() for name, node in module.calls() if name == "setattr"]
+    assert not wrong, "\n".join(wrong)
+    assert len(settings) == 1, f"only litellm's own settings are set by name: {settings}"
+
+
 def test_libraries_stay_where_they_are_at_home() -> None:
     wrong = [
         f"{module.at(node)}: {library} may be imported in {', '.join(homes) or 'no module'} only: {instead}."
@@ -156,7 +172,7 @@ def test_libraries_stay_where_they_are_at_home() -> None:
 
 def test_doors_reach_the_engine_and_the_store_through_the_client_only() -> None:
     wrong = [
-        f"{module.at(node)}: {module.name} imports {name}: call SessionClient (worker/client.py) instead."
+        f"{module.at(node)}: {module.name} imports {name}: call Holdfast (worker/client.py) instead."
         for module, name, node in ours()
         if within(module.name, DOORS) and within(name, BEHIND_THE_DOORS)
     ]
@@ -216,8 +232,19 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         pytest.fail(f"{' → '.join(error.args[1])}: move what they share into a module of its own.")
 
 
+def test_no_folders_of_activities_import_each_other() -> None:
+    folders = {(folder(module.name), folder(name)) for module, name, _ in ours() if within(name, ("activities",))}
+    both = sorted({" and ".join(sorted(pair)) for pair in folders if pair[::-1] in folders and pair[0] != pair[1]})
+    assert not both, f"{', '.join(both)} import each other: move what one needs of the other to where it is used."
+
+
+def folder(name: str) -> str:
+    """`activities.store` of `activities.store.calls.claim`; a module without a folder is its own."""
+    return ".".join(name.split(".")[:2])
+
+
 def at_import(module: Module) -> Iterator[str]:
-    """What is imported as soon as the module is: not what stands in a function."""
+    """What is imported with the module, not within functions."""
     inside = {id(node) for function in functions(module) for node in ast.walk(function)}
     return (name for name, node in module.imports if id(node) not in inside)
 
@@ -249,7 +276,7 @@ def test_an_import_inside_a_function_says_why() -> None:
 
 
 def has_reason(text: list[str], number: int) -> bool:
-    """Whether a comment stands in the line, or above the block of imports that the line is in."""
+    """Whether a comment stands in the line, or above its block of imports."""
     if "#" in text[number]:
         return True
     above = text[number - 1].strip()
@@ -317,6 +344,28 @@ def test_text_is_never_run_as_python() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_every_error_is_of_one_family_or_listed_as_an_exception_to_it() -> None:
+    classes = {node.name: node for m in modules() for node in ast.walk(m.tree) if isinstance(node, ast.ClassDef)}
+    raised = {name for name in classes if not name.startswith("_") and is_error(name, classes)} - {"HoldfastError"}
+    family, _, others = (errors.__doc__ or "").partition("Not of the family")
+    wrong = [
+        name for name in raised if name not in words(family if is_error(name, classes, "HoldfastError") else others)
+    ]
+    assert not wrong, f"the docstring of workflows/domain/errors.py does not say where these belong: {wrong}"
+
+
+def is_error(name: str, classes: dict[str, ast.ClassDef], root: str = "BaseException") -> bool:
+    if name == root:
+        return True
+    if name in classes:
+        return any(is_error(ast.unparse(base).rpartition(".")[2], classes, root) for base in classes[name].bases)
+    return root == "BaseException" and name.endswith(("Error", "Exception"))
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
+
+
 def test_retry_policies_stand_in_one_file() -> None:
     wrong = [
         f"{module.at(node)}: name a policy of workflows/policies.py."
@@ -356,18 +405,31 @@ def test_every_prompt_is_there_and_is_used() -> None:
     assert not unused, f"no load() names these prompts, remove them or use them: {sorted(unused)}"
 
 
+def test_a_built_in_agent_is_one_value_and_a_prompt() -> None:
+    named = [
+        f"{module.at(node)}: use a constant of workflows/domain/agents/built_in.py, or a field of Agent."
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in BUILT_IN
+        if module.name != "workflows.domain.agents.built_in"
+    ]
+    assert not named, "\n".join(named)
+    prompts = {path.stem for path in (ROOT / "prompts/agents").glob("*.md")}
+    assert {agent.prompt_file for agent in BUILT_IN.values() if agent.prompt_file} == prompts
+
+
 def loads() -> Iterator[tuple[Module, ast.Call]]:
     """Every call of `prompts.load`, under either name."""
     for module in modules():
         known = [name for name, _ in module.imports if within(name, ("prompts",))]
-        calls = {"prompts.load"} | ({"load"} if "prompts.load" in known else set())
+        calls = {"prompts.render_prompt"} | ({"render_prompt"} if "prompts.render_prompt" in known else set())
         for _, node in module.calls():
             if known and ast.unparse(node.func) in calls:
                 yield module, node
 
 
 def prefixes(call: ast.Call) -> list[str]:
-    """The begin of a name that is put together, as in f"tools/{name}"."""
+    """The literal beginning of a composed name, as in f"tools/{name}"."""
     first = call.args[0] if call.args else None
     parts = first.values[:1] if isinstance(first, ast.JoinedStr) else []
     return [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]

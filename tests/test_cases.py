@@ -1,4 +1,4 @@
-"""Every case file is played, or is said to be about what is not built yet."""
+"""Every case file is played, or listed as not built yet."""
 
 import ast
 from collections import defaultdict

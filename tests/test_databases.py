@@ -1,4 +1,4 @@
-"""The databases of tests: each is empty and new to whoever gets it."""
+"""Test databases are empty and new for each user."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 from activities.store.database import Database
 from tests import databases
-from tests.activities.scene import scene_in
+from tests.activities.rig import open_rig
 from worker.stack.cluster import SUPERUSER, Cluster
 
 
@@ -16,7 +16,7 @@ def name(url: str) -> str:
 
 
 def number(of: Cluster, database: str) -> int:
-    """What a database is known by whatever it is called."""
+    """A database's identity, independent of its name."""
     with psycopg.connect(of.url(SUPERUSER, database)) as connection:
         found = connection.execute("SELECT oid FROM pg_database WHERE datname = current_database()").fetchone()
     assert found is not None
@@ -35,13 +35,13 @@ def rows(url: str) -> int:
 async def test_a_database_is_used_again_without_its_rows_and_under_another_name(
     template: Cluster, tmp_path: Path
 ) -> None:
-    with databases.fresh(template) as first:
+    with databases.new_database(template) as first:
         known = number(template, name(first))
         async with Database(first) as database:
-            await (await scene_in(database, tmp_path)).open_turn()
+            await (await open_rig(database, tmp_path)).open_turn()
         assert rows(first) > 1
     left = psycopg.connect(first)
-    with databases.fresh(template) as second:
+    with databases.new_database(template) as second:
         assert (number(template, name(second)), rows(second)) == (known, 0) and name(first) != name(second)
         with pytest.raises(psycopg.OperationalError, match="terminat"):
             left.execute("SELECT 1")
@@ -49,7 +49,7 @@ async def test_a_database_is_used_again_without_its_rows_and_under_another_name(
             psycopg.connect(first)
         with psycopg.connect(second) as connection, pytest.raises(psycopg.errors.RaiseException, match="append-only"):
             connection.execute("TRUNCATE holdfast.event CASCADE")
-    with databases.fresh(template) as third:
+    with databases.new_database(template) as third:
         assert number(template, name(third)) == known
     left.close()
 
@@ -69,11 +69,11 @@ async def test_a_database_is_used_again_without_its_rows_and_under_another_name(
     ],
 )
 def test_a_database_whose_schema_or_settings_were_changed_is_not_used_again(template: Cluster, change: str) -> None:
-    with databases.fresh(template) as first:
+    with databases.new_database(template) as first:
         known = number(template, name(first))
         with psycopg.connect(first, autocommit=True) as connection:
             connection.execute(change.format(name(first)).encode())
-    with databases.fresh(template) as second:
+    with databases.new_database(template) as second:
         assert number(template, name(second)) != known and rows(second) == 0
     with pytest.raises(psycopg.OperationalError, match="does not exist"):
         psycopg.connect(first)

@@ -1,4 +1,4 @@
-"""The files of a deployment: what can be said of them without an engine that runs containers."""
+"""The deployment files, as far as they can be tested without containers."""
 
 import json
 import os
@@ -114,7 +114,7 @@ def test_images_are_pinned_and_nothing_is_published_beyond_loopback() -> None:
 
 
 def test_no_password_stands_in_an_environment() -> None:
-    """What looks like a secret is the path of a file below /run/secrets, and that secret is given to the service."""
+    """What looks like a secret is the path of a file below /run/secrets, and the service has that secret."""
     for name, each in services():
         for variable, value in each.get("environment", {}).items():
             if variable.endswith("_FILE") and SECRET.search(variable.removesuffix("_FILE")):

@@ -1,4 +1,4 @@
-"""The documentation says what is true: its commands, variables, links, paths and deployment files exist."""
+"""The documentation is true: its commands, variables, links, paths and deployment files exist."""
 
 import importlib.util
 import re
@@ -14,7 +14,7 @@ import pytest
 
 from activities import failpoints
 from activities.shell.environment import CALL_VARIABLE
-from tests.acceptance.matrix import page as faults
+from tests.acceptance.matrix import faults_page as faults
 from worker.cli.main import commands
 from worker.settings import Settings
 from workflows.domain.config import fields
@@ -76,7 +76,7 @@ def every_page() -> pytest.MarkDecorator:
 
 
 def words(line: str) -> list[str] | None:
-    """The words of a command of ours in a line, up to the next program; None when there is none."""
+    """The words of our command in a line, up to the next program; None without one."""
     ours, said = "holdfast ", BEFORE.sub("", line)
     if "docker compose run" in line and not said.startswith("docker"):
         said = f"{ours}{said}"
@@ -90,7 +90,7 @@ def words(line: str) -> list[str] | None:
 
 
 def resolve(typed: list[str]) -> tuple[click.Command, list[str]]:
-    """The command that is meant, and the words that are left for it. Raises UsageError for one that is not there."""
+    """The command, and its remaining words. Raises UsageError for an unknown one."""
     command: click.Command = commands
     rest = typed
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
@@ -196,9 +196,9 @@ def test_what_is_called_honoured_is_honoured() -> None:
     section = text_between("## What is honoured", "`$schema`")
     named = re.findall(r"`([\w.*]+)`", "\n".join(line.split(" | ")[0] for line in section.splitlines()))
 
-    dead = [name for name in named if fields.not_honoured(fields.put({}, tuple(name.split(".")), "x"))]
+    dead = [name for name in named if fields.unsupported_fields(fields.with_value_at({}, tuple(name.split(".")), "x"))]
 
-    missing = {".".join(path) for path in fields.HONOURED} - {*named, *fields.FOREIGN, "agent.*.maxSteps"}
+    missing = {".".join(path) for path in fields.SUPPORTED_FIELDS} - {*named, *fields.CLIENT_FIELDS, "agent.*.maxSteps"}
 
     assert not dead
     assert not missing - set(re.findall(r"`([\w.*]+)`", section))
@@ -207,7 +207,7 @@ def test_what_is_called_honoured_is_honoured() -> None:
 def test_every_field_that_is_not_honoured_yet_is_named() -> None:
     named = set(re.findall(r"`(\w+)`", text_between("Known to OpenCode", "and of `agent`")))
 
-    assert named == {name for name in fields.KNOWN if fields.not_honoured({name: "x"}) == ((name,),)} - {
+    assert named == {name for name in fields.KNOWN_FIELDS if fields.unsupported_fields({name: "x"}) == ((name,),)} - {
         *("agent", "experimental", "provider", "tool_output")
     }
 
@@ -221,7 +221,7 @@ def test_what_shows_that_a_fault_is_survived_is_named_and_there() -> None:
     template = Page(faults.TEMPLATE)
     rows = [row for row in template.cells() if not re.search(r"`|not tested|shown by|p95|\$|:$", row[-1])]
 
-    assert {span for span in template.spans if re.fullmatch(r"row_\d\d|b\d\d", span)} == set(faults.named())
+    assert {span for span in template.spans if re.fullmatch(r"row_\d\d|b\d\d", span)} == set(faults.tests_by_row())
     assert rows == []
 
 

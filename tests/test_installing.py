@@ -1,4 +1,4 @@
-"""What `make` installs with: an index whose certificate only the system's administrator has signed is trusted."""
+"""`make` trusts an index whose certificate only the system's administrator has signed."""
 
 import functools
 import http.server
@@ -25,7 +25,7 @@ def openssl(directory: Path, *arguments: str) -> None:
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Path:
-    """The certificate of an authority of our own, beside one that it has signed for localhost."""
+    """Our own authority's certificate, beside one that it signed for localhost."""
     new_key = ("-newkey", "rsa:2048", "-nodes", "-keyout")
     openssl(tmp_path, "req", "-x509", *new_key, "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=our own")
     openssl(tmp_path, "req", *new_key, "server.key", "-out", "server.csr", "-subj", "/CN=localhost")
@@ -60,7 +60,7 @@ def index(authority: Path, tmp_path: Path) -> Iterator[str]:
 
 
 def variables_of_make() -> dict[str, str]:
-    """What the Makefile gives to the uv that it starts."""
+    """The Makefile's variables for uv."""
     command = ["make", "--silent", "--no-print-directory", "--eval", "variables: ; @env", "variables"]
     plain = {"PATH": os.environ["PATH"]}
     said = subprocess.run(command, cwd=ROOT, env=plain, check=True, capture_output=True, text=True).stdout
@@ -68,7 +68,7 @@ def variables_of_make() -> dict[str, str]:
 
 
 def can_mount() -> bool:
-    """Whether the system's store can be another one for a single process."""
+    """Whether one process can get another system store."""
     if not (STORE.exists() and UV.exists() and shutil.which("unshare") and shutil.which("openssl")):
         return False
     return subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0

@@ -1,4 +1,4 @@
-"""What `make test` finds on a machine: its Pythons, and a user who is not root."""
+"""What `make test` finds on a machine: Pythons, and an ordinary user."""
 
 import os
 import pwd
@@ -11,8 +11,8 @@ import psutil
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from tests.machines import ordinary, pythons
-from tests.machines.__main__ import AS_A_USER, ON_EACH, Part, Report
+from tests.machines import ordinary_user, pythons
+from tests.machines.__main__ import AS_A_USER, ON_EACH, Report, SuitePart
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -45,8 +45,8 @@ def test_a_run_that_fails_fails_the_whole(capfd: pytest.CaptureFixture[str]) -> 
 def test_a_part_that_would_not_end_in_time_is_not_begun_and_named() -> None:
     report = Report(until=time.monotonic() + 60, whole=100)
 
-    assert report.lasts("short", Part(("tests/short",), share=0.5))
-    assert not report.lasts("long", Part(("tests/long",), share=0.7))
+    assert report.lasts("short", SuitePart(("tests/short",), share=0.5))
+    assert not report.lasts("long", SuitePart(("tests/long",), share=0.7))
     assert report.not_run == ["long (the minutes that were given are too few)"]
 
 
@@ -55,7 +55,7 @@ def test_an_ordinary_user_may_not_what_root_may_and_leaves_nothing(tmp_path: Pat
     secret = tmp_path / "secret"
     secret.write_text("root's")
     secret.chmod(0o600)
-    with ordinary.made() as user:
+    with ordinary_user.create_user() as user:
         environment = user.environment()
         subprocess.run(user.command("touch", user.home / "tmp" / "mine"), env=environment, check=True)
         read = subprocess.run(user.command("cat", secret), env=environment, capture_output=True)

@@ -24,11 +24,11 @@ OLDEST_GLIBC = 36  # 2.36, of Debian 12
 # often reached for: module, name, the first version that has it, and what to do instead. mypy's `python_version` keeps
 # all other names of newer minor versions out.
 NEWER = (
-    ("tarfile", "data_filter", (3, 11, 4), "read tars by worker/unpacking.py"),
-    ("tarfile", "tar_filter", (3, 11, 4), "read tars by worker/unpacking.py"),
-    ("tarfile", "fully_trusted_filter", (3, 11, 4), "read tars by worker/unpacking.py"),
-    ("tarfile", "FilterError", (3, 11, 4), "read tars by worker/unpacking.py"),
-    ("tarfile", "OutsideDestinationError", (3, 11, 4), "read tars by worker/unpacking.py"),
+    ("tarfile", "data_filter", (3, 11, 4), "read tars by worker/tar_extraction.py"),
+    ("tarfile", "tar_filter", (3, 11, 4), "read tars by worker/tar_extraction.py"),
+    ("tarfile", "fully_trusted_filter", (3, 11, 4), "read tars by worker/tar_extraction.py"),
+    ("tarfile", "FilterError", (3, 11, 4), "read tars by worker/tar_extraction.py"),
+    ("tarfile", "OutsideDestinationError", (3, 11, 4), "read tars by worker/tar_extraction.py"),
     ("tarfile", "TarInfo.replace", (3, 11, 4), "copy.copy it, and set what differs"),
     ("itertools", "batched", (3, 12), "slice"),
     ("pathlib", "Path.walk", (3, 12), "os.walk"),
@@ -51,9 +51,9 @@ DISTINCT = ("walk", "is_junction", "full_match")  # methods whose names nothing 
 
 # function → keyword arguments that came later, as above
 NEWER_ARGUMENTS = {
-    ("extract", "filter"): ((3, 11, 4), "read tars by worker/unpacking.py"),
-    ("extractall", "filter"): ((3, 11, 4), "read tars by worker/unpacking.py"),
-    ("unpack_archive", "filter"): ((3, 11, 4), "read tars by worker/unpacking.py"),
+    ("extract", "filter"): ((3, 11, 4), "read tars by worker/tar_extraction.py"),
+    ("extractall", "filter"): ((3, 11, 4), "read tars by worker/tar_extraction.py"),
+    ("unpack_archive", "filter"): ((3, 11, 4), "read tars by worker/tar_extraction.py"),
     ("getaddresses", "strict"): ((3, 11, 10), "leave it out"),
     ("parseaddr", "strict"): ((3, 11, 10), "leave it out"),
     ("rmtree", "onexc"): ((3, 12), "onerror, or ignore_errors"),
@@ -84,7 +84,7 @@ def packages() -> list[Package]:
 
 
 def accepted(minor: int, machine: str) -> frozenset[Tag]:
-    """The tags of wheels that such a Python installs on such a machine with glibc."""
+    """The tags of wheels that such a Python installs on such a glibc machine."""
     platforms = [f"manylinux_2_{glibc}_{machine}" for glibc in range(5, OLDEST_GLIBC + 1)]
     platforms += [f"manylinux{old}_{machine}" for old in ("1", "2010", "2014")]
     own = cpython_tags((3, minor), [f"cp3{minor}"], platforms)
@@ -131,7 +131,7 @@ Found = tuple[int, str, tuple[int, ...], str]
 
 
 def newer(tree: ast.Module) -> Iterator[Found]:
-    """What of the tables a file uses: where, what, since when, and what to do instead."""
+    """A file's uses of the tables: where, what, since when, and what to do instead."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             yield from named(node.lineno, [(str(node.module), alias.name) for alias in node.names])
@@ -148,7 +148,7 @@ def named(line: int, names: list[tuple[str, str]]) -> Iterator[Found]:
 
 
 def called(call: ast.Call) -> Iterator[Found]:
-    """Methods and arguments, by their names only: what they are called on is not known here."""
+    """Methods and arguments, by name only: their objects are unknown here."""
     receiver, _, function = ast.unparse(call.func).rpartition(".")
     for _, name, since, instead in NEWER:
         if name == f"Path.{function}" and function in DISTINCT and receiver not in ("os", "ast", ""):

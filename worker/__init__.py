@@ -1,1 +1,1 @@
-"""Every process, and how a person gets in."""
+"""The processes, and the ways in for people."""

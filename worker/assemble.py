@@ -1,6 +1,6 @@
-"""What makes a worker: which workflows and activities, what passes through the sandbox, how many of each at once."""
+"""Builds the worker: workflows, activities, limits, sandbox."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from importlib.metadata import version
 from typing import Any, Final
@@ -9,104 +9,106 @@ from temporalio.client import Client
 from temporalio.worker import PollerBehaviorAutoscaling, Worker
 from temporalio.worker.workflow_sandbox import SandboxRestrictions
 
-from activities.callers import Callers
-from activities.edge import Edge
-from activities.model.endpoints import Endpoints
+from activities.caller_check import CallerCheckInterceptor
+from activities.calls.context import CallContextFactory
+from activities.calls.description import CallDescriber, describe_fully, describe_nothing
+from activities.calls.planner.planner import Planner
+from activities.calls.run import ToolActivities
+from activities.calls.subagent import Ring
+from activities.error_boundary import ErrorBoundaryInterceptor
+from activities.model.endpoints import EndpointResolver
 from activities.model.generate import Model
 from activities.model.keys import Keys
-from activities.model.patience import Patience
 from activities.model.port import ModelPort
-from activities.session.asks import Asks
-from activities.session.children import Ring
-from activities.session.describing import Describe, in_full, nothing
-from activities.session.project import Project
-from activities.session.turns import Turns
-from activities.stopping import StopWatch
+from activities.model.retry_budget import RetryBudget
+from activities.session.asks import AskActivities
+from activities.session.open_turn import ProjectActivities
+from activities.session.turns import TurnActivities
+from activities.stop_interceptor import StopInterceptor
 from activities.store.database import Database
-from activities.tools.planner.planner import Planner
-from activities.tools.run import Tools
-from activities.tools.table import TOOLS
-from activities.tools.tool import Tool
-from activities.tools.workshop import Workshop
+from activities.tools.registry import TOOLS
+from activities.tools.toolset import SameTools, Toolsets
 from worker.bells import Bells, queue
-from worker.handover import HandedOver
-from worker.machine import machine
-from worker.redacting import redactor
+from worker.credential_handoff import CredentialEnvironment
+from worker.machine_id import machine_id
+from worker.project_config import project_loader
+from worker.redaction import redactor
 from worker.sandbox import Sandbox
-from worker.settings import Detail, Settings
-from worker.survey import surveyor
-from workflows.domain.value import build_all
+from worker.settings import Settings, SummaryDetail
+from workflows.domain.value import build_models
 from workflows.session import SessionWorkflow
 
 PASSED_THROUGH: Final = ("activities", "workflows.domain", "prompts", "pydantic", "pydantic_core", "opentelemetry")
-_POLLERS: Final = PollerBehaviorAutoscaling()  # 12.7 steps/s with 20 sessions, where five fixed ones had 10.8
-_WORKFLOW_TASKS: Final = 64  # each stays taken while a quick tool runs as a part of it
+BUILT_IN_TOOLS: Final = SameTools(TOOLS)
+_POLLERS: Final = PollerBehaviorAutoscaling()  # 12.7 steps/s with 20 sessions; five fixed pollers: 10.8
+_WORKFLOW_TASKS: Final = 64  # a quick tool occupies a slot while it runs
 _ACTIVITIES: Final = 200  # waiting model calls must not starve tools
-_EAGER: Final = 16  # as many parallel calls of a step as start without a detour over the server
+_EAGER: Final = 16  # parallel calls of a step, started without a round trip
 
 
-def runner() -> Sandbox:
-    """The workflow sandbox; both of our packages pass, or their classes would exist twice (temporal.md 8).
+def workflow_runner() -> Sandbox:
+    """Our packages pass through the sandbox, or their classes would exist twice (temporal.md 8).
 
-    All values are built before: inside, pydantic would import a second copy of what it needs for that.
+    Values are built outside: inside, pydantic would import its dependencies again.
     """
-    build_all()
+    build_models()
     return Sandbox(restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH))
 
 
-def activities(
+def build_activities(
     settings: Settings,
     database: Database,
     port: ModelPort,
     ring: Ring,
     planner: Planner | None = None,
-    tools: Mapping[str, Tool[Any]] = TOOLS,
+    toolsets: Toolsets = BUILT_IN_TOOLS,
 ) -> Sequence[Callable[..., Any]]:
-    """All activities, with what they need."""
-    handed_over = HandedOver(settings)
-    looking = surveyor(settings, handed_over)
-    workshop = Workshop(database, looking, tools, machine(settings.home), ring, planner)
-    endpoints = Endpoints(Keys(settings.auth), handed_over, port)
-    describe = describing(settings)
+    """All activities with their dependencies."""
+    environment = CredentialEnvironment(settings)
+    loader = project_loader(settings, environment)
+    workshop = CallContextFactory(database, loader, toolsets, machine_id(settings.home), ring, planner)
+    endpoints = EndpointResolver(Keys(settings.auth), environment, port)
+    describe = call_describer(settings)
     secrets = redactor(settings)
-    patience = Patience(total=settings.patience_seconds, first=settings.retry_seconds)
-    model = Model(database, port, endpoints, looking, tools, describe, secrets, patience, planner)
-    calls, turns = Tools(database, workshop), Turns(database, workshop)
+    patience = RetryBudget(total_seconds=settings.patience_seconds, first_pause=settings.retry_seconds)
+    model = Model(database, port, endpoints, loader, toolsets, describe, secrets, patience, planner)
+    calls, turns = ToolActivities(database, workshop), TurnActivities(database, workshop)
     return [
-        Project(database, looking, describe).load,
+        ProjectActivities(database, loader, describe).load,
         model.generate,
-        Asks(database).open,
+        AskActivities(database).open,
         calls.run,
         calls.refuse,
         turns.close,
     ]
 
 
-def describing(settings: Settings) -> Describe:
-    """What Temporal's UI may say of calls."""
-    return in_full(redactor(settings)) if settings.summaries is Detail.FULL else nothing
+def call_describer(settings: Settings) -> CallDescriber:
+    """Describes calls for Temporal's UI."""
+    return describe_fully(redactor(settings)) if settings.summaries is SummaryDetail.FULL else describe_nothing
 
 
-def worker(
+def build_worker(
     settings: Settings,
     client: Client,
     database: Database,
     port: ModelPort,
-    stops: StopWatch,
+    stops: StopInterceptor,
     planner: Planner | None = None,
-    tools: Mapping[str, Tool[Any]] = TOOLS,
+    toolsets: Toolsets = BUILT_IN_TOOLS,
 ) -> Worker:
-    """A worker for the sessions of our host, not started; `stops` watches what runs in it, `planner` checks what may
-    take long, `tools` is what models may call."""
+    """A worker for our host's sessions, not started. `stops` watches what runs in it, `planner` checks what may take
+    long, `toolsets` provides a turn's tools."""
     heartbeat = settings.heartbeat_seconds
+    ring = Bells(database, client, settings).ring
     return Worker(
         client,
         task_queue=queue(settings.task_queue, settings.host),
         workflows=[SessionWorkflow],
-        activities=activities(settings, database, port, Bells(database, client, settings).ring, planner, tools),
-        workflow_runner=runner(),
-        interceptors=[Edge(redactor(settings)), Callers(), stops],
-        build_id=version("holdfast"),  # else the SDK compiles and hashes every loaded module: seconds of each start
+        activities=build_activities(settings, database, port, ring, planner, toolsets),
+        workflow_runner=workflow_runner(),
+        interceptors=[ErrorBoundaryInterceptor(redactor(settings)), CallerCheckInterceptor(), stops],
+        build_id=version("holdfast"),  # else the SDK hashes all loaded modules: seconds
         workflow_task_poller_behavior=_POLLERS,
         activity_task_poller_behavior=_POLLERS,
         max_concurrent_workflow_tasks=_WORKFLOW_TASKS,

@@ -1,7 +1,7 @@
-"""Backups: everything that sessions are in one file, and a new home made of it.
+"""Backups: all sessions in one file, and a new home restored from it.
 
-The file is a tar: a manifest, a dump of the database, the outputs and archives of the home, and, if wanted, the
-directories that sessions work in. Temporal's history is not in it: a restored session starts a new run from its rows.
+A tar of a manifest, a database dump, the home's outputs and archives, optionally the sessions' directories. Not
+Temporal's history: a restored session starts a new run from its rows.
 """
 
 import asyncio
@@ -22,28 +22,28 @@ from pydantic import ValidationError
 
 from activities.store import events, sessions
 from activities.store.database import Database
-from activities.store.migrate import clear, migrate
-from worker.packing import Measured, Tree
-from worker.parking import park_restored
+from activities.store.migrate import drop_empty_schema, migrate
+from worker.backup_tree import BackupTree, DirectoryEstimate
 from worker.settings import Settings
-from worker.stack import accounts, belongings, dumps
+from worker.stack import accounts, dumps, owned_files
 from worker.stack.layout import Layout
-from worker.stack.status import external, status
+from worker.stack.status import external_endpoints, status
 from worker.stack.up import up
-from worker.unpacking import below, checked, unpack
+from worker.startup_suspension import suspend_restored
+from worker.tar_extraction import members_below, read_members, unpack
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.value import Value
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 _MANIFEST: Final = "backup.json"
 _DUMP: Final = "database.dump"
-_KEPT: Final = ("tool-output", "archive")  # of the home; keys are not kept
-_BROKEN: Final = (OSError, tarfile.TarError, KeyError, ValidationError, EOFError)
+_HOME_DIRECTORIES: Final = ("tool-output", "archive")  # of the home, without keys
+_READ_ERRORS: Final = (OSError, tarfile.TarError, KeyError, ValidationError, EOFError)
 
 
-class Backup(Value):
-    """What a backup holds; `workspaces` are the directories that lie in it, in their order."""
+class BackupManifest(Value):
+    """`workspaces`: the directories in order."""
 
     format: Literal["holdfast-backup/1"] = "holdfast-backup/1"
     holdfast: str
@@ -54,30 +54,32 @@ class Backup(Value):
     workspaces: tuple[str, ...] = ()
 
 
-async def choose(settings: Settings, url: str, *, worked_in: bool, named: Iterable[Path], say: Say) -> list[Measured]:
-    """The directories that a backup would hold, with their sizes: those that sessions of this host work in, and those
-    that are named. Raises UsageError for a named one that is not there.
+async def select_directories(
+    settings: Settings, url: str, *, include_used: bool, named: Iterable[Path], report: Report
+) -> list[DirectoryEstimate]:
+    """The directories to back up, with sizes: this host's sessions' and the named ones. Raises UsageError if a named
+    one is missing.
 
-    The root directory, and whatever holds the user's home, are there only by name.
+    The root directory and ancestors of the user's home count only by name.
     """
-    wanted = {_directory(path) for path in named}
-    if worked_in:
+    wanted = {_existing_directory(path) for path in named}
+    if include_used:
         async with Database(url, size=1) as database:
             known = await sessions.unarchived(database)
         for path in sorted({Path(each.directory) for each in known if each.host == settings.host} - wanted):
             if not path.is_dir():
-                say(f"Not there, and not in the backup: {str(path)!r}")
-            elif _is_stacks(path, settings):
-                say(f"Not in the backup, because it belongs to the stack: {str(path)!r}")
+                report(f"Not there, and not in the backup: {str(path)!r}")
+            elif _belongs_to_stack(path, settings):
+                report(f"Not in the backup, because it belongs to the stack: {str(path)!r}")
             elif settings.holds_user_home(path):
-                say(f"Only by its name in the backup: {str(path)!r} (--workspace {shlex.quote(str(path))}).")
+                report(f"Only by its name in the backup: {str(path)!r} (--workspace {shlex.quote(str(path))}).")
             else:
                 wanted.add(path)
-    return await asyncio.to_thread(lambda: [tree.measure() for tree in _trees(settings, wanted)])
+    return await asyncio.to_thread(lambda: [tree.estimate() for tree in _trees(settings, wanted)])
 
 
 def destination(file: Path, now: datetime) -> Path:
-    """The file that a backup is written to: in a directory, one with the time. Raises UsageError where none can be."""
+    """The backup's file, with a timed name in a directory. Raises UsageError if it cannot be written."""
     if file.is_dir():
         return file / f"holdfast-{now:%Y%m%dT%H%M%SZ}.tar"
     if file.exists():
@@ -89,34 +91,36 @@ def destination(file: Path, now: datetime) -> Path:
     return file
 
 
-async def backup(settings: Settings, url: str, file: Path, *, directories: Sequence[Measured], say: Say) -> Path:
-    """Write a backup while everything goes on; its file. Raises UsageError, Unavailable."""
+async def backup(
+    settings: Settings, url: str, file: Path, *, directories: Sequence[DirectoryEstimate], report: Report
+) -> Path:
+    """Back up while sessions run; returns the file. Raises UsageError, Unavailable."""
     now = datetime.now(UTC)
     file = destination(file, now)
-    _see_room(file.parent, directories)
+    _check_free_space(file.parent, directories)
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".holdfast-") as scratch:
-        dumped = Path(scratch) / _DUMP
-        await dumps.dump(settings, url, dumped)
+        dump_file = Path(scratch) / _DUMP
+        await dumps.dump(settings, url, dump_file)
         async with Database(url, size=1) as database:
             known = await sessions.ids(database)
-        manifest = Backup(
+        manifest = BackupManifest(
             holdfast=version("holdfast"),
             at=now,
             home=str(settings.home),
             sessions=len(known),
-            dump=await asyncio.to_thread(_digest, dumped),
+            dump=await asyncio.to_thread(_digest, dump_file),
             workspaces=tuple(each.directory for each in directories),
         )
         draft = Path(scratch) / "backup.tar"
-        await asyncio.to_thread(_pack, draft, manifest, dumped, settings, directories, say)
+        await asyncio.to_thread(_pack, draft, manifest, dump_file, settings, directories, report)
         draft.rename(file)
     return file
 
 
-async def restore(settings: Settings, file: Path, say: Say) -> Backup:
-    """Make a new home of a backup, and start its stack. Whatever was at work is parked.
+async def restore(settings: Settings, file: Path, report: Report) -> BackupManifest:
+    """Make a home from a backup, start its stack, suspend working sessions.
 
-    Directories that are there are left alone. Raises UsageError, Conflict, Unavailable.
+    Existing directories stay untouched. Raises UsageError, Conflict, Unavailable.
     """
     if any(part.name == "worker" and part.pid is not None for part in status(settings).parts):
         raise Conflict("A worker is at work here: `holdfast down` first, or name another home by HOLDFAST_HOME.")
@@ -124,61 +128,63 @@ async def restore(settings: Settings, file: Path, say: Say) -> Backup:
         manifest = await asyncio.to_thread(_unpack, file, Path(scratch))
 
         async def fill(url: str) -> None:
-            await clear(url)
+            await drop_empty_schema(url)
             await dumps.load(settings, url, Path(scratch) / _DUMP)
             await migrate(url)
-            await park_restored(url, say)
-            await asyncio.to_thread(_put, file, manifest, settings, say)
-            await _verify(url, say)
+            await suspend_restored(url, report)
+            await asyncio.to_thread(_restore_files, file, manifest, settings, report)
+            await _verify(url, report)
 
-        if (named := external(settings)) is not None:
+        if (named := external_endpoints(settings)) is not None:
             await fill(named.postgres_url)
         else:
-            _put_engine_aside(settings, say)
-            await up(settings, say, migrate=fill)
+            _set_temporal_aside(settings, report)
+            await up(settings, report, migrate=fill)
     return manifest
 
 
 def is_backup(file: Path) -> bool:
-    """Whether this is a backup, as far as its form tells. Raises UsageError for no file."""
+    """Whether the file looks like a backup. Raises UsageError without a file."""
     if not file.is_file():
         raise UsageError(f"There is no file {str(file)!r}.")
     with file.open("rb") as stream:
         return stream.read(2) != b"\x1f\x8b"  # archives are gzip, backups are not
 
 
-async def _verify(url: str, say: Say) -> None:
+async def _verify(url: str, report: Report) -> None:
     async with Database(url, size=1) as database:
         verified = [await events.verify(database, each.id) for each in await sessions.unarchived(database)]
     for each in verified:
         if each.problem is not None:
-            say(f"{each.session}: {each.problem}")
-    say(f"Sessions that came back: {len(verified)}. Chains that are whole: {sum(v.problem is None for v in verified)}.")
+            report(f"{each.session}: {each.problem}")
+    report(
+        f"Sessions that came back: {len(verified)}. Chains that are whole: {sum(v.problem is None for v in verified)}."
+    )
 
 
-def _put_engine_aside(settings: Settings, say: Say) -> None:
-    """An engine that has gone further than the rows must not go on with them: a new one begins with these."""
+def _set_temporal_aside(settings: Settings, report: Report) -> None:
+    """An engine ahead of the rows must not continue: a new one starts from them."""
     engine = Layout(home=settings.home).temporal
     if status(settings).supervisor is None and engine.exists() and any(engine.iterdir()):
         aside = engine.with_name(f"temporal.{datetime.now(UTC):%Y%m%dT%H%M%S}")
         engine.rename(aside)
-        say(f"Temporal's former file was put aside: {aside}")
+        report(f"Temporal's former file was put aside: {aside}")
 
 
-def _directory(path: Path) -> Path:
+def _existing_directory(path: Path) -> Path:
     if not path.is_dir():
         raise UsageError(f"There is no directory {str(path)!r}.")
     return path.resolve()
 
 
-def _trees(settings: Settings, directories: Collection[Path], *own: Path) -> Iterator[Tree]:
-    """The directories, outer ones first: one that lies in another is a tree of its own. `own` belongs to the backup."""
-    excluded = frozenset({settings.home, settings.cache, accounts.STATE, *own})
+def _trees(settings: Settings, directories: Collection[Path], *own: Path) -> Iterator[BackupTree]:
+    """Outer directories first; nested ones are separate trees. `own` belongs to the backup."""
+    excluded = frozenset({settings.home, settings.cache, accounts.SYSTEM_STATE, *own})
     for each in sorted(directories):
-        yield Tree(each, excluded, frozenset(directories) - {each})
+        yield BackupTree(each, excluded, frozenset(directories) - {each})
 
 
-def _see_room(directory: Path, wanted: Sequence[Measured]) -> None:
+def _check_free_space(directory: Path, wanted: Sequence[DirectoryEstimate]) -> None:
     size, free = sum(each.size for each in wanted), shutil.disk_usage(directory).free
     if size > free:
         need, has = (f"{each / 2**30:,.1f} GB" for each in (size, free))
@@ -188,75 +194,83 @@ def _see_room(directory: Path, wanted: Sequence[Measured]) -> None:
 
 
 def _pack(
-    draft: Path, manifest: Backup, dumped: Path, settings: Settings, directories: Sequence[Measured], say: Say
+    draft: Path,
+    manifest: BackupManifest,
+    dump_file: Path,
+    settings: Settings,
+    directories: Sequence[DirectoryEstimate],
+    report: Report,
 ) -> None:
-    described = dumped.with_name(_MANIFEST)
-    described.write_text(manifest.model_dump_json(indent=2))
+    manifest_file = dump_file.with_name(_MANIFEST)
+    manifest_file.write_text(manifest.model_dump_json(indent=2))
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         with tarfile.open(fileobj=stream, mode="w") as tar:
-            for part in (described, dumped):
+            for part in (manifest_file, dump_file):
                 tar.add(part, part.name)
-            for name in _KEPT:
+            for name in _HOME_DIRECTORIES:
                 if (settings.home / name).is_dir():
-                    Tree(settings.home / name).pack(tar, f"home/{name}", say)
+                    BackupTree(settings.home / name).pack(tar, f"home/{name}", report)
             trees = _trees(settings, [Path(each) for each in manifest.workspaces], draft.parent)
-            for place, (tree, measured) in enumerate(zip(trees, directories, strict=True)):
-                tree.pack(tar, f"workspaces/{place}", say, measured)
+            for index, (tree, measured) in enumerate(zip(trees, directories, strict=True)):
+                tree.pack(tar, f"workspaces/{index}", report, measured)
         stream.flush()
         os.fsync(stream.fileno())
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[tuple[tarfile.TarFile, dict[str, tarfile.TarInfo]]]:
-    """A backup whose members are checked. Raises UsageError for what is none, or is not whole."""
+def _open_backup(file: Path) -> Iterator[tuple[tarfile.TarFile, dict[str, tarfile.TarInfo]]]:
+    """Raises UsageError for anything but a complete backup."""
     try:
         with tarfile.open(file, "r:") as tar:
-            yield tar, {member.name: member for member in checked(tar)}
-    except _BROKEN as error:
+            yield tar, {member.name: member for member in read_members(tar)}
+    except _READ_ERRORS as error:
         raise UsageError(f"{str(file)!r} is no whole backup of Holdfast: {error}.") from None
 
 
-def _unpack(file: Path, scratch: Path) -> Backup:
-    """Take manifest and dump out of a backup, and see that they are whole."""
-    with _opened(file) as (tar, members):
+def _unpack(file: Path, scratch: Path) -> BackupManifest:
+    with _open_backup(file) as (tar, members):
         unpack(tar, [members[name] for name in (_MANIFEST, _DUMP)], scratch, lambda _: None)
-        manifest = Backup.model_validate_json((scratch / _MANIFEST).read_bytes())
+        manifest = BackupManifest.model_validate_json((scratch / _MANIFEST).read_bytes())
     if _digest(scratch / _DUMP) != manifest.dump:
         raise UsageError(f"{str(file)!r} is damaged: the dump in it is not what was written.")
     return manifest
 
 
-def _put(file: Path, manifest: Backup, settings: Settings, say: Say) -> None:
-    """Put the files of the home and the work trees where they were; what is there stays."""
-    targets = {f"home/{name}": settings.home / name for name in _KEPT}
-    for place, each in enumerate(manifest.workspaces):
-        if _is_ours(Path(each), settings):
-            say(f"Not put back, because only commands of Holdfast and you write there: {each!r}")
+def _restore_files(file: Path, manifest: BackupManifest, settings: Settings, report: Report) -> None:
+    """Existing files stay."""
+    targets = {f"home/{name}": settings.home / name for name in _HOME_DIRECTORIES}
+    for index, each in enumerate(manifest.workspaces):
+        if _is_protected(Path(each), settings):
+            report(f"Not put back, because only commands of Holdfast and you write there: {each!r}")
         else:
-            targets[f"workspaces/{place}"] = Path(each)
-    with _opened(file) as (tar, members):
+            targets[f"workspaces/{index}"] = Path(each)
+    with _open_backup(file) as (tar, members):
         for prefix, target in targets.items():
             if target.is_dir() and any(target.iterdir()):
-                say(f"Left as it is, for something is there: {target}")
+                report(f"Left as it is, for something is there: {target}")
             elif (root := members.get(prefix)) is not None:
                 new = not target.exists()
                 target.mkdir(parents=True, exist_ok=True)
-                unpack(tar, below(members.values(), prefix), target, say)
+                unpack(tar, members_below(members.values(), prefix), target, report)
                 if new:
                     target.chmod(root.mode & 0o755 | 0o700)
 
 
-def _is_ours(directory: Path, settings: Settings) -> bool:
-    """Whether files that a backup brings would become a stack's, or configuration that counts."""
+def _is_protected(directory: Path, settings: Settings) -> bool:
+    """Whether restored files would become part of a stack or trusted configuration."""
     misnamed = not directory.is_absolute() or ".." in directory.parts
-    return misnamed or _is_stacks(directory, settings) or directory.resolve().is_relative_to(settings.config.resolve())
+    return (
+        misnamed
+        or _belongs_to_stack(directory, settings)
+        or directory.resolve().is_relative_to(settings.config.resolve())
+    )
 
 
-def _is_stacks(directory: Path, settings: Settings) -> bool:
+def _belongs_to_stack(directory: Path, settings: Settings) -> bool:
     home, real = settings.home.resolve(), directory.resolve()
-    made = [home / name for name in (*belongings.MADE, belongings.ARCHIVES, belongings.DATABASE)]
-    return real == home or any(real.is_relative_to(each) for each in (*made, accounts.STATE))
+    made = [home / name for name in (*owned_files.HOME_ENTRIES, owned_files.ARCHIVES, owned_files.DATABASE)]
+    return real == home or any(real.is_relative_to(each) for each in (*made, accounts.SYSTEM_STATE))
 
 
 def _digest(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Bells: the signal that tells a session's workflow to look at its rows; it carries ids only."""
+"""Signals for a session's workflow to read its rows; they carry only ids."""
 
 import asyncio
 from datetime import timedelta
@@ -13,24 +13,24 @@ from activities.store import bells, sessions
 from activities.store.bells import Bell, BellKind
 from activities.store.database import Database
 from activities.store.sessions import Origin
-from worker.redacting import redactor
-from worker.settings import Detail, Settings
-from workflows.domain import attributes
+from worker.redaction import redactor
+from worker.settings import Settings, SummaryDetail
+from workflows.domain import search_attributes
 from workflows.domain.errors import Unavailable
-from workflows.domain.ids import WORKFLOW as WORKFLOW
+from workflows.domain.ids import WORKFLOW_TYPE as WORKFLOW_TYPE
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId
 from workflows.domain.ids import workflow_id as workflow_id
-from workflows.domain.state import Limits, SessionState
+from workflows.domain.state import SessionState, TurnLimits
 from workflows.domain.value import Value
 from workflows.domain.wire import AnswerRef, LookRef, PromptRef, SettledRef, StopRef
 
 _PATIENCE: Final = timedelta(seconds=5)
 _SUMMARY: Final = 200  # bytes; the engine takes 400
-_TASK: Final = timedelta(seconds=5)  # so long a worker that was killed inside a workflow task holds the session up
+_TASK: Final = timedelta(seconds=5)  # a worker killed inside a workflow task blocks the session this long
 
 
 class Bells:
-    """Rings by signal-with-start: a run that has completed is started anew, and looks at the rows."""
+    """Sends by signal-with-start: a completed run starts anew."""
 
     def __init__(self, database: Database, client: Client, settings: Settings) -> None:
         self.database = database
@@ -38,19 +38,19 @@ class Bells:
         self.settings = settings
 
     async def ring(self, bell: Bell) -> None:
-        """Ring, and note that the engine has acknowledged. Raises Unavailable: the sweeper will ring again."""
+        """Send and record the acknowledgement. Raises Unavailable: the sweeper retries."""
         origin = await sessions.origin(self.database, bell.session)
         try:
             async with asyncio.timeout(_PATIENCE.total_seconds()), io_failpoint("external.bell", _lost):
                 await self.client.start_workflow(
-                    WORKFLOW,
+                    WORKFLOW_TYPE,
                     self.state(bell.session),
                     id=workflow_id(bell.session),
                     task_queue=queue(self.settings.task_queue, origin.host),
                     task_timeout=_TASK,
                     start_signal=signal(bell.kind),
                     start_signal_args=[reference(bell)],
-                    search_attributes=search_attributes(bell.session, origin.directory, origin.agent),
+                    search_attributes=session_attributes(bell.session, origin.directory, origin.agent),
                     static_summary=self.summary(origin),
                     static_details=details(bell.session),
                 )
@@ -59,26 +59,26 @@ class Bells:
         await bells.rang(self.database, bell)
 
     def summary(self, origin: Origin) -> str:
-        """What the stock UI calls the session: its title, where it may say so."""
-        if self.settings.summaries is Detail.NAMES:
+        """Its name in Temporal's UI: the title, if settings allow."""
+        if self.settings.summaries is SummaryDetail.NAMES:
             return origin.agent
         told = f"{origin.agent}: {redactor(self.settings).text(origin.title)}"
         return told.encode(errors="replace")[:_SUMMARY].decode(errors="ignore")
 
     def state(self, session: SessionId) -> SessionState:
-        """The state of a new run, with all limits written out: a replay must find them, whatever the defaults are."""
-        limits = Limits(
+        """A new run's state with all limits explicit: a replay must not depend on defaults."""
+        limits = TurnLimits(
             idle=self.settings.idle_seconds,
             events=self.settings.history_events,
             heartbeat=self.settings.heartbeat_seconds,
-            generate=Limits().generate,
-            effect=Limits().effect,
+            model_timeout=TurnLimits().model_timeout,
+            tool_timeout=TurnLimits().tool_timeout,
         )
         return SessionState(session=session, limits=limits)
 
 
 def details(session: SessionId) -> str:
-    """Where a person who looks at the stock UI finds the rest, in its Markdown."""
+    """Markdown for Temporal's UI."""
     return f"""What was said and done stands in Holdfast's database; terminating this run loses none of it.
 
     holdfast log {session}
@@ -87,8 +87,8 @@ def details(session: SessionId) -> str:
 
 
 def queue(shared: str, host: str | None) -> str:
-    """Where a session's tasks wait, its activities' and its workflow's: one queue, for the server gives activities back
-    with the answer to a workflow task only if they are for the queue that the task came from."""
+    """The task queue of workflow and activities: the server returns activities with a workflow task's answer only on
+    the same queue."""
     return shared if host is None else f"{shared}@{host}"
 
 
@@ -97,7 +97,7 @@ async def _lost() -> None:
 
 
 def signal(kind: BellKind) -> str:
-    """The workflow's name for a bell."""
+    """The workflow's name for the signal."""
     return "look" if kind in (BellKind.RETRY, BellKind.RESUME) else kind
 
 
@@ -116,9 +116,13 @@ def reference(bell: Bell) -> Value:
             return LookRef(row=bell.id)
 
 
-def search_attributes(session: SessionId, directory: str, agent: str) -> TypedSearchAttributes:
-    """How the stock Temporal UI finds sessions; keywords hold 255 characters at most."""
-    values = {attributes.SESSION: session, attributes.DIRECTORY: directory[-255:], attributes.AGENT: agent}
+def session_attributes(session: SessionId, directory: str, agent: str) -> TypedSearchAttributes:
+    """For Temporal's UI; keywords hold at most 255 characters."""
+    values = {
+        search_attributes.SESSION: session,
+        search_attributes.DIRECTORY: directory[-255:],
+        search_attributes.AGENT: agent,
+    }
     return TypedSearchAttributes(
         [SearchAttributePair(SearchAttributeKey.for_keyword(name), value) for name, value in values.items()]
     )

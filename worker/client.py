@@ -1,86 +1,128 @@
-"""SessionClient: start, prompt, answer, stop, watch, list. The public Python API; every door is a face of it."""
+"""The public Python API behind all doors: start, prompt, answer, stop, watch and list sessions as a person."""
 
 import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from activities.mint import Mint
 from activities.session import answers
-from activities.session.answers import Decided as Decided
-from activities.session.answers import Settled as Settled
-from activities.store import bells, grants, parks, prompts, retries, sessions, stops
+from activities.session.answers import AnswerResult as AnswerResult
+from activities.session.answers import AskDecision as AskDecision
+from activities.store import bells, grants, prompts, retries, sessions, stops, suspensions
 from activities.store.bells import Bell, BellKind
-from activities.store.deltas import Delta as Delta
-from activities.store.events import Verified as Verified
+from activities.store.deltas import DeltaRow as DeltaRow
+from activities.store.events import Verification as Verification
 from activities.store.grants import GrantRow as GrantRow
-from activities.store.journal import journal
-from activities.store.parks import Resumed as Resumed
-from activities.store.prompts import Mode as Mode
+from activities.store.journal import session_journal
 from activities.store.prompts import NewPrompt
-from activities.store.retries import Retried
+from activities.store.prompts import PromptMode as PromptMode
+from activities.store.retries import RetryRequest
 from activities.store.sessions import NewSession
 from activities.store.sessions import Overview as Overview
 from activities.store.sessions import Totals as Totals
-from activities.store.stops import Stopped as Stopped
-from activities.store.transcript import Ran as Ran
-from activities.store.transcript import Told as Told
-from activities.store.turns import CutShort as CutShort
-from worker.inbox import InboxEntry as InboxEntry
-from worker.inbox import Parked as Parked
-from worker.reading import Reading
+from activities.store.stops import StopRequested as StopRequested
+from activities.store.suspensions import ResumedSession as ResumedSession
+from activities.store.transcript import CallTimes as CallTimes
+from activities.store.transcript import MessageDetails as MessageDetails
+from activities.store.turns import UnfinishedTurn as UnfinishedTurn
+from worker.inbox_reader import InboxEntry as InboxEntry
+from worker.inbox_reader import SuspendedSession as SuspendedSession
+from worker.inbox_reader import door_database
+from worker.session_reader import SessionReader
+from worker.session_watcher import EventWithContents as EventWithContents
 from worker.settings import Settings
-from worker.stack.state import Endpoints
-from worker.watching import Seen as Seen
-from workflows.domain.config.snapshot import ProjectSnapshot
+from worker.stack.state_file import Endpoints
+from workflows.domain.actor import Actor
 from workflows.domain.config.sources import ConfigSources
+from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, Unavailable, UsageError
-from workflows.domain.events import Actor
-from workflows.domain.ids import AskId, GrantId, MessageId, ParkId, Prefix, RetryId, SessionId, StopId
-from workflows.domain.permissions.grants import Scope
+from workflows.domain.ids import AskId, GrantId, MessageId, Prefix, RetryId, SessionId, StopId, SuspensionId
+from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.value import Value
 
 if TYPE_CHECKING:
-    from activities.archive.archiving import Archivist
+    from activities.archive.archiver import Archiver
     from worker.bells import Bells
 
-LONGEST_PROMPT: Final = 1_000_000  # characters
-_TITLE: Final = 100  # characters (opencode.md 6.6)
-_LAST_WORD: Final = re.compile(r"[!-~]{8,}$")  # a shorter rest of a secret tells nothing
+MAX_PROMPT_CHARS: Final = 1_000_000  # characters
+_TITLE_CHARS: Final = 100  # characters (opencode.md 6.6)
+_CUT_WORD: Final = re.compile(r"[!-~]{8,}$")  # a shorter rest of a secret reveals nothing
 
 
-class Accepted(Value):
-    """A prompt whose row is committed; `rung`: the engine knows already, else the sweeper will tell it."""
+class AcceptedPrompt(Value):
+    """A committed prompt; `rung`: the engine has acknowledged, else the sweeper signals."""
 
     session: SessionId
     prompt: MessageId
     rung: bool
 
 
-class Retrying(Retried):
-    """A retry whose row is committed; `rung` as above."""
+class AcceptedRetry(RetryRequest):
+    """A committed retry; `rung` as above."""
 
     session: SessionId
     rung: bool
 
 
-class SessionClient(Reading):
-    """What a person can do with sessions. PostgreSQL first of all: the engine is reached when a bell is rung.
+class Holdfast:
+    """One database's sessions, shared by this process's doors. Connects to Temporal at the first signal.
 
-    With `passes_on` a worker rings, if one listens: for a command that lives shorter than it takes to reach the engine.
+    With `passes_on`, a listening worker sends the signals: for commands that end before reaching Temporal.
     """
 
-    def __init__(self, settings: Settings, endpoints: Endpoints, actor: Actor, *, passes_on: bool = False) -> None:
-        super().__init__(settings, endpoints)
-        self.actor = actor
+    def __init__(self, settings: Settings, endpoints: Endpoints, *, passes_on: bool = False) -> None:
+        self.settings = settings
+        self.endpoints = endpoints
         self.passes_on = passes_on
-        self._mint = Mint()
+        self.database = door_database(endpoints)
         self._bells: Bells | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.database.__aenter__()
+        return self
 
     async def __aexit__(self, *_: object) -> None:
         self._bells = None
-        await super().__aexit__()
+        await self.database.__aexit__()
+
+    def as_(self, actor: Actor) -> "SessionClient":
+        """One person's client. Cheap: a server makes one per request."""
+        return SessionClient(self, actor)
+
+    async def ring(self, bell: Bell) -> bool:
+        """Signal the engine if reachable, else leave the row to the sweeper. True: acknowledged."""
+        try:
+            if self.passes_on and self._bells is None and await bells.pass_on(self.database, bell):
+                return True
+            if self._bells is None:
+                self._bells = await self._connect()
+            await self._bells.ring(bell)
+        except Unavailable:
+            return False
+        return True
+
+    async def _connect(self) -> "Bells":
+        # Commands that only read or pass on need not import Temporal's client (0.4 s, 40 MB).
+        from worker.bells import Bells
+        from worker.connect import connect
+
+        return Bells(self.database, await connect(self.settings, self.endpoints), self.settings)
+
+
+class SessionClient(SessionReader):
+    """A person's operations on sessions, as `actor`."""
+
+    def __init__(self, holdfast: Holdfast, actor: Actor) -> None:
+        super().__init__(holdfast.database, holdfast.settings.host)
+        self.holdfast = holdfast
+        self.actor = actor
+        self._mint = Mint()
+
+    @property
+    def settings(self) -> Settings:
+        return self.holdfast.settings
 
     async def start(
         self,
@@ -91,36 +133,36 @@ class SessionClient(Reading):
         agent: str | None = None,
         environment: Mapping[str, str] | None = None,
         sources: ConfigSources | None = None,
-        snapshot: ProjectSnapshot | None = None,
+        turn_config: TurnConfig | None = None,
         session: SessionId | None = None,
         prompt: MessageId | None = None,
-    ) -> Accepted:
-        """Make a session and accept its first prompt; ids given by the caller make a repeated start the same one.
+    ) -> AcceptedPrompt:
+        """Create a session with its first prompt; idempotent with the caller's ids.
 
-        Without `agent`, the default one of the directory's configuration works. All turns of the session look for their
-        configuration where `sources` say: by default, as this process's variables do now. With a `snapshot`, which the
-        caller has read for these sources, the directory is not read again, and its agent works. Raises UsageError: also
-        for an agent that cannot work, for a model that cannot be asked, and where our host is another machine's, by
-        which the session would be taken.
+        All turns read their configuration from `sources`, by default this process's variables. A `turn_config` already
+        read from them saves another read, and its agent works; else `agent`, or the directory's default. Raises
+        UsageError: for an unusable agent or model, and if another machine with our host's name would take the session.
         """
-        # commands that start nothing read no configuration
-        from worker.survey import Role, model_of, sources_of, survey
+        # only commands that start something read configuration
+        from worker.project_config import Role, effective_model, load_project_config, sources_of
 
-        checked(text)
+        validate_prompt(text)
         sources = sources or sources_of(self.settings)
-        snapshot = snapshot or await survey(self.settings, Path(directory), Role(agent), sources)
-        model_of(snapshot, model)  # raises for one that cannot be asked
+        turn_config = turn_config or await load_project_config(self.settings, Path(directory), Role(agent), sources)
+        effective_model(turn_config, model)  # raises if it cannot be asked
         if self.settings.host is not None and self.settings.worker:
-            from activities.store import hosts  # where all is on one machine, no host has a name
-            from worker import machine
+            from activities.store import hosts  # on one machine, hosts have no names
+            from worker import machine_id
 
-            await hosts.must_not_be_taken(self.database, self.settings.host, machine.known(self.settings.home))
+            await hosts.check_not_taken(
+                self.database, self.settings.host, machine_id.existing_machine_id(self.settings.home)
+            )
         new = NewSession(
             id=session or SessionId(self._mint.new(Prefix.SESSION)),
             host=self.settings.host,
             directory=directory,
-            title=title(text),
-            agent=snapshot.agent.name,
+            title=session_title(text),
+            agent=turn_config.agent.name,
             model=model,
             environment=dict(environment or {}),
             sources=sources,
@@ -133,42 +175,41 @@ class SessionClient(Reading):
         session: SessionId,
         text: str,
         *,
-        mode: Mode = Mode.STEER,
+        mode: PromptMode = PromptMode.STEER,
         model: str | None = None,
         prompt: MessageId | None = None,
         sources: ConfigSources | None = None,
-    ) -> Accepted:
-        """Accept a prompt: it joins the running turn at its next step, or (queued) gets a turn of its own.
+    ) -> AcceptedPrompt:
+        """Accept a prompt: it joins the running turn at its next step, or (queued) gets its own turn.
 
-        With `sources`, the session looks for its configuration there from its next turn on. Raises UsageError,
-        NotFound, Conflict.
+        `sources` apply from the session's next turn on. Raises UsageError, NotFound, Conflict.
         """
         new = NewPrompt(
-            id=prompt or MessageId(self._mint.new(Prefix.MESSAGE)), text=checked(text), mode=mode, model=model
+            id=prompt or MessageId(self._mint.new(Prefix.MESSAGE)), text=validate_prompt(text), mode=mode, model=model
         )
-        async with journal(self.database, session, self.actor) as opened:
+        async with session_journal(self.database, session, self.actor) as journal:
             if sources is not None:
-                await sessions.configure(opened, sources)
-            await prompts.accept(opened, new)
-        rung = await self.ring(Bell(kind=BellKind.PROMPT, id=new.id, session=session))
-        return Accepted(session=session, prompt=new.id, rung=rung)
+                await sessions.configure(journal, sources)
+            await prompts.accept(journal, new)
+        rung = await self.holdfast.ring(Bell(kind=BellKind.PROMPT, id=new.id, session=session))
+        return AcceptedPrompt(session=session, prompt=new.id, rung=rung)
 
     async def configure(self, session: SessionId, sources: ConfigSources) -> tuple[str, ...]:
-        """Have a session look for its configuration where `sources` say, from its next turn on; the variables whose
-        values are new. Raises NotFound, Conflict."""
-        async with journal(self.database, session, self.actor) as opened:
-            return await sessions.configure(opened, sources)
+        """Replace the configuration sources from the next turn on; returns the changed variables. Raises NotFound,
+        Conflict."""
+        async with session_journal(self.database, session, self.actor) as journal:
+            return await sessions.configure(journal, sources)
 
-    async def answer(self, ask: AskId, decided: Decided) -> Settled:
+    async def answer(self, ask: AskId, decision: AskDecision) -> AnswerResult:
         """Answer an ask, once. Raises UsageError, NotFound, Conflict."""
-        _short_enough("The message", decided.feedback or "")
-        settled = await answers.answer(self.database, ask, decided, self.actor)
+        _check_length("The message", decision.feedback or "")
+        settled = await answers.answer_ask(self.database, ask, decision, self.actor)
         for each in settled.asks:
-            await self.ring(Bell(kind=BellKind.ANSWER, id=each, session=settled.ask.session))
-        if settled.grant is not None and settled.grant.scope is Scope.PROJECT:
+            await self.holdfast.ring(Bell(kind=BellKind.ANSWER, id=each, session=settled.ask.session))
+        if settled.grant is not None and settled.grant.scope is GrantScope.PROJECT:
             with suppress(Unavailable):  # the answer is recorded; the sweeper goes on
-                for session, other in await answers.spread(self.database, settled.grant.id):
-                    await self.ring(Bell(kind=BellKind.ANSWER, id=other, session=session))
+                for session, other in await answers.apply_project_grant(self.database, settled.grant.id):
+                    await self.holdfast.ring(Bell(kind=BellKind.ANSWER, id=other, session=session))
         return settled
 
     async def retry(
@@ -178,49 +219,48 @@ class SessionClient(Reading):
         model: str | None = None,
         retry: RetryId | None = None,
         sources: ConfigSources | None = None,
-    ) -> Retrying:
-        """Retry the newest turn, which failed, with this model if one is named, and with `sources` as for a prompt.
+    ) -> AcceptedRetry:
+        """Retry the newest, failed turn, optionally with another `model` or `sources`.
 
         Raises NotFound, Conflict.
         """
-        async with journal(self.database, session, self.actor) as opened:
+        async with session_journal(self.database, session, self.actor) as journal:
             if sources is not None:
-                await sessions.configure(opened, sources)
-            retried = await retries.accept(opened, retry or RetryId(self._mint.new(Prefix.RETRY)), model)
-        rung = await self.ring(Bell(kind=BellKind.RETRY, id=retried.retry, session=session))
-        return Retrying(**retried.model_dump(), session=session, rung=rung)
+                await sessions.configure(journal, sources)
+            retried = await retries.accept(journal, retry or RetryId(self._mint.new(Prefix.RETRY)), model)
+        rung = await self.holdfast.ring(Bell(kind=BellKind.RETRY, id=retried.retry, session=session))
+        return AcceptedRetry(**retried.model_dump(), session=session, rung=rung)
 
-    async def resume(self, session: SessionId, *, park: ParkId | None = None) -> Resumed:
-        """Let a parked session go on, as things are now, and its subagents with it. Raises NotFound, Conflict."""
-        async with journal(self.database, session, self.actor) as opened:
-            resumed = await parks.resume(opened, park)
-        await self.ring(Bell(kind=BellKind.RESUME, id=resumed.park, session=session))
+    async def resume(self, session: SessionId, *, suspension: SuspensionId | None = None) -> ResumedSession:
+        """Resume a suspended session and its subagents. Raises NotFound, Conflict."""
+        async with session_journal(self.database, session, self.actor) as journal:
+            resumed = await suspensions.resume(journal, suspension)
+        await self.holdfast.ring(Bell(kind=BellKind.RESUME, id=resumed.suspension, session=session))
         for child in (await sessions.tree(self.database, session))[1:]:
-            with suppress(Conflict):  # it is not parked
+            with suppress(Conflict):  # it is not suspended
                 await self.resume(child)
         return resumed
 
-    async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> Stopped:
-        """Stop the open turn and withdraw what no turn has taken."""
-        async with journal(self.database, session, self.actor) as opened:
-            stopped = await stops.accept(opened, stop or self._stop_id(), keep_queued=keep_queued)
+    async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> StopRequested:
+        """Stop the open turn and withdraw untaken prompts."""
+        async with session_journal(self.database, session, self.actor) as journal:
+            stopped = await stops.accept(journal, stop or self._stop_id(), keep_queued=keep_queued)
         await self._ring_stop(session, stopped)
         return stopped
 
-    async def end(self, session: SessionId) -> Stopped:
-        """End the session and its subagents' for good: open turns are stopped, untaken prompts are withdrawn, nothing
-        revives it."""
+    async def end(self, session: SessionId) -> StopRequested:
+        """End the session and its subagents permanently: stops turns, withdraws untaken prompts."""
         stopped, ended = await self._end(session), {session}
         while left := [each for each in await sessions.tree(self.database, session) if each not in ended]:
-            for child in left:  # which may have begun another one meanwhile
+            for child in left:  # which may have started another one meanwhile
                 await self._end(child)
             ended.update(left)
         return stopped
 
-    async def _end(self, session: SessionId) -> Stopped:
-        async with journal(self.database, session, self.actor) as opened:
-            stopped = await stops.accept(opened, self._stop_id())
-            await sessions.end(opened, "ended by a person")
+    async def _end(self, session: SessionId) -> StopRequested:
+        async with session_journal(self.database, session, self.actor) as journal:
+            stopped = await stops.accept(journal, self._stop_id())
+            await sessions.end(journal, "ended by a person")
         await self._ring_stop(session, stopped)
         return stopped
 
@@ -229,68 +269,48 @@ class SessionClient(Reading):
         await grants.revoke(self.database, grant, self.actor)
 
     async def archive(self, session: SessionId) -> Path:
-        """Move a session that rests into a file, with its subagents'. Raises NotFound, Conflict."""
-        return await self._archivist().one((await self.here(session)).id)
+        """Move an idle session with its subagents into a file. Raises NotFound, Conflict."""
+        return await self._archiver().archive_one((await self.require_unarchived(session)).id)
 
     async def restore(self, archive: Path) -> SessionId:
-        """Bring the sessions of an archive back; the first of them. Raises UsageError, Conflict."""
-        return (await self._archivist().restore(archive)).session
+        """Restore an archive's sessions; returns the first. Raises UsageError, Conflict."""
+        return (await self._archiver().restore(archive)).session
 
-    async def ring(self, bell: Bell) -> bool:
-        """Ring now, if the engine can be reached; else the row waits for the sweeper. True: the engine knows."""
-        try:
-            if self.passes_on and self._bells is None and await bells.pass_on(self.database, bell):
-                return True
-            if self._bells is None:
-                self._bells = await self._connect()
-            await self._bells.ring(bell)
-        except Unavailable:
-            return False
-        return True
+    def _archiver(self) -> "Archiver":
+        from activities.archive.archiver import Archiver  # only needed here
 
-    def _archivist(self) -> "Archivist":
-        from activities.archive.archiving import Archivist  # commands that archive nothing need not load it
+        return Archiver(self.database, self.settings.home, self.settings.host)
 
-        return Archivist(self.database, self.settings.home, self.settings.host)
-
-    async def _connect(self) -> "Bells":
-        # Commands that only read, or pass on, never pay for importing what reaches the engine (0.4 s, 40 MB).
-        from worker.bells import Bells
-        from worker.connect import connect
-
-        return Bells(self.database, await connect(self.settings, self.endpoints), self.settings)
-
-    async def _ring_stop(self, session: SessionId, stopped: Stopped) -> None:
+    async def _ring_stop(self, session: SessionId, stopped: StopRequested) -> None:
         if stopped.turn is not None:
-            await self.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=session, turn=stopped.turn))
-        for bell in await bells.unheard(self.database, session):  # of calls whose prompt was withdrawn
-            await self.ring(bell)
+            await self.holdfast.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=session, turn=stopped.turn))
+        for bell in await bells.unheard(self.database, session):  # of calls with a withdrawn prompt
+            await self.holdfast.ring(bell)
 
     def _stop_id(self) -> StopId:
         return StopId(self._mint.new(Prefix.STOP))
 
 
-def checked(text: str) -> str:
-    """A prompt that can be worked on. Raises UsageError."""
+def validate_prompt(text: str) -> str:
+    """The prompt, if it is valid. Raises UsageError."""
     if not text.strip():
         raise UsageError("The prompt is empty: say what is to be done.")
-    _short_enough("The prompt", text)
+    _check_length("The prompt", text)
     return text
 
 
-def _short_enough(what: str, text: str) -> None:
-    if len(text) > LONGEST_PROMPT:
+def _check_length(what: str, text: str) -> None:
+    if len(text) > MAX_PROMPT_CHARS:
         raise UsageError(
-            f"{what} has {len(text):,} characters, {LONGEST_PROMPT:,} are the most: "
+            f"{what} has {len(text):,} characters, {MAX_PROMPT_CHARS:,} are the most: "
             "write it into a file of the project and name that file."
         )
 
 
-def title(text: str) -> str:
-    """A session's title: the first line of its first prompt, which is not cut within a long word: it may be a key, and
-    half of one would not be redacted where the title is shown."""
-    first = sessions.printable(text.strip().splitlines()[0])
-    if len(first) <= _TITLE:
+def session_title(text: str) -> str:
+    """The first line of a session's first prompt. Long words are never cut: half a key would escape redaction."""
+    first = sessions.replace_unprintable(text.strip().splitlines()[0])
+    if len(first) <= _TITLE_CHARS:
         return first
-    kept, cut = first[: _TITLE - 3], not first[_TITLE - 3].isspace()
-    return (_LAST_WORD.sub("", kept) if cut else kept) + "..."
+    kept, cut = first[: _TITLE_CHARS - 3], not first[_TITLE_CHARS - 3].isspace()
+    return (_CUT_WORD.sub("", kept) if cut else kept) + "..."

@@ -1,4 +1,4 @@
-"""The Temporal client with our data converter, and what an external server must be told."""
+"""The Temporal client with our data converter; setup of an external server."""
 
 import re
 from collections.abc import Sequence
@@ -22,17 +22,17 @@ from temporalio.envconfig import ClientConfig, ClientConnectConfig
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.store.engines import Engine
+from activities.store.engines import EngineIdentity
 from worker.settings import Settings
-from worker.stack.state import Endpoints
-from workflows.domain.attributes import KEYWORDS
+from worker.stack.state_file import Endpoints
 from workflows.domain.errors import Unavailable
+from workflows.domain.search_attributes import KEYWORD_ATTRIBUTES
 
 _QUOTED: Final = re.compile(r'message: "([^"]+)"')
 
 
 class _PayloadConverter(PydanticPayloadConverter):
-    """Leaves out what was never set: histories stay small, and a new field with a default changes no old payload."""
+    """Omits unset fields: histories stay small, and a new field's default changes no old payload."""
 
     def __init__(self) -> None:
         super().__init__(ToJsonOptions(exclude_unset=True))
@@ -48,7 +48,7 @@ async def connect(
     runtime: Runtime | None = None,
     interceptors: Sequence[Interceptor] = (),
 ) -> Client:
-    """A client of the stack's Temporal, or of the external one that the environment names. Raises Unavailable."""
+    """A client of the stack's or the environment's external Temporal. Raises Unavailable."""
     config = ClientConnectConfig(target_host=endpoints.temporal_address, namespace=settings.namespace)
     if settings.external_temporal is not None:
         named = ClientConfig.load_client_connect_config(override_env_vars=dict(settings.environment))
@@ -66,17 +66,16 @@ async def connect(
 
 
 def _reason(error: RuntimeError) -> str:
-    """What the operating system has said, if the driver quotes it amid its own types."""
     quoted = _QUOTED.search(str(error))
     return quoted[1] if quoted else str(error)
 
 
 async def register_attributes(client: Client) -> None:
-    """Tell an external Temporal of our search attributes. Raises Unavailable when it takes none from clients, and they
-    are not there."""
-    if set(KEYWORDS) <= await _attributes(client):
+    """Register our search attributes with an external Temporal. Raises Unavailable if they are missing and clients may
+    not add them."""
+    if set(KEYWORD_ATTRIBUTES) <= await _registered_attributes(client):
         return
-    wanted = dict.fromkeys(KEYWORDS, IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD)
+    wanted = dict.fromkeys(KEYWORD_ATTRIBUTES, IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD)
     request = AddSearchAttributesRequest(namespace=client.namespace, search_attributes=wanted)
     try:
         await client.operator_service.add_search_attributes(request)
@@ -84,13 +83,12 @@ async def register_attributes(client: Client) -> None:
         if error.status is RPCStatusCode.ALREADY_EXISTS or await _searchable(client):
             return
         raise Unavailable(
-            f"Temporal does not take our search attributes ({error.message}): add {', '.join(KEYWORDS)} of type "
+            f"Temporal does not take our search attributes ({error.message}): add {', '.join(KEYWORD_ATTRIBUTES)} as "
             f"Keyword to namespace {client.namespace!r} by hand."
         ) from error
 
 
-async def _attributes(client: Client) -> set[str]:
-    """The search attributes that the namespace has, as far as the server tells."""
+async def _registered_attributes(client: Client) -> set[str]:
     request = ListSearchAttributesRequest(namespace=client.namespace)
     try:
         return set((await client.operator_service.list_search_attributes(request)).custom_attributes)
@@ -99,26 +97,27 @@ async def _attributes(client: Client) -> set[str]:
 
 
 async def _searchable(client: Client) -> bool:
-    """Whether runs can be looked for by our search attributes, which whoever may work may do; to list attributes and to
-    add some are matters of the server's operators."""
+    """Whether queries may use our search attributes. Any worker may query; listing and adding may need an operator."""
     try:
-        await client.count_workflows(" AND ".join(f"{name} = 'x'" for name in KEYWORDS))
+        await client.count_workflows(" AND ".join(f"{name} = 'x'" for name in KEYWORD_ATTRIBUTES))
     except RPCError:
         return False
     return True
 
 
-async def retain(client: Client, days: int) -> None:
-    """Have the engine keep runs that have finished for so many days. Raises Unavailable."""
-    kept = NamespaceConfig(workflow_execution_retention_ttl=Duration(seconds=days * 86_400))
+async def set_retention(client: Client, days: int) -> None:
+    """Have the engine keep finished runs for `days`. Raises Unavailable."""
+    config = NamespaceConfig(workflow_execution_retention_ttl=Duration(seconds=days * 86_400))
     try:
-        await client.workflow_service.update_namespace(UpdateNamespaceRequest(namespace=client.namespace, config=kept))
+        await client.workflow_service.update_namespace(
+            UpdateNamespaceRequest(namespace=client.namespace, config=config)
+        )
     except RPCError as error:
         raise Unavailable(f"Temporal does not take a retention of {days} days: {error.message}") from error
 
 
-async def pollers(client: Client, task_queue: str) -> int:
-    """How many workers have asked this queue for workflow tasks within the last minutes. Raises Unavailable."""
+async def count_pollers(client: Client, task_queue: str) -> int:
+    """Workers that polled this queue for workflow tasks in the last minutes. Raises Unavailable."""
     request = DescribeTaskQueueRequest(
         namespace=client.namespace,
         task_queue=TaskQueue(name=task_queue),
@@ -130,8 +129,8 @@ async def pollers(client: Client, task_queue: str) -> int:
         raise Unavailable(f"Temporal does not tell who polls {task_queue!r}: {error.message}") from error
 
 
-async def engine(client: Client) -> Engine:
-    """Which Temporal this is: its namespace by the id that no other one has, also where one moves to another address.
+async def identify_engine(client: Client) -> EngineIdentity:
+    """Identifies a Temporal by its namespace's id, independent of its address.
 
     Raises Unavailable.
     """
@@ -140,11 +139,11 @@ async def engine(client: Client) -> Engine:
         found = await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
     except RPCError as error:
         raise Unavailable(f"Temporal does not tell of namespace {client.namespace!r}: {error.message}") from error
-    return Engine(namespace=found.namespace_info.id, target=target)
+    return EngineIdentity(namespace=found.namespace_info.id, target=target)
 
 
-async def version(client: Client) -> str:
-    """What the server calls its version. Raises Unavailable."""
+async def server_version(client: Client) -> str:
+    """The server's version. Raises Unavailable."""
     try:
         return (await client.workflow_service.get_system_info(GetSystemInfoRequest())).server_version
     except RPCError as error:

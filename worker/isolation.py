@@ -1,4 +1,4 @@
-"""What confines the commands of an agent, in words: nothing yet (security.md 8, level 1)."""
+"""The isolation of agents' commands, in words: none yet (security.md 8, level 1)."""
 
 from typing import Final
 

@@ -1,9 +1,8 @@
-"""Metrics for Prometheus: counted from the events that this worker commits, and looked up in the database.
+"""Prometheus metrics from committed events and the database.
 
-No label holds an id, or anything else that grows with the work. Temporal's SDK serves its own at the next port.
+No label is unbounded, such as an id. Temporal's SDK serves its own at the next port.
 """
 
-import asyncio
 import logging
 from http import HTTPStatus
 from typing import Final
@@ -11,31 +10,28 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
 from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 
-from activities.store import standings
+from activities.store import queue_stats
 from activities.store.database import Database
+from worker.background_tasks import every
 from worker.settings import Settings
 from workflows.domain.errors import Unavailable, UsageError
-from workflows.domain.events import (
-    AskRaised,
-    CallFinished,
-    MessageCompleted,
-    ModelRetry,
-    Record,
-    TurnEnded,
-    WriteRefused,
-)
+from workflows.domain.events.asks import AskRaised
+from workflows.domain.events.calls import CallFinished, WriteRefused
+from workflows.domain.events.event import EventRecord
+from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.events.turns import TurnEnded
 from workflows.domain.usage import Cost
 
-EVERY: Final = 5.0  # seconds between two looks into the database
-_OURS: Final = "holdfast"
+INTERVAL: Final = 5.0  # seconds between database reads
+_NAMESPACE: Final = "holdfast"
 _STATUSES: Final = frozenset(str(status.value) for status in HTTPStatus)
 _LOG: Final = logging.getLogger("holdfast.metrics")
 
 
 def runtime(settings: Settings) -> Runtime | None:
-    """What Temporal's SDK runs in when its metrics are wanted: it serves them one port above ours.
+    """Serves the SDK's metrics one port above ours, if wanted.
 
-    Raises UsageError for a port that is taken.
+    Raises UsageError if the port is taken.
     """
     if settings.metrics_port is None:
         return None
@@ -46,11 +42,11 @@ def runtime(settings: Settings) -> Runtime | None:
     try:
         return Runtime(telemetry=TelemetryConfig(metrics=config))
     except ValueError as error:
-        raise _taken(address) from error
+        raise _port_taken(address) from error
 
 
 class Metrics:
-    """Counts events, and looks up how all sessions stand."""
+    """Counts events, and gauges all sessions' states."""
 
     def __init__(self, database: Database) -> None:
         self.registry = CollectorRegistry()
@@ -64,31 +60,31 @@ class Metrics:
         self._turns = self._counter("turns", "Turns that have ended.", "reason")
         self._asks = self._counter("asks", "Asks that were raised.")
         self._refused = self._counter("writes_refused", "Writes of overtaken attempts that were refused.")
-        for kind in ("network", "other"):  # what has not happened yet is 0: growth from nothing is no growth
+        for kind in ("network", "other"):  # start at 0: growth from nothing does not count
             self._retries.labels(kind)
         for state in ("done", "failed", "unknown", "cancelled", "refused"):
             self._calls.labels(state)
-        self._reached = self._gauge("database_up", "Whether PostgreSQL answers.")
+        self._database_up = self._gauge("database_up", "Whether PostgreSQL answers.")
         self._gauges = {
             "asks": self._gauge("asks_open", "Asks that wait for an answer, in all sessions."),
-            "oldest": self._gauge("asks_oldest_seconds", "How long the oldest of them has waited."),
+            "oldest_ask_seconds": self._gauge("asks_oldest_seconds", "How long the oldest of them has waited."),
             "turns": self._gauge("turns_open", "Turns that are at work, or wait."),
-            "prompts": self._gauge("prompts_untaken", "Prompts that no turn has taken yet."),
-            "parked": self._gauge("sessions_parked", "Sessions that go on when a person says so."),
+            "prompts": self._gauge("prompts_pending", "Prompts that no turn has taken yet."),
+            "suspended": self._gauge("sessions_suspended", "Sessions that go on when a person says so."),
             "stuck": self._gauge("sessions_stuck", "Sessions that cannot go on."),
         }
 
     def serve(self, settings: Settings) -> None:
-        """Answer scrapes, on a thread of the library. Raises UsageError for a port that is taken."""
+        """Answer scrapes on a library thread. Raises UsageError if the port is taken."""
         assert settings.metrics_port is not None
         try:
             start_http_server(settings.metrics_port, settings.metrics_host, self.registry)
         except OSError as error:
-            raise _taken(f"{settings.metrics_host}:{settings.metrics_port}") from error
-        self._database.told = self.count
+            raise _port_taken(f"{settings.metrics_host}:{settings.metrics_port}") from error
+        self._database.on_commit = self.count
 
-    def count(self, record: Record) -> None:
-        """Count an event that was committed."""
+    def count(self, record: EventRecord) -> None:
+        """Count a committed event."""
         match record.event:
             case MessageCompleted(tokens=tokens, cost=cost):
                 self._steps.inc()
@@ -109,31 +105,28 @@ class Metrics:
                 self._refused.inc()
 
     async def run(self) -> None:
-        """Look until cancelled."""
-        while True:
-            try:
-                await self.look()
-                self._reached.set(1)
-            except Unavailable:
-                self._reached.set(0)
-            except Exception:  # nobody would notice its end
-                _LOG.exception("not looked")
-            await asyncio.sleep(EVERY)
+        """Update the gauges until cancelled."""
+        await every(INTERVAL, self.update, _LOG)
 
-    async def look(self) -> None:
-        """Raises Unavailable."""
-        standing = await standings.now(self._database)
+    async def update(self) -> None:
+        """Read all sessions' states; an unreachable database has its own gauge."""
+        try:
+            stats = await queue_stats.read_queue_stats(self._database)
+        except Unavailable:
+            self._database_up.set(0)
+            return
+        self._database_up.set(1)
         for name, gauge in self._gauges.items():
-            gauge.set(getattr(standing, name))
+            gauge.set(getattr(stats, name))
 
     def _counter(self, name: str, help: str, *labels: str) -> Counter:
-        return Counter(name, help, labels, namespace=_OURS, registry=self.registry)
+        return Counter(name, help, labels, namespace=_NAMESPACE, registry=self.registry)
 
     def _gauge(self, name: str, help: str) -> Gauge:
-        return Gauge(name, help, namespace=_OURS, registry=self.registry)
+        return Gauge(name, help, namespace=_NAMESPACE, registry=self.registry)
 
 
-def _taken(address: str) -> UsageError:
+def _port_taken(address: str) -> UsageError:
     return UsageError(
         f"Metrics cannot be served at {address}: choose a free HOLDFAST_METRICS_PORT; the next is used, too."
     )

@@ -1,4 +1,4 @@
-"""The notifier: runs a person's own command when an ask waits or a task ends, also when no terminal is open."""
+"""Runs a person's command when an ask waits or a task ends, even without a terminal."""
 
 import asyncio
 import json
@@ -11,20 +11,20 @@ from contextlib import suppress
 from typing import Final
 
 from activities.redact import Redactor
-from activities.store import notices
+from activities.store import pending_notifications
 from activities.store.database import Database
+from worker.background_tasks import every
 from worker.settings import Settings
-from workflows.domain.errors import Unavailable
 
-EVERY: Final = 2.0  # seconds between two looks
-PASSED_OVER: Final = 30.0  # seconds after which nobody is told any more where there is no command
-_AT_ONCE: Final = 10  # notices of one look; what is more, is told as a number
-_PATIENCE: Final = 10.0  # seconds for the command
+INTERVAL: Final = 2.0  # seconds between polls
+SKIP_AGE: Final = 30.0  # seconds; without a command, older notices are skipped
+_MAX_PER_POLL: Final = 10  # notices of one poll; the rest become a count
+_COMMAND_TIMEOUT: Final = 10.0  # seconds
 _LOG: Final = logging.getLogger("holdfast.notifier")
 
 
 class Notifier:
-    """Tells each thing once at most, over all workers and restarts; nothing waits for it, its failures harm nobody."""
+    """Sends each notice at most once, over all workers and restarts. Nothing waits for it or fails with it."""
 
     def __init__(self, database: Database, settings: Settings, redactor: Redactor) -> None:
         self.database = database
@@ -36,34 +36,26 @@ class Notifier:
         self.environment = {name: value for name, value in settings.environment.items() if value not in secret}
 
     async def run(self) -> None:
-        """Look until cancelled."""
-        while True:
-            try:
-                await self.look()
-            except Unavailable as error:
-                _LOG.info("nobody was told: %s", error)
-            except Exception:  # nobody would notice its end
-                _LOG.exception("nobody was told")
-            await asyncio.sleep(EVERY if self.command else PASSED_OVER)
+        """Poll until cancelled."""
+        await every(INTERVAL if self.command else SKIP_AGE, self.poll, _LOG)
 
-    async def look(self) -> None:
-        """Tell what is due: the first ones each, the rest as a number.
+    async def poll(self) -> None:
+        """Send the first due notices each, the rest as a number.
 
-        Without a command, what comes up on this host is passed over, so that the first one that is set is told what
-        comes up from then on. What is recent is left to another worker, and what comes up on another host to those
-        there: they may have a command, and be away for a while.
+        Without a command, skip this host's notices, or the first command set would get old ones. Leave recent ones to
+        other workers, and other hosts' to theirs: they may have a command.
         """
         if not self.command:
-            await notices.pass_over(self.database, self.host, PASSED_OVER)
+            await pending_notifications.skip_older(self.database, self.host, SKIP_AGE)
             return
-        found = await notices.due(self.database)
-        for notice in found[:_AT_ONCE]:
-            await self.tell(notice.model_dump_json())
-        if len(found) > _AT_ONCE:
-            await self.tell(json.dumps({"type": "more", "count": len(found) - _AT_ONCE}))
+        found = await pending_notifications.take_due(self.database)
+        for notice in found[:_MAX_PER_POLL]:
+            await self.run_command(notice.model_dump_json())
+        if len(found) > _MAX_PER_POLL:
+            await self.run_command(json.dumps({"type": "more", "count": len(found) - _MAX_PER_POLL}))
 
-    async def tell(self, notice: str) -> None:
-        """Run the command with a notice on its standard input; it ends with its whole group when it takes too long."""
+    async def run_command(self, notice: str) -> None:
+        """Pass a notice on standard input; kills the command's group on timeout."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *self.command,
@@ -78,12 +70,12 @@ class Notifier:
             _LOG.warning("HOLDFAST_NOTIFY cannot be run: %s", error)
             return
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_COMMAND_TIMEOUT):
                 await process.communicate(f"{self.redactor.text(notice)}\n".encode())
         except TimeoutError:
-            _LOG.warning("the command of HOLDFAST_NOTIFY took more than %.0f s and was ended", _PATIENCE)
+            _LOG.warning("the command of HOLDFAST_NOTIFY took more than %.0f s and was ended", _COMMAND_TIMEOUT)
         finally:
-            with suppress(ProcessLookupError):  # what it has left behind, too
+            with suppress(ProcessLookupError):  # also kill its children
                 os.killpg(process.pid, signal.SIGKILL)
         if await process.wait():
             _LOG.warning("the command of HOLDFAST_NOTIFY ended with code %s", process.returncode)

@@ -1,40 +1,40 @@
-"""Prepares servers that run elsewhere: migrations and search attributes, once before the workers of a new version."""
+"""Prepares external servers, once before a new version's workers: migrations, search attributes."""
 
 import asyncio
 import sys
 
-from activities.store import server
+from activities.store import pg_server
 from activities.store.migrate import migrate
 from worker import release
 from worker.connect import connect, register_attributes
-from worker.leaving import leave
+from worker.exit_process import exit_process
 from worker.settings import Settings
-from worker.stack.status import external
+from worker.stack.status import external_endpoints
 from workflows.domain.errors import HoldfastError, UsageError
 
 
 async def prepare(settings: Settings) -> int:
-    """Bring the external servers to what this version needs; the number of the newest migration.
+    """Migrate the external servers; returns the newest migration's number.
 
-    Doing it again changes nothing. Raises UsageError when no external servers are named, or the database may lose
-    what it has acknowledged; DatabaseNewer, DatabaseForeign, Unavailable.
+    Idempotent. Raises UsageError without external servers, or if the database may lose acknowledged commits;
+    DatabaseNewer, DatabaseForeign, Unavailable.
     """
-    places = external(settings)
-    if places is None:
+    addresses = external_endpoints(settings)
+    if addresses is None:
         raise UsageError(
             "HOLDFAST_POSTGRES_URL and TEMPORAL_ADDRESS name the servers to prepare; those of the embedded stack are "
             "prepared by `holdfast up`."
         )
-    await server.require(places.postgres_url, lossy=settings.lossy_database)
-    number = await migrate(places.postgres_url)
-    await register_attributes(await connect(settings, places))
+    await pg_server.require_server(addresses.postgres_url, lossy=settings.lossy_database)
+    number = await migrate(addresses.postgres_url)
+    await register_attributes(await connect(settings, addresses))
     return number
 
 
 def main() -> None:
     """Run as `python -P -m worker.prepare`."""
     if "--version" in sys.argv[1:]:
-        print(f"holdfast {release.mine()}")
+        print(f"holdfast {release.installed_release()}")
         return
     code = 0
     try:
@@ -42,7 +42,7 @@ def main() -> None:
     except HoldfastError as error:
         print(f"holdfast prepare: {error}", file=sys.stderr)
         code = 3
-    leave(code)
+    exit_process(code)
 
 
 if __name__ == "__main__":

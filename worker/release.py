@@ -1,4 +1,4 @@
-"""Which Holdfast this is: its version, and the build, which tells two installations of one version apart."""
+"""Holdfast's version, and its build, which distinguishes installations of one version."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ _DIGITS: Final = 8
 
 
 class Release(Value):
-    """A Holdfast. `build` comes of the list of installed files, where one is there; an editable one hardly changes."""
+    """`build` is a digest of the list of installed files, if there is one; an editable install hardly changes it."""
 
     version: str
     build: str = ""
@@ -22,13 +22,13 @@ class Release(Value):
         return f"{self.version} (build {self.build})" if self.build else self.version
 
 
-def mine() -> Release:
-    """The one that this process was started from; ask at its start, for an upgrade replaces the files under it."""
+def installed_release() -> Release:
+    """This process's release; call at the start: an upgrade replaces the files."""
     try:
         found = distribution(_NAME)
     except PackageNotFoundError:
         return Release(version="unknown")
-    named = _VERSION.search(found.read_text("METADATA") or "")  # all of it is parsed for `found.version`
+    named = _VERSION.search(found.read_text("METADATA") or "")  # `found.version` would parse all of it
     record = found.read_text("RECORD")
     build = hashlib.sha256(record.encode()).hexdigest()[:_DIGITS] if record else ""
     return Release(version=named[1] if named else "unknown", build=build)

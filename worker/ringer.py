@@ -1,4 +1,4 @@
-"""The ringer: rings for doors that pass their bells on, as commands do, which are over before they reach the engine."""
+"""Sends signals for doors, such as commands, that end before reaching the engine."""
 
 import asyncio
 import logging
@@ -8,39 +8,36 @@ from typing import Final
 from activities.store import bells
 from activities.store.bells import Bell
 from activities.store.database import Database
+from worker.background_tasks import every
 from worker.bells import Bells
-from workflows.domain.errors import HoldfastError, Unavailable
+from workflows.domain.errors import HoldfastError
 
-_PAUSE: Final = 1.0  # seconds until a connection that broke is opened again
+_PAUSE: Final = 1.0  # seconds until a broken connection is reopened
 _LOG: Final = logging.getLogger("holdfast.ringer")
 
 
 class Ringer:
-    """Rings at once for whoever has committed a row. What it does not ring, the door rings itself, or the sweeper."""
+    """Sends signals for committed rows. The door itself or the sweeper covers the rest."""
 
     def __init__(self, database: Database, ringer: Bells) -> None:
         self.database = database
         self.bells = ringer
 
     async def run(self) -> None:
-        """Listen until cancelled, and ring each bell by itself; an outage is waited out."""
+        """Listen until cancelled, sending each signal in its own task; waits out outages."""
         async with asyncio.TaskGroup() as ringing:
-            while True:
-                try:
-                    async with aclosing(bells.passed_on(self.database)) as passed:
-                        async for bell in passed:
-                            ringing.create_task(self.ring(bell))
-                except Unavailable as error:
-                    _LOG.info("not listening: %s", error)
-                except Exception:  # nobody would notice its end
-                    _LOG.exception("not listening")
-                await asyncio.sleep(_PAUSE)
+            await every(_PAUSE, lambda: self._listen(ringing), _LOG)
+
+    async def _listen(self, ringing: asyncio.TaskGroup) -> None:
+        async with aclosing(bells.passed_on(self.database)) as passed:
+            async for bell in passed:
+                ringing.create_task(self.ring(bell))
 
     async def ring(self, bell: str) -> None:
-        """Ring for a door, which may be of another release."""
+        """The door may be of another release."""
         try:
             await self.bells.ring(Bell.model_validate_json(bell))
         except HoldfastError as error:
             _LOG.info("not rung: %s", error)
-        except Exception:  # as above
+        except Exception:  # an edge: the other signals go on
             _LOG.exception("not rung")

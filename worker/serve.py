@@ -1,4 +1,4 @@
-"""The worker process: runs sessions until it is told to stop, then lets them finish or hands them over."""
+"""The worker process: runs sessions until stopped, then lets them finish or hands them over."""
 
 import asyncio
 import gc
@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import tempfile
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -14,103 +15,112 @@ from typing import Final
 import uvloop
 from temporalio.client import Client
 
-from activities import failpoints
+from activities import failpoints, stop_interceptor
+from activities.calls.planner.planner import open_planner
+from activities.model.catalogue import has_litellm_key
+from activities.model.keys import Keys
 from activities.model.litellm_environment import isolate
 from activities.model.wires.router import WireRouter
-from activities.model.wires.silence import Silence
+from activities.model.wires.timeouts import StreamTimeouts
 from activities.redact import Redactor
-from activities.stopping import StopWatch
-from activities.store import engines, hosts, migrate, server
+from activities.stop_interceptor import StopInterceptor
+from activities.store import engines, hosts, migrate, pg_server
 from activities.store.database import Database
-from activities.tools.planner.planner import planning
 from worker import release
-from worker.assemble import worker
+from worker.assemble import build_worker
+from worker.background_tasks import every, run_in_background
 from worker.bells import Bells, queue
-from worker.chores import beside
-from worker.connect import connect, engine, retain
-from worker.leaving import leave
-from worker.machine import machine
+from worker.connect import connect, identify_engine, set_retention
+from worker.credential_handoff import CredentialEnvironment
+from worker.exit_process import exit_process
+from worker.liveness import LivenessReporter, OwnershipRenewal
+from worker.machine_id import machine_id
 from worker.notifier import Notifier
-from worker.observing import Observing
-from worker.presence import Claim, Presence
-from worker.redacting import redactor
+from worker.observability import Observability
+from worker.redaction import redactor
 from worker.release import Release
 from worker.ringer import Ringer
 from worker.settings import Settings, process_environment
-from worker.stack import processes, state
+from worker.stack import processes, state_file
 from worker.stack.layout import Layout
-from worker.stack.state import WorkerNote
+from worker.stack.state_file import WorkerNote
 from worker.stack.status import endpoints
 from worker.sweeper import Sweeper
 from worker.upkeep import Upkeep
-from workflows.domain.errors import HoldfastError, Unavailable
+from workflows.domain.errors import HoldfastError, Unavailable, UsageError
 
 _LOG: Final = logging.getLogger("holdfast.worker")
-_YOUNG: Final = 50_000  # objects that are made before Python looks for cycles among them, where 700 are its default
+_GC_THRESHOLD: Final = 50_000  # allocations before a cycle collection (Python's default: 700)
 
 
 async def serve(settings: Settings) -> None:
-    """Work until SIGTERM or SIGINT; running activities get `drain_seconds` to finish."""
-    places = endpoints(settings)
-    if places is None:
+    """Work until SIGTERM or SIGINT; then running activities get `drain_seconds`."""
+    addresses = endpoints(settings)
+    if addresses is None:
         raise Unavailable("The stack is not running: start it with `holdfast up`.")
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stopping.set)
     if settings.postgres_url is not None:
-        await _trusted(settings, settings.postgres_url)
-    observing = Observing(settings)
-    client = await connect(settings, places, runtime=observing.runtime, interceptors=observing.interceptors)
-    await _retain(settings, client)
-    async with Database(places.postgres_url, size=settings.database_connections) as database:
-        presence = Presence(await _claims(settings, client, database), settings.alive_file)
-        await presence.claim()
-        silence = Silence(
-            headers=settings.headers_seconds, first=settings.first_token_seconds, between=settings.silence_seconds
+        await _require_usable_database(settings, settings.postgres_url)
+    observability = Observability(settings)
+    client = await connect(settings, addresses, runtime=observability.runtime, interceptors=observability.interceptors)
+    await _apply_retention(settings, client)
+    async with Database(addresses.postgres_url, size=settings.database_connections) as database:
+        liveness = LivenessReporter(await _ownership_renewals(settings, client, database), settings.alive_file)
+        await liveness.renew()
+        timeouts = StreamTimeouts(
+            headers=settings.headers_seconds, first_byte=settings.first_token_seconds, idle=settings.silence_seconds
         )
-        model = WireRouter(process_environment(), silence=silence, redactor=redactor(settings))
-        ringer, stops = Bells(database, client, settings), StopWatch(database)
-        chores = (
+        model = WireRouter(process_environment(), timeouts=timeouts, redactor=redactor(settings))
+        ringer, stops = Bells(database, client, settings), StopInterceptor(database)
+        background_tasks = (
             Ringer(database, ringer).run(),
             Sweeper(database, client, ringer).run(),
-            stops.run(),
+            every(stop_interceptor.POLL_INTERVAL, stops.cancel_stopped, _LOG),
             Upkeep(database, settings.home, settings.archive_after, settings.host).run(),
-            presence.run(stopping),
-            observing.run(database),
+            liveness.run(stopping),
+            observability.run(database),
             Notifier(database, settings, redactor(settings)).run(),
-            _warm(model),
+            _warm(model, settings),
         )
-        async with beside(*chores), planning() as planner, worker(settings, client, database, model, stops, planner):
+        async with (
+            run_in_background(*background_tasks),
+            open_planner() as planner,
+            build_worker(settings, client, database, model, stops, planner),
+        ):
             _LOG.info("working on %r, pid %d", queue(settings.task_queue, settings.host), os.getpid())
             await stopping.wait()
-    await observing.close()
-    if presence.taken is not None:
-        raise presence.taken
+    await observability.close()
+    if liveness.ownership_error is not None:
+        raise liveness.ownership_error
 
 
-async def _claims(settings: Settings, client: Client, database: Database) -> list[Claim]:
-    """What nobody else may have: a host, no other data directory; an external database, no other engine."""
-    claims: list[Claim] = []
+async def _ownership_renewals(settings: Settings, client: Client, database: Database) -> list[OwnershipRenewal]:
+    """One data directory per host, one engine per external database."""
+    renewals: list[OwnershipRenewal] = []
     if settings.host is not None:
-        claims.append(partial(hosts.seen, database, settings.host, machine(settings.home)))
+        renewals.append(partial(hosts.report_alive, database, settings.host, machine_id(settings.home)))
     if settings.postgres_url is not None:
-        claims.append(partial(engines.seen, database, await engine(client)))
-    return claims
+        renewals.append(partial(engines.report_alive, database, await identify_engine(client)))
+    return renewals
 
 
-async def _warm(model: WireRouter) -> None:
-    """Import the library, seconds in which nothing waits for it yet, and never look for garbage among it again.
+async def _warm(model: WireRouter, settings: Settings) -> None:
+    """Import litellm if there is a key for it; exempt all objects so far from garbage collection.
 
-    The 300,000 objects that are there then live as long as the process.
+    Otherwise the first request imports it (seconds, 130 MB).
     """
-    await model.warm()
+    with suppress(UsageError):  # a damaged key file: the turn that needs it reports that
+        if has_litellm_key(Keys(settings.auth).list(), CredentialEnvironment(settings)):
+            await model.warm()
     gc.freeze()
-    gc.set_threshold(_YOUNG)
+    gc.set_threshold(_GC_THRESHOLD)
 
 
-class WithoutSecrets(logging.Formatter):
-    """Formats a worker's log: tracebacks and messages of libraries may quote what no log may hold."""
+class RedactingFormatter(logging.Formatter):
+    """Tracebacks and libraries may quote secrets in a worker's log."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -120,66 +130,66 @@ class WithoutSecrets(logging.Formatter):
         return self.redactor.text(super().format(record))
 
 
-def keep_log(settings: Settings) -> None:
-    """Log to standard error, which the supervisor of the stack keeps in a file."""
+def configure_logging(settings: Settings) -> None:
+    """Log to standard error, which the supervisor keeps in a file."""
     handler = logging.StreamHandler()
-    handler.setFormatter(WithoutSecrets(redactor(settings)))
+    handler.setFormatter(RedactingFormatter(redactor(settings)))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
-async def _retain(settings: Settings, client: Client) -> None:
-    """Tell our own engine how long it keeps finished runs; that it does not take it keeps nobody from working."""
+async def _apply_retention(settings: Settings, client: Client) -> None:
+    """For our own engine; failure does not stop the worker."""
     if settings.external_temporal is None:
         try:
-            await retain(client, settings.retention_days)
+            await set_retention(client, settings.retention_days)
         except Unavailable as error:
             _LOG.warning("%s", error)
 
 
-async def _trusted(settings: Settings, url: str) -> None:
-    """Refuse an external database that another release has migrated, or that may lose what it has acknowledged; where
-    the latter is wanted, say so loudly."""
-    found = await server.require(url, lossy=settings.lossy_database)
+async def _require_usable_database(settings: Settings, url: str) -> None:
+    """Refuse an external database that another release has migrated, or that may lose acknowledged commits; warn if
+    that is allowed."""
+    found = await pg_server.require_server(url, lossy=settings.lossy_database)
     if found.lossy:
-        _LOG.warning("%s %s", server.address(url), server.risk(found))
-    await migrate.require(url)
+        _LOG.warning("%s %s", pg_server.display_address(url), pg_server.describe_risk(found))
+    await migrate.require_current(url)
 
 
-def introduce(settings: Settings, known: Release) -> None:
-    """Note who works here: whoever looks compares it with what is installed."""
+def write_worker_note(settings: Settings, installed: Release) -> None:
+    """For comparison with the installed release."""
     file = Layout(home=settings.home).worker
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     note = WorkerNote(
-        process=processes.me(),
-        release=known,
+        process=processes.current_process(),
+        release=installed,
         variables=tuple(name for name, value in settings.environment.items() if value),
         temporary=Path(tempfile.gettempdir()),
         managed=settings.managed_config,
         settings=settings.digests(),
     )
-    state.write(file, note)
-    _LOG.info("holdfast %s, pid %d", known, os.getpid())
+    state_file.write(file, note)
+    _LOG.info("holdfast %s, pid %d", installed, os.getpid())
 
 
 def main() -> None:
     """Run as `python -P -m worker.serve`."""
-    known = release.mine()
+    installed = release.installed_release()
     if "--version" in sys.argv[1:]:
-        print(f"holdfast {known}")
+        print(f"holdfast {installed}")
         return
     code = 0
     try:
         settings = Settings.read()
-        keep_log(settings)
-        introduce(settings, known)
+        configure_logging(settings)
+        write_worker_note(settings, installed)
         failpoints.configure(settings.environment)
-        isolate(process_environment())  # now, for there are no threads yet
-        # not asyncio.run, which at its end waits for the thread that may still be importing litellm
+        isolate(process_environment())  # now, before threads exist
+        # asyncio.run would wait for the thread that may still import litellm
         uvloop.new_event_loop().run_until_complete(serve(settings))
     except HoldfastError as error:
         print(f"holdfast worker: {error}", file=sys.stderr)
         code = 3
-    leave(code)
+    exit_process(code)
 
 
 if __name__ == "__main__":

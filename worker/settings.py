@@ -1,4 +1,4 @@
-"""Settings: what the environment says, read once and in one place."""
+"""The environment's settings, read once and in one place."""
 
 import hashlib
 import json
@@ -24,14 +24,14 @@ _PATHS: Final = (
 )
 
 
-_BY_FILE: Final = re.compile(r"(HOLDFAST_POSTGRES_URL|[A-Z][A-Z0-9_]*_API_KEY)_FILE")  # X_FILE holds X
-_IN_ADDRESS: Final = re.compile(r"://[^:/@]*:([^@/]+)@")  # the password of postgresql://user:password@host
-_ANYWHERE: Final = "*"
+_FILE_VARIABLE: Final = re.compile(r"(HOLDFAST_POSTGRES_URL|[A-Z][A-Z0-9_]*_API_KEY)_FILE")  # X_FILE holds X
+_URL_PASSWORD: Final = re.compile(r"://[^:/@]*:([^@/]+)@")  # the password in postgresql://user:password@host
+_ANY_HOST: Final = "*"
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
-# what each command reads for itself, or another check compares
-_OF_A_COMMAND: Final = frozenset(
+# read by single commands, or compared by another check
+_COMMAND_ONLY: Final = frozenset(
     {"home", "cache", "config", "environment", "worker", "postgres_url", "start_seconds", "bell", "alive_file"}
 )
 
@@ -40,21 +40,21 @@ def _variable(field: str) -> str:
     return f"HOLDFAST_{field.upper()}"
 
 
-def _splittable(command: str) -> str:
-    """A command line as a shell would read it, though none does. Raises ValueError for quotes that do not match."""
+def _valid_command(command: str) -> str:
+    """Shell syntax, run without a shell. Raises ValueError for unmatched quotes."""
     shlex.split(command)
     return command
 
 
-class Detail(StrEnum):
-    """How much Temporal's own UI says of a session's calls."""
+class SummaryDetail(StrEnum):
+    """How much Temporal's UI shows of calls."""
 
     NAMES = "names"
     FULL = "full"
 
 
-class Resume(StrEnum):
-    """What becomes of sessions that were at work when their stack ended, once it is started again."""
+class ResumePolicy(StrEnum):
+    """What happens to working sessions when their stack restarts."""
 
     AUTO = "auto"
     ASK = "ask"
@@ -62,10 +62,10 @@ class Resume(StrEnum):
 
 
 class Settings(Value):
-    """Everything that the environment decides; a field is read from `HOLDFAST_` and its name in capitals.
+    """Each field is read from `HOLDFAST_` and its name in capitals.
 
-    `environment` is the whole mapping, for those who look names up in it (keys, `{env:}`, tool environments) and for
-    child processes: it holds secrets, so it is not part of what is printed. Paths are absolute, in it too.
+    `environment` is the whole mapping, for look-ups (keys, `{env:}`, tool environments) and child processes; never
+    printed: it holds secrets. Paths are absolute, in it too.
     """
 
     model_config = ConfigDict(
@@ -77,49 +77,49 @@ class Settings(Value):
     config: Path
     environment: Mapping[str, str] = Field(default={}, repr=False)
 
-    managed_config: Path = Path("/etc/opencode")  # the administrator's configuration, above everybody's
+    managed_config: Path = Path("/etc/opencode")  # the administrator's, above all others
 
     worker: bool = True  # false: `up` starts no worker, they run elsewhere
     task_queue: str = "holdfast"
-    host: str | None = Field(default=None, pattern=r"^(\*|[A-Za-z0-9_.-]{1,100})$")  # where our files are
+    host: str | None = Field(default=None, pattern=r"^(\*|[A-Za-z0-9_.-]{1,100})$")  # names where our files are
     namespace: str = "default"  # of the embedded Temporal
 
     postgres_url: str | None = Field(default=None, repr=False)
-    lossy_database: bool = False  # true: take a PostgreSQL that may lose what it has acknowledged
+    lossy_database: bool = False  # accept a PostgreSQL that may lose acknowledged commits
     postgres_binaries: Path | None = Field(default=None, validation_alias="HOLDFAST_POSTGRES_BIN")
-    postgres_user: str = "holdfast"  # whom PostgreSQL runs as when we are root
+    postgres_user: str = "holdfast"  # PostgreSQL's user when we are root
     temporal_binary: Path | None = Field(default=None, validation_alias="HOLDFAST_TEMPORAL_BIN")
-    temporal_dynamic: str = ""  # more dynamic configuration of the embedded server: KEY=VALUE, separated by blanks
+    temporal_dynamic: str = ""  # the embedded server's dynamic configuration: KEY=VALUE, separated by blanks
 
     start_seconds: float = Field(default=90, gt=0)  # how long `up` waits for the servers
-    drain_seconds: float = Field(default=10, ge=0)  # how long a stopping worker lets activities finish
+    drain_seconds: float = Field(default=10, ge=0)  # a stopping worker's time to finish activities
     idle_seconds: float = Field(default=300, gt=0)  # an idle session's run completes after this
     history_events: int = Field(default=2000, gt=10)  # a run continues as new past this many events
-    heartbeat_seconds: float = Field(default=3, gt=0)  # a silent activity counts as dead after this
+    heartbeat_seconds: float = Field(default=3, gt=0)  # an activity silent for longer counts as dead
     sticky_seconds: float = Field(default=1, gt=0)  # a silent worker loses a run's next task after this
-    patience_seconds: float = Field(default=86_400, gt=0)  # how long a provider's failures are waited out in all
-    retry_seconds: float = Field(default=2, gt=0)  # the first pause after a failure; the next ones grow
-    headers_seconds: float = Field(default=120, gt=0)  # a provider that has not taken a request by then has failed
-    first_token_seconds: float = Field(default=600, gt=0)  # so has one that then sends nothing for so long
-    silence_seconds: float = Field(default=300, gt=0)  # and one that falls silent in its answer for so long
-    resume: Resume = Resume.AUTO  # whether what was at work goes on by itself when the stack is started again
-    summaries: Detail = Detail.NAMES  # what Temporal's UI says of calls: `names` or `full` (redacted)
-    retention_days: int = Field(default=7, gt=0)  # finished runs stay in the embedded Temporal for so long
-    archive_after_days: float | None = Field(default=None, gt=0)  # sessions that rest for so long go into files
-    metrics_port: int | None = Field(default=None, gt=0, lt=65535)  # of Prometheus; the SDK's are at the next port
+    patience_seconds: float = Field(default=86_400, gt=0)  # total time to wait out a provider's failures
+    retry_seconds: float = Field(default=2, gt=0)  # first pause after a failure; later ones grow
+    headers_seconds: float = Field(default=120, gt=0)  # deadline for a provider to accept a request
+    first_token_seconds: float = Field(default=600, gt=0)  # then for its first piece
+    silence_seconds: float = Field(default=300, gt=0)  # then for each further silence
+    resume: ResumePolicy = ResumePolicy.AUTO  # whether working sessions resume when the stack restarts
+    summaries: SummaryDetail = SummaryDetail.NAMES  # what Temporal's UI shows of calls: `names` or `full` (redacted)
+    retention_days: int = Field(default=7, gt=0)  # of finished runs in the embedded Temporal
+    archive_after_days: float | None = Field(default=None, gt=0)  # idle sessions go into files
+    metrics_port: int | None = Field(default=None, gt=0, lt=65535)  # of Prometheus; the SDK's is the next port
     metrics_host: str = "127.0.0.1"
     traces_endpoint: str | None = None  # of an OpenTelemetry collector: http://HOST:4318/v1/traces
-    notify: Annotated[str, AfterValidator(_splittable)] | None = None  # a person's command: an event on its input
-    bell: bool = True  # of the terminal, when an ask waits or a task ends
-    log_megabytes: float = Field(default=10, gt=0)  # of each process of the stack; one older piece is kept beside it
-    database_connections: int = Field(default=10, gt=0)  # of one worker
-    alive_file: Path | None = None  # a worker touches it every few seconds, for whoever looks after its container
+    notify: Annotated[str, AfterValidator(_valid_command)] | None = None  # a command: gets an event on its input
+    bell: bool = True  # the terminal's, when an ask waits or a task ends
+    log_megabytes: float = Field(default=10, gt=0)  # per process of the stack; one older piece is kept
+    database_connections: int = Field(default=10, gt=0)  # per worker
+    alive_file: Path | None = None  # touched every few seconds, for container health checks
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> Self:
-        """Read the settings from `environ`, by default this process's environment; an empty variable counts as unset.
+        """Read the settings from `environ` (default: this process's); an empty variable counts as unset.
 
-        Raises UsageError that names the variable.
+        Raises UsageError, naming the variable.
         """
         environment = dict(os.environ if environ is None else environ)
         environment |= {name: str(_absolute(environment[name])) for name in _PATHS if environment.get(name)}
@@ -129,63 +129,63 @@ class Settings(Value):
             settings = cls.model_validate(_directories(environment) | given | {"environment": environment})
         except ValidationError as error:
             raise UsageError(_explain(error)) from None
-        return settings._placed()
+        return settings._with_host()
 
-    def _placed(self) -> Self:
-        """With a host named: where Temporal is not this machine's own, workers of other machines may ask it, too.
+    def _with_host(self) -> Self:
+        """An external Temporal may serve other machines: name the host.
 
-        `*` names none: all workers share all files.
+        `*`: none, all workers share all files.
         """
         if self.host is None and self.external_temporal is not None:
             return self.model_copy(update={"host": socket.gethostname()})
-        return self.model_copy(update={"host": None}) if self.host == _ANYWHERE else self
+        return self.model_copy(update={"host": None}) if self.host == _ANY_HOST else self
 
     @property
     def auth(self) -> Path:
-        """The file with the keys of `holdfast auth login`."""
+        """The key file of `holdfast auth login`."""
         return self.home / "auth.json"
 
     @property
-    def handover(self) -> Path:
-        """The file with the keys that shells have handed over to the worker."""
+    def credentials_file(self) -> Path:
+        """The keys that shells handed over to the worker."""
         return self.home / "run" / "keys.json"
 
     def holds_user_home(self, directory: Path) -> bool:
-        """Whether a directory is the user's home, or one above it, as the root directory is."""
+        """Whether a directory is the user's home or an ancestor of it."""
         user = Path(self.environment.get("HOME") or Path.home())
         return user.resolve().is_relative_to(directory.resolve())
 
     def secrets(self) -> list[str]:
-        """Values of the environment that look like secrets by their names, to be kept out of what others see."""
-        password = _IN_ADDRESS.search(self.postgres_url or "")
+        """Values of variables whose names suggest secrets."""
+        password = _URL_PASSWORD.search(self.postgres_url or "")
         named = [value for name, value in self.environment.items() if _SECRET.search(name)]
         return [*named, unquote(password[1])] if password else named
 
     def digests(self) -> dict[str, str]:
-        """What a running stack goes by: a digest of each value, by its variable. A value may hold a password."""
-        values = self.model_dump(mode="json", exclude=set(_OF_A_COMMAND))
+        """Digests of settings by variable, to compare with a running stack's: values may hold passwords."""
+        values = self.model_dump(mode="json", exclude=set(_COMMAND_ONLY))
         fields = type(self).model_fields
         return {str(fields[name].validation_alias): _digest(value) for name, value in values.items()}
 
     @property
     def archive_after(self) -> timedelta | None:
-        """How long a session rests before it is archived; None: it stays."""
+        """How long a session is idle before archiving; None: for ever."""
         return None if self.archive_after_days is None else timedelta(days=self.archive_after_days)
 
     @property
     def identity(self) -> str:
-        """How this process signs in histories: short, for it is in most events, and without the host's name."""
+        """This process in histories: short, because most events hold it, without the host's name."""
         return f"h{os.getpid()}"
 
     @property
     def external_temporal(self) -> str | None:
-        """What names an external Temporal server, if something does: an address, or a profile of its configuration."""
+        """The external Temporal, if any: an address, or a profile of its configuration."""
         profile = self.environment.get("TEMPORAL_PROFILE")
         return self.environment.get("TEMPORAL_ADDRESS") or (f"profile {profile}" if profile else None)
 
 
 def process_environment() -> MutableMapping[str, str]:
-    """The environment of this very process, for a library that can only be told things through it."""
+    """For libraries that read only this process's own environment."""
     return os.environ
 
 
@@ -200,10 +200,10 @@ def _variables(settings: type[Settings]) -> list[str]:
 
 
 def _from_files(environment: Mapping[str, str]) -> dict[str, str]:
-    """The secrets that stand in files, as containers get them: by `X_FILE`, where X itself is not set."""
+    """Containers mount secrets as files: `X_FILE`, where X is unset."""
     found = {}
     for name, path in environment.items():
-        given = _BY_FILE.fullmatch(name)
+        given = _FILE_VARIABLE.fullmatch(name)
         if given is not None and path and not environment.get(given[1]):
             found[given[1]] = _secret(name, path)
     return found
@@ -217,7 +217,7 @@ def _secret(name: str, path: str) -> str:
 
 
 def _directories(environment: Mapping[str, str]) -> dict[str, Path]:
-    """Our directories by the XDG rules, which ignore relative paths; HOLDFAST_HOME and HOLDFAST_CACHE override."""
+    """By the XDG rules, which ignore relative paths; HOLDFAST_HOME and HOLDFAST_CACHE override."""
     user = Path(environment.get("HOME") or Path.home())
 
     def xdg(name: str, otherwise: str) -> Path:

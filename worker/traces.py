@@ -1,6 +1,6 @@
-"""Traces for OpenTelemetry: Temporal's own spans, and on those of activities the ids of what they work for.
+"""OpenTelemetry traces: Temporal's spans, with ids on those of activities.
 
-No span holds contents. A session's run is a trace: its activities, each attempt of them, are its spans.
+Spans hold no contents. A session's run is a trace, each attempt of an activity a span.
 """
 
 from typing import Any, Final
@@ -14,11 +14,19 @@ from temporalio.client import Interceptor as ClientInterceptor
 from temporalio.contrib.opentelemetry import TracingInterceptor
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-_NAMED: Final = ("session", "turn", "step", "call", "ask", "chain", "schedule")  # fields of requests: ids and numbers
+_ID_FIELDS: Final = (
+    "session",
+    "turn",
+    "step",
+    "call",
+    "ask",
+    "epoch",
+    "sequence",
+)  # fields of requests: ids and numbers
 
 
 class Traces:
-    """Spans on their way to a collector. What it does not take is lost, and delays nothing."""
+    """Sends spans; rejected ones are lost and delay nothing."""
 
     def __init__(self, endpoint: str) -> None:
         self._provider = TracerProvider(resource=Resource.create({"service.name": "holdfast"}))
@@ -26,27 +34,23 @@ class Traces:
 
     @property
     def interceptor(self) -> ClientInterceptor:
-        """For the client of a worker, and so for the worker."""
+        """For a worker's client, and so for the worker."""
         return _Tracing(self._provider.get_tracer("holdfast"), always_create_workflow_spans=True)
 
     def close(self) -> None:
-        """Send what is left."""
+        """Send the remaining spans."""
         self._provider.shutdown()
 
 
 class _Tracing(TracingInterceptor):
-    """Temporal's interceptor, and ours within its spans."""
-
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
-        return super().intercept_activity(_Named(next))
+        return super().intercept_activity(_IdAttributes(next))
 
 
-class _Named(ActivityInboundInterceptor):
-    """Writes the ids of a request onto the span of its activity."""
-
+class _IdAttributes(ActivityInboundInterceptor):
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
         span = trace.get_current_span()
-        for name in _NAMED:
+        for name in _ID_FIELDS:
             if (value := getattr(input.args[0], name, None)) is not None:
                 span.set_attribute(f"holdfast.{name}", value)
         return await super().execute_activity(input)

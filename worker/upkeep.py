@@ -1,4 +1,4 @@
-"""Upkeep: what a worker clears away on its own machine, what nobody watches any more, and what is old."""
+"""A worker's upkeep: old files of its machine, abandoned deltas, old sessions."""
 
 import asyncio
 import logging
@@ -7,20 +7,20 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from activities.archive.archiving import Archivist
-from activities.shell import forget
+from activities.archive.archiver import Archiver
+from activities.calls import output
+from activities.shell import retention
 from activities.store import calls, deltas
 from activities.store.database import Database
-from activities.tools import output
-from workflows.domain.errors import Unavailable
+from worker.background_tasks import every
 
-EVERY: Final = 3600.0  # seconds (opencode.md 12.5)
+INTERVAL: Final = 3600.0  # seconds (opencode.md 12.5)
 _LOG: Final = logging.getLogger("holdfast.upkeep")
 
 
 class Upkeep:
-    """Clears away at once, then `every` so many seconds; `data` is Holdfast's data directory. Sessions that rest for
-    longer than `archive_after` are archived, if they are at home on the same `host`."""
+    """Clears at the start, then every `interval` seconds; `data`: Holdfast's data directory. Idle sessions of `host`
+    are archived after `archive_after`."""
 
     def __init__(
         self,
@@ -28,36 +28,29 @@ class Upkeep:
         data: Path,
         archive_after: timedelta | None = None,
         host: str | None = None,
-        every: float = EVERY,
+        interval: float = INTERVAL,
     ) -> None:
         self.database = database
         self.data = data
         self.host = host
         self.archive_after = archive_after
-        self.every = every
+        self.interval = interval
 
     async def run(self) -> None:
         """Clear away until cancelled."""
-        while True:
-            try:
-                await self.clear(time.time())
-            except Unavailable as error:
-                _LOG.info("not cleared away: %s", error)
-            except Exception:  # nobody would notice its end
-                _LOG.exception("not cleared away")
-            await asyncio.sleep(self.every)
+        await every(self.interval, lambda: self.clear(time.time()), _LOG)
 
-    async def clear(self, here: float) -> None:
-        """Remove outputs and calls that are old, and pieces of answers that never finished; archive old sessions.
+    async def clear(self, local_time: float) -> None:
+        """Remove old outputs, calls and unfinished pieces; archive old sessions.
 
-        Files are as old as the clock of this machine says (`here`), rows as the database's does.
+        Files age by `local_time`, this machine's clock; rows by the database's.
         """
-        outputs = await asyncio.to_thread(output.forget_old, self.data / "tool-output", here)
+        outputs = await asyncio.to_thread(output.delete_old_outputs, self.data / "tool-output", local_time)
         unsettled = await calls.claimed(self.database)
-        forgotten = await asyncio.to_thread(forget.forget_old, self.data / "calls", here, unsettled)
+        forgotten = await asyncio.to_thread(retention.remove_expired, self.data / "calls", local_time, unsettled)
         now = await self.database.now()
-        await deltas.drop_old(self.database, now - timedelta(seconds=EVERY))
+        await deltas.delete_old(self.database, now - timedelta(seconds=INTERVAL))
         if outputs or forgotten:
             _LOG.info("removed %d old outputs and %d old calls", len(outputs), len(forgotten))
         if self.archive_after is not None:
-            await Archivist(self.database, self.data, self.host).all_since(now - self.archive_after)
+            await Archiver(self.database, self.data, self.host).archive_older_than(now - self.archive_after)

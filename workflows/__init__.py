@@ -1,1 +1,1 @@
-"""What must give the same answer when replayed: the session, its turns, its gates."""
+"""Replayed code: the session, its turns, its gates."""

@@ -1,67 +1,62 @@
-"""Gate: a call waits here until a rule, a grant or a person has decided."""
+"""Gate: a call waits until a rule, grant or person has decided."""
 
 from temporalio import workflow
 
-from activities.session.asks import Asks
+from activities.session.asks import AskActivities
 from workflows import policies
 from workflows.domain import ids
 from workflows.domain.permissions.verdicts import Allow, Ask, verdict
-from workflows.domain.state import CallState, Phase, TurnState
-from workflows.domain.wire import AskOpened, AskRequest, AskState
-from workflows.engine import Engine
+from workflows.domain.state import CallPhase, OpenCall, TurnState
+from workflows.domain.wire import AskRequest, AskResult, AskState
+from workflows.runtime import SessionRuntime
 
 
 class Gate:
-    """Decides calls from their findings; opens an ask where a person has to decide, and waits for its bell."""
+    """Decides calls from their findings; opens an ask where a person must decide, and waits for its signal."""
 
-    def __init__(self, engine: Engine, turn: TurnState) -> None:
-        self.engine = engine
-        self.session = engine.state
+    def __init__(self, runtime: SessionRuntime, turn: TurnState) -> None:
+        self.runtime = runtime
+        self.session = runtime.state
         self.turn = turn
 
-    async def passes(self, call: CallState) -> bool:
-        """Wait until nothing is left to ask. True: the call goes to `Tools.run`, where the rows of its asks decide;
-        False: a rule denies it."""
+    async def passes(self, call: OpenCall) -> bool:
+        """Wait until nothing is left to ask. True: `ToolActivities.run` may have the call; False: a rule denies it."""
         while True:
-            if call.phase is Phase.ASKED:
-                await self.bell(call)
-            decided = verdict(call.due(), call.answered)
+            if call.phase is CallPhase.ASKED:
+                await self.wait_for_answer(call)
+            decided = verdict(call.effective_findings(), call.answered)
             if not isinstance(decided, Ask):
                 return isinstance(decided, Allow)
             if not await self.ask(call, decided.request):
                 return True
 
-    async def ask(self, call: CallState, request: int) -> bool:
-        """Open the ask; its id is in the state first, for its bell may come before the activity has reported. A run
-        that was reset has asked before, under another id: that ask is waited for.
-
-        False: an earlier answer has settled the call already.
-        """
-        ask = ids.AskId(self.engine.mint(ids.Prefix.ASK))
-        call.asked(ask, request)
-        opened: AskOpened = await self.engine.act(
-            Asks.open,
+    async def ask(self, call: OpenCall, request: int) -> bool:
+        """Open a request's ask. False: an earlier answer has already settled the call."""
+        ask = ids.AskId(self.runtime.mint(ids.Prefix.ASK))
+        call.wait_for_ask(ask, request)  # first: the answer's signal may outrun the activity
+        opened: AskResult = await self.runtime.run_activity(
+            AskActivities.open,
             AskRequest(
-                **self.engine.fence(),
+                **self.runtime.fence(),
                 turn=self.turn.id,
                 call=call.id,
                 ask=ask,
                 request=request,
                 revision=call.revision,
             ),
-            policies.store(self.session.limits, self.engine.summary("ask", ask, call.shown or call.tool)),
+            policies.store(self.session.limits, self.runtime.summary("ask", ask, call.label or call.tool)),
         )
-        if opened.ask is not None:
-            call.asked(opened.ask, request)
+        if opened.ask is not None:  # perhaps another one, of a run before a reset
+            call.wait_for_ask(opened.ask, request)
         if opened.state is AskState.ANSWERED:
             self.session.answers.append(opened.ask or ask)
         return opened.state is not AskState.CLOSED
 
-    async def bell(self, call: CallState) -> None:
-        """Wait for the answer's bell, as long as it takes; the wait costs nothing."""
+    async def wait_for_answer(self, call: OpenCall) -> None:
+        """Wait for the answer's signal, without a timeout."""
         workflow.set_current_details(
-            f"Turn {self.turn.number}: waits for an answer: holdfast asks {call.ask} ({call.shown or call.tool})"
+            f"Turn {self.turn.number}: waits for an answer: holdfast asks {call.ask} ({call.label or call.tool})"
         )
         await workflow.wait_condition(lambda: call.ask in self.session.answers)
         self.session.answers = [ask for ask in self.session.answers if ask != call.ask]
-        call.heard()
+        call.record_answer()

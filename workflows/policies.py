@@ -1,6 +1,6 @@
 """Timeouts and retries by kind of activity; the only file with a RetryPolicy.
 
-Nothing has a schedule-to-start or schedule-to-close timeout: both would run on while no worker is there.
+No schedule-to-start or schedule-to-close timeouts: they would run on without a worker.
 """
 
 from datetime import timedelta
@@ -10,64 +10,62 @@ from temporalio.common import RetryPolicy
 from temporalio.workflow import ActivityCancellationType, ActivityConfig, LocalActivityConfig
 
 from workflows.domain.ids import PartId
-from workflows.domain.state import Limits
+from workflows.domain.state import TurnLimits
 
-# Trying again is of no use: the engine would pay for the same oversized value again, or the rows have moved on.
-FINAL: Final = ["PayloadsTooLarge", "PayloadSizeError", "StaleFence", "NotFound"]
+# A retry would meet the same oversized value or changed rows.
+NON_RETRYABLE_ERRORS: Final = ["PayloadsTooLarge", "PayloadSizeError", "StaleFence", "NotFound"]
 
-# Of a crash only: a provider's failure brings its own delay along (design 4).
-_CRASHES: Final = RetryPolicy(
+# For crashes only: a provider's failure has its own delay (design 4).
+_CRASH_RETRY: Final = RetryPolicy(
     initial_interval=timedelta(seconds=0.2),
     backoff_coefficient=2.0,
     maximum_interval=timedelta(seconds=2),
-    non_retryable_error_types=FINAL,
+    non_retryable_error_types=NON_RETRYABLE_ERRORS,
 )
-_DATABASE_AWAY: Final = RetryPolicy(
+_OUTAGE_RETRY: Final = RetryPolicy(
     initial_interval=timedelta(seconds=1),
     backoff_coefficient=1.5,
     maximum_interval=timedelta(seconds=5),
-    non_retryable_error_types=FINAL,
+    non_retryable_error_types=NON_RETRYABLE_ERRORS,
 )
 
-# Tools that only look, and are mostly done in milliseconds: what ends late or twice costs nothing but its time.
-QUICK: Final = frozenset({"read", "glob", "grep"})
-_QUICKLY: Final = timedelta(seconds=1)  # 20 sessions at a load of 5 took less; a stop may have to wait for it
+_QUICK_TIMEOUT: Final = timedelta(seconds=1)  # 20 sessions at a load of 5 took less; a stop may wait for it
 
 
-def model(limits: Limits, summary: str) -> ActivityConfig:
-    """Asking the model: bounded by its own idle timeouts, this is the last resort."""
-    return _config(_CRASHES, limits.generate, summary, heartbeat=limits.heartbeat)
+def model(limits: TurnLimits, summary: str) -> ActivityConfig:
+    """Asking the model; ends earlier by its own idle timeouts."""
+    return _config(_CRASH_RETRY, limits.model_timeout, summary, heartbeat=limits.heartbeat)
 
 
-def tool(limits: Limits, summary: str) -> ActivityConfig:
-    """Running a call: the tool's own time limit ends it long before."""
-    return _config(_CRASHES, limits.effect, summary, heartbeat=limits.heartbeat)
+def tool(limits: TurnLimits, summary: str) -> ActivityConfig:
+    """Running a call; ends earlier by the tool's own time limit."""
+    return _config(_CRASH_RETRY, limits.tool_timeout, summary, heartbeat=limits.heartbeat)
 
 
 def quick_tool(call: PartId, summary: str) -> LocalActivityConfig:
-    """Running one of QUICK as a part of a workflow task, tried once: what fails is run as any other call is."""
+    """Running a quick call once within the workflow task; if it fails, it runs as an activity."""
     return LocalActivityConfig(
-        activity_id=call,  # history keeps no request of it
-        start_to_close_timeout=_QUICKLY,
+        activity_id=call,  # history keeps no request
+        start_to_close_timeout=_QUICK_TIMEOUT,
         retry_policy=RetryPolicy(maximum_attempts=1),
         cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         summary=summary,
     )
 
 
-def project(limits: Limits, summary: str) -> ActivityConfig:
+def project(limits: TurnLimits, summary: str) -> ActivityConfig:
     """Reading a directory's configuration."""
-    return _config(_DATABASE_AWAY, 60.0, summary, heartbeat=limits.heartbeat)
+    return _config(_OUTAGE_RETRY, 60.0, summary, heartbeat=limits.heartbeat)
 
 
-def store(limits: Limits, summary: str) -> ActivityConfig:
-    """One transaction: while the database is away it is tried again. Its time is short, for nothing beats in it."""
-    return _config(_DATABASE_AWAY, 5.0, summary)
+def store(limits: TurnLimits, summary: str) -> ActivityConfig:
+    """One transaction, retried while the database is away. Short: it sends no heartbeats."""
+    return _config(_OUTAGE_RETRY, 5.0, summary)
 
 
-def close(limits: Limits, summary: str) -> ActivityConfig:
-    """Closing a turn: it may have to end process groups first."""
-    return _config(_DATABASE_AWAY, 120.0, summary, heartbeat=limits.heartbeat)
+def close(limits: TurnLimits, summary: str) -> ActivityConfig:
+    """Closing a turn; may end process groups first."""
+    return _config(_OUTAGE_RETRY, 120.0, summary, heartbeat=limits.heartbeat)
 
 
 def _config(retry: RetryPolicy, seconds: float, summary: str, heartbeat: float | None = None) -> ActivityConfig:

@@ -1,4 +1,4 @@
-"""SessionWorkflow: prompts in, turns, asks out, continue-as-new, sleep. Start reading here."""
+"""SessionWorkflow: the loop of a session. Start reading here."""
 
 import asyncio
 
@@ -8,34 +8,34 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from workflows.domain import ids
 from workflows.domain.state import SessionState
 from workflows.domain.wire import AnswerRef, CloseReason, LookRef, PromptRef, SettledRef, StopRef
-from workflows.engine import Engine
+from workflows.runtime import SessionRuntime
 from workflows.turn import Turn
 
 
-@workflow.defn(name=ids.WORKFLOW)
+@workflow.defn(name=ids.WORKFLOW_TYPE)
 class SessionWorkflow:
-    """A session: takes prompts up, runs turns, keeps asks open, and sleeps by completing."""
+    """A session: loads prompts, runs turns, keeps asks open, and completes when idle."""
 
     @workflow.init
     def __init__(self, state: SessionState) -> None:
         self.state = state
-        self.engine = Engine(state)
+        self.runtime = SessionRuntime(state)
 
     @workflow.run
     async def run(self, state: SessionState) -> None:
         try:
-            while await self.awake():
-                await self.engine.leave_if_long()
+            while await self.wait_for_work():
+                await self.runtime.continue_as_new_if_due()
                 if self.state.turn is None:
-                    await self.engine.load()
-                still_wanted()
+                    await self.runtime.load()
+                raise_if_cancelled()
                 if self.state.turn is not None:
-                    await Turn(self.engine, self.state.turn).run()
+                    await Turn(self.runtime, self.state.turn).run()
         except (asyncio.CancelledError, ActivityError) as error:
             if not is_cancelled_exception(error):
                 raise
-            # The workflow's own cancellation: a stop only cancels the turn's moves, and never comes here.
-            await self.engine.close(CloseReason.ENDED, end=True)
+            # The workflow's own cancellation: a stop only cancels the turn's moves.
+            await self.runtime.close(CloseReason.ENDED, end=True)
             raise
 
     @workflow.signal(name="prompt")
@@ -49,7 +49,7 @@ class SessionWorkflow:
 
     @workflow.signal(name="stop")
     def stop(self, stop: StopRef) -> None:
-        self.state.rung_stop(stop)
+        self.state.add_stop(stop)
 
     @workflow.signal(name="settled")
     def settled(self, settled: SettledRef) -> None:
@@ -61,9 +61,9 @@ class SessionWorkflow:
         self.state.rung = True
         self.state.looks += 1
 
-    async def awake(self) -> bool:
-        """Wait for work (an open turn is work); False: the run may end. No await after the last look."""
-        still_wanted()
+    async def wait_for_work(self) -> bool:
+        """Wait for work; an open turn is work. False: the run may end."""
+        raise_if_cancelled()
         while not self.state.has_work():
             if self.state.ended:
                 return False
@@ -73,12 +73,12 @@ class SessionWorkflow:
                 )
             except TimeoutError:
                 await workflow.wait_condition(workflow.all_handlers_finished)
-                if not self.state.has_work():
+                if not self.state.has_work():  # no await from here to the end of the run
                     return False
         return True
 
 
-def still_wanted() -> None:
-    """Notice a cancellation that came while an activity finished all the same: its result swallows it."""
+def raise_if_cancelled() -> None:
+    """Raise a cancellation that an activity's result has swallowed."""
     if workflow.cancellation_reason() is not None:
         raise asyncio.CancelledError

@@ -1,4 +1,4 @@
-"""Turn: carries out one move after the other until none is left."""
+"""Turn: carries out moves until none is left."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,45 +7,56 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 
+from activities.calls.run import ToolActivities
 from activities.model.generate import Model
-from activities.tools.run import Tools
 from workflows import policies
 from workflows.domain import ids
 from workflows.domain.moves import Generate, Move, Settle, next_move
-from workflows.domain.state import CallState, Phase, TurnState
-from workflows.domain.wire import PARKED, CloseReason, GenerateRequest, Ran, RanState, RefuseRequest, RunRequest, Step
-from workflows.engine import Engine
+from workflows.domain.state import CallPhase, OpenCall, TurnState
+from workflows.domain.wire import (
+    FINISH_SUSPENDED,
+    CallResult,
+    CallResultState,
+    CloseReason,
+    GenerateRequest,
+    RefuseRequest,
+    RunRequest,
+    StepResult,
+)
 from workflows.gate import Gate
+from workflows.runtime import SessionRuntime
 
 
 class Turn:
-    """One turn of a session, from its prompt to its end; a stop ends it wherever it stands."""
+    """One turn; a stop may end it at any point."""
 
-    def __init__(self, engine: Engine, turn: TurnState) -> None:
-        self.engine = engine
-        self.session = engine.state
+    def __init__(self, runtime: SessionRuntime, turn: TurnState) -> None:
+        self.runtime = runtime
+        self.session = runtime.state
         self.turn = turn
-        self.gate = Gate(engine, turn)
-        self.gives_up = False  # a call has failed for good: people and subagents are not waited for any more
+        self.gate = Gate(runtime, turn)
+        self.call_failed = False  # a call has failed finally: stop waiting for people and subagents
 
     async def run(self) -> None:
         """Carry out moves until none is left or a stop names this turn, then close it."""
         try:
-            await work_until(self.session.stop_due, asyncio.ensure_future(self.moves()), self.end_moves)
+            await run_until(
+                self.session.has_pending_stop, asyncio.ensure_future(self.run_moves()), self.mark_cancelling
+            )
         finally:
-            self.engine.leaving = False
-        if self.session.stop_due():  # what the next step would have had to say is no failure of a stopped turn
-            await self.engine.close(CloseReason.STOPPED, self.turn.error)
+            self.runtime.cancelling = False
+        if self.session.has_pending_stop():  # a failure that the next step would repair does not count
+            await self.runtime.close(CloseReason.STOPPED, self.turn.error)
         else:
-            await self.engine.close(self.turn.reason, self.turn.failure)
+            await self.runtime.close(self.turn.reason, self.turn.failure)
 
-    def end_moves(self) -> None:
-        self.engine.leaving = True
+    def mark_cancelling(self) -> None:
+        self.runtime.cancelling = True
 
-    async def moves(self) -> None:
+    async def run_moves(self) -> None:
         while move := next_move(self.turn):
-            await self.engine.leave_if_long()
-            self.show(move)
+            await self.runtime.continue_as_new_if_due()
+            self.show_progress(move)
             match move:
                 case Generate():
                     await self.generate(move)
@@ -53,140 +64,146 @@ class Turn:
                     await self.settle()
 
     async def generate(self, move: Generate) -> None:
-        """Get the answer of the next step, or wait until it may be asked for; what cannot be retried ends the turn."""
+        """Get the next step's answer; wait if the session is suspended; a final failure ends the turn."""
         request = GenerateRequest(
-            **self.engine.fence(),
+            **self.runtime.fence(),
             turn=self.turn.id,
             step=move.step,
-            message=ids.MessageId(self.engine.mint(ids.Prefix.MESSAGE)),
+            message=ids.MessageId(self.runtime.mint(ids.Prefix.MESSAGE)),
             text_only=move.text_only,
         )
-        await self.pause_after_nothing()
-        summary = self.engine.summary(f"turn {self.turn.number} step {move.step}")
+        await self.back_off_after_empty_answer()
+        summary = self.runtime.summary(f"turn {self.turn.number} step {move.step}")
         looks = self.session.looks
         try:
-            step: Step = await self.engine.act(Model.generate, request, policies.model(self.session.limits, summary))
+            step: StepResult = await self.runtime.run_activity(
+                Model.generate, request, policies.model(self.session.limits, summary)
+            )
         except ActivityError as error:
-            self.turn.error = failure(error)
+            self.turn.error = failure_text(error)
             return
-        if step.finish == PARKED:
-            await self.engine.resumed(looks)
+        if step.finish == FINISH_SUSPENDED:
+            await self.runtime.wait_until_resumed(looks)
         else:
             self.turn.step = move.step
-            self.turn.answered(step)
+            self.turn.add_answer(step)
 
-    async def pause_after_nothing(self) -> None:
-        """A model that has answered nothing is asked again, each time a little later."""
+    async def back_off_after_empty_answer(self) -> None:
+        """Wait 1, 2, 4 … seconds before asking again after an empty answer."""
         if self.turn.empty_answers and workflow.patched("pause-after-empty-answer"):
             await workflow.sleep(2 ** (self.turn.empty_answers - 1))
 
     async def settle(self) -> None:
-        """Bring each open call to its outcome; give way to a new run while only people are waited for, and to the end
-        of the turn once one has failed for good and nothing runs any more."""
-        calls = asyncio.gather(*(self.call(call) for call in self.turn.open_calls()), return_exceptions=True)
-        await work_until(self.only_waits, calls)  # calls that only wait start again in the next run, if there is one
+        """Bring each open call to its outcome; return early when only waits remain."""
+        calls = asyncio.gather(*(self.settle_call(call) for call in self.turn.open_calls()), return_exceptions=True)
+        await run_until(self.only_waits_remain, calls)  # waiting calls start again in the next run, if any
 
-    def only_waits(self) -> bool:
-        return self.engine.may_leave() or (self.gives_up and self.engine.in_flight == 0)
+    def only_waits_remain(self) -> bool:
+        """Whether no activity holds up a new run, or the turn's end after a failed call."""
+        return self.runtime.can_continue_as_new() or (self.call_failed and self.runtime.in_flight == 0)
 
-    async def call(self, call: CallState) -> None:
+    async def settle_call(self, call: OpenCall) -> None:
         """Ask where a rule says so, then run or refuse; a changed effect is decided anew."""
         while call.open:
             try:
-                if call.phase is Phase.DELEGATED:
-                    await self.report(call)
+                if call.phase is CallPhase.DELEGATED:
+                    await self.wait_for_subagent(call)
                 if not self.turn.refuses_calls and await self.gate.passes(call):
-                    await self.in_order(call)
+                    await self.wait_for_conflicting_calls(call)
                     if self.turn.error is not None:
                         return
                     await self.run_or_delegate(call)
                 else:
-                    call.ran(await self.refuse(call))
+                    call.apply_result(await self.refuse(call))
             except ActivityError as error:
-                self.turn.error = failure(error)
-                self.gives_up = workflow.patched("a-failed-call-ends-its-turn")
+                self.turn.error = failure_text(error)
+                self.call_failed = workflow.patched("a-failed-call-ends-its-turn")
                 return
 
-    async def in_order(self, call: CallState) -> None:
-        """Calls that change one file run one after the other, in the order of the calls."""
+    async def wait_for_conflicting_calls(self, call: OpenCall) -> None:
+        """Calls that change the same file run one after the other, in order."""
         before = self.turn.calls[: self.turn.calls.index(call)]
-        rivals = [other for other in before if call.rivals(other)]
+        rivals = [other for other in before if call.conflicts_with(other)]
         if rivals:
             await workflow.wait_condition(
                 lambda: self.turn.error is not None or not any(rival.open for rival in rivals)
             )
 
-    async def run_or_delegate(self, call: CallState) -> None:
-        """Run a call; one that a subagent works for is only begun by that, and waits for the subagent's bell."""
+    async def run_or_delegate(self, call: OpenCall) -> None:
+        """Run a call; start the subagent of a delegated one."""
         looks = self.session.looks
         ran = await self.run_call(call)
-        if ran.state is RanState.PARKED:
-            await self.engine.resumed(looks)
+        if ran.state is CallResultState.SUSPENDED:
+            await self.runtime.wait_until_resumed(looks)
         if ran.stopped:
             self.session.stop()
         if ran.child is not None:
-            await self.engine.start_child(ran.child, ran.agent)
-        call.ran(ran)
+            await self.runtime.start_child(ran.child, ran.agent)
+        call.apply_result(ran)
 
-    async def report(self, call: CallState) -> None:
-        """Wait for the bell of the subagent that works for a call, as long as it takes; the wait costs nothing."""
+    async def wait_for_subagent(self, call: OpenCall) -> None:
+        """Wait for the end of the call's subagent, without a timeout."""
         await workflow.wait_condition(lambda: call.id in self.session.settled)
         self.session.settled = [each for each in self.session.settled if each != call.id]
-        call.reported()
+        call.record_subagent_end()
 
-    async def run_call(self, call: CallState) -> Ran:
-        """Run a call: as a part of this workflow task where only quick ones are open, for others would wait for it."""
-        summary = self.engine.summary(call.shown or f"{call.tool} {call.id}")
-        if all(each.tool in policies.QUICK for each in self.turn.open_calls()):
+    async def run_call(self, call: OpenCall) -> CallResult:
+        """Run a call: within this workflow task if only quick ones are open (others would wait for it)."""
+        summary = self.runtime.summary(call.label or f"{call.tool} {call.id}")
+        if all(each.quick for each in self.turn.open_calls()):
             quick = policies.quick_tool(call.id, summary)
             try:
-                here: Ran = await self.engine.act_here(Tools.run, self.run_request(call), quick)
-            except FailureError as error:  # replayed it comes bare, without the ActivityError around it
+                here: CallResult = await self.runtime.run_local_activity(
+                    ToolActivities.run, self.build_run_request(call), quick
+                )
+            except FailureError as error:  # not wrapped in an ActivityError on replay
                 if is_cancelled_exception(error):
                     raise
             else:
                 return here
-        ran: Ran = await self.engine.act(Tools.run, self.run_request(call), policies.tool(self.session.limits, summary))
+        ran: CallResult = await self.runtime.run_activity(
+            ToolActivities.run, self.build_run_request(call), policies.tool(self.session.limits, summary)
+        )
         return ran
 
-    def run_request(self, call: CallState) -> RunRequest:
+    def build_run_request(self, call: OpenCall) -> RunRequest:
         return RunRequest(
-            **self.engine.fence(), turn=self.turn.id, call=call.id, revision=call.revision, guarded=call.repeats
+            **self.runtime.fence(), turn=self.turn.id, call=call.id, revision=call.revision, loop_guarded=call.repeats
         )
 
-    async def refuse(self, call: CallState) -> Ran:
+    async def refuse(self, call: OpenCall) -> CallResult:
         request = RefuseRequest(
-            **self.engine.fence(), turn=self.turn.id, call=call.id, no_steps_left=self.turn.refuses_calls
+            **self.runtime.fence(), turn=self.turn.id, call=call.id, no_steps_left=self.turn.refuses_calls
         )
-        result: Ran = await self.engine.act(
-            Tools.refuse,
+        result: CallResult = await self.runtime.run_activity(
+            ToolActivities.refuse,
             request,
-            policies.store(self.session.limits, self.engine.summary("refuse", call.shown or call.tool)),
+            policies.store(self.session.limits, self.runtime.summary("refuse", call.label or call.tool)),
         )
         return result
 
-    def show(self, move: Move) -> None:
-        """Tell the stock UI where the session is."""
+    def show_progress(self, move: Move) -> None:
+        """Show the session's progress in Temporal's UI."""
         doing = "asks the model" if isinstance(move, Generate) else "settles its calls"
         workflow.set_current_details(f"Turn {self.turn.number}, step {self.turn.step}: {doing}")
 
 
-async def work_until(
+async def run_until(
     due: Callable[[], bool], work: asyncio.Future[Any], before_end: Callable[[], None] = lambda: None
 ) -> None:
-    """Let work go on until it is done, `due` holds, or we are cancelled ourselves; then see it really end."""
+    """Run `work` until it is done, `due` holds, or this run is cancelled; then cancel it and await its end."""
     try:
         await workflow.wait_condition(lambda: work.done() or due())
-    except asyncio.CancelledError:  # no `finally`: a run that leaves the worker's cache is closed, and may not await
+    except asyncio.CancelledError:  # no `finally`: an evicted run may not await
         before_end()
-        await ended(work)
+        await cancel_and_wait(work)
         raise
     before_end()
-    await ended(work)
+    await cancel_and_wait(work)
 
 
-async def ended(task: asyncio.Future[Any]) -> None:
-    """Cancel what still runs, wait for its real end, and raise what it should not have raised."""
+async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
+    """Cancel a task, wait for its end, and raise any error but the cancellation."""
     task.cancel()
     results = await asyncio.gather(task, return_exceptions=True)
     for problem in results[0] if isinstance(results[0], list) else results:
@@ -194,11 +211,9 @@ async def ended(task: asyncio.Future[Any]) -> None:
             raise problem
 
 
-def failure(error: ActivityError) -> str:
-    """What a person reads when an activity failed for good; a stop is none, and goes on as what it is.
-
-    A stale fence is no failure of the turn either: it means that this run is not the session's any more.
-    """
+def failure_text(error: ActivityError) -> str:
+    """The text for people when an activity failed finally. Re-raises a cancellation, and a stale fence: this run no
+    longer owns the session."""
     if is_cancelled_exception(error):
         raise error
     cause = error.cause
@@ -206,4 +221,4 @@ def failure(error: ActivityError) -> str:
         return str(cause or error)[:2000]
     if cause.type == "StaleFence":
         raise error
-    return cause.message[:2000]  # as text it would begin with the name of its class
+    return cause.message[:2000]  # str() would begin with the name of its class

@@ -1,1 +1,1 @@
-"""Opening, resolving and replacing files safely: the one way to touch the workspace."""
+"""Safe access to the workspace: opening, resolving and replacing files."""

@@ -1,4 +1,4 @@
-"""The names in a directory, bounded whatever its size."""
+"""The names in a directory, up to a limit."""
 
 import os
 from dataclasses import dataclass
@@ -6,30 +6,34 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from activities.files.opening import as_path, directory, refusing
+from activities.files.safe_open import descriptor_path, open_directory, raise_tool_errors
 
-LISTED: Final = 10_000  # names that are looked at; a directory with more is known by its first ones only
+MAX_NAMES: Final = 10_000  # read of one directory
 
 
 @dataclass(frozen=True)
 class Listing:
-    """Sorted names, directories with a slash behind them; `complete` says that there are no others."""
+    """Sorted names, directories with a trailing slash; `complete`: there are no others."""
 
     names: tuple[str, ...]
     complete: bool
 
 
-def listing(path: Path) -> Listing:
+def list_directory(path: Path) -> Listing:
     """The names in the directory at a real path."""
-    with directory(path) as descriptor, refusing(path), os.scandir(as_path(descriptor, path)) as entries:
-        found = [entry.name + "/" * entry.is_dir() for entry in islice(entries, LISTED + 1)]
-    return Listing(tuple(sorted(found[:LISTED])), len(found) <= LISTED)
+    with (
+        open_directory(path) as descriptor,
+        raise_tool_errors(path),
+        os.scandir(descriptor_path(descriptor, path)) as entries,
+    ):
+        found = [entry.name + "/" * entry.is_dir() for entry in islice(entries, MAX_NAMES + 1)]
+    return Listing(tuple(sorted(found[:MAX_NAMES])), len(found) <= MAX_NAMES)
 
 
-def similar(path: Path, limit: int = 3) -> list[str]:
-    """Names beside a path that does not exist which contain its name or are contained in it, whatever the case."""
+def similar_names(path: Path, limit: int = 3) -> list[str]:
+    """Names beside a missing path that contain its name or are contained in it, ignoring case."""
     if not path.parent.is_dir():
         return []
     wanted = path.name.casefold()
-    names = (name.rstrip("/") for name in listing(path.parent).names)
+    names = (name.rstrip("/") for name in list_directory(path.parent).names)
     return [name for name in names if wanted in name.casefold() or name.casefold() in wanted][:limit]

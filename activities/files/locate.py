@@ -1,17 +1,17 @@
-"""Where a path that a model wrote really leads: links are followed as the kernel does, and the end is judged."""
+"""Resolves a path from a model as the kernel does, following links."""
 
 import stat
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from activities.files.opening import refusing
-from activities.files.place import Place
+from activities.files.safe_open import raise_tool_errors
+from activities.files.workspace import Workspace
 from workflows.domain.errors import ToolError
 
 
-class Kind(StrEnum):
-    """What stands at the end of a path."""
+class PathKind(StrEnum):
+    """What a path leads to."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -20,34 +20,34 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Located:
-    """The real path, without a link in it, and what is there: what is judged, shown, and later opened.
+class LocatedPath:
+    """A real path without links, and what is there: the path to judge, to show, and later to open.
 
-    `links` counts the hard links of a file: more than one means that it has other names as well.
+    `hard_links`: more than one means that the file has other names.
     """
 
     path: Path
-    kind: Kind
-    links: int = 1
+    kind: PathKind
+    hard_links: int = 1
 
 
-def locate(written: str, place: Place) -> Located:
-    """Resolve a path as a tool gets it: literally (no `~`, `$X` or URL), relative to the session's directory.
+def locate(written: str, workspace: Workspace) -> LocatedPath:
+    """Resolve a tool's path literally (no `~`, `$X` or URL), relative to the session's directory.
 
-    What does not exist yet is judged by its resolved parent. Loops, dangling links, paths through files and names
-    that no file can have raise ToolError.
+    A missing path is resolved by its parent. ToolError for loops, dangling links, paths through files, and impossible
+    names.
     """
-    path = place.directory / _literal(written)
-    with refusing(path):
-        located = _located(path)
+    path = workspace.directory / _require_valid_path(written)
+    with raise_tool_errors(path):
+        located = _inspect_path(path)
     if located.path.is_relative_to("/proc"):
         raise ToolError(f"{str(path)!r} leads into /proc, which file tools do not open.")
-    if written.endswith("/") and located.kind is not Kind.DIRECTORY:
+    if written.endswith("/") and located.kind is not PathKind.DIRECTORY:
         raise ToolError(f"{str(located.path)!r} is not a directory: write its path without a slash at the end.")
     return located
 
 
-def _literal(written: str) -> str:
+def _require_valid_path(written: str) -> str:
     if not written:
         raise ToolError("The path is empty: give the path of a file or directory.")
     if "\0" in written or any("\ud800" <= character <= "\udfff" for character in written):
@@ -55,20 +55,20 @@ def _literal(written: str) -> str:
     return "/" + written.lstrip("/") if written.startswith("/") else written
 
 
-def _located(path: Path) -> Located:
+def _inspect_path(path: Path) -> LocatedPath:
     try:
         status = path.stat()
     except FileNotFoundError:
-        return Located(_missing(path), Kind.MISSING)
+        return LocatedPath(_resolve_missing(path), PathKind.MISSING)
     real = path.resolve(strict=True)
     if stat.S_ISDIR(status.st_mode):
-        return Located(real, Kind.DIRECTORY)
+        return LocatedPath(real, PathKind.DIRECTORY)
     if stat.S_ISREG(status.st_mode):
-        return Located(real, Kind.FILE, status.st_nlink)
-    return Located(real, Kind.SPECIAL)
+        return LocatedPath(real, PathKind.FILE, status.st_nlink)
+    return LocatedPath(real, PathKind.SPECIAL)
 
 
-def _missing(path: Path) -> Path:
+def _resolve_missing(path: Path) -> Path:
     first = path
     while not first.parent.exists():
         first = first.parent

@@ -1,4 +1,4 @@
-"""Replacing a file in one step: a crash leaves the old content or the new, and the late write of a zombie fails."""
+"""Replaces a file atomically: a crash leaves the old content or the new, and a late write of a zombie fails."""
 
 import asyncio
 import hashlib
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from activities.files.opening import as_path, directory, open_file, refusing
+from activities.files.safe_open import descriptor_path, open_directory, open_file, raise_tool_errors
 from workflows.domain.errors import ToolError
 
 _PREFIX: Final = ".holdfast-"
@@ -19,7 +19,7 @@ _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLO
 
 @dataclass(frozen=True)
 class Replacement:
-    """New content for the file at a real path that held `before` (SHA-256 in hex; None: no such file) when looked at.
+    """New content for the file at a real path, which held `before` (SHA-256 in hex; None: no file) when it was read.
 
     `call` and `attempt` name the temporary file, so that a later attempt finds and removes it.
     """
@@ -35,41 +35,41 @@ class Replacement:
         return f"{_PREFIX}{self.call}-{self.attempt}"
 
 
-def digest(path: Path) -> str | None:
-    """SHA-256 of the file at a real path, in hex; None when nothing is there."""
+def file_digest(path: Path) -> str | None:
+    """SHA-256 of the file at a real path, in hex; None without a file."""
     if not path.exists():
         return None
-    with open_file(path) as file, refusing(path):
+    with open_file(path) as file, raise_tool_errors(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-async def replace(change: Replacement, fence: Callable[[], Awaitable[None]]) -> None:
-    """Write a temporary file, ask `fence`, look at the target once more, then rename.
+async def replace_file(change: Replacement, fence: Callable[[], Awaitable[None]]) -> None:
+    """Write a temporary file, await `fence`, compare the target once more, then rename.
 
-    ToolError, with nothing changed, when the target does not hold `before` any more. A cancellation that comes
-    during the rename is too late: the call ends as done, because it is.
+    ToolError, with nothing changed, when the target no longer holds `before`. A cancellation during the rename comes
+    too late: the call ends as done.
     """
     try:
-        if await _to_its_end(_write, change):
+        if await _run_uncancelled(_write, change):
             raise asyncio.CancelledError
         await fence()
-        await _to_its_end(_commit, change)
+        await _run_uncancelled(_commit, change)
     except BaseException:
-        await _to_its_end(_discard, change)
+        await _run_uncancelled(_discard, change)
         raise
 
 
 def remove_temporaries(target: Path, call: str) -> None:
-    """Remove what earlier attempts of this call left beside `target`: none of them can rename it any more."""
+    """Remove what earlier attempts of this call left beside `target`; none of them can rename it any more."""
     if not target.parent.exists():
         return
-    with directory(target.parent) as folder, refusing(target):
-        for left in as_path(folder, target.parent).glob(f"{_PREFIX}{call}-*"):
+    with open_directory(target.parent) as folder, raise_tool_errors(target):
+        for left in descriptor_path(folder, target.parent).glob(f"{_PREFIX}{call}-*"):
             os.unlink(left.name, dir_fd=folder)
 
 
-async def _to_its_end(step: Callable[[Replacement], None], change: Replacement) -> bool:
-    """Run a step in a thread to its end, whatever is cancelled; whether a cancellation came meanwhile."""
+async def _run_uncancelled(step: Callable[[Replacement], None], change: Replacement) -> bool:
+    """Run a step in a thread to its end, despite cancellation; returns whether one came."""
     cancelled = False
     task = asyncio.ensure_future(asyncio.to_thread(step, change))
     while not task.done():
@@ -82,16 +82,16 @@ async def _to_its_end(step: Callable[[Replacement], None], change: Replacement) 
 
 
 def _write(change: Replacement) -> None:
-    with directory(change.target.parent, create=True) as folder, refusing(change.target):
+    with open_directory(change.target.parent, create=True) as folder, raise_tool_errors(change.target):
         descriptor = os.open(change.temporary, _CREATE, 0o666, dir_fd=folder)
         with os.fdopen(descriptor, "wb") as file:
-            _keep_rights(change.target, descriptor)
+            _copy_permissions(change.target, descriptor)
             file.write(change.content)
             file.flush()
             os.fsync(descriptor)
 
 
-def _keep_rights(target: Path, descriptor: int) -> None:
+def _copy_permissions(target: Path, descriptor: int) -> None:
     with suppress(FileNotFoundError):
         status = target.stat()
         with suppress(PermissionError):
@@ -100,14 +100,14 @@ def _keep_rights(target: Path, descriptor: int) -> None:
 
 
 def _commit(change: Replacement) -> None:
-    with directory(change.target.parent) as folder, refusing(change.target):
-        if digest(change.target) != change.before:
+    with open_directory(change.target.parent) as folder, raise_tool_errors(change.target):
+        if file_digest(change.target) != change.before:
             raise ToolError(f"{str(change.target)!r} was changed meanwhile; nothing was written. Read it again.")
         os.rename(change.temporary, change.target.name, src_dir_fd=folder, dst_dir_fd=folder)
-        with suppress(OSError):  # the new content is in its place: what fails now is no failure of the change
+        with suppress(OSError):  # the new content is in place: the change has succeeded
             os.fsync(folder)
 
 
 def _discard(change: Replacement) -> None:
-    with suppress(ToolError, FileNotFoundError), directory(change.target.parent) as folder:
+    with suppress(ToolError, FileNotFoundError), open_directory(change.target.parent) as folder:
         os.unlink(change.temporary, dir_fd=folder)

@@ -1,10 +1,10 @@
-"""What a file is, judged by its first bytes and its name: an image, a PDF, other binary data, or text."""
+"""The type of a file by its first bytes and its name: image, PDF, other binary data, or text."""
 
 import re
 from pathlib import PurePath
 from typing import Final
 
-HEAD: Final = 4096  # bytes that are looked at (opencode.md 7.2)
+HEAD_BYTES: Final = 4096  # read for this (opencode.md 7.2)
 PDF: Final = "application/pdf"
 
 _SIGNATURES: Final = (
@@ -31,7 +31,7 @@ _CONTROLS: Final = bytes(byte for byte in range(32) if byte not in _TEXT_CONTROL
 
 
 def media_type(head: bytes, path: PurePath) -> str | None:
-    """The type of an image or PDF that a model can be shown; None for everything else."""
+    """The type of an image or PDF that a model can view; None for anything else."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     signed = next((kind for signature, kind in _SIGNATURES if head.startswith(signature)), None)
@@ -39,7 +39,7 @@ def media_type(head: bytes, path: PurePath) -> str | None:
 
 
 def is_binary(head: bytes, path: PurePath) -> bool:
-    """Whether the file is no text: by extension, a NUL byte, or more than 30 % control bytes."""
+    """Whether the file is not text: by extension, a NUL byte, or more than 30 % control bytes."""
     if _BINARY.fullmatch(path.name) or b"\0" in head:
         return True
     controls = len(head) - len(head.translate(None, _CONTROLS))

@@ -1,1 +1,1 @@
-"""The model: one port, and the activity that asks it."""
+"""The model port, and the activity that asks it."""

@@ -1,21 +1,21 @@
-"""Addresses as people write them, for OpenCode or from a provider's page, and as the wires take them."""
+"""Normalises addresses, as people write them or copy them from a provider's page, for the wires."""
 
 import re
 from typing import Final
 
-_ENDINGS: Final = {  # protocol → what may stand behind the address that its wire begins with
-    "openai": r"/chat/completions|/responses",
+_CHAT: Final = r"/chat/completions"
+_ENDINGS: Final = {  # protocol → possible endings after the address with which its wire begins; all others: _CHAT
+    "openai": rf"{_CHAT}|/responses",
     "anthropic": r"(/v1)?/messages|/v1",
-    "azure": r"/openai(/v1)?",
-    "ollama": r"/api(/chat)?",
-    "ollama_chat": r"/api(/chat)?",
+    "gemini": r"/openai|/models(/[^/]+)?",
+    "azure": rf"/openai(/v1)?({_CHAT}|/responses)?|/openai/deployments/[^/]+({_CHAT})?",
+    "ollama": r"/api(/chat)?|/v1(/chat/completions)?",
+    "ollama_chat": r"/api(/chat)?|/v1(/chat/completions)?",
 }
 _VERSION: Final = re.compile(r"/v\d[^/]*$")
 
 
-def normalised(protocol: str, address: str) -> str:
-    """The address without what the wire of the protocol adds itself."""
-    bare = address.rstrip("/")
-    if protocol in _ENDINGS:
-        return re.sub(rf"({_ENDINGS[protocol]})$", "", bare)
+def normalise_address(protocol: str, address: str) -> str:
+    """The address without what the protocol's wire adds."""
+    bare = re.sub(rf"({_ENDINGS.get(protocol, _CHAT)})$", "", address.rstrip("/"))
     return f"{bare}/v1beta" if protocol == "gemini" and not _VERSION.search(bare) else bare

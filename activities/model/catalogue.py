@@ -1,22 +1,22 @@
-"""The models that can be chosen: those that the configuration describes, and those that litellm's table has."""
+"""The models to choose from: the configuration's, and those in litellm's table."""
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 
 from activities.model import litellm_table
-from activities.model.endpoints import facts_with, protocol_of
-from activities.model.litellm_providers import NAMES, TEXT_ONLY
-from activities.model.litellm_table import Table
+from activities.model.endpoints import merge_facts, protocol_of
+from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
+from activities.model.litellm_table import ModelTable
 from activities.model.port import Endpoint, ModelFacts
-from activities.model.providers import PROVIDERS, must_be_known, provider_named
-from activities.model.wires.table import routed
+from activities.model.providers import PROVIDERS, check_provider, provider_named
+from activities.model.wires.wire_selection import select_wire
 from workflows.domain.config.config import Provider
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
 
-class Choice(Value):
-    """A model as `-m` takes it, with what a turn would know of it; `configured`: the configuration describes it."""
+class ModelChoice(Value):
+    """A model as `-m` takes it, with the facts for a turn; `configured`: the configuration describes it."""
 
     model: str
     name: str | None = None
@@ -24,53 +24,58 @@ class Choice(Value):
     facts: ModelFacts
 
 
-def providers(
+def list_providers(
     configured: Collection[str], stored: Collection[str], environment: Mapping[str, str], *, every: bool = False
 ) -> list[str]:
-    """The providers that are configured, and those that have a key, or all; of one with several names, the first."""
-    found = {id: _place(id) for id in sorted(configured)}
-    for id in (*PROVIDERS, *sorted(NAMES.difference(PROVIDERS, TEXT_ONLY))):
+    """The providers with a configuration or a key, or all; each by its first name."""
+    found = {id: _provider_identity(id) for id in sorted(configured)}
+    for id in (*PROVIDERS, *sorted(LITELLM_PROVIDERS.difference(PROVIDERS, TEXT_ONLY))):
         keyed = every or any(map(environment.get, provider_named(id).variables))
-        if id in stored or (keyed and _place(id) not in found.values()):
-            found.setdefault(id, _place(id))
+        if id in stored or (keyed and _provider_identity(id) not in found.values()):
+            found.setdefault(id, _provider_identity(id))
     return list(found)
 
 
-def _place(id: str) -> tuple[str, str | None]:
+def has_litellm_key(stored: Collection[str], environment: Mapping[str, str]) -> bool:
+    """Whether there is a key of a provider whose requests litellm writes."""
+    return any(provider_named(id).litellm != "openai" for id in list_providers((), stored, environment))
+
+
+def _provider_identity(id: str) -> tuple[str, str | None]:
     """What two names of one provider have in common."""
     provider = provider_named(id)
     return provider.litellm, provider.address
 
 
-def choices(id: str, providers: Mapping[str, Provider], table: Table, today: date) -> Iterator[Choice]:
-    """The models of a provider; an address of one's own that is described by models has no others.
+def list_models(id: str, providers: Mapping[str, Provider], table: ModelTable, today: date) -> Iterator[ModelChoice]:
+    """A provider's models; an own address with described models has no others.
 
     `providers` are the configured ones. Raises UsageError for a provider that cannot be asked.
     """
-    must_be_known(id, providers)
+    check_provider(id, providers)
     configured = providers.get(id) or Provider()
     protocol = protocol_of(id, configured, configured.options.base_url)
     for name, entry in configured.models.items():
-        facts = facts_with(entry, litellm_table.facts(table, f"{protocol}/{entry.id or name}"))
-        yield Choice(model=f"{id}/{name}", name=entry.name, configured=True, facts=facts)
-    if not _has_table(id, protocol) or (configured.models and configured.options.base_url):
+        facts = merge_facts(entry, litellm_table.find_facts(table, f"{protocol}/{entry.id or name}"))
+        yield ModelChoice(model=f"{id}/{name}", name=entry.name, configured=True, facts=facts)
+    if not _serves_table_models(id, protocol) or (configured.models and configured.options.base_url):
         return
-    for name in dict.fromkeys(sorted(litellm_table.names(table, protocol, today))):
-        facts = litellm_table.facts(table, f"{protocol}/{name}")
-        if name not in configured.models and _reachable(id, f"{protocol}/{name}", facts, configured):
-            yield Choice(model=f"{id}/{name}", facts=facts)
+    for name in dict.fromkeys(sorted(litellm_table.model_names(table, protocol, today))):
+        facts = litellm_table.find_facts(table, f"{protocol}/{name}")
+        if name not in configured.models and _can_be_asked(id, f"{protocol}/{name}", facts, configured):
+            yield ModelChoice(model=f"{id}/{name}", facts=facts)
 
 
-def _has_table(id: str, protocol: str) -> bool:
-    """Whether the models of the protocol are the provider's own: a program on this machine serves what it has."""
+def _serves_table_models(id: str, protocol: str) -> bool:
+    """A program on this machine serves what it has, not what the table lists."""
     provider = provider_named(id)
-    known = provider.listed or id in NAMES
+    known = provider.listed or id in LITELLM_PROVIDERS
     return known and protocol == provider.litellm and (protocol != "openai" or id == "openai")
 
 
-def _reachable(id: str, model: str, facts: ModelFacts, configured: Provider) -> bool:
+def _can_be_asked(id: str, model: str, facts: ModelFacts, configured: Provider) -> bool:
     try:
-        routed(Endpoint(model=model), responses=facts.responses, package=configured.npm, id=id)
+        select_wire(Endpoint(model=model), responses=facts.responses, package=configured.npm, id=id)
     except UsageError:
         return False
     return True

@@ -1,6 +1,6 @@
-"""A provider's failure: what it was, and what to do about it: wait and ask again, compact, or stop.
+"""Classifies a provider's failure: wait and ask again, compact, or stop.
 
-Rules and constants: opencode.md 4.5. Retrying itself is the engine's work.
+Rules and constants: opencode.md 4.5. The engine does the retrying.
 """
 
 import json
@@ -12,16 +12,16 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
-from activities.model.failure_words import (
+from activities.model.failure_patterns import (
     CONTENT_CODES,
-    FINAL_CODES,
-    GATEWAY,
-    HTML,
-    NO_OVERFLOW,
-    OVERFLOW,
+    GATEWAY_MESSAGES,
+    HTML_START,
+    NON_RETRYABLE_CODES,
+    NOT_OVERFLOW_PHRASES,
+    OVERFLOW_PHRASES,
     QUOTA_CODES,
+    RETRYABLE_PHRASES,
     STREAM_MESSAGES,
-    TELLTALE,
     THROTTLING_CODES,
     UNSENT,
 )
@@ -29,21 +29,21 @@ from workflows.domain.errors import HoldfastError
 from workflows.domain.value import Value
 
 INITIAL_DELAY: Final = 2.0  # seconds
-FACTOR: Final = 2.0
+BACKOFF_FACTOR: Final = 2.0
 JITTER: Final = 0.25
-LONGEST_BLIND_DELAY: Final = 30.0  # seconds, where the failure brought no headers
-LONGEST_DELAY: Final = (2**31 - 1) / 1000  # seconds
+MAX_DELAY_WITHOUT_HEADERS: Final = 30.0  # seconds, for a failure without headers
+MAX_DELAY: Final = (2**31 - 1) / 1000  # seconds
 _THROTTLED: Final = frozenset({429, 503, 529})
-_STEEPEST: Final = 8  # from this attempt on the delay grows no more: we never give up after a few tries
+_MAX_BACKOFF_ATTEMPT: Final = 8  # the delay grows no more from this attempt on: we never give up after a few tries
 
 
 class ProviderFailure(Value):
-    """What went wrong, as far as the provider or the network told.
+    """What went wrong, as far as the provider or the network says.
 
-    `status` and `headers` are those of the HTTP response, None without one. `code` is the provider's word for the
-    error. `retryable` is what the transport thinks of it, None where nobody knows. `unreached` is why there was not
-    even a connection, in a few words; None where there was one. `begun`: the answer had begun, and is paid. `quote` is
-    what came instead of an answer, whole: it stands behind the message as soon as no secret is left in it.
+    `status` and `headers`: of the HTTP response, None without one. `code`: the provider's word for the error.
+    `retryable`: the transport's view, None if unknown. `connect_error`: why there was no connection, in a few words;
+    None if there was one. `begun`: the answer had begun, and is paid. `quote`: all that came instead of an answer; it
+    is appended to the message once its secrets are redacted.
     """
 
     provider: str
@@ -53,7 +53,7 @@ class ProviderFailure(Value):
     body: str | None = None
     headers: dict[str, str] | None = None
     retryable: bool | None = None
-    unreached: str | None = None
+    connect_error: str | None = None
     quote: str | None = None
     begun: bool = False
 
@@ -67,18 +67,18 @@ class ModelError(HoldfastError):
 
 
 class Retry(Value):
-    """Ask again after a while; `reason` is a few words for watchers."""
+    """Ask again after a while; `reason`: a few words for watchers."""
 
     reason: str
     status: int | None = None
     headers: dict[str, str] | None = None
 
-    def wait(self, attempt: int, now: datetime, jitter: float, first: float = INITIAL_DELAY) -> float:
+    def pause_seconds(self, attempt: int, now: datetime, jitter: float, first: float = INITIAL_DELAY) -> float:
         """Seconds until the next attempt; `attempt` counts failures from 1, `jitter` is between 0 and 1.
 
-        `first` is the shortest pause where the provider does not say when to come back.
+        `first`: the shortest pause if the provider names none.
         """
-        return delay(min(attempt, _STEEPEST), self.headers, now, jitter, first)
+        return retry_delay(min(attempt, _MAX_BACKOFF_ATTEMPT), self.headers, now, jitter, first)
 
 
 class StopKind(StrEnum):
@@ -108,10 +108,10 @@ class Overflow(Value):
     message: str
 
 
-Posture: TypeAlias = Retry | Stop | Overflow
+FailureAction: TypeAlias = Retry | Stop | Overflow
 
 
-def posture(failure: ProviderFailure) -> Posture:
+def classify(failure: ProviderFailure) -> FailureAction:
     """What to do about a failure."""
     if overflows(failure):
         return Overflow(message=failure.message)
@@ -121,51 +121,51 @@ def posture(failure: ProviderFailure) -> Posture:
     return Stop(kind=_stop_kind(failure), message=failure.message)
 
 
-def delay(
+def retry_delay(
     attempt: int, headers: Mapping[str, str] | None, now: datetime, jitter: float, first: float = INITIAL_DELAY
 ) -> float:
-    """Seconds to wait after the n-th failure; a hint of the server wins, and is not jittered."""
-    hinted = _hint({name.lower(): value for name, value in (headers or {}).items()}, now)
+    """Seconds to wait after the n-th failure; the server's hint wins, without jitter."""
+    hinted = _retry_after({name.lower(): value for name, value in (headers or {}).items()}, now)
     if hinted is not None:
-        return min(hinted, LONGEST_DELAY)
-    guessed = first * FACTOR ** (attempt - 1) * (1 + JITTER * jitter)
-    return min(guessed, LONGEST_BLIND_DELAY if headers is None else LONGEST_DELAY)
+        return min(hinted, MAX_DELAY)
+    guessed = first * BACKOFF_FACTOR ** (attempt - 1) * (1 + JITTER * jitter)
+    return min(guessed, MAX_DELAY_WITHOUT_HEADERS if headers is None else MAX_DELAY)
 
 
 def overflows(failure: ProviderFailure) -> bool:
-    """Whether the failure says that the context is too long; a provider that throttles counts tokens, too."""
+    """Whether the context is too long; throttling providers count tokens, too."""
     if failure.code == "context_length_exceeded":
         return True
-    if failure.status in _THROTTLED or failure.code in THROTTLING_CODES or NO_OVERFLOW.search(failure.message):
+    if failure.status in _THROTTLED or failure.code in THROTTLING_CODES or NOT_OVERFLOW_PHRASES.search(failure.message):
         return False
-    return failure.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or bool(OVERFLOW.search(failure.message))
+    return failure.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or bool(OVERFLOW_PHRASES.search(failure.message))
 
 
 def retry_reason(failure: ProviderFailure) -> str | None:
-    """Why asking again may help, in a few words; None when it does not."""
-    if failure.code in FINAL_CODES or overflows(failure):
+    """Why asking again may help, in a few words; None if it does not."""
+    if failure.code in NON_RETRYABLE_CODES or overflows(failure):
         return None
     passing = (
         failure.retryable
         or failure.code in THROTTLING_CODES
         or (failure.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR
     )
-    if passing or _telltale(failure):
+    if passing or _looks_retryable(failure):
         return "Provider is overloaded" if "Overloaded" in failure.message else failure.message
     return _untyped_reason(failure)
 
 
-def _telltale(failure: ProviderFailure) -> bool:
-    return any(TELLTALE.search(text) for text in (failure.message, failure.body or ""))
+def _looks_retryable(failure: ProviderFailure) -> bool:
+    return any(RETRYABLE_PHRASES.search(text) for text in (failure.message, failure.body or ""))
 
 
 def from_response(
     provider: str, status: int, message: str, body: str | None, headers: Mapping[str, str] | None, retryable: bool
 ) -> ProviderFailure:
-    """The failure that an HTTP response tells; `retryable` is what its status means to the transport."""
+    """`retryable`: what the transport makes of the response's status."""
     return ProviderFailure(
         provider=provider,
-        message=_words(message, status, body),
+        message=_readable_message(message, status, body),
         status=status,
         code=_code(body),
         body=body,
@@ -175,53 +175,54 @@ def from_response(
 
 
 def from_stream(provider: str, error: object) -> ProviderFailure | None:
-    """The failure that an error event inside a stream tells; None when it is no such event."""
+    """The failure in a stream's error event; None for other events."""
     event = _error_event(error)
     if event is None:
         return None
     inner = event.get("error")
-    told: Mapping[str, Any] = inner if isinstance(inner, dict) else {}
-    code = told.get("code")
+    error_object: Mapping[str, Any] = inner if isinstance(inner, dict) else {}
+    code = error_object.get("code")
     known = STREAM_MESSAGES.get(code) if isinstance(code, str) else None
-    message = told.get("message")
+    message = error_object.get("message")
     return ProviderFailure(
         provider=provider,
-        message=known or (message + _behind(told) if isinstance(message, str) and message else "Server error."),
+        message=known
+        or (message + _upstream_error(error_object) if isinstance(message, str) and message else "Server error."),
         code=code if isinstance(code, str) else None,
         body=json.dumps(event, separators=(",", ":"), ensure_ascii=False),
-        retryable=code not in FINAL_CODES,
+        retryable=code not in NON_RETRYABLE_CODES,
     )
 
 
-def phrase(status: int) -> str:
-    """What a status line says beside the number."""
+def status_phrase(status: int) -> str:
+    """A status line's phrase."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:
         return f"HTTP {status}"
 
 
-def words_of(body: str) -> str | None:
-    """The provider's own words in the body of its response, if they are where one looks for them."""
-    told = _error_object(body)
-    for said in (told.get("message"), told.get("error")):
-        if isinstance(said, str) and said:
-            return said + _behind(told)
+def error_message(body: str) -> str | None:
+    """The provider's own message, if it is in a usual place."""
+    error_object = _error_object(body)
+    for text in (error_object.get("message"), error_object.get("error")):
+        if isinstance(text, str) and text:
+            return text + _upstream_error(error_object)
     return None
 
 
-def _behind(told: Mapping[str, Any]) -> str:
-    """What OpenRouter passes on of the provider behind it, whose name and words it has in `metadata`."""
-    inner = told.get("metadata")
+def _upstream_error(error_object: Mapping[str, Any]) -> str:
+    """OpenRouter has the name and words of the provider behind it in `metadata`."""
+    inner = error_object.get("metadata")
     metadata: Mapping[str, Any] = inner if isinstance(inner, dict) else {}
     raw = metadata.get("raw")
     if not isinstance(raw, str) or not raw.strip():
         return ""
     name = metadata.get("provider_name") or "the provider behind it"
-    return f" ({name}: {words_of(raw) or raw.strip()})"
+    return f" ({name}: {error_message(raw) or raw.strip()})"
 
 
-def _hint(headers: Mapping[str, str], now: datetime) -> float | None:
+def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -249,15 +250,14 @@ def _until(date: str, now: datetime) -> float | None:
     return seconds if seconds > 0 else None
 
 
-def _words(message: str, status: int, body: str | None) -> str:
-    """The message for people: the provider's own, else that of the status line together with the body's."""
+def _readable_message(message: str, status: int, body: str | None) -> str:
     if not message:
-        return body or phrase(status)
-    if message != phrase(status) or not body:
+        return body or status_phrase(status)
+    if message != status_phrase(status) or not body:
         return message
-    if HTML.match(body):
-        return f"{message}: {GATEWAY[status]}" if status in GATEWAY else message
-    return f"{message}: {words_of(body) or body}"
+    if HTML_START.match(body):
+        return f"{message}: {GATEWAY_MESSAGES[status]}" if status in GATEWAY_MESSAGES else message
+    return f"{message}: {error_message(body) or body}"
 
 
 def _code(body: str | None) -> str | None:
@@ -266,7 +266,6 @@ def _code(body: str | None) -> str | None:
 
 
 def _error_object(body: str) -> Mapping[str, Any]:
-    """The object of a body that tells the error: its `error`, or itself."""
     content = _json(body)
     if not isinstance(content, dict):
         return {}
@@ -292,7 +291,6 @@ def _json(text: str) -> Any:
 
 
 def _untyped_reason(failure: ProviderFailure) -> str | None:
-    """A failure without a status is told by the words in its JSON."""
     if failure.status is not None or not isinstance(_json(failure.message), dict):
         return None
     if "too_many_requests" in failure.message:

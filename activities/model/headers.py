@@ -1,6 +1,6 @@
-"""Keys and headers as they are sent: files and variables that people write end in blanks, and hold what HTTP refuses.
+"""Cleans keys and headers: files and variables end in blanks, and hold what HTTP refuses.
 
-A provider may repeat them in its errors, and an error is stored and shown.
+A provider may repeat them in its errors, which are stored and shown.
 """
 
 import re
@@ -18,8 +18,7 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 def header_value(field: str, text: str) -> str:
-    """`text` without the blanks around it. Raises UsageError, which names `field` and not the text, for one that no
-    header can hold."""
+    """Strip surrounding blanks. Raises UsageError for a text that no header can hold; it names only `field`."""
     value = text.strip()
     refused = _REFUSED.search(value)
     if refused is None:
@@ -29,15 +28,14 @@ def header_value(field: str, text: str) -> str:
 
 
 def header_name(field: str, name: str) -> str:
-    """`name`. Raises UsageError for what is no name of a header."""
+    """`name`. Raises UsageError for an invalid header name."""
     if not _TOKEN.fullmatch(name):
         raise UsageError(f"{field}.{name} is no header: its name may hold letters, digits and dashes.")
     return name
 
 
-def without_secrets(failure: ProviderFailure, endpoint: Endpoint, redactor: Redactor) -> ProviderFailure:
-    """`failure` without the key, the headers and what else of secrets the provider was sent, and those that `redactor`
-    knows; with the beginning of its quote."""
+def redact_failure(failure: ProviderFailure, endpoint: Endpoint, redactor: Redactor) -> ProviderFailure:
+    """`failure` without the secrets sent to the provider and those of `redactor`; with the beginning of its quote."""
     sent = Redactor(lambda: _secrets(endpoint))
 
     def redact(text: str) -> str:
@@ -58,7 +56,7 @@ def without_secrets(failure: ProviderFailure, endpoint: Endpoint, redactor: Reda
 def _secrets(endpoint: Endpoint) -> Iterator[str]:
     if endpoint.secret:
         yield endpoint.secret
-    yield from (value.get_secret_value() for value in endpoint.hidden)
+    yield from (value.get_secret_value() for value in endpoint.other_secrets)
     for value in endpoint.headers.values():
         yield value
-        yield from value.split()  # of a scheme and a key, the key
+        yield from value.split()  # the key after its scheme

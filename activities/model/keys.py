@@ -1,4 +1,4 @@
-"""Keys of model providers: a file that only its owner can read, and the order in which keys are looked for."""
+"""Keys of model providers: a file only for its owner, and the order of look-up."""
 
 import json
 import os
@@ -32,11 +32,11 @@ class Keys:
         self.path = path
 
     def list(self) -> tuple[str, ...]:
-        """The providers that have a key."""
+        """The providers with a key."""
         return tuple(sorted(self._read()))
 
     def values(self) -> tuple[str, ...]:
-        """The keys themselves, for those who keep them out of what others see. Raises UsageError."""
+        """The keys, for redaction. Raises UsageError."""
         return tuple(entry.key.get_secret_value() for entry in self._read().values())
 
     def get(self, provider: str) -> SecretStr | None:
@@ -47,7 +47,7 @@ class Keys:
         self._write({**self._read(), provider: StoredKey(key=SecretStr(key))})
 
     def remove(self, provider: str) -> bool:
-        """Forget a key; whether there was one."""
+        """Remove a key; returns whether there was one."""
         entries = self._read()
         known = entries.pop(provider, None) is not None
         if known:
@@ -65,7 +65,7 @@ class Keys:
         except FileNotFoundError:
             return {}
         except ValidationError:
-            # nothing of the error is shown: it would quote keys
+            # without the error, which would quote keys
             raise UsageError(f"{str(self.path)!r} is damaged: remove it, and log in again.") from None
 
     def _write(self, entries: Mapping[str, StoredKey]) -> None:
@@ -83,20 +83,19 @@ class Keys:
 def find_key(
     provider: KnownProvider, configured: str | None, keys: Keys, environment: Mapping[str, str]
 ) -> SecretStr | None:
-    """The key of a provider: from its configuration (references resolved), the file, or its variables; else None.
+    """A provider's key: from its configuration (references resolved), the file, or its variables.
 
-    Raises UsageError, which says where it stands and does not show it, for one that cannot be sent.
+    Raises UsageError for one that cannot be sent; it names the source only.
     """
-    for place, written in _written(provider, configured, keys, environment):
-        if written and (key := header_value(place, written)):
+    for origin, written in _key_candidates(provider, configured, keys, environment):
+        if written and (key := header_value(origin, written)):
             return SecretStr(key)
     return None
 
 
-def _written(
+def _key_candidates(
     provider: KnownProvider, configured: str | None, keys: Keys, environment: Mapping[str, str]
 ) -> Iterator[tuple[str, str | None]]:
-    """Where a key may stand, and what stands there."""
     yield f"provider.{provider.id}.options.apiKey", configured
     stored = keys.get(provider.id)
     yield f"The key of `holdfast auth login {provider.id}`", stored.get_secret_value() if stored else None

@@ -1,7 +1,6 @@
-"""What litellm finds in the environment of its process: our switches, and no key and no address of a provider.
+"""Prepares the environment for litellm: our switches, and no key and no address of a provider.
 
-It looks such names up by itself wherever an argument is missing; ours come from the configuration only
-(security.md 14).
+litellm looks such names up for missing arguments; ours come from the configuration only (security.md 14).
 """
 
 import re
@@ -9,10 +8,10 @@ from collections.abc import MutableMapping
 from typing import Final
 
 SWITCHES: Final = {
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it fetches a price list from the network while it is imported
-    "LITELLM_MODE": "PRODUCTION",  # else it loads the first `.env` that it finds above its own directory
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else its import fetches a price list from the network
+    "LITELLM_MODE": "PRODUCTION",  # else it loads the first `.env` above its own directory
     "LITELLM_LOG": "CRITICAL",  # its log lines quote messages
-    # where it sends what it has no address for; else that is OpenAI's, whoever the provider is
+    # where it sends what has no address; else that is OpenAI's, also for other providers
     "OPENAI_BASE_URL": "http://provider-without-address.invalid/v1",
     "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",  # else it breaks off answers that repeat themselves
 }
@@ -20,10 +19,10 @@ _LOOKED_UP: Final = re.compile(r"(?!AWS_|TEMPORAL_|HOLDFAST_)(.*_(KEY|TOKEN|API_
 
 
 def isolate(environment: MutableMapping[str, str]) -> None:
-    """Prepare the environment of a process that will import litellm; who needs its keys has read them before.
+    """Prepare the environment before litellm's import, and after our keys were read.
 
-    Call it before there are threads: a new name moves the whole environment, and a thread that just looks something
-    up in it (Temporal's do) crashes. What is prepared already is only set again in its place.
+    Call it before there are threads: a new name moves the whole environment, and a thread that just reads it
+    (Temporal's do) crashes. Names already prepared are set in place.
     """
     for name in [name for name in environment if _LOOKED_UP.fullmatch(name)]:
         del environment[name]

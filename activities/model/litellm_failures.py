@@ -1,7 +1,7 @@
-"""What an exception of litellm, or of a library below it, tells about the provider's failure.
+"""The provider's failure behind an exception of litellm, or of a library below it.
 
-litellm wraps what happened, sometimes several times, and calls a dropped connection a server error of status 500; so
-the whole chain is looked at. Its classes are told apart without importing them, which costs seconds.
+litellm wraps the cause, sometimes several times, and calls a dropped connection a server error of status 500; so the
+whole exception chain counts. Classes are recognised by name: importing them costs seconds.
 """
 
 import json
@@ -12,16 +12,17 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-from activities.model.failure_words import UNSENT
-from activities.model.failures import ProviderFailure, from_response, from_stream, phrase, words_of
+from activities.model.failure_patterns import UNSENT
+from activities.model.failures import ProviderFailure, error_message, from_response, from_stream, status_phrase
 
 _TRANSPORTS: Final = ("httpx", "httpcore", "aiohttp", "anyio", "ssl")
 _NO_CONNECTION: Final = ("ConnectError", "ClientConnectorError")  # of httpx and httpcore; of aiohttp
+_SILENT: Final = ("ReadTimeout", "SocketTimeoutError", "ReadTimeoutError")  # of httpx and httpcore; aiohttp; botocore
 _GARBAGE: Final = (json.JSONDecodeError, UnicodeDecodeError)
 _ADDRESS: Final = "its address (baseURL) is none that HTTP takes"
 _CHARACTER: Final = "a message, an option or a header holds a character that cannot be encoded"
 _NO_PROVIDER: Final = "LLM Provider NOT provided"
-_IN_THE_STREAM: Final = "MidStreamFallbackError"  # what litellm calls whatever happens once an answer has begun
+_IN_THE_STREAM: Final = "MidStreamFallbackError"  # litellm's name for every failure after an answer has begun
 _FLAWS: Final = {  # classes of httpx, h11, aiohttp and pydantic → what is wrong with a request that cannot be written
     "LocalProtocolError": "its key or a header holds what HTTP does not take",  # its text quotes the header
     "InvalidURL": _ADDRESS,
@@ -33,31 +34,44 @@ _FLAWS: Final = {  # classes of httpx, h11, aiohttp and pydantic → what is wro
 _PASSING: Final = frozenset({408, 409, 425, 429})  # besides all server errors
 
 
-def told(provider: str, error: Exception) -> ProviderFailure:
+def from_exception(provider: str, error: Exception) -> ProviderFailure:
     """The failure behind `error`."""
-    chain = tuple(_chain(error))
+    chain = tuple(_exception_chain(error))
+    if missing := _missing(chain):  # litellm may turn it into a response of status 500
+        return _unsendable(provider, missing)
     headers = _headers(chain)
     if headers is not None:
         return _response(provider, chain, headers)
     return _stream_event(provider, chain) or _without_response(provider, chain)
 
 
-def unsent(provider: str, error: Exception) -> ProviderFailure:
-    """The failure of a request that could not be written because of `error`."""
-    chain = tuple(_chain(error))
-    return _unsent(provider, _flaw(chain) or f"its options cannot be used ({type(error).__name__}: {error})")
+def fell_silent(error: Exception) -> bool:
+    """Whether a read from the socket timed out."""
+    return any(type(link).__name__ in _SILENT for link in _exception_chain(error))
 
 
-def _unsent(provider: str, flaw: str) -> ProviderFailure:
+def from_unsendable(provider: str, error: Exception) -> ProviderFailure:
+    """The failure of a request that `error` kept from being written."""
+    chain = tuple(_exception_chain(error))
+    return _unsendable(
+        provider, _request_flaw(chain) or f"its options cannot be used ({type(error).__name__}: {error})"
+    )
+
+
+def _unsendable(provider: str, flaw: str) -> ProviderFailure:
     return ProviderFailure(provider=provider, message=f"{flaw}.", code=UNSENT, retryable=False)
 
 
-def _flaw(chain: tuple[BaseException, ...]) -> str | None:
-    """What is wrong with a request that cannot be written; None where it is not known to be that."""
+def _request_flaw(chain: tuple[BaseException, ...]) -> str | None:
     return next((_FLAWS[name] for link in chain if (name := type(link).__name__) in _FLAWS), None)
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _missing(chain: tuple[BaseException, ...]) -> str | None:
+    names = [link.name for link in reversed(chain) if isinstance(link, ImportError) and link.name]
+    return f"litellm needs the Python package of {names[0]!r} for it, which is not installed" if names else None
+
+
+def _exception_chain(error: BaseException) -> Iterator[BaseException]:
     """The exception and those that it wraps, outermost first."""
     seen: set[int] = set()
     link: BaseException | None = error
@@ -68,7 +82,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _headers(chain: tuple[BaseException, ...]) -> dict[str, str] | None:
-    """The headers of the HTTP response, None when there was none: litellm makes up responses, without headers."""
+    """litellm makes up responses, without headers: these count as none."""
     for link in chain:
         response = getattr(link, "response", None)
         for headers in (getattr(link, "litellm_response_headers", None), getattr(response, "headers", None)):
@@ -80,8 +94,8 @@ def _headers(chain: tuple[BaseException, ...]) -> dict[str, str] | None:
 def _response(provider: str, chain: tuple[BaseException, ...], headers: dict[str, str]) -> ProviderFailure:
     status = _status(chain) or HTTPStatus.INTERNAL_SERVER_ERROR
     body = _body(chain)
-    message = words_of(body or "") or phrase(status)
-    return from_response(provider, status, message, body, headers, retryable=passing(status))
+    message = error_message(body or "") or status_phrase(status)
+    return from_response(provider, status, message, body, headers, retryable=is_transient_status(status))
 
 
 def _status(chain: tuple[BaseException, ...]) -> int | None:
@@ -90,13 +104,13 @@ def _status(chain: tuple[BaseException, ...]) -> int | None:
     return next((status for status in statuses if isinstance(status, int)), None)
 
 
-def passing(status: int) -> bool:
+def is_transient_status(status: int) -> bool:
     """Whether asking again may help after this status."""
     return status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def _body(chain: tuple[BaseException, ...]) -> str | None:
-    """The body of the response: as it came, else what a library has made of it; the innermost knows best."""
+    """The innermost is best; as it came, else as a library has it."""
     for link in reversed(chain):
         text = _text(getattr(link, "response", None))
         if text:
@@ -110,13 +124,13 @@ def _body(chain: tuple[BaseException, ...]) -> str | None:
 def _text(response: Any) -> str | None:
     try:
         text = getattr(response, "text", None)
-    except RuntimeError:  # httpx: the body of a streamed response was never read
+    except RuntimeError:  # httpx: a streamed body was never read
         return None
     return text if isinstance(text, str) else None
 
 
 def _stream_event(provider: str, chain: tuple[BaseException, ...]) -> ProviderFailure | None:
-    """An error that was reported inside the stream: its body is there, a response is not."""
+    """An error reported inside the stream, with a body but no response."""
     for link in chain:
         body = getattr(link, "body", None)
         if isinstance(body, Mapping):
@@ -125,14 +139,14 @@ def _stream_event(provider: str, chain: tuple[BaseException, ...]) -> ProviderFa
 
 
 def _without_response(provider: str, chain: tuple[BaseException, ...]) -> ProviderFailure:
-    """Network or mistake: a lost connection and garbage in the stream pass, all else does not by asking again."""
-    if flaw := _flaw(chain):
-        return _unsent(provider, flaw)
+    """A lost connection and garbage in the stream are transient, all else is not."""
+    if flaw := _request_flaw(chain):
+        return _unsendable(provider, flaw)
     lost = next((link for link in reversed(chain) if _is_transport(link)), None)
     if lost is not None:
         message = f"Connection error: {lost or type(lost).__name__}"
-        unreached = _cause(lost) if any(map(_is_no_connection, chain)) else None
-        return ProviderFailure(provider=provider, message=message, retryable=True, unreached=unreached)
+        connect_error = _cause(lost) if any(map(_is_no_connection, chain)) else None
+        return ProviderFailure(provider=provider, message=message, retryable=True, connect_error=connect_error)
     if any(isinstance(link, _GARBAGE) or type(link).__name__ == _IN_THE_STREAM for link in chain):
         message = f"The provider sent something that is no piece of an answer: {chain[-1]}"
         return ProviderFailure(provider=provider, message=message, retryable=True)
@@ -140,7 +154,7 @@ def _without_response(provider: str, chain: tuple[BaseException, ...]) -> Provid
     refused = status if status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR else None
     return ProviderFailure(
         provider=provider,
-        message=_words(provider, str(chain[0]) or type(chain[0]).__name__),
+        message=_litellm_message(provider, str(chain[0]) or type(chain[0]).__name__),
         status=refused or HTTPStatus.BAD_REQUEST,
         retryable=refused in _PASSING,
     )
@@ -156,7 +170,7 @@ def _is_no_connection(link: BaseException) -> bool:
 
 
 def _cause(lost: BaseException) -> str:
-    """Why there is no connection, in the system's words: "Connection refused"."""
+    """In the system's words: "Connection refused"."""
     if isinstance(lost, ssl.SSLCertVerificationError):
         return lost.verify_message
     if isinstance(lost, socket.gaierror):
@@ -166,8 +180,8 @@ def _cause(lost: BaseException) -> str:
     return str(lost) or type(lost).__name__
 
 
-def _words(provider: str, said: str) -> str:
-    """litellm's own words, but where they advise the programmer who calls it."""
-    if _NO_PROVIDER not in said:
-        return said
+def _litellm_message(provider: str, message: str) -> str:
+    """Without advice to programmers and stack traces."""
+    if _NO_PROVIDER not in message:
+        return message.partition("\nTraceback")[0]
     return f"litellm knows no provider {provider!r}: correct its name, or give its baseURL in opencode.json."

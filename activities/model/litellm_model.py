@@ -1,7 +1,6 @@
-"""The model port by litellm: the only module that imports it, and only when a model is first needed.
+"""The model port by litellm: the only module that imports it, once a model needs it.
 
-What litellm does around a request (callbacks, logging, retries, token counting, look-ups in its environment) is
-switched off.
+Switches off litellm's callbacks, logging, retries, token counting, and look-ups in its environment.
 """
 
 import asyncio
@@ -11,26 +10,22 @@ from collections.abc import AsyncGenerator, Iterator, MutableMapping
 from contextlib import aclosing, contextmanager
 from importlib import import_module
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
-from activities.model import litellm_shape, litellm_table
+from activities.model import litellm_requests
+from activities.model.chat_format import ChunkReader, build_body
 from activities.model.failures import ModelError
 from activities.model.litellm_environment import isolate
-from activities.model.litellm_failures import told
-from activities.model.litellm_form import ChunkReader, body
+from activities.model.litellm_failures import fell_silent, from_exception
 from activities.model.litellm_providers import TEXT_ONLY
-from activities.model.litellm_source import Source
-from activities.model.port import Endpoint, ModelEvent, ModelFacts, ModelRequest
-from activities.model.providers import without_address, without_tools
-from activities.model.sendable import Form
-from activities.model.wires.http_wire import Prepared
-from activities.model.wires.silence import Silence, within
+from activities.model.port import Endpoint, ModelEvent, ModelRequest
+from activities.model.providers import no_address_error, no_tools_error
+from activities.model.request_json import JsonDict
+from activities.model.wires.http_client import BodyReleasingClient, Connections
+from activities.model.wires.http_wire import WireRequest
+from activities.model.wires.timeouts import StreamTimeouts, silent
 from workflows.domain.errors import UsageError
 
-_SHARED: Final = (
-    "module_level_aclient"  # the client that Anthropic is asked by, which litellm also keeps outside of its cache
-)
-_END: Final = object()  # of an answer; what is `null` in it is no end
 _CACHING: Final = ("bedrock/", "vertex_ai/claude")  # cache what is marked; litellm sets the marks
 _OPENAI_CLIENT: Final = ("openai", "custom_openai", "aiohttp_openai", "openai_like")
 _BY_NAME: Final = ("replicate", "clarifai")  # litellm looks for these in the model's name before the provider's
@@ -40,97 +35,85 @@ _SWITCHES: Final = {
     "turn_off_message_logging": True,
     "disable_streaming_logging": True,
     "disable_token_counter": True,  # it would load a tokenizer to guess what a provider does not report
-    "drop_params": True,  # a parameter that a model does not know is left out
+    "drop_params": True,  # leaves out parameters that a model does not know
     "num_retries": 0,
 }
 
 
 class LiteLLM:
-    """Asks models through litellm. `environment` is that of this process: it is prepared before the import."""
+    """Asks models through litellm. `environment` is this process's, prepared before the import."""
 
-    def __init__(self, environment: MutableMapping[str, str], silence: Silence) -> None:
+    def __init__(self, environment: MutableMapping[str, str], timeouts: StreamTimeouts) -> None:
         self._environment = environment
-        self._silence = silence
+        self._timeouts = timeouts
         self._library: ModuleType | None = None
+        self._connections = Connections(follow_redirects=True)  # as litellm's own client does
 
-    async def warm(self) -> None:
-        """Import litellm on a thread, where it takes its seconds without holding anybody up."""
-        await self._loaded()
+    async def load(self) -> ModuleType:
+        """Import litellm on a thread: it takes seconds."""
+        if self._library is None:
+            self._library = await asyncio.to_thread(_load, self._environment)
+        _configure(self._library, self._connections.client)
+        return self._library
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """See `ModelPort.stream`."""
-        library = await self._loaded()
+        library = await self.load()
         provider = request.endpoint.provider
         reader = ChunkReader(provider)
-        limit, source = self._silence.first, None
         try:
-            _refuse_strangers(library, request.endpoint)
-            opening = library.acompletion(**_arguments(request, self._silence))
-            async with aclosing(await self._silence.headers_of(provider, opening)) as wrapper:
-                source = Source(wrapper)
-                chunks = source.chunks()
-                while (chunk := await within(provider, limit, anext(chunks, _END))) is not _END:
-                    limit = self._silence.between
+            _check_destination(library, request.endpoint)
+            opening = library.acompletion(**_arguments(request, self._timeouts))
+            async with aclosing(await self._timeouts.await_headers(provider, opening)) as chunks:
+                async for chunk in chunks:
                     for event in reader.read(chunk):
                         yield event
         except (ModelError, UsageError):
             raise
-        except Exception as error:  # litellm raises whatever a library below it raises
-            raise ModelError(told(provider, error)) from error
-        finally:
-            if source is not None:
-                source.let_go()
-        if source.cut:
-            reader.end = None  # litellm has made it up
-        yield reader.finished()
+        except Exception as error:  # litellm passes on the errors of libraries below it
+            failure = (
+                silent(provider, self._timeouts.longest) if fell_silent(error) else from_exception(provider, error)
+            )
+            raise ModelError(failure) from error
+        if _ended_early(chunks):
+            raise reader.broken_off()
+        yield reader.finish()
 
-    async def anthropic(self, request: ModelRequest) -> Prepared:
-        """The request in the form of Anthropic's Messages."""
-        return litellm_shape.anthropic(await self._loaded(), request)
+    async def prepare_anthropic(self, request: ModelRequest) -> WireRequest:
+        """The request as Anthropic's Messages."""
+        return litellm_requests.anthropic_request(await self.load(), request)
 
-    async def gemini(self, request: ModelRequest) -> Prepared:
-        """The request in the form of Gemini."""
-        return litellm_shape.gemini(await self._loaded(), request)
-
-    async def facts(self, model: str) -> ModelFacts:
-        """See `ModelPort.facts`."""
-        return litellm_table.facts((await self._loaded()).model_cost, model)
+    async def prepare_gemini(self, request: ModelRequest) -> WireRequest:
+        """The request for Gemini."""
+        return litellm_requests.gemini_request(await self.load(), request)
 
     async def close(self) -> None:
-        """Close the connections that litellm keeps, of all adapters in this process, and have it forget them."""
+        """Close and forget litellm's connections, of all adapters in this process."""
         if self._library is None:
             return
         await self._library.close_litellm_async_clients()
         self._library.in_memory_llm_clients_cache.flush_cache()
-        if shared := vars(self._library).pop(_SHARED, None):
-            await shared.close()
-
-    async def _loaded(self) -> ModuleType:
-        if self._library is None:
-            self._library = await asyncio.to_thread(_load, self._environment)
-        return self._library
+        await self._connections.close()
 
 
 def _load(environment: MutableMapping[str, str]) -> ModuleType:
     isolate(environment)
-    with _nothing_collected():
-        # not imported above: 4 s and 160 MB, which only the process that asks models shall pay
+    with _gc_disabled():
+        # not imported above: 4 s and 130 MB, only for a process that needs it
         library = import_module("litellm")
         # litellm would import it in the first request, for another second
         import_module("openai.resources.chat.completions.completions")
-    library.utils.update_response_metadata = _unmeasured
     for response in (library.ModelResponse, library.ModelResponseStream):
         response()  # builds its classes now: at the first request litellm's filter of warnings may be gone
-    for name, value in _SWITCHES.items():
-        setattr(library, name, value)
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    gc.freeze()  # its 300,000 objects live as long as the process: scanning them again finds no garbage
     return library
 
 
 @contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Keep the collector of reference cycles away from what only grows: it is a third of the time of an import."""
+def _gc_disabled() -> Iterator[None]:
+    """It takes a third of an import's time, while objects only grow."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -140,38 +123,46 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-def _unmeasured(*_: object, **__: object) -> None:
-    """Costs and times that litellm would note at an answer before its first piece: ours are in the ledger."""
+def _configure(library: ModuleType, client: BodyReleasingClient) -> None:
+    """OpenAI's client sends by `aclient_session`."""
+    for name, value in {**_SWITCHES, "aclient_session": client}.items():
+        setattr(library, name, value)
 
 
-def _arguments(request: ModelRequest, silence: Silence) -> Form:
-    """What litellm is called with; address and key are always given, so that it looks for none."""
+def _ended_early(chunks: Any) -> bool:
+    """Where the provider names no reason for the end, litellm makes one up."""
+    reasons = ("received_finish_reason", "intermittent_finish_reason")
+    return not any(getattr(chunks, name, None) for name in reasons)
+
+
+def _arguments(request: ModelRequest, timeouts: StreamTimeouts) -> JsonDict:
+    """Always with address and key, so that litellm looks for none."""
     endpoint = request.endpoint
-    asked = body(request)
+    parameters = build_body(request)
     if endpoint.model.startswith(_CACHING):
-        asked["enable_prompt_caching"] = True
+        parameters["enable_prompt_caching"] = True
     return {
-        **asked,
+        **parameters,
         "model": endpoint.model,
         "stream": True,
         "base_url": endpoint.base_url,
         "api_key": endpoint.secret,
         "extra_headers": endpoint.headers or None,
-        "timeout": silence.headers + silence.first + silence.between,  # ours are shorter
+        "timeout": timeouts.longest,  # of each read from the socket: any bytes restart it
         "num_retries": 0,
         "max_retries": 0,
-        "_skip_mcp_handler": True,  # it needs a package that we do not have, and looks for tools that we do not offer
+        "_skip_mcp_handler": True,  # it needs a package that we lack, and looks for tools that we do not offer
     }
 
 
-def _refuse_strangers(library: ModuleType, endpoint: Endpoint) -> None:
-    """Raises UsageError for a request that litellm would send to another company than the provider."""
+def _check_destination(library: ModuleType, endpoint: Endpoint) -> None:
+    """Raises UsageError if litellm would send the request to another company than the provider."""
     provider, _, name = endpoint.model.partition("/")
     if provider in TEXT_ONLY:
-        raise without_tools(provider)
+        raise no_tools_error(provider)
     for other in _BY_NAME:
         if other in name and provider != other:
             raise UsageError(f"{endpoint.model}: litellm sends every model with {other!r} in its name to {other}.")
     by_openais_client = provider in (*library.openai_compatible_providers, *_OPENAI_CLIENT)
     if endpoint.base_url is None and by_openais_client and library.get_llm_provider(endpoint.model)[3] is None:
-        raise without_address(provider)
+        raise no_address_error(provider)

@@ -1,4 +1,4 @@
-"""The providers that litellm knows by name: held here, for importing it to ask costs seconds. A test compares."""
+"""The providers that litellm knows by name: copied, as importing it costs seconds. A test compares."""
 
 from typing import Final
 
@@ -21,8 +21,8 @@ text-completion-inception text-completion-openai together_ai topaz transcribe tr
 veniceai vercel_ai_gateway vertex_ai vertex_ai_beta vllm volcengine voyage wandb watsonx watsonx_text xai
 xiaomi_mimo xinference zai
 """
-NAMES: Final = frozenset(_LIST.split())
-TEXT_ONLY: Final = (  # most of them look up a template at huggingface.co before
+LITELLM_PROVIDERS: Final = frozenset(_LIST.split())
+TEXT_ONLY: Final = (  # most look up a template at huggingface.co before
     *("replicate", "petals", "sagemaker", "anthropic_text", "azure_text", "watsonx_text"),
     *("text-completion-openai", "text-completion-codestral", "text-completion-inception"),
 )

@@ -1,7 +1,4 @@
-"""litellm's table of models: which there are, and of each its price, its limits, and what it sees.
-
-The table is a file beside the library, and can be read without importing it.
-"""
+"""litellm's table of models: names, prices, limits, and what each sees. Reading the file needs no import."""
 
 import json
 import re
@@ -13,14 +10,14 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from activities.model.port import ModelFacts
-from workflows.domain.usage import Price, Tier
+from workflows.domain.usage import Price, PriceTier
 
-Table: TypeAlias = Mapping[str, Mapping[str, Any]]
+ModelTable: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 _FILE: Final = "model_prices_and_context_window_backup.json"
 _MODES: Final = ("chat", "responses")
 _FAMILIES: Final = {"bedrock_converse": "bedrock", "ai21": "ai21_chat"}  # its column → the provider that is asked
-_PRICED_BY_REGION: Final = ("azure", "bedrock")  # what holds another "/" there is a price, and no model
+_PRICED_BY_REGION: Final = ("azure", "bedrock")  # names with another "/" there are prices, not models
 _TUNED: Final = "ft:"  # the price of models that people have tuned
 _MILLION: Final = 1_000_000
 _NAMES: Final = {
@@ -33,39 +30,43 @@ _NAMES: Final = {
 _LONG: Final = re.compile(rf"({'|'.join(_NAMES.values())})(_above_(\d+)k_tokens)")
 
 
-def read() -> Table:
-    """The table of the installed litellm; empty where it has none."""
+def read_table() -> ModelTable:
+    """The installed litellm's table; empty if it has none."""
     spec = find_spec("litellm")
     for folder in (spec and spec.submodule_search_locations) or ():
         if (file := Path(folder) / _FILE).is_file():
-            table: Table = json.loads(file.read_bytes())
+            table: ModelTable = json.loads(file.read_bytes())
             return table
     return {}
 
 
-def names(table: Table, provider: str, today: date) -> Iterator[str]:
-    """The models of a provider that an agent can work with by `today`; `provider` is litellm's name of it."""
+def read_facts(model: str) -> ModelFacts:
+    """The file's facts of a model; takes some 30 ms and keeps only the facts in memory."""
+    return find_facts(read_table(), model)
+
+
+def model_names(table: ModelTable, provider: str, today: date) -> Iterator[str]:
+    """A provider's models that an agent can work with by `today`; `provider`: litellm's name."""
     for key, known in table.items():
-        if _converses(known) and str(known.get("deprecation_date") or "9") >= today.isoformat():
+        if _can_call_tools(known) and str(known.get("deprecation_date") or "9") >= today.isoformat():
             name = key.removeprefix(f"{provider}/")
             if _is_model(key, name, known, provider):
                 yield name
 
 
-def facts(table: Table, model: str) -> ModelFacts:
+def find_facts(table: ModelTable, model: str) -> ModelFacts:
     """What the table says of a model, by its name in `Endpoint.model`."""
     known = table.get(model) or table.get(model.partition("/")[2])
-    return facts_of(known) if known else ModelFacts()
+    return facts_of_entry(known) if known else ModelFacts()
 
 
-def _converses(known: Mapping[str, Any]) -> bool:
-    """Whether a model answers in text, and calls tools, as far as the table says."""
+def _can_call_tools(known: Mapping[str, Any]) -> bool:
     text = "text" in (known.get("supported_output_modalities") or ["text"])
     return text and known.get("mode") in _MODES and known.get("supports_function_calling") is not False
 
 
 def _is_model(key: str, name: str, known: Mapping[str, Any], provider: str) -> bool:
-    """Whether an entry is a model of the provider: some are prices of a size, a region, or of tuning."""
+    """Some entries are prices of a size, a region, or of tuning."""
     if name != key:
         limits_or_price = _context(known) or known.get("input_cost_per_token") is not None
         return bool(limits_or_price) and not (provider in _PRICED_BY_REGION and "/" in name)
@@ -82,7 +83,7 @@ def _context(known: Mapping[str, Any]) -> int:
     return known.get("max_input_tokens") or known.get("max_tokens") or 0
 
 
-def facts_of(known: Mapping[str, Any]) -> ModelFacts:
+def facts_of_entry(known: Mapping[str, Any]) -> ModelFacts:
     """The facts in an entry of the table."""
     return ModelFacts(
         price=_price(known),
@@ -95,7 +96,7 @@ def facts_of(known: Mapping[str, Any]) -> ModelFacts:
 
 
 def _price(known: Mapping[str, Any]) -> Price | None:
-    """None where litellm names no price for tokens, or not both: some of its entries hold limits only."""
+    """None unless litellm has prices in and out: some entries hold limits only."""
     shortest, *longer = known.get("tiered_pricing") or [known]
     rates = _rates(shortest)
     if not {"input", "output"} <= rates.keys():
@@ -103,10 +104,10 @@ def _price(known: Mapping[str, Any]) -> Price | None:
     suffixes = {int(hit[3]) * 1000: hit[2] for name in known if (hit := _LONG.fullmatch(name))}
     long = {above: _rates(known, suffix) for above, suffix in suffixes.items()}
     long |= {int(tier["range"][0]): _rates(tier) for tier in longer}
-    return Price(**rates, tiers=tuple(Tier(above=above, **rates | own) for above, own in long.items()))
+    return Price(**rates, tiers=tuple(PriceTier(above=above, **rates | own) for above, own in long.items()))
 
 
 def _rates(known: Mapping[str, Any], suffix: str = "") -> dict[str, Decimal]:
-    """The rates that litellm names, floats per token; ours are decimals per million."""
+    """litellm's are floats per token, ours decimals per million."""
     found = {ours: known.get(theirs + suffix) for ours, theirs in _NAMES.items()}
     return {name: Decimal(str(rate)) * _MILLION for name, rate in found.items() if rate is not None}

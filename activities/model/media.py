@@ -1,4 +1,4 @@
-"""Media: what of the pictures and documents that a call has read a model is shown, and why not the rest."""
+"""Which pictures and documents of a call a model is shown, and why not the rest."""
 
 import base64
 import binascii
@@ -6,18 +6,18 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.files.picture import dimensions
+from activities.files.image_size import dimensions
 from activities.files.sniff import PDF
 from activities.model.port import FilePiece, ImagePiece, ModelFacts
 from workflows.domain.messages import ToolPart
 
-LARGEST: Final = 5 * 1024 * 1024  # characters of a picture in base64 (opencode.md 5.1)
-WIDEST: Final = 8000  # pixels on a side: more is refused by providers, and would be with each further request
-_HEAD: Final = 128 * 1024  # characters that are decoded to find its size
+MAX_PICTURE_CHARS: Final = 5 * 1024 * 1024  # characters of a picture in base64 (opencode.md 5.1)
+MAX_PICTURE_SIDE: Final = 8000  # pixels on a side: providers refuse more, again in each further request
+_HEAD: Final = 128 * 1024  # characters decoded to find its size
 
 
-def shown(call: ToolPart, facts: ModelFacts) -> tuple[list[ImagePiece | FilePiece], list[str]]:
-    """What the model gets of a call's attachments, and for each of the others the reason why not."""
+def select_attachments(call: ToolPart, facts: ModelFacts) -> tuple[list[ImagePiece | FilePiece], list[str]]:
+    """What the model gets of a call's attachments, and why not the others."""
     pieces: list[ImagePiece | FilePiece] = []
     reasons: list[str] = []
     for attachment in call.outcome.attachments if call.outcome else ():
@@ -39,7 +39,7 @@ def _piece(attachment: dict[str, JsonValue], facts: ModelFacts) -> ImagePiece | 
     size = _dimensions(content[:_HEAD])
     if size is None:
         return "it is no picture that can be shown"
-    if max(size) > WIDEST or len(content) > LARGEST:
+    if max(size) > MAX_PICTURE_SIDE or len(content) > MAX_PICTURE_CHARS:
         return f"it is too large ({size[0]}×{size[1]} pixels, {len(content) * 3 // 4:,} bytes): make a smaller copy"
     return ImagePiece(url=url)
 

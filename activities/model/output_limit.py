@@ -1,35 +1,37 @@
-"""How many tokens an answer may have: what a request says about it."""
+"""How many tokens a request allows its answer."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from pydantic import JsonValue
 
-LIMIT: Final = 32_000  # tokens, where neither the configuration nor the model has less (opencode.md 4.4)
-# protocols in which a request that names no limit is refused, or cut after what litellm or the provider assumes
+DEFAULT_OUTPUT_LIMIT: Final = 32_000  # tokens, unless the configuration or the model has less (opencode.md 4.4)
+# protocols that refuse a request without a limit, or cut its answer where litellm or the provider assumes one
 _WANT_ONE: Final = frozenset({"anthropic", "bedrock", "gemini", "ollama_chat", "vertex_ai"})
-_OPTIONS: Final = ("max_tokens", "maxOutputTokens", "max_output_tokens")  # one thing, named as each protocol wants it
-_AS_WRITTEN: Final = ("max_completion_tokens", "num_predict")  # other names of it, which go out as they stand
+_OPTIONS: Final = ("max_tokens", "maxOutputTokens", "max_output_tokens")  # one thing, by each protocol's name
+_AS_WRITTEN: Final = ("max_completion_tokens", "num_predict")  # other names of it, sent as they are
 # litellm's budgets (its constants DEFAULT_REASONING_EFFORT_…) for models that think by budget
 _EFFORTS: Final = {"low": 1024, "medium": 2048, "high": 4096, "xhigh": 8192, "max": 16_384}
 
 
 def split_options(options: Mapping[str, JsonValue]) -> tuple[int | None, dict[str, JsonValue]]:
-    """The limit that a model's options name, if they do, and the other options."""
+    """The limit in a model's options, if any, and the other options."""
     named = {name: tokens for name in _OPTIONS if (tokens := _tokens(options.get(name)))}
     others = {name: value for name, value in options.items() if name not in named}
     return next(iter(named.values()), None), others
 
 
 def output_limit(protocol: str, cap: int, options: Mapping[str, JsonValue], *, configured: bool) -> int | None:
-    """The limit to ask for; None leaves it to the provider.
+    """The limit to ask for; None: the provider's.
 
-    `protocol` is litellm's name of it. `cap` is the most tokens that the model can write (0: not known); `configured`
-    says that the configuration has it. A budget for thinking is added, as far as the cap allows.
+    `protocol`: litellm's name. `cap`: the model's most tokens (0: unknown); `configured`: by the configuration. Adds a
+    budget for thinking as far as the cap allows.
     """
     if any(name in options for name in _AS_WRITTEN) or not (configured or protocol in _WANT_ONE):
         return None
-    wanted = min(cap or LIMIT, LIMIT) + (_thinking_budget(options) if protocol in _WANT_ONE else 0)
+    wanted = min(cap or DEFAULT_OUTPUT_LIMIT, DEFAULT_OUTPUT_LIMIT) + (
+        _thinking_budget(options) if protocol in _WANT_ONE else 0
+    )
     return min(cap or wanted, wanted)
 
 
@@ -43,5 +45,4 @@ def _thinking_budget(options: Mapping[str, JsonValue]) -> int:
 
 
 def _tokens(value: JsonValue) -> int:
-    """A number of tokens; 0 for what is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

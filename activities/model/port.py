@@ -1,4 +1,4 @@
-"""The port to model providers: what is asked, and what comes back while the answer is written."""
+"""The port to model providers: requests, and the events of answers."""
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
@@ -8,12 +8,14 @@ from typing import Annotated, Literal, Protocol, TypeAlias
 
 from pydantic import Field, JsonValue, SecretStr
 
+from workflows.domain.messages import RequestedCall
+from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Price, Tokens
 from workflows.domain.value import Value
 
 
 class TextPiece(Value):
-    """Text of a message that has more than text."""
+    """Text in a message with more than text."""
 
     type: Literal["text"] = "text"
     text: str
@@ -37,26 +39,18 @@ class FilePiece(Value):
 Piece = Annotated[TextPiece | ImagePiece | FilePiece, Field(discriminator="type")]
 
 
-class SystemMessage(Value):
+class SystemInput(Value):
     role: Literal["system"] = "system"
     content: str
 
 
-class UserMessage(Value):
+class UserInput(Value):
     role: Literal["user"] = "user"
     content: str | tuple[Piece, ...]
 
 
-class RequestedCall(Value):
-    """A tool call of an earlier answer; `arguments` is the text that the model wrote."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-class AssistantMessage(Value):
-    """An earlier answer; `details` are those of its reasoning parts, one after the other."""
+class AssistantInput(Value):
+    """An earlier answer; `details` are its reasoning parts', one after the other."""
 
     role: Literal["assistant"] = "assistant"
     content: str | None = None
@@ -65,7 +59,7 @@ class AssistantMessage(Value):
     calls: tuple[RequestedCall, ...] = ()
 
 
-class ToolMessage(Value):
+class ToolResultInput(Value):
     """The result of one call."""
 
     role: Literal["tool"] = "tool"
@@ -73,76 +67,68 @@ class ToolMessage(Value):
     content: str
 
 
-Message = Annotated[SystemMessage | UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]
-
-
-class ToolOffer(Value):
-    """A tool that the model may call; `parameters` is a JSON schema."""
-
-    name: str
-    description: str
-    parameters: dict[str, JsonValue]
+InputMessage = Annotated[SystemInput | UserInput | AssistantInput | ToolResultInput, Field(discriminator="role")]
 
 
 class Wire(StrEnum):
-    """The protocol in which a model is asked."""
+    """The protocol of the requests to a model."""
 
     CHAT = "chat"  # OpenAI's chat completions, word for word
     RESPONSES = "responses"  # OpenAI's Responses
     ANTHROPIC = "anthropic"  # Anthropic's Messages
     GEMINI = "gemini"  # Google's Gemini
-    LITELLM = "litellm"  # whatever litellm speaks with the provider
+    LITELLM = "litellm"  # litellm chooses the protocol
 
 
 class Endpoint(Value):
-    """Where a model is reached, and how it is asked. `model` is the name that litellm knows it by, provider first.
+    """Where and how a model is reached. `model`: litellm's name of it, provider first.
 
-    `hidden` are further values that are sent, and that no failure may show.
+    `other_secrets`: further values that are sent and that no failure may show.
     """
 
     model: str
     base_url: str | None = None
     key: SecretStr | None = None
     headers: dict[str, str] = {}
-    hidden: tuple[SecretStr, ...] = ()
+    other_secrets: tuple[SecretStr, ...] = ()
     wire: Wire = Wire.LITELLM
 
     @property
     def compatible(self) -> bool:
-        """Whether this is an endpoint of one's own, which speaks OpenAI's chat protocol."""
+        """Whether this is a person's own endpoint, which speaks OpenAI's chat protocol."""
         return self.wire is Wire.CHAT
 
     @property
     def secret(self) -> str | None:
-        """The key as it is sent; None without one."""
+        """The key as sent; None without one."""
         return self.key.get_secret_value() if self.key else None
 
     @property
     def authorization(self) -> dict[str, str]:
-        """The key as the header that most providers want it in; none where another such header is configured."""
+        """The key as most providers' header; none where another such header is configured."""
         configured = any(name.lower() == "authorization" for name in self.headers)
         return {"authorization": f"Bearer {self.secret}"} if self.secret and not configured else {}
 
     @property
     def name(self) -> str:
-        """What the provider calls the model."""
+        """The provider's name of the model."""
         return self.model.partition("/")[2]
 
     @property
     def provider(self) -> str:
-        """Who answers: litellm's name of the provider; an endpoint of one's own is nobody's."""
+        """litellm's name of the provider, or "compatible" for a person's own endpoint."""
         return "compatible" if self.compatible else self.model.partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One question to a model; no model of pydantic's, which would look at each of a thousand messages once more.
+    """One question to a model. No pydantic model, which would validate a thousand messages again.
 
-    `options` go to the provider as they stand (`reasoning_effort`, `top_p`, …). Without `tools` none are offered.
+    `options` go to the provider unchanged (`reasoning_effort`, `top_p`, …). Without `tools` none are offered.
     """
 
     endpoint: Endpoint
-    messages: tuple[Message, ...]
+    messages: tuple[InputMessage, ...]
     tools: tuple[ToolOffer, ...] = ()
     tool_choice: Literal["auto", "none", "required"] | None = None
     temperature: float | None = None
@@ -167,7 +153,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """Thinking that the provider shows; `details` is a block of its own (signed), to be given back unchanged."""
+    """Thinking that the provider shows; `details`: a (signed) block of its own, to be returned unchanged."""
 
     text: str
     details: dict[str, JsonValue] | None = None
@@ -175,7 +161,7 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
-    """A piece of a call: `id` and `name` come with its first piece, `arguments` piecemeal."""
+    """A piece of a call: `id` and `name` come with the first one, `arguments` piecemeal."""
 
     index: int
     id: str | None
@@ -185,20 +171,20 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The last event of an answer that is complete; `charged` is the US dollars that the provider says it took."""
+    """A complete answer's last event; `reported_cost`: US dollars, by the provider."""
 
     finish: Finish
     tokens: Tokens
-    charged: Decimal | None = None
+    reported_cost: Decimal | None = None
 
 
 ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | Finished
 
 
 class ModelFacts(Value):
-    """What is known of a model: its price (None: not known), its limits in tokens (0: not known), and what it sees.
+    """A model's price (None: unknown), its limits in tokens (0: unknown), and what it sees.
 
-    `responses` is true for one that only OpenAI's Responses protocol reaches.
+    `responses`: only OpenAI's Responses protocol reaches it.
     """
 
     price: Price | None = None
@@ -210,7 +196,7 @@ class ModelFacts(Value):
 
 
 class ModelPort(Protocol):
-    """Whoever can ask a model."""
+    """Asks models."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """The answer, event by event; the last one is `Finished`. Closing the generator aborts the request.
@@ -220,5 +206,5 @@ class ModelPort(Protocol):
         ...
 
     async def facts(self, model: str) -> ModelFacts:
-        """What is known of a model, by its name in `Endpoint.model`; nothing known → no price and no limits."""
+        """A model's facts, by its name in `Endpoint.model`; for an unknown one no price and no limits."""
         ...

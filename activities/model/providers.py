@@ -1,20 +1,20 @@
-"""The model providers that we know by name, and how any other one is reached."""
+"""The model providers known by name, and how any other is reached."""
 
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from activities.model.litellm_providers import NAMES, TEXT_ONLY
+from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from workflows.domain.config.config import Provider
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
 
 class KnownProvider(Value):
-    """A provider: `litellm` is its name there, `variables` may hold its key, the first of them is the usual one.
+    """A provider. `litellm`: its name there; `variables` may hold its key, the usual one first.
 
-    `address` is where it is reached unless the configuration says otherwise; without one, litellm knows where.
-    One that is not `listed` is known by its name only.
+    `address`: where it is reached unless configured otherwise; without one, litellm knows. One that is not `listed` is
+    known by name only.
     """
 
     id: str
@@ -32,15 +32,15 @@ def _known(
 
 
 def _local(id: str, address: str, litellm: str = "openai") -> KnownProvider:
-    """A program on the same machine, at the address that it documents as its default; most speak OpenAI's protocol."""
+    """A program on the same machine, at its documented default address; most speak OpenAI's protocol."""
     return _known(id, litellm=litellm, needs_key=False, address=address)
 
 
-OPENAI: Final = "https://api.openai.com/v1"
+OPENAI_URL: Final = "https://api.openai.com/v1"
 
 _TABLE: Final[Sequence[KnownProvider]] = (
     _known("anthropic", "ANTHROPIC_API_KEY"),
-    _known("openai", "OPENAI_API_KEY", address=OPENAI),
+    _known("openai", "OPENAI_API_KEY", address=OPENAI_URL),
     _known("google", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GOOGLE_API_KEY", litellm="gemini"),
     _known("gemini", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
     _known("azure", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
@@ -78,11 +78,11 @@ PROVIDERS: Final = {provider.id: provider for provider in _TABLE}
 _USUAL: Final = ("anthropic", "google", "ollama", "openai", "openrouter")  # named to people, of all those
 _MOST: Final = 8  # configured providers that a message names
 
-COMPATIBLE: Final = "@ai-sdk/openai-compatible"  # a protocol that many speak, and nobody's address
+OPENAI_COMPATIBLE: Final = "@ai-sdk/openai-compatible"  # a protocol of many providers, without an address
 
-# the packages that OpenCode's configuration names → the provider whose protocol they speak
-PACKAGES: Final = {
-    COMPATIBLE: "openai",
+# packages in OpenCode's configuration → the provider whose protocol they speak
+PROTOCOL_OF_PACKAGE: Final = {
+    OPENAI_COMPATIBLE: "openai",
     "@ai-sdk/openai": "openai",
     "@ai-sdk/anthropic": "anthropic",
     "@ai-sdk/google": "gemini",
@@ -102,13 +102,13 @@ PACKAGES: Final = {
 
 
 def provider_named(id: str) -> KnownProvider:
-    """The provider of this name; one that the table lacks goes to litellm as it is, its key in `<ID>_API_KEY`."""
+    """The provider of this name; one not in the table goes to litellm as it is, its key in `<ID>_API_KEY`."""
     variable = f"{id.upper().replace('-', '_')}_API_KEY"
     return PROVIDERS.get(id) or KnownProvider(id=id, litellm=id, variables=(variable,), listed=False)
 
 
-def parted(model: str) -> tuple[str, str]:
-    """Provider and name of a "provider/model". Raises UsageError for what is none."""
+def split_model_id(model: str) -> tuple[str, str]:
+    """Provider and name of a "provider/model". Raises UsageError for anything else."""
     id, _, name = model.partition("/")
     if not name:
         raise UsageError(
@@ -120,51 +120,51 @@ def parted(model: str) -> tuple[str, str]:
     return id, name
 
 
-def without_address(id: str) -> UsageError:
-    """For a provider that has no address of its own, and must not get another company's."""
+def no_address_error(id: str) -> UsageError:
+    """For a provider without an address, which must not get another company's."""
     return UsageError(
         f"Provider {id!r} has no address: give it as provider.{id}.options.baseURL in opencode.json. Nothing was sent."
     )
 
 
-def without_tools(id: str) -> UsageError:
+def no_tools_error(id: str) -> UsageError:
     """For a provider that an agent cannot work with."""
     return UsageError(f"litellm makes one text of a conversation for {id!r}, without tools: name another provider.")
 
 
-def must_be_known(id: str, configured: Mapping[str, Provider]) -> None:
-    """Raises UsageError for a provider that no request can go to, whatever keys there are.
+def check_provider(id: str, configured: Mapping[str, Provider]) -> None:
+    """Raises UsageError for a provider that no request can reach, with or without a key.
 
-    Doors refuse it before a session begins, the worker before a request: by this function both.
+    Doors call it before a session begins, the worker before a request.
     """
     own = configured.get(id) or Provider()
-    if own.npm is not None and own.npm not in PACKAGES:
-        known = ", ".join(sorted(PACKAGES))
+    if own.npm is not None and own.npm not in PROTOCOL_OF_PACKAGE:
+        known = ", ".join(sorted(PROTOCOL_OF_PACKAGE))
         raise UsageError(f"provider.{id}.npm is {own.npm!r}, which Holdfast does not know. It knows: {known}.")
-    if own.options.base_url or own.npm not in (None, COMPATIBLE) or id in PROVIDERS:
+    if own.options.base_url or own.npm not in (None, OPENAI_COMPATIBLE) or id in PROVIDERS:
         return
     if id in TEXT_ONLY:
-        raise without_tools(id)
-    if id not in NAMES:
-        raise without_address(id) if id in configured else unknown(id, configured)
+        raise no_tools_error(id)
+    if id not in LITELLM_PROVIDERS:
+        raise no_address_error(id) if id in configured else unknown_provider_error(id, configured)
 
 
-def unknown(id: str, configured: Mapping[str, Provider]) -> UsageError:
-    """For a provider that nobody has heard of, and that may be another one, misspelt."""
-    said = [f"There is no provider {id!r}."]
-    if near := nearest(id, configured):
-        said.append(f"Did you mean {near!r}?")
+def unknown_provider_error(id: str, configured: Mapping[str, Provider]) -> UsageError:
+    """For an unknown provider, perhaps misspelt."""
+    sentences = [f"There is no provider {id!r}."]
+    if near := nearest_name(id, configured):
+        sentences.append(f"Did you mean {near!r}?")
     if configured:
-        said.append(f"Configured: {_listed(sorted(configured))}.")
-    others = len(PROVIDERS | dict.fromkeys(NAMES)) - len(_USUAL)
-    said.append(f"Built in: {', '.join(_USUAL)} and {others} more.")
-    said.append(f"One of your own needs its address, as provider.{id}.options.baseURL in opencode.json.")
-    return UsageError(" ".join(said))
+        sentences.append(f"Configured: {_listed(sorted(configured))}.")
+    others = len(PROVIDERS | dict.fromkeys(LITELLM_PROVIDERS)) - len(_USUAL)
+    sentences.append(f"Built in: {', '.join(_USUAL)} and {others} more.")
+    sentences.append(f"One of your own needs its address, as provider.{id}.options.baseURL in opencode.json.")
+    return UsageError(" ".join(sentences))
 
 
-def nearest(id: str, configured: Collection[str] = ()) -> str | None:
-    """The name that is nearest, rather one that people use than one that only litellm knows."""
-    for names in ([*configured, *PROVIDERS], sorted(NAMES)):
+def nearest_name(id: str, configured: Collection[str] = ()) -> str | None:
+    """The nearest name; prefers those that people use to those that only litellm knows."""
+    for names in ([*configured, *PROVIDERS], sorted(LITELLM_PROVIDERS)):
         if close := get_close_matches(id.lower(), names, n=1):
             return close[0]
     return None

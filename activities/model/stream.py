@@ -1,4 +1,4 @@
-"""A streamed answer, put together: the finished parts, and what each event added for watchers."""
+"""Assembles a streamed answer: the finished parts, and each event's delta for watchers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from activities.edge import plain
+from activities.error_boundary import storable_text
 from activities.model.port import Finish, Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
+from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Price, Tokens, cost
 
 
@@ -19,55 +20,33 @@ class PartKind(StrEnum):
     CALL = "call"
 
 
-@dataclass(frozen=True, slots=True)
-class TextPart:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningPart:
-    """Thinking; `details` are the provider's own blocks, to be given back unchanged."""
-
-    text: str
-    details: tuple[dict[str, JsonValue], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CallPart:
-    """A tool call as the model wrote it; `arguments` may be anything. `id` is unique within the answer."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-AnswerPart: TypeAlias = TextPart | ReasoningPart | CallPart
+AnswerPart: TypeAlias = TextPart | ReasoningPart | RequestedCall
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete answer, its parts in the order in which they began; `charged` as in `Finished`."""
+    """A complete answer, its parts in order of their beginnings; `reported_cost` as in `Finished`."""
 
     parts: tuple[AnswerPart, ...]
     finish: Finish
     tokens: Tokens
-    charged: Decimal | None = None
+    reported_cost: Decimal | None = None
 
     @property
-    def calls(self) -> tuple[CallPart, ...]:
-        return tuple(part for part in self.parts if isinstance(part, CallPart))
+    def calls(self) -> tuple[RequestedCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, RequestedCall))
 
     def cost(self, price: Price | None) -> Decimal | None:
-        """US dollars: what the provider says it took, else what its tokens cost; None where either is not known."""
-        if self.charged is not None:
-            return self.charged
+        """US dollars: as reported by the provider, else the price of its tokens; None if neither is known."""
+        if self.reported_cost is not None:
+            return self.reported_cost
         known = price is not None and (self.tokens.reported or price.free)
         return cost(self.tokens, price) if known else None
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What one event added to the part at this position; `name` comes with the first delta of a call."""
+    """An event's addition to the part at this position; `name` comes with a call's first delta."""
 
     part: int
     kind: PartKind
@@ -76,8 +55,8 @@ class Delta:
 
 
 @dataclass(slots=True)
-class _Growing:
-    """A part under way, its text in pieces: joining once is linear, however long it gets."""
+class _PartBuilder:
+    """An unfinished part, its text in pieces: joining once is linear."""
 
     kind: PartKind
     id: str = ""
@@ -90,11 +69,11 @@ class _Growing:
         return "".join(self.pieces)
 
 
-class Assembly:
-    """Takes the events of one answer and puts its parts together."""
+class AnswerAssembler:
+    """Assembles the parts of one answer from its events."""
 
     def __init__(self) -> None:
-        self._parts: list[_Growing] = []
+        self._parts: list[_PartBuilder] = []
         self._calls: dict[int, int] = {}
         self._finished: Finished | None = None
 
@@ -104,7 +83,7 @@ class Assembly:
         return bool(self._parts)
 
     def add(self, event: ModelEvent) -> Delta | None:
-        """Take one event; what it added, or None when it added nothing to see."""
+        """Take one event; returns its visible addition, if any."""
         match event:
             case TextDelta(text):
                 return self._append(PartKind.TEXT, text) if text else None
@@ -121,11 +100,11 @@ class Assembly:
         if self._finished is None:
             raise RuntimeError("the answer is not finished: the port ended without `Finished`")
         end = self._finished
-        return Answer(tuple(self._finish_parts()), end.finish, end.tokens, end.charged)
+        return Answer(tuple(self._finish_parts()), end.finish, end.tokens, end.reported_cost)
 
     def _append(self, kind: PartKind, text: str) -> Delta:
         if not self._parts or self._parts[-1].kind is not kind:
-            self._parts.append(_Growing(kind))
+            self._parts.append(_PartBuilder(kind))
         self._parts[-1].pieces.append(text)
         return Delta(len(self._parts) - 1, kind, text)
 
@@ -141,7 +120,7 @@ class Assembly:
         position = self._calls.get(event.index)
         if position is None or _begins_another(self._parts[position], event):
             position = self._calls[event.index] = len(self._parts)
-            self._parts.append(_Growing(PartKind.CALL))
+            self._parts.append(_PartBuilder(PartKind.CALL))
         call = self._parts[position]
         named = None if call.name else event.name
         call.id = call.id or event.id or ""
@@ -154,15 +133,17 @@ class Assembly:
         for position, part in enumerate(self._parts):
             match part.kind:
                 case PartKind.TEXT:
-                    yield TextPart(part.text)
+                    yield TextPart(text=part.text)
                 case PartKind.REASONING:
-                    yield ReasoningPart(part.text, tuple(part.details))
+                    yield ReasoningPart(text=part.text, details=tuple(part.details))
                 case PartKind.CALL:
-                    yield CallPart(_unique(plain(part.id) or f"call_{position}", taken), part.name, part.text)
+                    yield RequestedCall(
+                        _unique(storable_text(part.id) or f"call_{position}", taken), part.name, part.text
+                    )
 
 
-def _begins_another(call: _Growing, event: ToolCallDelta) -> bool:
-    """Some endpoints give every call the index 0: there, another id together with a name begins another call."""
+def _begins_another(call: _PartBuilder, event: ToolCallDelta) -> bool:
+    """Some endpoints give every call the index 0: there, another id with a name begins another call."""
     return bool(event.id and event.name and call.id and event.id != call.id)
 
 

@@ -1,34 +1,38 @@
-"""The system prompt: its layers in order (opencode.md 6.1, 6.3, 6.4)."""
+"""The system prompt's layers in order (opencode.md 6.1, 6.3, 6.4)."""
 
 from datetime import date
 
 import prompts
-from activities.project.instructions import LIMIT
-from workflows.domain.config.snapshot import Instruction, ProjectSnapshot
+from activities.project.instructions import MAX_INSTRUCTION_BYTES
+from workflows.domain.config.turn_config import Instruction, TurnConfig
 
 
-def system_prompt(snapshot: ProjectSnapshot, model: str, *, platform: str, today: date) -> str:
-    """What the model is told before the conversation; `model` is "provider/model".
+def system_prompt(turn_config: TurnConfig, model: str, *, platform: str, today: date) -> str:
+    """The instructions before the conversation; `model` is "provider/model".
 
-    Equal for all calls of a day in one snapshot, so that a provider's cache of prefixes holds.
+    The same for a day's calls with one turn config, for the provider's cache of prefixes.
     """
-    agent = snapshot.agent
-    standing = prompts.load(f"agents/{agent.name}") if agent.words else prompts.load("system/base")
-    layers = [standing, _environment(snapshot, model, platform, today)]
-    return "\n\n".join([*layers, *map(_instruction, snapshot.instructions)])
+    agent = turn_config.agent
+    base_prompt = (
+        prompts.render_prompt(f"agents/{agent.prompt_file}")
+        if agent.prompt_file
+        else prompts.render_prompt("system/base")
+    )
+    layers = [base_prompt, _environment(turn_config, model, platform, today)]
+    return "\n\n".join([*layers, *map(_instruction, turn_config.instructions)])
 
 
-def _environment(snapshot: ProjectSnapshot, model: str, platform: str, today: date) -> str:
+def _environment(turn_config: TurnConfig, model: str, platform: str, today: date) -> str:
     provider, _, name = model.partition("/")
-    settings = snapshot.config.provider.get(provider)
+    settings = turn_config.config.provider.get(provider)
     known = settings.models.get(name) if settings else None
-    return prompts.load(
+    return prompts.render_prompt(
         "system/environment",
         name=(known and known.name) or name,
         id=model,
-        directory=snapshot.directory,
-        root=snapshot.worktree or snapshot.directory,
-        git="yes" if snapshot.worktree else "no",
+        directory=turn_config.directory,
+        root=turn_config.worktree or turn_config.directory,
+        git="yes" if turn_config.worktree else "no",
         platform=platform,
         date=today.isoformat(),
     )
@@ -36,7 +40,10 @@ def _environment(snapshot: ProjectSnapshot, model: str, platform: str, today: da
 
 def _instruction(instruction: Instruction) -> str:
     if instruction.complete:
-        return prompts.load("system/instructions", path=instruction.path, text=instruction.text)
-    return prompts.load(
-        "system/instructions_shortened", path=instruction.path, text=instruction.text, bytes=f"{LIMIT:,}"
+        return prompts.render_prompt("system/instructions", path=instruction.path, text=instruction.text)
+    return prompts.render_prompt(
+        "system/instructions_shortened",
+        path=instruction.path,
+        text=instruction.text,
+        bytes=f"{MAX_INSTRUCTION_BYTES:,}",
     )

@@ -1,1 +1,1 @@
-"""What a directory says: its configuration files, instructions, and where its work tree begins."""
+"""What a directory determines: configuration files, instructions, and its work tree."""

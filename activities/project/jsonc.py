@@ -1,4 +1,4 @@
-"""Files of JSON with comments, as people write configuration."""
+"""JSON with comments."""
 
 import re
 from pathlib import Path
@@ -6,16 +6,16 @@ from typing import Final
 
 import pyjson5
 
-from activities.files.opening import read_whole
-from activities.project import positions
+from activities.files.safe_open import read_whole
+from activities.project import json_positions
 from workflows.domain.config.fields import JsonObject
 from workflows.domain.errors import ConfigError, ToolError
 
-_LIMIT: Final = 1 << 20  # bytes; nobody writes a configuration of a megabyte
+_LIMIT: Final = 1 << 20  # bytes; far above any real configuration
 
 
 def read_text(file: Path) -> str | None:
-    """The text of a file that a configuration consists of or names, None when there is no such file."""
+    """The text of a file that holds configuration or that it names; None without such a file."""
     try:
         return read_whole(file.resolve(strict=True), _LIMIT).decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
@@ -27,22 +27,22 @@ def read_text(file: Path) -> str | None:
 
 
 def parse(text: str, file: Path) -> JsonObject:
-    """The object that `text` holds; an empty text holds an empty one. ConfigError names the line of a mistake."""
+    """The object in `text`; an empty text is an empty object. ConfigError names the line of a mistake."""
     try:
         tree = pyjson5.decode(text)
     except pyjson5.Json5DecoderException as error:
-        return _empty_or_refused(error, text, file)
+        return _empty_or_error(error, text, file)
     if not isinstance(tree, dict):
         raise ConfigError(f"{file}:1: a configuration is one object: put all fields between {{ and }}.")
     return tree
 
 
-def _empty_or_refused(error: pyjson5.Json5DecoderException, text: str, file: Path) -> JsonObject:
+def _empty_or_error(error: pyjson5.Json5DecoderException, text: str, file: Path) -> JsonObject:
     message = str(error.args[0])
     if message.startswith("No JSON data"):
         return {}
     message = re.sub(r"\bb'(\w+)'", r"\1", message)
     message = re.sub(r"U\+([0-9a-f]{4,6})", lambda hit: repr(chr(int(hit[1], 16))), message)
     what, _, offset = message.rpartition(" near ")
-    line = positions.line(text, int(re.sub(r"\D.*", "", offset) or 0))
+    line = json_positions.line_number(text, int(re.sub(r"\D.*", "", offset) or 0))
     raise ConfigError(f"{file}:{line}: this is not JSON: {what.removesuffix(' starting')}.") from error

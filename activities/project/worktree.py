@@ -1,34 +1,38 @@
-"""The git work tree that a directory belongs to: its root, its branch, and what its project is called."""
+"""The git work tree of a directory: its root, its branch, and the id of its project."""
 
 import hashlib
 import stat
 from pathlib import Path
 from typing import Final
 
-from activities.files.place import Place
+from activities.files.workspace import Workspace
 from activities.git import git
-from workflows.domain.parking import Whereabouts
+from workflows.domain.suspension import DirectoryIdentity
 
 _BRANCH: Final = "ref: refs/heads/"
 _DETACHED: Final = "(no branch)"
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
-def place(directory: Path, *, data: Path, home: Path, temporary: Path) -> Place:
-    """The place of a session that works in `directory`; all paths absolute and resolved."""
+def find_workspace(directory: Path, *, data: Path, home: Path, temporary: Path) -> Workspace:
+    """The workspace of a session in `directory`; all paths absolute and resolved."""
     here = directory.resolve()
-    return Place(
-        directory=here, worktree=root(here), data=data.resolve(), home=home.resolve(), temporary=temporary.resolve()
+    return Workspace(
+        directory=here,
+        worktree=find_root(here),
+        data=data.resolve(),
+        home=home.resolve(),
+        temporary=temporary.resolve(),
     )
 
 
-def root(directory: Path) -> Path | None:
-    """The nearest directory upwards that holds `.git`, a directory or the pointer of a linked work tree."""
+def find_root(directory: Path) -> Path | None:
+    """The nearest directory upwards with a `.git`: a directory, or a linked work tree's pointer."""
     return next((folder for folder in (directory, *directory.parents) if (folder / ".git").exists()), None)
 
 
-def branch(worktree: Path) -> str | None:
-    """The branch that is checked out, None for a detached head or a broken repository."""
+def current_branch(worktree: Path) -> str | None:
+    """The checked-out branch; None for a detached head or a broken repository."""
     try:
         head = (_git_directory(worktree) / "HEAD").read_text("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -36,23 +40,23 @@ def branch(worktree: Path) -> str | None:
     return head.removeprefix(_BRANCH).strip() if head.startswith(_BRANCH) else None
 
 
-def whereabouts(directory: Path) -> Whereabouts | None:
-    """A directory as it is now; None where there is none."""
+def identify_directory(directory: Path) -> DirectoryIdentity | None:
+    """The identity of a directory now; None without one."""
     try:
         found = directory.stat()
     except OSError:
         return None
     if not stat.S_ISDIR(found.st_mode):
         return None
-    worktree = root(directory)
-    named = (branch(worktree) or _DETACHED) if worktree else None
-    return Whereabouts(boot=_boot(), device=found.st_dev, inode=found.st_ino, branch=named)
+    worktree = find_root(directory)
+    named = (current_branch(worktree) or _DETACHED) if worktree else None
+    return DirectoryIdentity(boot=_boot(), device=found.st_dev, inode=found.st_ino, branch=named)
 
 
 async def project_id(worktree: Path | None, directory: Path) -> str:
-    """What grants of a project hold on to: its first commit, else the path where it lies.
+    """The key of a project's grants: its first commit, else a hash of its path.
 
-    Walks the whole history: ask once for a session, not for each turn.
+    Walks the whole history: call once per session, not per turn.
     """
     commits = await git(worktree, "rev-list", "--max-parents=0", "HEAD") if worktree else None
     if commits:
@@ -68,7 +72,7 @@ def _git_directory(worktree: Path) -> Path:
 
 
 def _boot() -> str:
-    """The boot of this machine; empty where the system does not tell."""
+    """The machine's boot id; empty where the system has none."""
     try:
         return _BOOT.read_text().strip()
     except OSError:

@@ -1,1 +1,1 @@
-"""The bookkeeping of a session: taking prompts, asks, closing a turn, sweeping."""
+"""The bookkeeping of a session: opening and closing turns, asks and their answers."""

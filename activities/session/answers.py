@@ -1,35 +1,36 @@
-"""Answering an ask: one transaction that settles it, and whatever else the decision settles."""
+"""Answers an ask: one transaction settles it and everything that follows from the decision."""
 
 from datetime import UTC, datetime
 
 from activities.mint import Mint
 from activities.store import asks, grants, turns
-from activities.store.asks import Answer, AskRow
+from activities.store.asks import AskAnswer, AskRow
 from activities.store.database import Database
-from activities.store.journal import Journal, journal
+from activities.store.journal import Journal, session_journal
+from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict
-from workflows.domain.events import Actor, AnswerRefused
+from workflows.domain.events.asks import AnswerRefused
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId
-from workflows.domain.permissions.grants import Grant, Scope, asked_rules, savable
-from workflows.domain.permissions.replies import OpenAsk, Reply, carried_along, released
+from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
+from workflows.domain.permissions.replies import OpenAsk, Reply, asks_closed_by_reject, asks_now_covered
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.value import Value
 from workflows.domain.wire import AskState
 
-RELEASER = "grant"
+GRANT_ACTOR = "grant"
 
 
-class Decided(Value):
-    """A person's decision: the reply, the digest of the effect that they saw, and what they said to it."""
+class AskDecision(Value):
+    """A person's decision: the reply, the digest of the effect that they saw, and their feedback."""
 
     reply: Reply
     digest: str | None = None
     feedback: str | None = None
-    scope: Scope = Scope.SESSION
+    scope: GrantScope = GrantScope.SESSION
 
 
-class Settled(Value):
-    """What an answer settled: the ask itself and those that went with it; `repeated`: it was decided so before."""
+class AnswerResult(Value):
+    """The asks that an answer settled; `repeated`: the same decision was recorded before."""
 
     ask: AskRow
     asks: tuple[AskId, ...] = ()
@@ -37,103 +38,103 @@ class Settled(Value):
     repeated: bool = False
 
 
-async def answer(database: Database, ask: AskId, decided: Decided, actor: Actor) -> Settled:
-    """Settle an open ask, once.
+async def answer_ask(database: Database, ask: AskId, decision: AskDecision, actor: Actor) -> AnswerResult:
+    """Settle an open ask, once; the same decision again returns the first record.
 
-    The same decision again is accepted with the first record. Raises NotFound; Conflict (and writes an event that
-    says so) when the ask is settled otherwise, when its turn was stopped or its session has ended, when the effect is
-    not the one that was seen, or when an "always" has nothing that may be saved.
+    Raises NotFound. Raises Conflict, and records an event, when the ask is settled otherwise, its turn is stopped, its
+    session has ended, the effect is not the one that the person saw, or an "always" has nothing to save.
     """
     session = await asks.session_of(database, ask)
-    async with journal(database, session, actor) as opened:
-        row = await asks.lock(opened, ask)
-        if _same(row, decided):
-            return Settled(ask=row, asks=(row.id,), repeated=True)
-        rules = await _rules(opened, row)
-        refused = _refusal(row, decided, rules, await turns.over(opened, row.turn))
+    async with session_journal(database, session, actor) as journal:
+        row = await asks.lock(journal, ask)
+        if _is_repetition(row, decision):
+            return AnswerResult(ask=row, asks=(row.id,), repeated=True)
+        rules = await _rules_of_turn(journal, row)
+        refused = _refusal(row, decision, rules, await turns.why_over(journal, row.turn))
         if refused is None:
-            settled = await _settle(opened, row, decided, rules)
+            settled = await _settle(journal, row, decision, rules)
         else:
-            opened.record(AnswerRefused(ask=ask, reply=decided.reply, reason=refused))
+            journal.record(AnswerRefused(ask=ask, reply=decision.reply, reason=refused))
     if refused is not None:
         raise Conflict(refused)
     return settled
 
 
-async def release(database: Database, session: SessionId) -> tuple[AskId, ...]:
-    """Answer the session's open asks that the live grants cover: how a project's grant reaches other sessions."""
-    async with journal(database, session, Actor(subject=RELEASER, method="grant")) as opened:
-        waiting = await asks.open_of_session(opened)
-        if not waiting or await turns.over(opened, waiting[0].turn) is not None:
+async def answer_covered_asks(database: Database, session: SessionId) -> tuple[AskId, ...]:
+    """Answer the session's open asks that live grants cover: so a project's grant reaches other sessions."""
+    async with session_journal(database, session, Actor(subject=GRANT_ACTOR, method="grant")) as journal:
+        waiting = await asks.open_of_session(journal)
+        if not waiting or await turns.why_over(journal, waiting[0].turn) is not None:
             return ()
-        return await _release(opened, waiting, await _rules(opened, waiting[0]))
+        return await _answer_covered(journal, waiting, await _rules_of_turn(journal, waiting[0]))
 
 
-async def spread(database: Database, grant: GrantId) -> list[tuple[SessionId, AskId]]:
-    """Let a grant for a project answer the open asks of its sessions, one transaction for each; what has to be rung.
+async def apply_project_grant(database: Database, grant: GrantId) -> list[tuple[SessionId, AskId]]:
+    """Let a project's grant answer the open asks of its sessions, one transaction each; returns those to signal.
 
-    An ask that is just being opened may be missed: the sweeper does it again.
+    It may miss an ask that is being opened: the sweeper repeats it.
     """
-    reached = await grants.reaches(database, grant)
-    return [(session, ask) for session in reached for ask in await release(database, session)]
+    reached = await grants.waiting_sessions(database, grant)
+    return [(session, ask) for session in reached for ask in await answer_covered_asks(database, session)]
 
 
-async def _settle(opened: Journal, row: AskRow, decided: Decided, rules: Ruleset) -> Settled:
-    grant = await _grant(opened, row, decided, rules) if decided.reply is Reply.ALWAYS else None
-    asks.answer(opened, row, Answer(reply=decided.reply, feedback=decided.feedback))
-    others = await asks.open_of_session(opened)
-    if decided.reply is Reply.REJECT:
-        along = await _reject(opened, row.id, others, rules)
+async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: Ruleset) -> AnswerResult:
+    grant = await _save_grant(journal, row, decision, rules) if decision.reply is Reply.ALWAYS else None
+    asks.answer(journal, row, AskAnswer(reply=decision.reply, feedback=decision.feedback))
+    others = await asks.open_of_session(journal)
+    if decision.reply is Reply.REJECT:
+        also_settled = await _reject_others(journal, row.id, others, rules)
     else:
-        along = await _release(opened, others, rules) if grant else ()
-    return Settled(ask=await asks.lock(opened, row.id), asks=(row.id, *along), grant=grant)
+        also_settled = await _answer_covered(journal, others, rules) if grant else ()
+    return AnswerResult(ask=await asks.lock(journal, row.id), asks=(row.id, *also_settled), grant=grant)
 
 
-async def _grant(opened: Journal, row: AskRow, decided: Decided, rules: Ruleset) -> Grant:
+async def _save_grant(journal: Journal, row: AskRow, decision: AskDecision, rules: Ruleset) -> Grant:
     grant = Grant(
         id=GrantId(Mint().new(Prefix.GRANT)),
         permission=row.body.permission,
-        patterns=savable(row.body, rules),
-        scope=decided.scope,
-        author=opened.actor.subject,
+        patterns=savable_patterns(row.body, rules),
+        scope=decision.scope,
+        author=journal.actor.subject,
         time=datetime.now(UTC),
         asked=asked_rules(row.body, rules),
     )
-    grants.keep(opened, grant, row.id)
+    grants.store(journal, grant, row.id)
     return grant
 
 
-async def _reject(opened: Journal, replied: AskId, others: list[AskRow], rules: Ruleset) -> tuple[AskId, ...]:
-    """A reject settles the session's other open asks too: rejected, without its feedback."""
-    along = carried_along(replied, [OpenAsk(ask.id, ask.body, rules) for ask in others])
+async def _reject_others(journal: Journal, replied: AskId, others: list[AskRow], rules: Ruleset) -> tuple[AskId, ...]:
+    """A reject also rejects the session's other open asks, without its feedback."""
+    also_settled = asks_closed_by_reject(replied, [OpenAsk(ask.id, ask.body, rules) for ask in others])
     for ask in others:
-        if ask.id in along:
-            asks.answer(opened, ask, Answer(reply=Reply.REJECT))
-    return tuple(along)
+        if ask.id in also_settled:
+            asks.answer(journal, ask, AskAnswer(reply=Reply.REJECT))
+    return tuple(also_settled)
 
 
-async def _release(opened: Journal, waiting: list[AskRow], rules: Ruleset) -> tuple[AskId, ...]:
-    found = released([OpenAsk(ask.id, ask.body, rules) for ask in waiting], await grants.live(opened))
+async def _answer_covered(journal: Journal, waiting: list[AskRow], rules: Ruleset) -> tuple[AskId, ...]:
+    found = asks_now_covered([OpenAsk(ask.id, ask.body, rules) for ask in waiting], await grants.list_live(journal))
     by_id = {ask.id: ask for ask in waiting}
     for ask, grant in found:
         author = Actor(subject=grant.author, method="grant")
-        asks.answer(opened, by_id[ask], Answer(reply=Reply.ALWAYS, by_grant=grant.id), author)
-        grants.used(opened, grant.id)
+        asks.answer(journal, by_id[ask], AskAnswer(reply=Reply.ALWAYS, by_grant=grant.id), author)
+        grants.count_use(journal, grant.id)
     return tuple(ask for ask, _ in found)
 
 
-async def _rules(opened: Journal, row: AskRow) -> Ruleset:
-    standing = await turns.standing(opened, row.turn)
-    return (await turns.snapshot(opened, standing.snapshot)).rules
+async def _rules_of_turn(journal: Journal, row: AskRow) -> Ruleset:
+    turn_status = await turns.turn_status(journal, row.turn)
+    return (await turns.turn_config(journal, turn_status.turn_config)).rules
 
 
-def _same(row: AskRow, decided: Decided) -> bool:
-    same = row.reply is decided.reply and row.feedback == decided.feedback
-    wider = decided.reply is Reply.ALWAYS and decided.scope is not Scope.SESSION  # which the first may not have been
+def _is_repetition(row: AskRow, decision: AskDecision) -> bool:
+    same = row.reply is decision.reply and row.feedback == decision.feedback
+    # The first answer may have had a narrower scope.
+    wider = decision.reply is Reply.ALWAYS and decision.scope is not GrantScope.SESSION
     return row.state is AskState.ANSWERED and row.by_grant is None and same and not wider
 
 
-def _refusal(row: AskRow, decided: Decided, rules: Ruleset, over: str | None) -> str | None:
+def _refusal(row: AskRow, decision: AskDecision, rules: Ruleset, over: str | None) -> str | None:
     if row.state is AskState.CLOSED:
         return f"The ask {row.id!r} was closed before your answer: {row.reason}."
     if row.state is AskState.ANSWERED:
@@ -141,11 +142,11 @@ def _refusal(row: AskRow, decided: Decided, rules: Ruleset, over: str | None) ->
         return f"The ask {row.id!r} was already answered {row.reply!s} by {row.author} ({when})."
     if over is not None:
         return f"The ask {row.id!r} waits for no answer any more: {over}."
-    if decided.digest is not None and decided.digest != row.digest:
+    if decision.digest is not None and decision.digest != row.digest:
         return (
-            f"What ask {row.id!r} is about is not what you saw (digest {decided.digest[:12]}, now {row.digest[:12]}). "
+            f"What ask {row.id!r} is about is not what you saw (digest {decision.digest[:12]}, now {row.digest[:12]}). "
             "Look at it again with `holdfast asks`."
         )
-    if decided.reply is Reply.ALWAYS and not savable(row.body, rules):
+    if decision.reply is Reply.ALWAYS and not savable_patterns(row.body, rules):
         return f"Nothing of ask {row.id!r} may be saved as a grant; answer it with `once` or `reject`."
     return None

@@ -1,71 +1,71 @@
-"""Asks.open: a question to a person becomes a row, before anyone can see it."""
+"""Asks.open: records a question to a person before it is shown."""
 
 import asyncio
 
 from temporalio import activity
 
-from activities.giving_up import counting_faults
-from activities.session.judging import Judge, request_of
+from activities.calls.permissions import PermissionEvaluator, request_at
+from activities.fault_limit import count_faults
 from activities.store import asks, calls, grants, turns
-from activities.store.asks import Answer, AskRow
+from activities.store.asks import AskAnswer, AskRow
 from activities.store.database import Database
-from activities.store.journal import WORKER, Journal, journal
-from workflows.domain.events import Actor
+from activities.store.journal import WORKER, Journal, session_journal
+from workflows.domain.actor import Actor
 from workflows.domain.messages import CallState
-from workflows.domain.permissions.findings import finding
+from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.wire import AskOpened, AskRequest, AskState
+from workflows.domain.wire import AskRequest, AskResult, AskState
 
 
-class Asks:
-    """Opens asks. Running twice finds the row that the first attempt wrote."""
+class AskActivities:
+    """Opens asks. A second run finds the row of the first."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
     @activity.defn(name="holdfast.asks.open")
-    async def open(self, request: AskRequest) -> AskOpened:
-        """Open an ask, unless its turn is over, the call is settled, or a live grant covers it by now.
+    async def open(self, request: AskRequest) -> AskResult:
+        """Open an ask, unless its turn is over, its call is settled, or a live grant covers it.
 
-        One that is there already stays the only one, whatever id it was asked for under.
+        An existing ask for the same request is returned instead, also under another id.
         """
-        async with counting_faults(self.database, request, "this question", f"{request.call}/{request.request}"):
-            return await self.put(request)
+        async with count_faults(self.database, request, "this question", f"{request.call}/{request.request}"):
+            return await self.find_or_open(request)
 
-    async def put(self, request: AskRequest) -> AskOpened:
-        async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
-            standing, call, all_asks, live = await asyncio.gather(
-                turns.standing(opened, request.turn),
-                calls.lock(opened, request.call),
-                asks.of_call(opened, request.call),
-                grants.live(opened),
+    async def find_or_open(self, request: AskRequest) -> AskResult:
+        async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
+            turn_status, call, all_asks, live = await asyncio.gather(
+                turns.turn_status(journal, request.turn),
+                calls.lock(journal, request.call),
+                asks.of_call(journal, request.call),
+                grants.list_live(journal),
             )
-            known = asks.counting(all_asks, call)
+            known = asks.relevant_to(all_asks, call)
             if (
-                standing.over
-                or opened.ended
+                turn_status.over
+                or journal.ended
                 or call.state is not CallState.PREPARED
                 or any(ask.rejected for ask in known)
             ):
-                return AskOpened(state=AskState.CLOSED)
+                return AskResult(state=AskState.CLOSED)
             found = next((ask for ask in known if ask.request == request.request), None)
             if found is not None:
-                return AskOpened(state=found.state, ask=found.id)
-            body = request_of(call, request.request)
+                return AskResult(state=found.state, ask=found.id)
+            body = request_at(call, request.request)
             if body is None or call.revision != request.revision:
-                return AskOpened(state=AskState.CLOSED)
-            row = await asks.put(opened, call, request.ask, request.request, body)
-            rules = (await turns.snapshot(opened, standing.snapshot)).rules
-            return AskOpened(state=_by_grant(opened, row, Judge(rules, live)), ask=row.id)
+                return AskResult(state=AskState.CLOSED)
+            row = await asks.create(journal, call, request.ask, request.request, body)
+            rules = (await turns.turn_config(journal, turn_status.turn_config)).rules
+            return AskResult(state=_answer_by_grant(journal, row, PermissionEvaluator(rules, live)), ask=row.id)
 
 
-def _by_grant(opened: Journal, row: AskRow, by: Judge) -> AskState:
-    """A grant that was given since the call was judged answers the ask at once."""
-    found = finding(row.body, by.rules, by.live)
-    grant = next((grant for grant in by.live if grant.id == found.grant), None)
+def _answer_by_grant(journal: Journal, row: AskRow, evaluator: PermissionEvaluator) -> AskState:
+    """A grant that came after the call was judged answers the ask."""
+    found = evaluate_request(row.body, evaluator.rules, evaluator.live)
+    grant = next((grant for grant in evaluator.live if grant.id == found.grant), None)
     if grant is None:
         return AskState.OPEN
     author = Actor(subject=grant.author, method="grant")
-    asks.answer(opened, row, Answer(reply=Reply.ALWAYS, by_grant=grant.id), author, delivered=True)
-    grants.used(opened, grant.id)
+    asks.answer(journal, row, AskAnswer(reply=Reply.ALWAYS, by_grant=grant.id), author, delivered=True)
+    grants.count_use(journal, grant.id)
     return AskState.ANSWERED

@@ -1,4 +1,4 @@
-"""Turns.close: a turn ends with every call settled, every ask closed, and nothing of it still running."""
+"""Turns.close: settles every call, closes every ask, and stops what still runs."""
 
 import asyncio
 from contextlib import suppress
@@ -7,46 +7,46 @@ from pathlib import Path
 
 from temporalio import activity
 
+from activities.calls.context import CallContextFactory
+from activities.calls.run import aborted_outcome, stop_claimed_call
 from activities.failpoints import failpoint
-from activities.giving_up import GivenUp, counting_faults
-from activities.heartbeat import beating
+from activities.fault_limit import GivenUp, count_faults
+from activities.heartbeat import heartbeats
 from activities.mint import Mint
 from activities.project import worktree
-from activities.session.parking import park_broken
-from activities.store import asks, bells, calls, parks, prompts, retries, sessions, turns
+from activities.session.suspend_broken import suspend_broken
+from activities.store import asks, bells, calls, prompts, retries, sessions, suspensions, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
-from activities.store.journal import WORKER, Journal, journal
-from activities.tools.run import aborted, end_claimed
-from activities.tools.workshop import Workshop
+from activities.store.journal import WORKER, Journal, session_journal
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.messages import CallState
-from workflows.domain.wire import Closed, CloseRequest, Fence
+from workflows.domain.wire import CloseRequest, CloseResult, Fence
 
 
-class Turns:
-    """Closes turns. Running twice settles what the first attempt left."""
+class TurnActivities:
+    """Closes turns. A second run settles what the first one left."""
 
-    def __init__(self, database: Database, workshop: Workshop) -> None:
+    def __init__(self, database: Database, call_contexts: CallContextFactory) -> None:
         self.database = database
-        self.workshop = workshop
+        self.call_contexts = call_contexts
         self.mint = Mint()
 
     @activity.defn(name="holdfast.turns.close")
-    async def close(self, request: CloseRequest) -> Closed:
-        """End the turn (and the session, if the request says so); tell whether untaken prompts wait."""
-        async with beating():
+    async def close(self, request: CloseRequest) -> CloseResult:
+        """End the turn, and the session if requested; the result says whether prompts wait."""
+        async with heartbeats():
             try:
                 return await self.end_or_give_up(request, request.fence(activity.info().attempt))
             except GivenUp as given_up:
-                if await park_broken(self.database, request, self.mint, given_up.text):
-                    return Closed(untaken=False, ended=request.end)
+                if await suspend_broken(self.database, request, self.mint, given_up.text):
+                    return CloseResult(prompts_waiting=False, ended=request.end)
                 raise
 
-    async def end_or_give_up(self, request: CloseRequest, fence: Fence) -> Closed:
-        of = f"{request.chain}-{request.schedule}"
-        counting = partial(counting_faults, self.database, request, "the end of a turn", of)
+    async def end_or_give_up(self, request: CloseRequest, fence: Fence) -> CloseResult:
+        subject = f"{request.epoch}-{request.sequence}"
+        counting = partial(count_faults, self.database, request, "the end of a turn", subject)
         try:
             async with counting():
                 return await self.end_turn(request, fence)
@@ -54,57 +54,59 @@ class Turns:
             async with counting():
                 return await self.end_turn(request, fence, given_up.text)
 
-    async def end_turn(self, request: CloseRequest, fence: Fence, given_up: str | None = None) -> Closed:
-        """`given_up`: why calls that cannot be ended are called unknown, instead of being ended once more."""
-        turn, place = request.turn, None
+    async def end_turn(self, request: CloseRequest, fence: Fence, given_up: str | None = None) -> CloseResult:
+        """`given_up`: why claimed calls become unknown without another attempt to end them."""
+        turn, directory_identity = request.turn, None
         if turn is not None:
-            claimed = await self.take_over(request, turn, fence)
+            claimed = await self.take_over_claims(request, turn, fence)
             await asyncio.gather(*(self.settle(request, fence, call, given_up) for call in claimed))
             origin = await sessions.origin(self.database, request.session)
-            place = await asyncio.to_thread(worktree.whereabouts, Path(origin.directory))
-        async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
+            directory_identity = await asyncio.to_thread(worktree.identify_directory, Path(origin.directory))
+        async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
             if request.end:
-                await sessions.end(opened, "cancelled by an operator")
-                await prompts.withdraw(opened, "session ended")
-                await retries.withdraw(opened, "session ended")
-                parks.settle(opened)
+                await sessions.end(journal, "cancelled by an operator")
+                await prompts.withdraw_untaken(journal, "session ended")
+                await retries.withdraw(journal, "session ended")
+                suspensions.settle(journal)
             if turn is not None:
-                await self.finish(opened, request, turn)
-                sessions.left(opened, place)
-            untaken = await prompts.oldest(opened) is not None
-            waits = untaken and not opened.ended and opened.parked is None
-            closed = Closed(untaken=waits, ended=opened.ended or request.end)
+                await self.close_turn(journal, request, turn)
+                sessions.save_directory_identity(journal, directory_identity)
+            prompts_waiting = await prompts.next_waiting(journal) is not None
+            waits = prompts_waiting and not journal.ended and journal.suspension is None
+            closed = CloseResult(prompts_waiting=waits, ended=journal.ended or request.end)
         await failpoint("task.settled")
-        await self.tell_parents(request.session)
+        await self.notify_parents(request.session)
         return closed
 
-    async def tell_parents(self, session: SessionId) -> None:
-        """Ring at the calls that this session has worked for as a subagent; the sweeper does what fails here."""
+    async def notify_parents(self, session: SessionId) -> None:
+        """Ring for the calls that this session worked for as a subagent; the sweeper repeats what fails here."""
         for bell in await bells.unheard(self.database, session):
             with suppress(Unavailable):
-                await self.workshop.ring(bell)
+                await self.call_contexts.ring(bell)
 
-    async def take_over(self, request: CloseRequest, turn: TurnId, fence: Fence) -> list[CallRow]:
-        """Put this fence on what is still claimed: whoever held it can write nothing more."""
-        async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
-            open_calls, standing = await asyncio.gather(calls.unsettled(opened, turn), turns.standing(opened, turn))
+    async def take_over_claims(self, request: CloseRequest, turn: TurnId, fence: Fence) -> list[CallRow]:
+        """Put this fence on all claimed calls: earlier holders can write nothing more."""
+        async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
+            open_calls, turn_status = await asyncio.gather(
+                calls.unsettled(journal, turn), turns.turn_status(journal, turn)
+            )
             claimed = [call for call in open_calls if call.state is CallState.CLAIMED]
             for call in claimed:
-                calls.reclaim(opened, call, fence, standing.snapshot)
+                calls.reclaim(journal, call, fence, turn_status.turn_config)
         return claimed
 
     async def settle(self, request: CloseRequest, fence: Fence, call: CallRow, given_up: str | None) -> None:
-        """End what a claimed call still has running, and write what can be said of it."""
-        state, outcome = await end_claimed(self.workshop, call, fence, given_up)
-        async with journal(self.database, request.session, WORKER, chain_start=request.chain) as opened:
-            row = await calls.lock(opened, call.id)
+        """End what a claimed call still runs, and settle it."""
+        state, outcome = await stop_claimed_call(self.call_contexts, call, fence, given_up)
+        async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
+            row = await calls.lock(journal, call.id)
             if not row.settled:
-                calls.settle(opened, row, state, outcome)
+                calls.settle(journal, row, state, outcome)
 
-    async def finish(self, opened: Journal, request: CloseRequest, turn: TurnId) -> None:
-        await asks.close_open_of_turn(opened, turn, f"the turn ended ({request.reason})")
-        for call in await calls.unsettled(opened, turn):
-            if call.state is CallState.CLAIMED:  # by a paused attempt, since its claims were taken over
+    async def close_turn(self, journal: Journal, request: CloseRequest, turn: TurnId) -> None:
+        await asks.close_of_turn(journal, turn, f"the turn ended ({request.reason})")
+        for call in await calls.unsettled(journal, turn):
+            if call.state is CallState.CLAIMED:  # by a paused attempt, after the takeover
                 raise Unavailable(f"Call {call.id!r} was claimed while its turn was being closed: closing it again.")
-            calls.settle(opened, call, CallState.CANCELLED, aborted())
-        await turns.close(opened, turn, request.reason, request.error)
+            calls.settle(journal, call, CallState.CANCELLED, aborted_outcome())
+        await turns.close(journal, turn, request.reason, request.error)

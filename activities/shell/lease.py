@@ -1,4 +1,4 @@
-"""The private directory of a call, as a worker sees it: who runs the command, and how it has ended."""
+"""A worker's view of a call's private directory: who runs the command, and how it ended."""
 
 import os
 import select
@@ -11,9 +11,9 @@ from typing import Self, TypeVar
 
 import psutil
 
-from activities.files.place import Place
-from activities.shell.supervisor import layout
-from activities.shell.supervisor.process import moment, send
+from activities.files.workspace import Workspace
+from activities.shell.supervisor import call_files
+from activities.shell.supervisor.process import send_signal, start_time
 from workflows.domain.value import Value
 
 R = TypeVar("R", bound=Value)
@@ -22,33 +22,33 @@ _DEAD = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 class Process(Value):
-    """A process, known by its pid and the moment of its start (None where the system does not tell that)."""
+    """A process: pid and start time (None where the system reports none)."""
 
     pid: int
     start: str | None = None
 
     def alive(self) -> bool:
-        """Whether this very process still runs: a zombie is dead, and so is one whose pid is somebody else's."""
+        """Whether it still runs. A zombie or a reused pid does not count."""
         try:
             status = psutil.Process(self.pid).status()
         except psutil.NoSuchProcess:
             return False
-        return status not in _DEAD and self.start in (None, moment(self.pid))
+        return status not in _DEAD and self.start in (None, start_time(self.pid))
 
-    def foreign(self) -> bool:
-        """Whether the pid means another process by now, or is one of before the machine was started."""
+    def is_stale(self) -> bool:
+        """Whether the pid was reused, or dates from before the last boot."""
         if self.start is None:
             return False
         if psutil.pid_exists(self.pid):
-            return self.start != moment(self.pid)
-        return self.start.partition("/")[0] != str(moment(os.getpid())).partition("/")[0]
+            return self.start != start_time(self.pid)
+        return self.start.partition("/")[0] != str(start_time(os.getpid())).partition("/")[0]
 
     def signal(self, number: int) -> None:
         if self.alive():
-            send(os.kill, self.pid, number)
+            send_signal(os.kill, self.pid, number)
 
     def wait(self, seconds: float) -> bool:
-        """Block until the process has ended, at most so long; whether it has."""
+        """Block for at most `seconds`; returns whether the process has ended."""
         with suppress(ProcessLookupError, psutil.NoSuchProcess):
             if self.alive():
                 _wait(self.pid, seconds)
@@ -56,14 +56,14 @@ class Process(Value):
 
 
 class Lease(Value):
-    """Who runs the command, and since when; without a keeper, it has been made sure that nobody ever does."""
+    """Who runs the command, and since when. Without a supervisor, it will never start."""
 
-    keeper: Process | None = None
+    supervisor: Process | None = None
     shell: Process | None = None
-    begun: float | None = None
+    started_at: float | None = None
 
 
-class Cause(StrEnum):
+class EndCause(StrEnum):
     """Why the supervisor ended a command."""
 
     TIMEOUT = "timeout"
@@ -72,14 +72,17 @@ class Cause(StrEnum):
     OVERFLOW = "overflow"
 
 
-class End(Value):
-    """How a command ended: exit code (negative: a signal); what ended it if not itself, and the limit it had passed
-    (seconds or bytes); why a part of its output could not be kept."""
+class CommandEnd(Value):
+    """How a command ended.
+
+    `status`: exit code; negative: a signal. `cause`: why the supervisor ended it, `limit` (seconds or bytes) what it
+    exceeded. `write_error`: why a part of its output was lost.
+    """
 
     status: int
-    cause: Cause | None = None
+    cause: EndCause | None = None
     limit: float | None = None
-    notice: str | None = None
+    write_error: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,19 +92,19 @@ class CallDirectory:
     path: Path
 
     @classmethod
-    def of(cls, place: Place, call: str) -> Self:
-        return cls(place.data / "calls" / call)
+    def of(cls, workspace: Workspace, call: str) -> Self:
+        return cls(workspace.data / "calls" / call)
 
     @property
     def spool(self) -> Path:
-        return self.path / layout.SPOOL
+        return self.path / call_files.SPOOL
 
     @property
-    def bell(self) -> Path:
-        return self.path / layout.BELL
+    def exit_fifo(self) -> Path:
+        return self.path / call_files.EXIT_FIFO
 
     def create(self) -> None:
-        """Make the directory, durably: a lease that a power cut loses would let a command run twice."""
+        """Make the directory durably: a lease lost in a power cut would let a command run twice."""
         self.path.parent.parent.mkdir(parents=True, exist_ok=True)
         for path in (self.path.parent, self.path):
             with suppress(FileExistsError), _opened(path.parent) as parent:
@@ -109,29 +112,29 @@ class CallDirectory:
                 os.fsync(parent)
         self.renew()
         with suppress(FileExistsError):
-            os.mkfifo(self.bell, 0o600)
+            os.mkfifo(self.exit_fifo, 0o600)
 
     def renew(self) -> None:
-        """Show the supervisor that a worker is there."""
-        (self.path / layout.RENEWED).touch(mode=0o600)
+        """Show the supervisor that a worker still follows."""
+        (self.path / call_files.RENEWED).touch(mode=0o600)
 
-    def forbid(self) -> bool:
-        """Take the lease for nobody, so that the command never begins; False when somebody has it."""
+    def prevent_start(self) -> bool:
+        """Take the lease without a supervisor, so that the command never starts; False if taken."""
         with _opened(self.path) as directory:
-            return layout.create_durably(directory, layout.LEASE, Lease().model_dump())
+            return call_files.create_durably(directory, call_files.LEASE, Lease().model_dump())
 
     def lease(self) -> Lease | None:
-        return _record(Lease, self.path / layout.LEASE)
+        return _record(Lease, self.path / call_files.LEASE)
 
-    def end(self) -> End | None:
-        return _record(End, self.path / layout.EXIT)
+    def end(self) -> CommandEnd | None:
+        return _record(CommandEnd, self.path / call_files.EXIT)
 
 
 def _wait(pid: int, seconds: float) -> None:
     if not hasattr(os, "pidfd_open"):
         psutil.wait_procs([psutil.Process(pid)], timeout=seconds)
         return
-    descriptor = os.pidfd_open(pid)  # ready also when the process is a zombie that nobody collects
+    descriptor = os.pidfd_open(pid)  # a zombie counts as ended
     try:
         select.select([descriptor], [], [], seconds)
     finally:

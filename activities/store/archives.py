@@ -1,4 +1,4 @@
-"""Archives: the rows of old sessions, on their way into a file, out of the database, and back."""
+"""Rows of archived sessions: export, remove, restore."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -12,8 +12,8 @@ from psycopg.types.json import Json
 
 from activities.store.database import Database
 from activities.store.queries import Queries
-from activities.store.sessions import Archived
-from activities.store.statements import Reads
+from activities.store.sessions import ArchiveLocation
+from activities.store.statements import RowReader
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.value import Value
@@ -23,42 +23,43 @@ _LOCK: Final = 0x61726368  # advisory lock: "arch"
 _BATCH: Final = 500  # rows
 _LIMIT: Final = 600.0  # seconds for one statement: a session may have a million rows
 
-_OWN: Final = b"session = ANY(%(sessions)s)"
+_BY_SESSION: Final = b"session = ANY(%(sessions)s)"
 _TURNS: Final = b"(SELECT id FROM turn WHERE session = ANY(%(sessions)s))"
 
-# Which rows are a session's, table by table: what is referred to stands before what refers to it.
+# In the order of their references: a table comes after those that it references.
 TABLES: Final = {
     "session": b"id = ANY(%(sessions)s)",
-    "snapshot": b"id IN (SELECT snapshot FROM turn WHERE session = ANY(%(sessions)s))",
-    "turn": _OWN,
-    "prompt": _OWN,
-    "retry": _OWN,
-    "park": _OWN,
-    "stop": _OWN,
+    "session_head": _BY_SESSION,
+    "turn_config": b"id IN (SELECT turn_config FROM turn WHERE session = ANY(%(sessions)s))",
+    "turn": _BY_SESSION,
+    "prompt": _BY_SESSION,
+    "retry": _BY_SESSION,
+    "suspension": _BY_SESSION,
+    "stop": _BY_SESSION,
     "generation": b"turn IN " + _TURNS,
-    "message": _OWN,
+    "message": _BY_SESSION,
     "part": b"message IN (SELECT id FROM message WHERE session = ANY(%(sessions)s))",
-    "call": _OWN,
-    "task": _OWN,
-    "grant_": _OWN,
-    "ask": _OWN,
-    "note": _OWN,
-    "todo": _OWN,
-    "fault": _OWN,
-    "event": _OWN + b" ORDER BY array_position(%(sessions)s, session), seq",
+    "call": _BY_SESSION,
+    "task": _BY_SESSION,
+    "grant_": _BY_SESSION,
+    "ask": _BY_SESSION,
+    "note": _BY_SESSION,
+    "todo": _BY_SESSION,
+    "fault": _BY_SESSION,
+    "event": _BY_SESSION + b" ORDER BY array_position(%(sessions)s, session), seq",
 }
-_RETIRED: Final = {"generation": {"broken"}}  # columns that older archives have
-# Rows of sessions stay as signs of where they are; configurations, and grants for projects, are others' too.
-_REMOVED: Final = {
-    **{table: which for table, which in TABLES.items() if table not in ("session", "snapshot")},
-    "grant_": _OWN + b" AND project IS NULL",
-    "event": _OWN,
+# The rows of a session and of its head stay, to name the archive. Configurations are shared; a project's grant outlives
+# its session.
+_KEYS: Final = {"session": b"id", "session_head": b"session"}
+_DELETED_ROWS: Final = {
+    **{table: which for table, which in TABLES.items() if table not in (*_KEYS, "turn_config")},
+    "grant_": _BY_SESSION + b" AND project IS NULL",
+    "event": _BY_SESSION,
 }
 
 
-class Archivable(Value):
-    """A session that is to be archived with those below it, on this host: where each one's log ends, and what speaks
-    against it."""
+class ArchiveCandidate(Value):
+    """A session of this host and those below it, parents first; the ends of their logs; what prevents archiving."""
 
     host: str | None
     sessions: tuple[SessionId, ...]
@@ -70,53 +71,52 @@ class Archivable(Value):
         return self.sessions[0]
 
 
-async def old(
-    reads: Reads, before: datetime, host: str | None = None, session: SessionId | None = None
-) -> list[Archivable]:
-    """The sessions of people that have not changed since `before`, or one of them, with what keeps them here; those of
-    another host can only be archived there."""
-    rows = await reads.rows(_QUERIES.tree, before=before, host=host, session=session)
-    return [_archivable(list(family), host) for _, family in groupby(rows, key=lambda row: row["root"])]
+async def candidates(
+    reader: RowReader, before: datetime, host: str | None = None, session: SessionId | None = None
+) -> list[ArchiveCandidate]:
+    """People's sessions unchanged since `before`, or one of them, with their obstacles, such as another host."""
+    rows = await reader.rows(_QUERIES.candidates, before=before, host=host, session=session)
+    return [_candidate(list(tree_rows), host) for _, tree_rows in groupby(rows, key=lambda row: row["root"])]
 
 
-async def root(reads: Reads, session: SessionId) -> SessionId:
-    """The session of a person that this one is of or works for, whatever has become of it."""
-    (row,) = await reads.rows(_QUERIES.root, session=session)
+async def root_session(reader: RowReader, session: SessionId) -> SessionId:
+    """The top session of this one's tree, in any state."""
+    (row,) = await reader.rows(_QUERIES.root, session=session)
     return SessionId(row["id"])
 
 
-def _archivable(family: list[dict[str, object]], host: str | None) -> Archivable:
+def _candidate(tree_rows: list[dict[str, object]], host: str | None) -> ArchiveCandidate:
     obstacles = [
         f"{row['session']}: {row['obstacle']}; see `holdfast sessions show {row['session']}`"
-        for row in family
+        for row in tree_rows
         if row["obstacle"]
     ]
-    return Archivable(
+    return ArchiveCandidate(
         host=host,
-        sessions=tuple(SessionId(str(row["session"])) for row in family),
-        ends=tuple((int(str(row["seq"])), str(row["head"])) for row in family),
-        obstacle=obstacles[-1] if obstacles else None,  # what keeps a subagent keeps those above it at work
+        sessions=tuple(SessionId(str(row["session"])) for row in tree_rows),
+        ends=tuple((int(str(row["seq"])), str(row["head"])) for row in tree_rows),
+        obstacle=obstacles[-1] if obstacles else None,  # the deepest: a busy subagent keeps those above it busy
     )
 
 
 @asynccontextmanager
-async def archiving(database: Database) -> AsyncIterator[bool]:
+async def archive_lock(database: Database) -> AsyncIterator[bool]:
     """Whether this process may archive now: one at a time."""
-    async with database.alone(_LOCK) as mine:
+    async with database.advisory_lock(_LOCK) as mine:
         yield mine
 
 
 class Export:
-    """All rows of some sessions, as they were at one moment."""
+    """All rows of some sessions, in one snapshot."""
 
     def __init__(self, connection: AsyncConnection[TupleRow], sessions: Sequence[SessionId]) -> None:
         self._connection = connection
         self._values = {"sessions": list(sessions)}
 
     async def rows(self, table: str) -> AsyncIterator[list[dict[str, str | None]]]:
-        """The rows of a table in batches: columns and values as PostgreSQL writes them."""
+        """A table's rows in batches; values in PostgreSQL's text format."""
         columns = await _columns(self._connection, table)
-        query = b"COPY (SELECT " + _listed(columns) + b" FROM " + table.encode() + b" WHERE " + TABLES[table]
+        query = b"COPY (SELECT " + _column_list(columns) + b" FROM " + table.encode() + b" WHERE " + TABLES[table]
         batch: list[dict[str, str | None]] = []
         async with self._connection.cursor() as cursor, cursor.copy(query + b") TO STDOUT", self._values) as copy:
             async for row in copy.rows():
@@ -130,78 +130,75 @@ class Export:
 
 @asynccontextmanager
 async def export(database: Database, sessions: Sequence[SessionId]) -> AsyncIterator[Export]:
-    """Read sessions as they are at one moment. Raises Unavailable."""
+    """Read sessions in one snapshot. Raises Unavailable."""
     async with database.transaction(limit=_LIMIT) as connection:
         await connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         yield Export(connection, sessions)
 
 
-async def remove(database: Database, which: Archivable, before: datetime, archived: Archived) -> list[PartId]:
-    """Remove the rows of what lies in a file, if it is still as it is there; its calls.
-
-    Raises Conflict when something has happened to one of the sessions meanwhile.
-    """
-    named = {"sessions": list(which.sessions)}
-    async with database.statements(limit=_LIMIT) as said:
-        await said.rows(_QUERIES.lock, **named)
-        if await old(said, before, which.host, which.session) != [which]:
+async def remove(
+    database: Database, which: ArchiveCandidate, before: datetime, archived: ArchiveLocation
+) -> list[PartId]:
+    """Remove the rows of archived sessions; returns their calls. Raises Conflict if a session has changed since."""
+    parameters = {"sessions": list(which.sessions)}
+    async with database.statements(limit=_LIMIT) as batch:
+        await batch.rows(_QUERIES.lock, **parameters)
+        if await candidates(batch, before, which.host, which.session) != [which]:
             raise Conflict(f"Session {which.session!r} was not archived: something has happened to it meanwhile.")
-        calls = [PartId(row["id"]) for row in await said.rows(_QUERIES.calls, **named)]
-        said.note(_QUERIES.leave, archive=Json(archived.model_dump(mode="json")), **named)
-        for table, rows in reversed(_REMOVED.items()):
-            said.note(b"DELETE FROM " + table.encode() + b" WHERE " + rows, **named)
-        said.note(_QUERIES.forget_deltas, **named)
+        calls = [PartId(row["id"]) for row in await batch.rows(_QUERIES.calls, **parameters)]
+        batch.write(_QUERIES.mark_archived, archive=Json(archived.model_dump(mode="json")), **parameters)
+        for table, rows in reversed(_DELETED_ROWS.items()):
+            batch.write(b"DELETE FROM " + table.encode() + b" WHERE " + rows, **parameters)
+        batch.write(_QUERIES.delete_deltas, **parameters)
     return calls
 
 
 @asynccontextmanager
-async def restoring(database: Database, ends: Mapping[SessionId, tuple[int, str]]) -> AsyncIterator["Restore"]:
-    """Bring sessions back in one transaction. Raises Conflict for one that is here, or whose log ended elsewhere."""
+async def open_restore(database: Database, ends: Mapping[SessionId, tuple[int, str]]) -> AsyncIterator["Restore"]:
+    """Restore sessions in one transaction. Raises Conflict for one that is not archived or has another log."""
     async with database.transaction(limit=_LIMIT) as connection, connection.cursor() as cursor:
-        await cursor.execute(_QUERIES.standing, {"sessions": list(ends)})
+        await cursor.execute(_QUERIES.lock_archived, {"sessions": list(ends)})
         for session, status, seq, head in await cursor.fetchall():
             if status != "archived":
                 raise Conflict(f"Session {session!r} is here: it is not archived, and nothing has to be brought back.")
             if (seq, head) != ends[session]:
                 raise Conflict(f"Session {session!r} was archived with another log: this is not the archive of it.")
         yield Restore(connection, cursor)
-        await cursor.execute(_QUERIES.explain, {"sessions": list(ends)})
-        await cursor.execute(_QUERIES.returned, {"sessions": list(ends)})
+        await cursor.execute(_QUERIES.mark_restored, {"sessions": list(ends)})
 
 
 class Restore:
-    """Puts rows back: what others have kept meanwhile, a grant for a project say, stays as it is now."""
+    """Inserts rows; existing ones, such as a project's grant, stay."""
 
     def __init__(self, connection: AsyncConnection[TupleRow], cursor: AsyncCursor[TupleRow]) -> None:
         self._connection = connection
         self._cursor = cursor
 
     async def rows(self, table: str, rows: Iterable[Mapping[str, str | None]]) -> None:
-        """Rows of one table. Raises Conflict for an archive of a newer version, which has more columns."""
-        retired = _RETIRED.get(table, set())
-        given = ({name: value for name, value in row.items() if name not in retired} for row in rows)
-        first = next(given)
+        """Insert rows. Raises Conflict for columns that only a newer version knows."""
+        remaining = iter(rows)
+        first = next(remaining)
         if unknown := sorted(set(first) - set(await _columns(self._connection, table))):
             raise Conflict(f"The archive knows more of {table!r} ({', '.join(unknown)}): use a newer Holdfast.")
-        name, columns = table.encode(), _listed(first)
+        name, columns = table.encode(), _column_list(first)
         await self._cursor.execute(b"CREATE TEMP TABLE staged (LIKE " + name + b" INCLUDING DEFAULTS) ON COMMIT DROP")
         async with self._cursor.copy(b"COPY staged (" + columns + b") FROM STDIN") as copy:
-            for row in chain((first,), given):
+            for row in chain((first,), remaining):
                 await copy.write_row(list(row.values()))
         insert = b"INSERT INTO " + name + b" (" + columns + b") SELECT " + columns + b" FROM staged"
-        await self._cursor.execute(insert + _met(table, first))
+        await self._cursor.execute(insert + _on_conflict(table, first))
         await self._cursor.execute(b"DROP TABLE staged")
 
 
-def _met(table: str, columns: Iterable[str]) -> bytes:
-    """What becomes of a row that is there: the sign that was left for a session gives way to the session."""
-    if table != "session":
+def _on_conflict(table: str, columns: Iterable[str]) -> bytes:
+    """Rows that archiving leaves are replaced."""
+    if table not in _KEYS:
         return b" ON CONFLICT DO NOTHING"
-    taken = b", ".join(name.encode() + b" = excluded." + name.encode() for name in columns)
-    return b" ON CONFLICT (id) DO UPDATE SET " + taken
+    assignments = b", ".join(name.encode() + b" = excluded." + name.encode() for name in columns)
+    return b" ON CONFLICT (" + _KEYS[table] + b") DO UPDATE SET " + assignments
 
 
-def _listed(columns: Iterable[str]) -> bytes:
+def _column_list(columns: Iterable[str]) -> bytes:
     return b", ".join(name.encode() for name in columns)
 
 

@@ -6,14 +6,16 @@ from typing import Any, Final
 
 from activities.store.calls import CallRow
 from activities.store.database import Database, dumps
-from activities.store.events import record
+from activities.store.events import parse_record
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
+from workflows.domain.actor import Actor
 from workflows.domain.errors import NotFound
-from workflows.domain.events import Actor, AnswerNotRun, AskAnswered, AskClosed, AskRaised, AskReopened, Record
+from workflows.domain.events.asks import AnswerNotRun, AskAnswered, AskClosed, AskRaised, AskReopened
+from workflows.domain.events.event import EventRecord
 from workflows.domain.ids import AskId, GrantId, PartId, SessionId, TurnId
 from workflows.domain.messages import CallState
-from workflows.domain.permissions.loop_guard import GUARD
+from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
@@ -23,7 +25,7 @@ _QUERIES: Final = Queries("asks")
 
 
 class AskRow(Value):
-    """An ask: one permission request of a call (`request` -1: the loop guard's), and how it was settled."""
+    """One permission request of a call (`request` -1: the loop guard's), and how it was settled."""
 
     id: AskId
     session: SessionId
@@ -51,21 +53,21 @@ class AskRow(Value):
         return self.state is AskState.ANSWERED and self.reply is Reply.REJECT
 
 
-class Answer(Value):
-    """What a person decided, and with which feedback."""
+class AskAnswer(Value):
+    """A person's decision and feedback."""
 
     reply: Reply
     feedback: str | None = None
     by_grant: GrantId | None = None
 
 
-async def put(opened: Journal, call: CallRow, ask: AskId, request: int, body: PermissionRequest) -> AskRow:
+async def create(journal: Journal, call: CallRow, ask: AskId, request: int, body: PermissionRequest) -> AskRow:
     """Open an ask for a call."""
     digest = call.digest or ""
-    opened.write(
-        _QUERIES.put,
+    journal.write(
+        _QUERIES.insert,
         id=ask,
-        session=opened.session,
+        session=journal.session,
         turn=call.turn,
         call=call.id,
         revision=call.revision,
@@ -73,46 +75,48 @@ async def put(opened: Journal, call: CallRow, ask: AskId, request: int, body: Pe
         body=dumps(body.model_dump(mode="json")),
         digest=digest,
     )
-    opened.record(AskRaised(ask=ask, call=call.id, permission=body.permission, digest=digest))
-    return await lock(opened, ask)
+    journal.record(AskRaised(ask=ask, call=call.id, permission=body.permission, digest=digest))
+    return await lock(journal, ask)
 
 
-async def of_call(opened: Journal, call: PartId) -> list[AskRow]:
-    """All asks that there were for a call; answered are those that the log has an answer to."""
-    return [_explained(opened, row) for row in await opened.rows(_QUERIES.of_call, call=call)]
+async def of_call(journal: Journal, call: PartId) -> list[AskRow]:
+    """All asks of a call, locked. An answer that is not in the log reopens its ask."""
+    return [_checked_against_log(journal, row) for row in await journal.rows(_QUERIES.of_call, call=call)]
 
 
-def counting(known: list[AskRow], call: CallRow) -> list[AskRow]:
-    """The asks that count for the call as it stands: its loop guard's, and those of its present revision."""
-    return [ask for ask in known if ask.revision == call.revision or (ask.request == GUARD and ask.by_grant is None)]
+def relevant_to(known: list[AskRow], call: CallRow) -> list[AskRow]:
+    """The asks of the call's present revision, and its loop guard's."""
+    return [
+        ask for ask in known if ask.revision == call.revision or (ask.request == GUARD_REQUEST and ask.by_grant is None)
+    ]
 
 
-async def open_of_session(opened: Journal) -> list[AskRow]:
-    return [ask_row(row) for row in await opened.rows(_QUERIES.open_of_session, session=opened.session)]
+async def open_of_session(journal: Journal) -> list[AskRow]:
+    return [ask_row(row) for row in await journal.rows(_QUERIES.open_of_session, session=journal.session)]
 
 
-async def lock(opened: Journal, ask: AskId) -> AskRow:
-    """An ask, locked until the transaction ends. Raises NotFound."""
-    row = await opened.row(_QUERIES.lock, ask=ask)
+async def lock(journal: Journal, ask: AskId) -> AskRow:
+    """Lock an ask until the transaction ends. Raises NotFound."""
+    row = await journal.row(_QUERIES.lock, ask=ask)
     if row is None:
-        raise unknown(ask)
-    return _explained(opened, row)
+        raise not_found(ask)
+    return _checked_against_log(journal, row)
 
 
 async def session_of(database: Database, ask: AskId) -> SessionId:
-    """The session that an ask belongs to. Raises NotFound."""
+    """The ask's session. Raises NotFound."""
     found = await database.rows(_QUERIES.find, ask=ask)
     if not found:
-        raise unknown(ask)
+        raise not_found(ask)
     return SessionId(found[0]["session"])
 
 
 def answer(
-    opened: Journal, ask: AskRow, decided: Answer, actor: Actor | None = None, *, delivered: bool = False
+    journal: Journal, ask: AskRow, decided: AskAnswer, actor: Actor | None = None, *, delivered: bool = False
 ) -> None:
-    """Settle an open ask by an answer; `delivered`: whoever asked gets it from us, and needs no signal."""
+    """Answer an open ask; `delivered`: the caller hands it to the workflow, which needs no signal."""
     feedback = seal(decided.feedback) if decided.feedback else None
-    seq = opened.record(
+    seq = journal.record(
         AskAnswered(
             ask=ask.id,
             call=ask.call,
@@ -123,64 +127,62 @@ def answer(
         ),
         actor,
     )
-    opened.write(
+    journal.write(
         _QUERIES.answer,
         ask=ask.id,
         reply=decided.reply,
         feedback=feedback.content if feedback else None,
         salt=feedback.salt if feedback else None,
         grant=decided.by_grant,
-        author=(actor or opened.actor).subject,
+        author=(actor or journal.actor).subject,
         delivered=delivered,
         seq=seq,
     )
 
 
-def _explained(opened: Journal, row: dict[str, Any]) -> AskRow:
-    """The ask of a row. An answer that only the row has, and not the log, lets no call run: the ask is open again.
+def _checked_against_log(journal: Journal, row: dict[str, Any]) -> AskRow:
+    """Reopen the ask if the log lacks its answer.
 
-    A call that was claimed has been decided; its asks stay as they are.
+    The asks of a claimed call stay: it has been decided.
     """
     ask = ask_row(row)
     if row["call_state"] != CallState.PREPARED:
         return ask
-    logged = [record(bytes(row["answer"]))] if row["answer"] else [told for told, _ in opened.records]
-    if ask.state is not AskState.ANSWERED or any(_is_answer(told, ask) for told in logged):
+    logged = [parse_record(bytes(row["answer"]))] if row["answer"] else [entry for entry, _ in journal.records]
+    if ask.state is not AskState.ANSWERED or any(_is_answer(entry, ask) for entry in logged):
         return ask
     _LOG.warning("the row of ask %s says that it was answered, and the log has no such answer", ask.id)
-    opened.write(_QUERIES.reopen, ask=ask.id)
-    opened.record(AskReopened(ask=ask.id, call=ask.call))
+    journal.write(_QUERIES.reopen, ask=ask.id)
+    journal.record(AskReopened(ask=ask.id, call=ask.call))
     unanswered = dict.fromkeys(("reply", "feedback", "by_grant", "author", "settled_at"))
     return ask.model_copy(update={"state": AskState.OPEN, **unanswered})
 
 
-def _is_answer(told: Record, ask: AskRow) -> bool:
-    """Whether an event is the answer that the row of an ask tells of."""
-    event = told.event
+def _is_answer(entry: EventRecord, ask: AskRow) -> bool:
+    event = entry.event
     return isinstance(event, AskAnswered) and (
         (event.ask, event.call, event.digest) == (ask.id, ask.call, ask.digest)
-        and (event.reply, event.by_grant, told.actor.subject) == (ask.reply, ask.by_grant, ask.author)
+        and (event.reply, event.by_grant, entry.actor.subject) == (ask.reply, ask.by_grant, ask.author)
     )
 
 
-async def close_open_of_turn(opened: Journal, turn: TurnId, reason: str) -> None:
-    """Close what still waits in a turn that ends; say of answers that came too late that they did not run."""
-    for row in await opened.rows(_QUERIES.open_of_turn, turn=turn):
-        close(opened, ask_row(row), reason)
-    for row in await opened.rows(_QUERIES.not_run, turn=turn):
-        opened.record(AnswerNotRun(ask=row["id"], call=row["call"]))
+async def close_of_turn(journal: Journal, turn: TurnId, reason: str) -> None:
+    """Close the open asks of a turn that ends; record the answers whose calls will not run."""
+    for row in await journal.rows(_QUERIES.open_of_turn, turn=turn):
+        close(journal, ask_row(row), reason)
+    for row in await journal.rows(_QUERIES.not_run, turn=turn):
+        journal.record(AnswerNotRun(ask=row["id"], call=row["call"]))
 
 
-def close(opened: Journal, ask: AskRow, reason: str) -> None:
+def close(journal: Journal, ask: AskRow, reason: str) -> None:
     """Close an open ask without an answer."""
-    opened.write(_QUERIES.close, ask=ask.id, reason=reason)
-    opened.record(AskClosed(ask=ask.id, call=ask.call, reason=reason))
+    journal.write(_QUERIES.close, ask=ask.id, reason=reason)
+    journal.record(AskClosed(ask=ask.id, call=ask.call, reason=reason))
 
 
-def unknown(ask: AskId) -> NotFound:
+def not_found(ask: AskId) -> NotFound:
     return NotFound(f"There is no ask {ask!r}. `holdfast asks` lists what waits for an answer.")
 
 
 def ask_row(row: dict[str, Any]) -> AskRow:
-    """A row as a value."""
     return AskRow.model_validate({name: row[name] for name in AskRow.model_fields})

@@ -79,7 +79,7 @@ async def pass_on(database: Database, bell: Bell) -> bool:
 async def passed_on(database: Database) -> AsyncGenerator[str, None]:
     """The bells that doors pass on to us, as JSON, as long as the connection holds. Raises Unavailable."""
     name = f"{_RINGER}{uuid.uuid4().hex}"
-    async with database.listening(name, name=name) as connection:
+    async with database.listen(name, name=name) as connection:
         while True:
             async with aclosing(connection.notifies(timeout=_SIGN)) as notices:
                 async for notice in notices:
@@ -105,5 +105,5 @@ async def waiting(database: Database, quiet: float) -> list[Waiting]:
 @asynccontextmanager
 async def sweeping(database: Database) -> AsyncIterator[bool]:
     """Whether this process may sweep now: one at a time, but for one that was frozen meanwhile."""
-    async with database.alone(_SWEEP_LOCK, silence=_SILENCE) as mine:
+    async with database.advisory_lock(_SWEEP_LOCK, idle_timeout=_SILENCE) as mine:
         yield mine

@@ -1,4 +1,4 @@
-"""The ledger: a call's life, from prepared to its one outcome."""
+"""The ledger of calls: from prepared to the one outcome."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,9 +12,10 @@ from activities.store.journal import Journal, Place, seal
 from activities.store.queries import Queries
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import NotFound
-from workflows.domain.events import CallClaimed, CallDrifted, CallFinished, CallPrepared, Decision, TaskSettled
-from workflows.domain.ids import MessageId, PartId, SessionId, SnapshotId, TurnId
-from workflows.domain.messages import CallState, Outcome
+from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, RecordedDecision
+from workflows.domain.events.tasks import TaskSettled
+from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId, TurnId
+from workflows.domain.messages import CallState, Outcome, SubagentSettled, TodosReplaced
 from workflows.domain.permissions.grants import Grant
 from workflows.domain.value import Value
 from workflows.domain.wire import Fence
@@ -23,7 +24,7 @@ _QUERIES: Final = Queries("calls")
 
 
 class NewCall(Value):
-    """A call of a finished answer. `plan` is None when planning failed: the claim plans again and tells."""
+    """A call of a stored answer. `plan` is None when planning failed: the claim plans again and reports the error."""
 
     id: PartId
     position: int
@@ -32,11 +33,11 @@ class NewCall(Value):
     arguments: dict[str, JsonValue]
     recovery: Recovery
     plan: Plan | None
-    loop: str
+    loop_digest: str
 
 
 class CallRow(Value):
-    """A call as the ledger has it."""
+    """A row of the ledger."""
 
     id: PartId
     session: SessionId
@@ -50,7 +51,7 @@ class CallRow(Value):
     recovery: Recovery
     plan: Plan | None
     digest: str | None
-    loop: str
+    loop_digest: str
     revision: int = 0
     state: CallState = CallState.PREPARED
     fence: Fence | None = None
@@ -63,36 +64,36 @@ class CallRow(Value):
         return self.state.settled
 
 
-class Context(Value):
-    """What a call runs in: where its session works, the shell's environment, and the frozen configuration's id."""
+class CallEnvironment(Value):
+    """The session's directory, the shell's environment, and the id of the turn's configuration."""
 
     directory: str
     environment: dict[str, str]
-    snapshot: SnapshotId
+    turn_config: TurnConfigId
 
 
 @dataclass(frozen=True)
 class FreshCall:
-    """A call as it was prepared, with the grants that held then.
+    """A call just prepared, with the grants live then.
 
-    `place` is where that has left its session, if the call is the only one of its answer: others would move it.
+    `place`: the session's version after it, if it is the only call of its answer: others would change that version.
     """
 
     call: CallRow
-    snapshot: SnapshotId
+    turn_config: TurnConfigId
     live: tuple[Grant, ...]
     place: Place | None
 
 
-def prepare(opened: Journal, turn: TurnId, step: int, message: MessageId, new: NewCall) -> CallRow:
-    """Write a call of an answer into the ledger; its row."""
+def prepare(journal: Journal, turn: TurnId, step: int, message: MessageId, new: NewCall) -> CallRow:
+    """Insert a call of an answer."""
     arguments = seal(new.arguments)
     digest = new.plan.effect.digest if new.plan else None
-    place = {"session": opened.session, "turn": turn, "step": step, "message": message, "digest": digest}
-    known = {name: getattr(new, name) for name in ("id", "position", "provider_id", "tool", "recovery", "loop")}
-    sealed = {"arguments": arguments.content, "salt": arguments.salt, "plan": _json(new.plan)}
-    opened.write(_QUERIES.prepare, **known, **place, **sealed)
-    opened.record(
+    coordinates = {"session": journal.session, "turn": turn, "step": step, "message": message, "digest": digest}
+    known = {name: getattr(new, name) for name in ("id", "position", "provider_id", "tool", "recovery", "loop_digest")}
+    sealed = {"arguments": arguments.content, "salt": arguments.salt, "plan": _plan_json(new.plan)}
+    journal.write(_QUERIES.prepare, **known, **coordinates, **sealed)
+    journal.record(
         CallPrepared(
             call=new.id,
             turn=turn,
@@ -103,133 +104,136 @@ def prepare(opened: Journal, turn: TurnId, step: int, message: MessageId, new: N
             digest=digest,
         )
     )
-    return CallRow(**known, **place, arguments=new.arguments, plan=new.plan)
+    return CallRow(**known, **coordinates, arguments=new.arguments, plan=new.plan)
 
 
-async def of_step(opened: Journal, turn: TurnId, step: int) -> list[CallRow]:
+async def of_step(journal: Journal, turn: TurnId, step: int) -> list[CallRow]:
     """The calls of a step, in the order of the answer."""
-    return [call_row(row) for row in await opened.rows(_QUERIES.of_step, turn=turn, step=step)]
+    return [call_row(row) for row in await journal.rows(_QUERIES.of_step, turn=turn, step=step)]
 
 
-async def unsettled(opened: Journal, turn: TurnId) -> list[CallRow]:
+async def unsettled(journal: Journal, turn: TurnId) -> list[CallRow]:
     """The turn's calls without an outcome, locked."""
-    return [call_row(row) for row in await opened.rows(_QUERIES.unsettled, turn=turn)]
+    return [call_row(row) for row in await journal.rows(_QUERIES.unsettled, turn=turn)]
 
 
-async def recent_loops(opened: Journal, turn: TurnId, step: int) -> tuple[str, ...]:
-    """Digests of the last two calls before this step, the older first: what the loop guard remembers."""
-    rows = await opened.rows(_QUERIES.recent_loops, turn=turn, step=step)
-    return tuple(row["loop"] for row in reversed(rows))
+async def recent_loops(journal: Journal, turn: TurnId, step: int) -> tuple[str, ...]:
+    """Loop digests of the last two calls before this step, the older first."""
+    rows = await journal.rows(_QUERIES.recent_loops, turn=turn, step=step)
+    return tuple(row["loop_digest"] for row in reversed(rows))
 
 
-async def any_rejected(opened: Journal, turn: TurnId) -> bool:
-    """Whether a person has rejected a call of this turn without a word."""
-    row = await opened.row(_QUERIES.any_rejected, turn=turn)
+async def any_rejected(journal: Journal, turn: TurnId) -> bool:
+    """Whether a person rejected a call of this turn without feedback."""
+    row = await journal.row(_QUERIES.any_rejected, turn=turn)
     return bool(row and row["rejected"])
 
 
-async def lock(opened: Journal, call: PartId) -> CallRow:
-    """A call of the journal's session, locked until the transaction ends. Raises NotFound."""
-    row = await opened.row(_QUERIES.lock, call=call, session=opened.session)
+async def lock(journal: Journal, call: PartId) -> CallRow:
+    """A call of the journal's session, locked until commit. Raises NotFound."""
+    row = await journal.row(_QUERIES.lock, call=call, session=journal.session)
     if row is None:
         raise NotFound(f"There is no call {call!r}.")
     return call_row(row)
 
 
 def claim(
-    opened: Journal,
+    journal: Journal,
     call: CallRow,
     fence: Fence,
     machine: str,
-    snapshot: SnapshotId,
-    decisions: tuple[Decision, ...],
+    turn_config: TurnConfigId,
+    decisions: tuple[RecordedDecision, ...],
 ) -> None:
-    """Claim a prepared call: the decision is recorded here, before the effect."""
+    """Claim a prepared call. Records the decision before the effect."""
     dumped = [decision.model_dump(mode="json") for decision in decisions]
-    opened.write(_QUERIES.claim, call=call.id, fence=list(fence), machine=machine, decision=Json(dumped))
-    opened.record(CallClaimed(call=call.id, fence=fence, digest=call.digest, snapshot=snapshot, decisions=decisions))
+    journal.write(_QUERIES.claim, call=call.id, fence=list(fence), machine=machine, decision=Json(dumped))
+    journal.record(
+        CallClaimed(call=call.id, fence=fence, digest=call.digest, turn_config=turn_config, decisions=decisions)
+    )
 
 
-def reclaim(opened: Journal, call: CallRow, fence: Fence, snapshot: SnapshotId) -> None:
-    """Take a claim over from a lower attempt, to recover its effect."""
-    opened.write(_QUERIES.reclaim, call=call.id, fence=list(fence))
-    opened.record(CallClaimed(call=call.id, fence=fence, digest=call.digest, snapshot=snapshot, recovered=True))
+def reclaim(journal: Journal, call: CallRow, fence: Fence, turn_config: TurnConfigId) -> None:
+    """Take over the claim of a lower attempt, to recover its effect."""
+    journal.write(_QUERIES.reclaim, call=call.id, fence=list(fence))
+    journal.record(CallClaimed(call=call.id, fence=fence, digest=call.digest, turn_config=turn_config, recovered=True))
 
 
-def drift(opened: Journal, call: CallRow, plan: Plan | None) -> CallRow:
-    """Note that the call would now do something else than what was decided; earlier answers do not hold for it."""
+def drift(journal: Journal, call: CallRow, plan: Plan | None) -> CallRow:
+    """Store that the call's effect has changed; earlier answers no longer hold."""
     digest = plan.effect.digest if plan else None
-    opened.write(_QUERIES.drift, call=call.id, plan=_json(plan), digest=digest)
-    opened.record(CallDrifted(call=call.id, before=call.digest, digest=digest))
+    journal.write(_QUERIES.drift, call=call.id, plan=_plan_json(plan), digest=digest)
+    journal.record(CallDrifted(call=call.id, before=call.digest, digest=digest))
     return call.model_copy(update={"plan": plan, "digest": digest, "revision": call.revision + 1})
 
 
-def settle(opened: Journal, call: CallRow, state: CallState, outcome: Outcome) -> None:
-    """Write the one outcome of a call."""
+def settle(journal: Journal, call: CallRow, state: CallState, outcome: Outcome) -> None:
+    """Store a call's one outcome and its changes to the session."""
     sealed = seal(outcome.model_dump(mode="json"))
-    opened.write(_QUERIES.settle, call=call.id, state=state, outcome=sealed.content, salt=sealed.salt)
-    opened.record(CallFinished(call=call.id, state=state, seal=sealed.seal, digest=call.digest))
-    todos = outcome.metadata.get("todos")
-    if call.tool == "todowrite" and state is CallState.DONE:
-        opened.write(_QUERIES.keep_todos, session=opened.session, items=Json(todos))
-    if call.tool == "task" and "head" in outcome.metadata:
-        told = {"child": "sessionId", "seq": "events", "head": "head"}
-        ends = {field: outcome.metadata[name] for field, name in told.items()}
-        opened.record(TaskSettled.model_validate({"call": call.id, **ends}))
+    journal.write(_QUERIES.settle, call=call.id, state=state, outcome=sealed.content, salt=sealed.salt)
+    journal.record(CallFinished(call=call.id, state=state, seal=sealed.seal, digest=call.digest))
+    for change in outcome.changes:
+        match change:
+            case TodosReplaced():
+                journal.write(_QUERIES.store_todos, session=journal.session, items=Json(change.todos))
+            case SubagentSettled():
+                journal.record(TaskSettled(call=call.id, child=change.child, seq=change.seq, head=change.head))
 
 
-async def newest(database: Database, call: PartId) -> tuple[CallState, Fence | None]:
-    """The call's state and the fence of its claim; a session that a later chain has taken over has none.
+async def current_claim(database: Database, call: PartId) -> tuple[CallState, Fence | None]:
+    """The call's state and the fence of its claim; None if a later epoch has taken over the session.
 
-    Read without locks, directly before an effect that cannot be taken back.
+    Reads without locks, directly before an irrevocable effect.
     """
-    found = await database.rows(_QUERIES.fence, call=call)
+    found = await database.rows(_QUERIES.current_claim, call=call)
     if not found:
         raise NotFound(f"There is no call {call!r}.")
-    fence, chain = found[0]["fence"], found[0]["chain"]
-    return CallState(found[0]["state"]), Fence(*fence) if fence and fence[0] >= chain else None
+    fence, epoch = found[0]["fence"], found[0]["epoch"]
+    return CallState(found[0]["state"]), Fence(*fence) if fence and fence[0] >= epoch else None
 
 
 def keep_fresh(database: Database, fresh: FreshCall) -> None:
-    """Remember a call that was just prepared, for whoever runs it first."""
-    database.fresh.keep(fresh.call.id, fresh)
+    """Cache a prepared call for its first run."""
+    database.fresh.put(fresh.call.id, fresh)
 
 
 def take_fresh(database: Database, call: PartId) -> FreshCall | None:
-    """A call that this process has just prepared, and nobody has run."""
-    taken: FreshCall | None = database.fresh.take(call)
+    """Take a call that this process prepared and has not run yet out of the cache."""
+    taken: FreshCall | None = database.fresh.pop(call)
     return taken
 
 
-async def seen(database: Database, call: PartId, fresh: FreshCall | None) -> tuple[CallRow, Context]:
-    """A call as it stood when it was seen last, and what it runs in, which never changes. Raises NotFound."""
-    context: Context | None = database.contexts.get((fresh.call.session, fresh.snapshot)) if fresh else None
+async def seen(database: Database, call: PartId, fresh: FreshCall | None) -> tuple[CallRow, CallEnvironment]:
+    """The call as cached, else as stored; its environment never changes. Raises NotFound."""
+    context: CallEnvironment | None = (
+        database.call_environments.get((fresh.call.session, fresh.turn_config)) if fresh else None
+    )
     if fresh is not None and context is not None:
         return fresh.call, context
     row, context = await read(database, call)
-    database.contexts.keep((row.session, context.snapshot), context)
+    database.call_environments.put((row.session, context.turn_config), context)
     return row, context
 
 
-async def read(database: Database, call: PartId) -> tuple[CallRow, Context]:
-    """A call as it stands, unlocked, and what it runs in. Raises NotFound."""
+async def read(database: Database, call: PartId) -> tuple[CallRow, CallEnvironment]:
+    """The call as stored, unlocked, and its environment. Raises NotFound."""
     found = await database.rows(_QUERIES.get, call=call)
     if not found:
         raise NotFound(f"There is no call {call!r}.")
-    context = {name: found[0][name] for name in Context.model_fields}
-    return call_row(found[0]), Context.model_validate(context)
+    context = {name: found[0][name] for name in CallEnvironment.model_fields}
+    return call_row(found[0]), CallEnvironment.model_validate(context)
 
 
 async def claimed(database: Database) -> set[str]:
-    """The calls whose effect may have begun and that have no outcome yet."""
+    """Calls whose effect may have begun and that have no outcome."""
     return {row["id"] for row in await database.rows(_QUERIES.claimed)}
 
 
 def call_row(row: dict[str, Any]) -> CallRow:
-    """A row of the ledger as a value."""
+    """Parse a row of the ledger."""
     fields = {name: row[name] for name in CallRow.model_fields}
     return CallRow.model_validate(fields | {"fence": Fence(*row["fence"]) if row["fence"] else None})
 
 
-def _json(plan: Plan | None) -> str | None:
+def _plan_json(plan: Plan | None) -> str | None:
     return dumps(plan.model_dump(mode="json")) if plan else None

@@ -1,4 +1,4 @@
-"""Deltas: half answers and live output, for whoever watches; they may be lost, the finished part is the truth."""
+"""Deltas: partial answers and live output for watchers. They may be lost; the finished part is the truth."""
 
 import asyncio
 from datetime import datetime
@@ -9,18 +9,18 @@ from pydantic import JsonValue
 
 from activities.store.database import Database
 from activities.store.journal import Journal
+from activities.store.pg_notify import WATCHER_LOCK_CLASS
 from activities.store.queries import Queries
-from activities.store.statements import Reads
+from activities.store.statements import RowReader
 from workflows.domain.ids import SessionId
 from workflows.domain.value import Value
 
-LOOK_AGAIN: Final = 1.0  # seconds between two looks whether somebody watches
-WATCHERS: Final = 1_346_851  # the class of our advisory locks for watched sessions, any number of our own
+POLL_INTERVAL: Final = 1.0  # seconds for which "is it watched" is cached
 _QUERIES: Final = Queries("deltas")
 
 
-class Delta(Value):
-    """A piece of an answer or of a call's output that is not finished; `attempt` tells a retried answer apart."""
+class DeltaRow(Value):
+    """A piece of an unfinished answer or output; `attempt` tells a retried answer apart."""
 
     id: int
     source: str
@@ -29,64 +29,54 @@ class Delta(Value):
 
 
 class Watchers:
-    """Whether anybody watches a session: asked when it matters, and remembered for a second.
+    """Whether a session is watched, asked at most once a second. `present`: the cached answer, if any."""
 
-    `there` is what somebody has just found.
-    """
-
-    def __init__(self, database: Database, session: SessionId, there: bool | None = None) -> None:
+    def __init__(self, database: Database, session: SessionId, present: bool | None = None) -> None:
         self._database = database
         self._session = session
-        self._there = bool(there)
-        self._asked_at = float("-inf") if there is None else asyncio.get_running_loop().time()
+        self._present = bool(present)
+        self._asked_at = float("-inf") if present is None else asyncio.get_running_loop().time()
 
-    async def there(self) -> bool:
+    async def present(self) -> bool:
         """Raises Unavailable."""
         now = asyncio.get_running_loop().time()
-        if now - self._asked_at >= LOOK_AGAIN:
-            self._there = await watched(self._database, self._session)
+        if now - self._asked_at >= POLL_INTERVAL:
+            self._present = await is_watched(self._database, self._session)
             self._asked_at = now
-        return self._there
+        return self._present
 
 
-async def watching(reads: Reads, session: SessionId) -> bool:
-    """Make the session count as watched, as long as this connection is open; False: just now it cannot be done."""
-    (row,) = await reads.rows(_QUERIES.watching, watchers=WATCHERS, session=session)
-    return bool(row["watching"])
-
-
-async def watched(reads: Reads, session: SessionId) -> bool:
-    """Whether somebody watches the session."""
-    (row,) = await reads.rows(_QUERIES.watched, watchers=WATCHERS, session=session)
+async def is_watched(reader: RowReader, session: SessionId) -> bool:
+    (row,) = await reader.rows(_QUERIES.is_watched, watchers=WATCHER_LOCK_CLASS, session=session)
     return bool(row["watched"])
 
 
-async def since(database: Database, session: SessionId, after_id: int) -> list[Delta]:
-    """Pieces that came after `after_id`."""
-    return [Delta(**row) for row in await database.rows(_QUERIES.since, session=session, after=after_id)]
+async def since(database: Database, session: SessionId, after_id: int) -> list[DeltaRow]:
+    """Pieces after `after_id`."""
+    return [DeltaRow(**row) for row in await database.rows(_QUERIES.since, session=session, after=after_id)]
 
 
-async def newest(database: Database, session: SessionId) -> int:
-    """The id of the newest piece that is there; 0 when there is none."""
+async def newest_id(database: Database, session: SessionId) -> int:
+    """The newest piece's id, or 0."""
     (row,) = await database.rows(_QUERIES.newest, session=session)
     return int(row["newest"])
 
 
-async def keep(
+async def publish(
     database: Database, session: SessionId, source: str, attempt: str, bodies: list[dict[str, JsonValue]]
 ) -> None:
-    """Show pieces to whoever watches."""
-    async with database.statements() as said:
+    """Publish pieces."""
+    async with database.statements() as batch:
         for body in bodies:
-            said.note(_QUERIES.keep, session=session, source=source, attempt=attempt, body=Json(body))
+            batch.write(_QUERIES.publish, session=session, source=source, attempt=attempt, body=Json(body))
     database.notifications.add([session])
 
 
-def drop(opened: Journal, source: str) -> None:
-    """Forget the pieces of what is finished: the event says it all."""
-    opened.write(_QUERIES.drop, source=source)
+def delete(journal: Journal, source: str) -> None:
+    """Delete the pieces of a finished part: its event replaces them."""
+    journal.write(_QUERIES.delete, source=source)
 
 
-async def drop_old(database: Database, before: datetime) -> None:
-    """Forget pieces of attempts that never finished."""
-    await database.rows(_QUERIES.drop_old, before=before)
+async def delete_old(database: Database, before: datetime) -> None:
+    """Delete the pieces of attempts that never finished."""
+    await database.rows(_QUERIES.delete_old, before=before)

@@ -1,4 +1,4 @@
-"""Attempts that failed by a fault of ours or in the middle of an answer, counted in rows: no restart begins anew."""
+"""Attempts that failed by a fault of ours or in the middle of an answer. Rows, to count across restarts."""
 
 from typing import Final
 
@@ -10,8 +10,8 @@ from workflows.domain.wire import Fence
 _QUERIES: Final = Queries("faults")
 
 
-async def count(database: Database, session: SessionId, work: str, fence: Fence) -> int:
-    """Count an attempt at some work that has failed; how many have. Each counts once."""
+async def count_failed_attempt(database: Database, session: SessionId, work: str, fence: Fence) -> int:
+    """Count a failed attempt, once; returns the number of failures."""
     attempt = "-".join(map(str, fence))
     (row,) = await database.rows(_QUERIES.count, session=session, work=work, attempt=attempt)
     counted: int = row["count"]

@@ -1,4 +1,4 @@
-"""Model steps: who may commit an answer, and the answer, stored once."""
+"""Model steps: the attempt that may commit an answer, and the answer, stored once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,66 +9,66 @@ from activities.store.calls import CallRow, NewCall
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
-from activities.store.statements import Reads
-from activities.store.turns import TurnStanding
+from activities.store.statements import RowReader
+from activities.store.turns import TurnStatus
 from workflows.domain.errors import StaleFence
-from workflows.domain.events import MessageCompleted, ModelRetry, PartSeal
+from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal
 from workflows.domain.ids import MessageId, NoteId, PartId, SessionId, TurnId
-from workflows.domain.messages import AnswerBody, StoredPart, TextPart, Transcript
+from workflows.domain.messages import AnswerMetadata, StoredPart, TextPart, Transcript
 from workflows.domain.value import Value
 from workflows.domain.wire import Fence
 
 _QUERIES: Final = Queries("generations")
-Read: TypeAlias = Callable[[Reads, SessionId], Awaitable[Transcript]]
+ReadTranscript: TypeAlias = Callable[[RowReader, SessionId], Awaitable[Transcript]]
 
 
-class Stored(Value):
-    """An answer that is committed already: it is used, and the model is not asked again."""
+class AlreadyStored(Value):
+    """The answer is already committed and is used: the model is not asked again."""
 
     message: MessageId
-    body: AnswerBody
+    body: AnswerMetadata
 
 
-class StepStanding(Value):
-    """How a step stands: its turn, who has registered for it last (nobody: no fence), what failed, its answer.
+class StepStatus(Value):
+    """A step: its turn, the fence of the newest attempt (if any), its failures, its answer.
 
-    `pause` is how many seconds are left, by the database's clock, until the provider may be asked again.
+    `pause`: seconds left, by the database's clock, until the provider may be asked again.
     """
 
     turn: TurnId
     step: int
-    standing: TurnStanding
+    turn_status: TurnStatus
     fence: tuple[int, ...] = ()
     failures: int = 0
     waited_ms: int = 0
     pause: float | None = None
-    stored: Stored | None = None
+    stored: AlreadyStored | None = None
 
     def refuse_older(self, fence: Fence) -> None:
-        """Raise StaleFence for an attempt that is not the newest any more."""
+        """Raise StaleFence for an attempt that is no longer the newest."""
         if self.fence > tuple(fence):
             raise StaleFence(f"A later attempt {self.fence} has registered for step {self.step} of turn {self.turn!r}.")
 
 
-class Begun(Value):
-    """This attempt is the newest and may ask the model; what failed before it, and the conversation so far."""
+class StepAttempt(Value):
+    """This attempt is the newest and may ask the model; with the failures before it, and the conversation."""
 
-    standing: TurnStanding
+    turn_status: TurnStatus
     failures: int
     waited_ms: int
     transcript: Transcript
 
 
-class Over(Value):
-    """The turn has ended or is being stopped: nothing may be asked."""
+class TurnOver(Value):
+    """The turn has ended or is being stopped: nothing may begin; closing the turn settles its calls."""
 
 
-class Parked(Value):
-    """The session is parked: nothing is asked before a person lets it go on."""
+class Suspended(Value):
+    """The session is suspended: nothing begins or is taken over until a person resumes it."""
 
 
-class Paused(Value):
-    """The pause after a provider's failure is not over, for so many seconds: nobody asks before its end."""
+class BackoffPending(Value):
+    """The provider must not be asked for another `seconds`: it has failed."""
 
     seconds: float
     failures: int
@@ -86,7 +86,7 @@ class NewAnswer(Value):
     """A complete answer, ready to be committed."""
 
     id: MessageId
-    body: AnswerBody
+    body: AnswerMetadata
     parts: tuple[NewPart, ...] = ()
     calls: tuple[NewCall, ...] = ()
 
@@ -96,100 +96,105 @@ class NewAnswer(Value):
 
 
 def _is_text(part: StoredPart) -> bool:
-    """Whether a part says something to a reader: blank text does not."""
     return isinstance(part, TextPart) and bool(part.text.strip())
 
 
 async def begin(
-    opened: Journal, turn: TurnId, step: int, fence: Fence, read: Read = transcript.read
-) -> Stored | Over | Parked | Paused | Begun:
-    """Register an attempt at a step, and take the steered prompts: one transaction, before the model is asked.
+    journal: Journal, turn: TurnId, step: int, fence: Fence, read: ReadTranscript = transcript.read
+) -> AlreadyStored | TurnOver | Suspended | BackoffPending | StepAttempt:
+    """Register an attempt at a step and take the steered prompts, before the model is asked.
 
-    An attempt that comes early, for its predecessor died before the engine knew of the pause, changes nothing.
-    `read` is how the transcript is read. Raises StaleFence when a higher attempt has registered.
+    Changes nothing before the end of a pause. Raises StaleFence when a higher attempt has registered.
     """
     found, steered, view = await asyncio.gather(
-        standing(opened, turn, step),
-        prompts.steered(opened),
-        read(opened, opened.session),
+        step_status(journal, turn, step),
+        prompts.steered(journal),
+        read(journal, journal.session),
     )
     if found.stored is not None:
         return found.stored
-    if found.standing.over or opened.ended:
-        return Over()
+    if found.turn_status.over or journal.ended:
+        return TurnOver()
     found.refuse_older(fence)
-    if opened.parked is not None:
-        return Parked()
+    if journal.suspension is not None:
+        return Suspended()
     if found.pause is not None and found.pause > 0:
-        return Paused(seconds=found.pause, failures=found.failures)
-    opened.write(_QUERIES.register, turn=turn, step=step, fence=list(fence))
-    turns.registered(opened, turn, step)
+        return BackoffPending(seconds=found.pause, failures=found.failures)
+    journal.write(_QUERIES.register, turn=turn, step=step, fence=list(fence))
+    turns.record_step(journal, turn, step)
     for prompt in steered:
-        prompts.take(opened, prompt, turn, step)
+        prompts.take(journal, prompt, turn, step)
     if steered:
-        view = await read(opened, opened.session)
-    return Begun(standing=found.standing, failures=found.failures, waited_ms=found.waited_ms, transcript=view)
+        view = await read(journal, journal.session)
+    return StepAttempt(
+        turn_status=found.turn_status, failures=found.failures, waited_ms=found.waited_ms, transcript=view
+    )
 
 
-async def standing(opened: Journal, turn: TurnId, step: int) -> StepStanding:
-    """How a step stands now. Raises StaleFence for a turn that is none of this session's."""
-    row = await opened.row(_QUERIES.standing, turn=turn, step=step, session=opened.session)
+async def step_status(journal: Journal, turn: TurnId, step: int) -> StepStatus:
+    """The step as it is now. Raises StaleFence for a turn of another session."""
+    row = await journal.row(_QUERIES.step_status, turn=turn, step=step, session=journal.session)
     if row is None:
-        raise StaleFence(f"Session {opened.session!r} has no turn {turn!r}.")
-    stored = Stored(message=row["message"], body=AnswerBody.model_validate(row["body"])) if row["message"] else None
+        raise StaleFence(f"Session {journal.session!r} has no turn {turn!r}.")
+    stored = (
+        AlreadyStored(message=row["message"], body=AnswerMetadata.model_validate(row["body"]))
+        if row["message"]
+        else None
+    )
     registered = {name: row[name] for name in ("fence", "failures", "waited_ms", "pause")}
-    return StepStanding(
+    return StepStatus(
         turn=turn,
         step=step,
-        standing=turns.standing_of(row),
+        turn_status=turns.status_of_row(row),
         stored=stored,
         **(registered if row["fence"] else {}),
     )
 
 
-async def has_text(opened: Journal, message: MessageId) -> bool:
-    """Whether a stored answer has any text. PostgreSQL cannot look into a body that holds NUL or half a character."""
-    rows = await opened.rows(_QUERIES.bodies, message=message)
+async def has_text(journal: Journal, message: MessageId) -> bool:
+    """Whether a stored answer has any text but blanks."""
+    # Not in SQL: PostgreSQL cannot read the text of a body with NUL or a lone surrogate.
+    rows = await journal.rows(_QUERIES.bodies, message=message)
     return any(_is_text(transcript.PART.validate_python(row["body"])) for row in rows)
 
 
 async def commit(
-    opened: Journal, turn: TurnId, step: int, fence: Fence, new: NewAnswer
-) -> Stored | Over | tuple[CallRow, ...]:
-    """Store the answer with its parts and prepared calls, once; the calls' rows. Stored: it is there already.
+    journal: Journal, turn: TurnId, step: int, fence: Fence, new: NewAnswer
+) -> AlreadyStored | TurnOver | tuple[CallRow, ...]:
+    """Store the answer with its parts and prepared calls, once; returns the calls' rows.
 
-    Only the newest registered attempt may, and only while the turn is open. Raises StaleFence.
+    Only for the newest registered attempt, in an open turn. Raises StaleFence.
     """
-    found = await standing(opened, turn, step)
+    found = await step_status(journal, turn, step)
     if found.stored is not None:
         return found.stored
     found.refuse_older(fence)
-    if found.standing.state != "open" or opened.ended:
-        return Over()
-    return _keep(opened, turn, step, new)
+    if found.turn_status.state != "open" or journal.ended:
+        return TurnOver()
+    return _store_answer(journal, turn, step, new)
 
 
-def commit_held(opened: Journal, turn: TurnId, step: int, fence: Fence, new: NewAnswer) -> tuple[CallRow, ...]:
-    """The same in a session that is held since this attempt registered: a later one would have left no event.
+def commit_held(journal: Journal, turn: TurnId, step: int, fence: Fence, new: NewAnswer) -> tuple[CallRow, ...]:
+    """The same in a session, and step, held since this attempt registered. Fails with Moved if a later one has.
 
-    The transaction fails with Moved if there is one.
+    The step is held as well, as registering leaves no event.
     """
-    opened.write(_QUERIES.hold, turn=turn, step=step, fence=list(fence))
-    return _keep(opened, turn, step, new)
+    journal.write(_QUERIES.hold, turn=turn, step=step, fence=list(fence))
+    return _store_answer(journal, turn, step, new)
 
 
-def _keep(opened: Journal, turn: TurnId, step: int, new: NewAnswer) -> tuple[CallRow, ...]:
-    opened.write(
-        _QUERIES.keep_message,
+def _store_answer(journal: Journal, turn: TurnId, step: int, new: NewAnswer) -> tuple[CallRow, ...]:
+    journal.write(
+        _QUERIES.insert_message,
         id=new.id,
-        session=opened.session,
+        session=journal.session,
         turn=turn,
         step=step,
         body=dumps(new.body.model_dump(mode="json")),
     )
-    seals = [_keep_part(opened, new.id, part) for part in new.parts]
+    seals = [_store_part(journal, new.id, part) for part in new.parts]
     body = new.body
-    opened.record(
+    journal.record(
         MessageCompleted(
             message=new.id,
             turn=turn,
@@ -200,49 +205,49 @@ def _keep(opened: Journal, turn: TurnId, step: int, new: NewAnswer) -> tuple[Cal
             parts=tuple(seals),
         )
     )
-    return tuple(calls.prepare(opened, turn, step, new.id, call) for call in new.calls)
+    return tuple(calls.prepare(journal, turn, step, new.id, call) for call in new.calls)
 
 
-class Failure(Value):
-    """A provider's failure: how many there were with it, its `kind` (a status, or "network") and words.
+class FailedAttempt(Value):
+    """A provider's failure: its number in the step, its `kind` (an HTTP status, or "network") and message.
 
-    `pause` is the seconds until the provider is asked again, at `next_at` by our own clock; `waited_ms` is what of our
-    patience both have used up.
+    `pause`: seconds until the next request; `next_at`: when, by our clock. `waited_ms`: what attempt and pause take of
+    the retry budget.
     """
 
     attempt: int
     kind: str
-    said: str
+    message: str
     pause: float
     waited_ms: int
     next_at: str
 
 
-async def failed(opened: Journal, turn: TurnId, step: int, fence: Fence, failure: Failure) -> None:
-    """Count a provider's failure, and note until when it is left alone; one that is counted is left as it is.
+async def record_failure(journal: Journal, turn: TurnId, step: int, fence: Fence, failure: FailedAttempt) -> None:
+    """Record a provider's failure and the pause after it, once; nothing in a turn that is over.
 
-    Raises StaleFence when a higher attempt has registered; a turn that is over is left as it is.
+    Raises StaleFence when a higher attempt has registered.
     """
-    found = await standing(opened, turn, step)
+    found = await step_status(journal, turn, step)
     found.refuse_older(fence)
-    if found.standing.over or found.failures >= failure.attempt:
+    if found.turn_status.over or found.failures >= failure.attempt:
         return
-    told = failure.model_dump(include={"waited_ms", "kind", "pause"})
-    opened.write(_QUERIES.failed, turn=turn, step=step, **told)
+    columns = failure.model_dump(include={"waited_ms", "kind", "pause"})
+    journal.write(_QUERIES.record_failure, turn=turn, step=step, **columns)
     note = NoteId(f"{turn}/{step}/{failure.attempt}")
-    words = notes.keep(opened, note, failure.said)
-    said = failure.model_dump(include={"attempt", "kind", "next_at"})
-    opened.record(ModelRetry(turn=turn, step=step, note=note, seal=words, **said))
+    words = notes.store(journal, note, failure.message)
+    fields = failure.model_dump(include={"attempt", "kind", "next_at"})
+    journal.record(ModelRetry(turn=turn, step=step, note=note, seal=words, **fields))
 
 
-async def answered_by(database: Database, provider: str) -> bool:
-    """Whether any session has an answer of this provider."""
-    return bool(await database.rows(_QUERIES.answered_by, begun=f"{provider}/"))
+async def provider_has_answered(database: Database, provider: str) -> bool:
+    """Whether this provider has answered any session."""
+    return bool(await database.rows(_QUERIES.provider_has_answered, begun=f"{provider}/"))
 
 
-def _keep_part(opened: Journal, message: MessageId, part: NewPart) -> PartSeal:
+def _store_part(journal: Journal, message: MessageId, part: NewPart) -> PartSeal:
     body = seal(part.body.model_dump(mode="json"))
-    opened.write(
-        _QUERIES.keep_part, id=part.id, message=message, position=part.position, body=body.content, salt=body.salt
+    journal.write(
+        _QUERIES.insert_part, id=part.id, message=message, position=part.position, body=body.content, salt=body.salt
     )
     return PartSeal(part=part.id, kind=part.body.type, seal=body.seal)

@@ -1,17 +1,18 @@
-"""Grants: stored, listed, revoked."""
+"""Grants: store, list, revoke."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
 from activities.store.database import Database, dumps
-from activities.store.journal import Journal, journal
+from activities.store.journal import Journal, session_journal
+from activities.store.pg_protocol import Rows
 from activities.store.queries import Queries
-from activities.store.wire import Rows
+from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict, NotFound
-from workflows.domain.events import Actor, GrantMade, GrantRevoked
+from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.ids import AskId, GrantId, SessionId
-from workflows.domain.permissions.grants import Grant, Scope
+from workflows.domain.permissions.grants import Grant, GrantScope
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("grants")
@@ -19,7 +20,7 @@ _PROJECT_LIFE: Final = timedelta(days=30)  # security.md 5; a session's grants e
 
 
 class GrantRow(Value):
-    """A grant as listings show it."""
+    """A grant for listings."""
 
     grant: Grant
     session: SessionId
@@ -31,71 +32,70 @@ class GrantRow(Value):
     revoked_by: str | None
 
 
-def keep(opened: Journal, grant: Grant, ask: AskId) -> None:
-    """Store what an "always" grants."""
-    wide = grant.scope is Scope.PROJECT
-    opened.write(
-        _QUERIES.keep,
+def store(journal: Journal, grant: Grant, ask: AskId) -> None:
+    """Store the grant of an "always"."""
+    wide = grant.scope is GrantScope.PROJECT
+    journal.write(
+        _QUERIES.insert,
         id=grant.id,
-        session=opened.session,
-        project=opened.place.directory if wide else None,
+        session=journal.session,
+        project=journal.place.directory if wide else None,
         body=dumps(grant.model_dump(mode="json")),
         author=grant.author,
         seconds=_PROJECT_LIFE.total_seconds() if wide else None,
     )
-    opened.record(
+    journal.record(
         GrantMade(grant=grant.id, ask=ask, scope=grant.scope, permission=grant.permission, patterns=grant.patterns)
     )
 
 
-async def live(opened: Journal) -> tuple[Grant, ...]:
-    """The grants that hold in this session now."""
-    return _grants(await opened.rows(_QUERIES.live, session=opened.session))
+async def list_live(journal: Journal) -> tuple[Grant, ...]:
+    """The live grants of this session."""
+    return _grants(await journal.rows(_QUERIES.live, session=journal.session))
 
 
-def live_later(opened: Journal) -> Callable[[], tuple[Grant, ...]]:
-    """What gives, when the transaction is over, the grants that held in it."""
-    asked = opened.later(_QUERIES.live, session=opened.session)
-    return lambda: _grants(asked.result())
+def live_later(journal: Journal) -> Callable[[], tuple[Grant, ...]]:
+    """The same, read with the other statements; call the result after the transaction."""
+    pending = journal.submit(_QUERIES.live, session=journal.session)
+    return lambda: _grants(pending.result())
 
 
 def _grants(rows: Rows) -> tuple[Grant, ...]:
     return tuple(Grant.model_validate(row["body"]) for row in rows)
 
 
-def used(opened: Journal, grant: GrantId) -> None:
-    """Count a use."""
-    opened.write(_QUERIES.used, grant=grant)
+def count_use(journal: Journal, grant: GrantId) -> None:
+    journal.write(_QUERIES.count_use, grant=grant)
 
 
-async def unspread(database: Database, before: datetime) -> list[GrantId]:
-    """Grants for a project, given before this moment, that may not have reached its other sessions."""
-    return [row["id"] for row in await database.rows(_QUERIES.unspread, before=before)]
+async def unpropagated(database: Database, before: datetime) -> list[GrantId]:
+    """Project grants from before a moment that may not have answered other sessions' asks."""
+    return [row["id"] for row in await database.rows(_QUERIES.unpropagated, before=before)]
 
 
-async def reaches(database: Database, grant: GrantId) -> list[SessionId]:
-    """The sessions of the grant's project that wait for an answer."""
-    return [row["session"] for row in await database.rows(_QUERIES.reaches, grant=grant)]
+async def waiting_sessions(database: Database, grant: GrantId) -> list[SessionId]:
+    """The project's sessions with open asks."""
+    return [row["session"] for row in await database.rows(_QUERIES.waiting_sessions, grant=grant)]
 
 
-async def spread(database: Database, grant: GrantId) -> None:
-    """Note that the grant has reached all sessions of its project."""
-    await database.rows(_QUERIES.spread, grant=grant)
+async def mark_propagated(database: Database, grant: GrantId) -> None:
+    """Record that the grant has answered the open asks of its project."""
+    await database.rows(_QUERIES.mark_propagated, grant=grant)
 
 
-async def listed(database: Database, *, revoked_too: bool = False) -> list[GrantRow]:
-    """All grants that hold, or all there ever were."""
-    rows = await database.rows(_QUERIES.listed, all=revoked_too)
+async def list_all(database: Database, *, include_revoked: bool = False) -> list[GrantRow]:
+    """All live grants, or all grants."""
+    rows = await database.rows(_QUERIES.list_all, all=include_revoked)
     fields = [name for name in GrantRow.model_fields if name != "grant"]
     return [GrantRow(grant=Grant.model_validate(row["body"]), **{name: row[name] for name in fields}) for row in rows]
 
 
 async def revoke(database: Database, grant: GrantId, actor: Actor) -> None:
-    """Revoke a grant: calls that are not claimed yet ask again. Raises NotFound, Conflict."""
+    """Revoke a grant; calls not yet claimed ask again. Raises NotFound, Conflict."""
     found = await database.rows(_QUERIES.find, grant=grant)
     if not found:
         raise NotFound(f"There is no grant {grant!r}. `holdfast grants` lists them.")
-    async with journal(database, found[0]["session"], actor) as opened:
-        if not await opened.row(_QUERIES.revoke, grant=grant, author=actor.subject):
+    async with session_journal(database, found[0]["session"], actor) as journal:
+        if not await journal.row(_QUERIES.revoke, grant=grant, author=actor.subject):
             raise Conflict(f"The grant {grant!r} was revoked before.")
-        opened.record(GrantRevoked(grant=grant))
+        journal.record(GrantRevoked(grant=grant))

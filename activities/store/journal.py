@@ -1,4 +1,4 @@
-"""The journal: one transaction on one session, its row locked, its events appended in order at the end."""
+"""The journal: a unit of work on one session, under the lock of its head. Appends the events at the end."""
 
 import asyncio
 import logging
@@ -10,16 +10,17 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from activities.store.database import Database, dumps
-from activities.store.notifications import FOLLOWERS
 from activities.store.outages import Moved
+from activities.store.pg_notify import FOLLOWER_LOCK_CLASS
+from activities.store.pg_protocol import Rows
 from activities.store.queries import Queries
-from activities.store.snapshots import Snapshots
 from activities.store.statements import Statements
-from activities.store.wire import Rows
-from workflows.domain import chain
+from activities.store.turn_configs import TurnConfigCache
+from workflows.domain import hash_chain
+from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict, HoldfastError, NotFound, StaleFence
-from workflows.domain.events import Actor, Event, Record
-from workflows.domain.ids import ParkId, SessionId
+from workflows.domain.events.event import Event, EventRecord
+from workflows.domain.ids import SessionId, SuspensionId
 
 WORKER: Final = Actor(subject="worker", method="activity")
 _QUERIES: Final = Queries("journal")
@@ -27,82 +28,82 @@ _LOG: Final = logging.getLogger("holdfast.store")
 
 
 @dataclass
-class Sealed:
-    """Content as it is stored, with its salt, and the hash under which events name it."""
+class SealedContent:
+    """Content as stored, its salt, and the salted hash by which events name it."""
 
     content: str
     salt: bytes
     seal: str
 
 
-def seal(value: Any) -> Sealed:
-    """Make content ready for storing: JSON text, a salt of 16 bytes, and its salted hash."""
+def seal(value: Any) -> SealedContent:
+    """Seal content: JSON text, a salt of 16 bytes, and the salted hash of both."""
     content = dumps(value)
     salt = secrets.token_bytes(16)
-    return Sealed(content, salt, chain.sealed(salt, content.encode()))
+    return SealedContent(content, salt, hash_chain.salted_hash(salt, content.encode()))
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a session's log ends, and what else its locked row says."""
+    """The end of a session's log, and its state, as of the lock."""
 
     status: str
     directory: str
-    chain: int
+    epoch: int
     seq: int
     head: bytes
-    parked: ParkId | None
+    suspension: SuspensionId | None
 
 
 class Journal:
-    """What a transaction knows of its session, and the events it will append.
+    """What a transaction knows of its session, and the events that it will append.
 
-    The session's row is locked before anything else is read, in the same round trip. `chain_start` is the chain of an
-    activity: an earlier one than the newest seen is refused (StaleFence), a later one takes the session over.
+    Locks the session before anything else is read, in the same round trip. `epoch` is an activity's: one older than the
+    session's is refused (StaleFence), a newer one takes the session over.
 
-    With `held`, a place where this chain has left the session, nothing has to be read: each change of a session's rows
-    moves the end of its log, so that all that was found then still holds, or the transaction fails (Moved).
+    `held`: where this epoch has left the session. Nothing is read again then: each change of a session's rows moves the
+    end of its log, so what was read still holds, or the transaction fails (Moved).
     """
 
     def __init__(
         self,
-        said: Statements,
-        snapshots: Snapshots,
+        batch: Statements,
+        turn_configs: TurnConfigCache,
         session: SessionId,
         actor: Actor,
-        chain_start: int | None = None,
+        epoch: int | None = None,
         held: Place | None = None,
     ) -> None:
         self.session = session
         self.actor = actor
-        self.snapshots = snapshots
-        self.records: list[tuple[Record, bytes]] = []
-        self._said = said
-        self._chain = chain_start
-        self._place = held
-        self._locking: asyncio.Future[Rows] | None = None
+        self.turn_configs = turn_configs
+        self.records: list[tuple[EventRecord, bytes]] = []
+        self._batch = batch
+        self._epoch = epoch
+        self._version = held
+        self._lock: asyncio.Future[Rows] | None = None
         self._followed: list[tuple[SessionId, asyncio.Future[Rows]]] = []
         if held is None:
-            self._locking = said.ask(_QUERIES.lock, session=session)
+            self._lock = batch.submit(_QUERIES.lock, session=session)
         else:
-            said.note(_QUERIES.hold, session=session, seq=held.seq, chain=held.chain)
+            batch.write(_QUERIES.hold, session=session, seq=held.seq, epoch=held.epoch)
 
     @property
     def place(self) -> Place:
-        """What the locked row says; known as soon as something was read, or `locked` was awaited."""
-        if self._place is None:
-            raise RuntimeError("The session's row is not locked yet: read something first, or await `locked`.")
-        return self._place
+        """The session as of the lock; known after a read, or after `locked`."""
+        if self._version is None:
+            raise RuntimeError("The session is not locked yet: read something first, or await `locked`.")
+        return self._version
 
     @property
     def left(self) -> Place:
-        """Where the transaction leaves the session, once it is committed."""
+        """The session after the commit."""
         seq = self.place.seq + len(self.records)
         return replace(self.place, seq=seq, head=self._heads()[-1])
 
     @property
     def followed(self) -> list[SessionId]:
-        """Which sessions that it has written to somebody follows; known once it is committed."""
+        """Sessions with new events that a connection follows; known after the commit."""
         return [session for session, found in self._followed if found.result()[0]["followed"]]
 
     @property
@@ -110,68 +111,70 @@ class Journal:
         return self.place.status == "ended"
 
     @property
-    def parked(self) -> ParkId | None:
-        """The session's open park, when this transaction began."""
-        return self.place.parked
+    def suspension(self) -> SuspensionId | None:
+        """The session's open suspension, as of the lock."""
+        return self.place.suspension
 
     async def locked(self) -> None:
-        """Wait for the lock. Raises NotFound, Conflict for what is archived, StaleFence."""
-        if self._locking is None:
+        """Wait for the lock. Raises NotFound, StaleFence, Conflict for an archived session."""
+        if self._lock is None:
             return
-        found = await self._said.answer(self._locking)
-        if self._place is not None:
+        found = await self._batch.result(self._lock)
+        if self._version is not None:
             return
         if not found:
             raise NotFound(f"There is no session {self.session!r}. `holdfast sessions` lists the sessions there are.")
         row = found[0]
         if row["archive"] is not None:
-            raise self._away(row["archive"]["file"])
-        chain_now = row["chain"] if self._chain is None else self._own(row["chain"], self._chain, row["latest"])
-        self._place = Place(row["status"], row["directory"], chain_now, row["seq"], bytes(row["head"]), row["parked"])
+            raise self._archived_error(row["archive"]["file"])
+        epoch_now = row["epoch"] if self._epoch is None else self._take_over(row["epoch"], self._epoch, row["latest"])
+        self._version = Place(
+            row["status"], row["directory"], epoch_now, row["seq"], bytes(row["head"]), row["suspension"]
+        )
 
     def record(self, event: Event, actor: Actor | None = None) -> int:
-        """Append an event; returns its seq. It becomes visible with the transaction, or not at all."""
+        """Append an event; returns its seq."""
         seq = self.place.seq + len(self.records) + 1
         now = datetime.now(UTC).isoformat(timespec="microseconds")
-        record = Record(session=self.session, seq=seq, at=now, actor=actor or self.actor, event=event)
-        self.records.append((record, chain.canonical(record.model_dump(mode="json"))))
+        record = EventRecord(session=self.session, seq=seq, at=now, actor=actor or self.actor, event=event)
+        self.records.append((record, hash_chain.canonical_json(record.model_dump(mode="json"))))
         return seq
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
-        """The rows of a query, keyed by column. Raises NotFound, StaleFence."""
-        asked = self._said.ask(query, **values)
+        """The rows of a query. Raises NotFound, StaleFence."""
+        pending = self._batch.submit(query, **values)
         await self.locked()
-        return await self._said.answer(asked)
+        return await self._batch.result(pending)
 
     async def row(self, query: bytes, **values: Any) -> dict[str, Any] | None:
         """The first row of a query, or None. Raises NotFound, StaleFence."""
         rows = await self.rows(query, **values)
         return rows[0] if rows else None
 
-    def later(self, query: bytes, **values: Any) -> "asyncio.Future[Rows]":
-        """The rows of a query that are waited for when the transaction is over."""
-        return self._said.ask(query, **values)
+    def submit(self, query: bytes, **values: Any) -> "asyncio.Future[Rows]":
+        """Send a query with the next statements; its rows are there after the transaction."""
+        return self._batch.submit(query, **values)
 
     def write(self, query: bytes, **values: Any) -> None:
-        """Say a statement that goes with the next reading, or with the commit."""
-        self._said.note(query, **values)
+        """Send a statement with the next query, or with the commit."""
+        self._batch.write(query, **values)
 
     @asynccontextmanager
-    async def beside(self, session: SessionId) -> AsyncIterator["Journal"]:
+    async def child_journal(self, session: SessionId) -> AsyncIterator["Journal"]:
         """The journal of a session below this one, in the same transaction. Raises NotFound."""
-        other = Journal(self._said, self.snapshots, session, self.actor)
+        other = Journal(self._batch, self.turn_configs, session, self.actor)
         await other.locked()
         yield other
         other.append()
         self._followed += other._followed
 
     def append(self) -> None:
-        """Write the recorded events and the session's new head, and ask whether anybody follows: one statement."""
+        """Write the recorded events and the new head, and ask whether a connection follows: one statement."""
         if not self.records:
             return
         heads = self._heads()
         seq = self.place.seq + len(self.records)
-        followed = self.later(
+        followed = self.submit(
             _QUERIES.append,
             session=self.session,
             seqs=[record.seq for record, _ in self.records],
@@ -181,59 +184,58 @@ class Journal:
             hashes=heads[1:],
             seq=seq,
             head=heads[-1],
-            followers=FOLLOWERS,
+            followers=FOLLOWER_LOCK_CLASS,
         )
         self._followed.append((self.session, followed))
 
-    def _away(self, file: str) -> HoldfastError:
-        """The session lies in an archive: a person is told how it comes back, an activity has nothing to do."""
-        said = f"Session {self.session!r} is archived: `holdfast restore {file}` brings it back."
-        return Conflict(said) if self._chain is None else StaleFence(said)
+    def _archived_error(self, file: str) -> HoldfastError:
+        """People learn how to restore the session."""
+        message = f"Session {self.session!r} is archived: `holdfast restore {file}` brings it back."
+        return Conflict(message) if self._epoch is None else StaleFence(message)
 
     def _heads(self) -> list[bytes]:
-        """The hash that the log ended with, and that of each event since."""
         heads = [self.place.head]
         for _, canonical in self.records:
-            heads.append(chain.link(heads[-1], canonical))
+            heads.append(hash_chain.chain_hash(heads[-1], canonical))
         return heads
 
-    def _own(self, newest: int, mine: int, latest: int) -> int:
-        """The session's chain from now on. A new one that begins after `latest` is no true one: it would stay for good.
+    def _take_over(self, newest: int, mine: int, latest: int) -> int:
+        """An epoch that begins after `latest` would lock out all that follow.
 
-        The session's own chain goes on however late it began: after a failover the clock may be behind.
+        The session's own is never refused: after a failover the database's clock may be behind.
         """
         if mine < newest:
-            raise StaleFence(f"Session {self.session!r} has been taken over by a later chain ({newest} > {mine}).")
+            raise StaleFence(f"Session {self.session!r} has been taken over by a later epoch ({newest} > {mine}).")
         if mine > max(newest, latest):
-            said = f"Session {self.session!r} is refused to a chain that begins later than now ({mine} > {latest})."
-            _LOG.warning("%s The clocks of Temporal and PostgreSQL must agree.", said)
-            raise StaleFence(said)
+            message = f"Session {self.session!r} is refused to an epoch that begins in the future ({mine} > {latest})."
+            _LOG.warning("%s The clocks of Temporal and PostgreSQL must agree.", message)
+            raise StaleFence(message)
         if mine > newest:
-            self.write(_QUERIES.own, session=self.session, chain=mine)
+            self.write(_QUERIES.set_epoch, session=self.session, epoch=mine)
         return mine
 
 
 @asynccontextmanager
-async def journal(
+async def session_journal(
     database: Database,
     session: SessionId,
     actor: Actor,
     *,
-    chain_start: int | None = None,
+    epoch: int | None = None,
     held: Place | None = None,
 ) -> AsyncIterator[Journal]:
-    """Open a session's journal in a transaction; its events are written when the block ends without error.
+    """Open a session's journal in a transaction; a block that ends without error writes its events.
 
     Raises NotFound, StaleFence, Unavailable; with `held` Moved.
     """
-    if held is not None and held.chain != chain_start:
+    if held is not None and held.epoch != epoch:
         raise Moved
-    async with database.statements() as said:
-        opened = Journal(said, database.snapshots, session, actor, chain_start, held)
-        yield opened
-        await opened.locked()
-        opened.append()
-    database.notifications.add(opened.followed)
-    if database.told is not None:
-        for record, _ in opened.records:
-            database.told(record)
+    async with database.statements() as batch:
+        journal = Journal(batch, database.turn_configs, session, actor, epoch, held)
+        yield journal
+        await journal.locked()
+        journal.append()
+    database.notifications.add(journal.followed)
+    if database.on_commit is not None:
+        for record, _ in journal.records:
+            database.on_commit(record)

@@ -1,4 +1,4 @@
-"""Numbered migrations: applied once, in order, under a lock; a database that other ones have made is refused."""
+"""Numbered migrations: applied once, in order, under a lock. A database with other migrations is refused."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -7,17 +7,17 @@ from typing import Final
 
 import psycopg
 
-from activities.store.connecting import connect
-from activities.store.outages import reaching
+from activities.store.outages import translate_errors
+from activities.store.pg_connect import connect
 from workflows.domain.errors import Conflict, HoldfastError
 
 SCHEMA: Final = "holdfast"
 _LOCK: Final = 0x686F6C64  # advisory lock: "hold"
-_LIMIT: Final = 3600.0  # seconds for one statement, which may change a large table, or wait for who does
+_LIMIT: Final = 3600.0  # seconds for one statement, which may change a large table or wait for another migration
 
 
 class DatabaseNewer(HoldfastError):
-    """The database was migrated by a newer Holdfast than this one."""
+    """A newer Holdfast has migrated the database."""
 
     def __init__(self, found: int, known: int) -> None:
         super().__init__(
@@ -37,7 +37,7 @@ class DatabaseOlder(HoldfastError):
 
 
 class DatabaseForeign(HoldfastError):
-    """A migration of the database is not the one that this Holdfast knows by its number."""
+    """A migration of the database differs from ours of that number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(
@@ -48,13 +48,12 @@ class DatabaseForeign(HoldfastError):
 
 
 async def migrate(postgres_url: str) -> int:
-    """Bring the database up to this code's schema; returns its number.
+    """Migrate to this code's schema; returns its number.
 
-    Raises DatabaseNewer when the database is ahead, DatabaseForeign when its past is another one, Unavailable when it
-    cannot be reached.
+    Raises DatabaseNewer, DatabaseForeign, Unavailable.
     """
-    migrations = known()
-    with reaching():
+    migrations = scripts()
+    with translate_errors():
         async with await connect(postgres_url) as connection:
             connection.limit = _LIMIT
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
@@ -63,7 +62,7 @@ async def migrate(postgres_url: str) -> int:
                 f"CREATE TABLE IF NOT EXISTS {SCHEMA}.migration "
                 "(number integer PRIMARY KEY, digest text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"
             )
-            current = await _current(connection, migrations)
+            current = await _applied_version(connection, migrations)
             if current > len(migrations):
                 raise DatabaseNewer(current, len(migrations))
             await connection.execute(f"SET LOCAL search_path = {SCHEMA}")
@@ -75,9 +74,9 @@ async def migrate(postgres_url: str) -> int:
     return len(migrations)
 
 
-async def clear(postgres_url: str) -> None:
-    """Make room for a dump in a database that holds no session yet. Raises Conflict for one that does, Unavailable."""
-    with reaching():
+async def drop_empty_schema(postgres_url: str) -> None:
+    """Make room for a dump. Raises Conflict for a database with sessions, Unavailable."""
+    with translate_errors():
         async with await connect(postgres_url) as connection:
             connection.limit = _LIMIT
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
@@ -92,33 +91,33 @@ async def clear(postgres_url: str) -> None:
 
 
 async def current_version(postgres_url: str) -> int:
-    """The number of the database's newest migration, 0 for an empty one. Raises DatabaseForeign, Unavailable."""
-    with reaching():
+    """The newest migration's number, 0 for an empty database. Raises DatabaseForeign, Unavailable."""
+    with translate_errors():
         async with await connect(postgres_url) as connection:
-            return await _current(connection, known())
+            return await _applied_version(connection, scripts())
 
 
-async def require(postgres_url: str) -> None:
-    """Raise DatabaseNewer, DatabaseOlder or DatabaseForeign unless the database is at this code's schema."""
-    found, needed = await current_version(postgres_url), len(known())
+async def require_current(postgres_url: str) -> None:
+    """Raise DatabaseNewer, DatabaseOlder or DatabaseForeign unless the schema is this code's."""
+    found, needed = await current_version(postgres_url), len(scripts())
     if found > needed:
         raise DatabaseNewer(found, needed)
     if found < needed:
         raise DatabaseOlder(found, needed)
 
 
-def known() -> list[bytes]:
-    """The scripts of all migrations; the index is the number less one."""
+def scripts() -> list[bytes]:
+    """All migrations' scripts, from number 1."""
     folder = files("activities.store") / "migrations"
     return [script.read_bytes() for script in sorted(folder.iterdir(), key=lambda file: file.name)]
 
 
-async def _current(connection: psycopg.AsyncConnection, migrations: Sequence[bytes]) -> int:
-    """The newest number, once all that both sides know are the same."""
+async def _applied_version(connection: psycopg.AsyncConnection, migrations: Sequence[bytes]) -> int:
+    """The migrations that both sides know must be the same."""
     exists = await (await connection.execute("SELECT to_regclass(%s)", [f"{SCHEMA}.migration"])).fetchone()
     if exists is None or exists[0] is None:
         return 0
-    # By way of JSON, since a database from before the first release may have no digests.
+    # As JSON: a database from before the first release may have no digests.
     query = f"SELECT number, to_jsonb(migration) ->> 'digest' FROM {SCHEMA}.migration ORDER BY number"
     applied: dict[int, str | None] = dict(await (await connection.execute(query)).fetchall())
     for number, script in enumerate(migrations, start=1):

@@ -1,5 +1,4 @@
-"""Notes: words of others that an event is about, a provider's for instance. They may quote anything, so they stand
-apart from the log, which names them by their seal."""
+"""Notes: texts of others, such as a provider's error. They may quote anything, so the log only names their seal."""
 
 from typing import Final
 
@@ -10,8 +9,8 @@ from workflows.domain.ids import NoteId
 _QUERIES: Final = Queries("notes")
 
 
-def keep(opened: Journal, note: NoteId, text: str) -> str:
-    """Store the words of an event; their seal."""
+def store(journal: Journal, note: NoteId, text: str) -> str:
+    """Store an event's text; returns its seal."""
     sealed = seal(text)
-    opened.write(_QUERIES.keep, id=note, session=opened.session, body=sealed.content, salt=sealed.salt)
+    journal.write(_QUERIES.insert, id=note, session=journal.session, body=sealed.content, salt=sealed.salt)
     return sealed.seal

@@ -1,4 +1,4 @@
-"""Outages: which of the driver's errors mean that PostgreSQL cannot do it just now, and in what words."""
+"""Outages: the driver's errors that mean that PostgreSQL cannot do it now, in words for people."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,63 +9,64 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from workflows.domain.errors import Unavailable
 
-_MOVED_ON: Final = "has moved on"  # the last words of hold_session and hold_step (migrations/0001_initial.sql)
+_MOVED_ON: Final = "has moved on"  # the end of the message of hold_session and hold_step (migrations/0001_initial.sql)
 _NO_SCHEMA: Final = (
     psycopg.errors.UndefinedTable,
     psycopg.errors.UndefinedColumn,
     psycopg.errors.UndefinedFunction,
 )
 _LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed)  # without a code
-# Classes and codes of SQLSTATE (PostgreSQL, appendix A). Any other code is a mistake of ours, and stays one.
-_AWAY: Final = ("08", "28", "57P")  # connection lost, nobody let in, shutting down or starting
-_BUSY: Final = ("25P03", "40", "53", "57", "58", "XX")  # timed out, deadlock, no resources, cancelled, disk, corruption
+# Classes and codes of SQLSTATE (PostgreSQL, appendix A). Any other code is a bug of ours and stays.
+_UNREACHABLE_CODES: Final = ("08", "28", "57P")  # connection lost, login refused, shutting down or starting
+# Timed out, deadlock, no resources, cancelled, disk, corruption.
+_BUSY_CODES: Final = ("25P03", "40", "53", "57", "58", "XX")
 _READ_ONLY: Final = "25006"
 
 
-class Unprepared(Unavailable):
-    """The database does not have the tables that this Holdfast needs."""
+class SchemaMissing(Unavailable):
+    """The database lacks tables that this Holdfast needs."""
 
 
 class Unreachable(Unavailable):
-    """PostgreSQL does not answer, or does not let us in; `bare` says it for pages that give the way out themselves."""
+    """PostgreSQL does not answer, or refuses the login; `without_advice`: for pages with their own advice."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"PostgreSQL cannot be reached (`holdfast doctor` says what to do): {why}")
-        self.bare = f"PostgreSQL cannot be reached: {why}"
+        self.without_advice = f"PostgreSQL cannot be reached: {why}"
 
 
 class ReadOnly(Unavailable):
-    """PostgreSQL takes no writes, as a replica does, and a primary that a failover has replaced."""
+    """PostgreSQL takes no writes: it is a replica, or a primary that a failover has replaced."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"PostgreSQL is read-only just now, as in a failover: try again in a while. (It says: {why})")
 
 
 class Moved(Exception):
-    """A row is not as it was when it was last seen: what was decided on by then has to be decided anew."""
+    """A held row has changed: decide again."""
 
 
 @contextmanager
-def reaching() -> Iterator[None]:
-    """Turn the driver's errors into ours: Moved, Unprepared, and Unavailable for whatever may be over in a while."""
+def translate_errors() -> Iterator[None]:
+    """Turn the driver's errors into ours: Moved, SchemaMissing, and Unavailable for what may pass."""
     try:
         yield
     except (psycopg.Error, PoolTimeout, PoolClosed) as error:
-        if (ours := _ours(error)) is None:
+        if (ours := _translate(error)) is None:
             raise
         raise ours from error
 
 
-def _ours(error: Exception) -> Exception | None:
-    """What an error of the driver or the pool is called; None for a mistake of ours."""
+def _translate(error: Exception) -> Exception | None:
+    """None for a bug of ours."""
     code = error.sqlstate if isinstance(error, psycopg.Error) else None
-    why = _words(error)
+    why = _driver_message(error)
     if isinstance(error, psycopg.errors.SerializationFailure) and why.endswith(_MOVED_ON):
         return Moved()
     if isinstance(error, psycopg.errors.LockNotAvailable):
         return Unavailable("Another process has held this session's lock for 10 s; try again.")
     if isinstance(error, _NO_SCHEMA):
-        return Unprepared(
+        return SchemaMissing(
             "The database does not have the tables that this Holdfast needs. A worker of the same release makes them "
             f"when it starts; `holdfast doctor` compares the two. (PostgreSQL: {why})"
         )
@@ -77,12 +78,12 @@ def _ours(error: Exception) -> Exception | None:
 def _outage(code: str, why: str) -> Unavailable | None:
     if code == _READ_ONLY:
         return ReadOnly(why)
-    if code.startswith(_AWAY):
+    if code.startswith(_UNREACHABLE_CODES):
         return Unreachable(why)
-    return Unavailable(f"PostgreSQL could not do it just now: {why}") if code.startswith(_BUSY) else None
+    return Unavailable(f"PostgreSQL could not do it just now: {why}") if code.startswith(_BUSY_CODES) else None
 
 
-def _words(error: Exception) -> str:
-    """What the server says, in one line and without its hints; else what the driver says."""
-    said = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-    return " ".join((said or str(error)).split()) or type(error).__name__
+def _driver_message(error: Exception) -> str:
+    """The server's, in one line without hints, else the driver's."""
+    primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return " ".join((primary or str(error)).split()) or type(error).__name__

@@ -1,22 +1,22 @@
-"""Named queries: each `-- name: x` of a file in queries/ becomes an attribute."""
+"""Named queries: each `-- name: x` of a file in queries/ becomes an attribute; the comment below it is not sent."""
 
 import re
 from functools import cache
 from importlib.resources import files
 from typing import Final
 
-_NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_NAME: Final = re.compile(r"^-- name: (\w+)\n(?:-- .*\n)*", re.MULTILINE)
 
 
 class Queries:
-    """The queries of one file: `Queries("asks").open` is the text below `-- name: open` in asks.sql."""
+    """One file's queries: `Queries("asks").open` is the text below `-- name: open` in asks.sql."""
 
     def __init__(self, noun: str) -> None:
         self._noun = noun
 
     def __getattr__(self, name: str) -> bytes:
         try:
-            return _read(self._noun)[name]  # now: a command uses few of the files
+            return _read(self._noun)[name]  # on first use: a command needs few files
         except KeyError:
             raise AttributeError(f"queries/{self._noun}.sql has no query named {name!r}") from None
 

@@ -1,11 +1,11 @@
-"""Retries: a turn that failed for good is taken up by a turn of its own, where the conversation stands."""
+"""Retries: a new turn continues where a failed turn ended."""
 
 from typing import Any, Final
 
 from activities.store.journal import Journal
 from activities.store.queries import Queries
 from workflows.domain.errors import Conflict
-from workflows.domain.events import RetryAccepted, RetryWithdrawn
+from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn
 from workflows.domain.ids import RetryId, TurnId
 from workflows.domain.value import Value
 from workflows.domain.wire import CloseReason
@@ -13,51 +13,51 @@ from workflows.domain.wire import CloseReason
 _QUERIES: Final = Queries("retries")
 
 
-class Retried(Value):
-    """An accepted retry of the turn that `failed`; `model` is the one that is asked instead, if one was named."""
+class RetryRequest(Value):
+    """An accepted retry of a failed turn; `model`: the one to ask, if named."""
 
     retry: RetryId
-    failed: TurnId
+    failed_turn: TurnId
     model: str | None
 
 
-async def accept(opened: Journal, retry: RetryId, model: str | None = None) -> Retried:
-    """Accept the retry of the newest turn: its row and its event. The same retry again changes nothing.
+async def accept(journal: Journal, retry: RetryId, model: str | None = None) -> RetryRequest:
+    """Accept a retry of the newest turn. Repeating it changes nothing.
 
-    Raises Conflict where there is nothing to retry.
+    Raises Conflict when there is nothing to retry.
     """
-    known = await opened.row(_QUERIES.find, id=retry)
+    known = await journal.row(_QUERIES.find, id=retry)
     if known is not None:
-        if known["session"] != opened.session:
+        if known["session"] != journal.session:
             raise Conflict(f"The retry id {retry!r} belongs to another session; use a new id.")
-        return Retried(retry=retry, failed=known["failed"], model=known["model"])
-    turn = await opened.row(_QUERIES.newest_turn, session=opened.session)
-    if opened.ended:
-        raise Conflict(f"Session {opened.session!r} has ended; start a new one with `holdfast run`.")
+        return RetryRequest(retry=retry, failed_turn=known["failed_turn"], model=known["model"])
+    turn = await journal.row(_QUERIES.newest_turn, session=journal.session)
+    if journal.ended:
+        raise Conflict(f"Session {journal.session!r} has ended; start a new one with `holdfast run`.")
     if turn is None:
-        raise Conflict(f"Session {opened.session!r} has had no turn yet, so there is nothing to retry.")
-    if (why := _going_on(turn)) is not None:
-        raise Conflict(f"There is nothing to retry in session {opened.session!r}: {why}")
+        raise Conflict(f"Session {journal.session!r} has had no turn yet, so there is nothing to retry.")
+    if (why := _why_not(turn)) is not None:
+        raise Conflict(f"There is nothing to retry in session {journal.session!r}: {why}")
     named = model or turn["model"]
-    seq = opened.record(RetryAccepted(retry=retry, turn=turn["id"], model=named))
-    accepted = {"failed": turn["id"], "accepted": seq, "model": named}
-    opened.write(_QUERIES.accept, id=retry, session=opened.session, author=opened.actor.subject, **accepted)
-    return Retried(retry=retry, failed=turn["id"], model=named)
+    seq = journal.record(RetryAccepted(retry=retry, turn=turn["id"], model=named))
+    accepted = {"failed_turn": turn["id"], "accepted_seq": seq, "model": named}
+    journal.write(_QUERIES.accept, id=retry, session=journal.session, author=journal.actor.subject, **accepted)
+    return RetryRequest(retry=retry, failed_turn=turn["id"], model=named)
 
 
-def take(opened: Journal, retry: RetryId, turn: TurnId) -> None:
-    """A turn takes a retry up; the event of its opening says so."""
-    opened.write(_QUERIES.take, id=retry, turn=turn)
+def take(journal: Journal, retry: RetryId, turn: TurnId) -> None:
+    """Take a retry into a turn, whose opening event names it."""
+    journal.write(_QUERIES.take, id=retry, turn=turn)
 
 
-async def withdraw(opened: Journal, reason: str) -> None:
-    """Withdraw a retry that no turn has taken up."""
-    for row in await opened.rows(_QUERIES.withdraw, session=opened.session):
-        opened.record(RetryWithdrawn(retry=row["id"], reason=reason))
+async def withdraw(journal: Journal, reason: str) -> None:
+    """Withdraw an untaken retry."""
+    for row in await journal.rows(_QUERIES.withdraw, session=journal.session):
+        journal.record(RetryWithdrawn(retry=row["id"], reason=reason))
 
 
-def _going_on(turn: dict[str, Any]) -> str | None:
-    """Why the newest turn is not to be retried; None if it failed, and nothing follows it yet."""
+def _why_not(turn: dict[str, Any]) -> str | None:
+    """None if the turn failed and nothing follows."""
     if turn["parent"] is not None:
         return f"it is a subagent's, and goes on with {turn['parent']!r}, which was told that it failed."
     if turn["state"] == "open":

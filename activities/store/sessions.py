@@ -1,4 +1,4 @@
-"""Sessions: made, listed, ended."""
+"""Sessions: create, configure, list, end."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,37 +11,39 @@ from pydantic import AfterValidator
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal
 from activities.store.queries import Queries
-from activities.store.statements import Reads
-from workflows.domain import chain
+from activities.store.statements import RowReader
+from workflows.domain import hash_chain
+from workflows.domain.actor import Actor
+from workflows.domain.agents.built_in import BUILD
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, NotFound
-from workflows.domain.events import Actor, SessionConfigured, SessionCreated, SessionEnded
-from workflows.domain.ids import ParkId, SessionId, TurnId
-from workflows.domain.parking import ParkReason, Whereabouts
+from workflows.domain.events.sessions import SessionConfigured, SessionCreated, SessionEnded
+from workflows.domain.ids import SessionId, SuspensionId, TurnId
 from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.suspension import DirectoryIdentity, SuspendReason
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("sessions")
 
 
-def printable(title: str) -> str:
-    """A title whose other characters are blanks; there are some that no column takes."""
+def replace_unprintable(title: str) -> str:
+    """Blanks for unprintable characters, some of which PostgreSQL refuses."""
     return "".join(character if character.isprintable() else " " for character in title)
 
 
 class NewSession(Value):
-    """What a door knows of a session that it starts. `environment`: of the shell, names of the allow-list only.
+    """A session to be created. `environment`: the shell's allowed variables. `host`: has the directory.
 
-    `sources` say where its configuration is looked for; None: wherever the worker's own is. `parent` and `rules` are
-    those of a subagent's session, whose configuration is its parent's. `host` names where the directory is.
+    `sources`: of its configuration; None: the worker's own. `parent` and `rules`: of a subagent's session, whose
+    configuration is its parent's.
     """
 
     id: SessionId
     host: str | None = None
     directory: str
-    title: Annotated[str, AfterValidator(printable)]
-    agent: str = "build"
+    title: Annotated[str, AfterValidator(replace_unprintable)]
+    agent: str = BUILD.name
     model: str | None = None
     environment: dict[str, str] = {}
     sources: ConfigSources | None = None
@@ -50,7 +52,7 @@ class NewSession(Value):
 
 
 class Location(Value):
-    """A session, and where its files are."""
+    """Where a session's files are."""
 
     id: SessionId
     host: str | None
@@ -58,8 +60,7 @@ class Location(Value):
 
 
 class Origin(Value):
-    """Where a session came from: its host, directory and title, the shell's recorded environment, agent and model; the
-    rules that it has of its own, and how many sessions stand above it; the sources are those of the uppermost one."""
+    """What a session was created with. `ancestors`: how many sessions are above it; `sources`: the topmost one's."""
 
     host: str | None = None
     directory: str
@@ -70,29 +71,29 @@ class Origin(Value):
     rules: Ruleset = ()
     ancestors: int = 0
     sources: ConfigSources | None = None
-    place: Whereabouts | None = None
+    directory_identity: DirectoryIdentity | None = None
 
 
-class Pause(Value):
-    """A provider has failed for the `attempt`th time, and is left alone `until` then."""
+class ProviderBackoff(Value):
+    """A provider has failed for the `attempt`th time; the next request is at `until`."""
 
     attempt: int
     kind: str
-    said: str | None
+    message: str | None
     until: datetime
 
 
-class Park(Value):
-    """Why a session is parked."""
+class Suspension(Value):
+    """Why a session is suspended."""
 
-    id: ParkId
-    reason: ParkReason
+    id: SuspensionId
+    reason: SuspendReason
     was: str | None
     now: str | None
 
 
-class Archived(Value):
-    """Where the rows of a session were moved to: a file, and the SHA-256 of it."""
+class ArchiveLocation(Value):
+    """The file with a session's rows, and its SHA-256."""
 
     file: str
     sha256: str
@@ -103,14 +104,16 @@ class Archived(Value):
 
 
 class Overview(Value):
-    """A session as listings show it, with its newest turn and what waits in it; `depth` is how far it stands below the
-    session that it is listed under, `away` says that its host has no worker just now."""
+    """A session for listings, with its newest turn and what waits in it.
+
+    `depth`: levels below the listed session. `host_offline`: its host has no live worker.
+    """
 
     id: SessionId
     parent: SessionId | None
     depth: int
     host: str | None
-    away: bool
+    host_offline: bool
     directory: str
     title: str
     agent: str
@@ -128,18 +131,18 @@ class Overview(Value):
     error: str | None
     asks: int
     waiting: int
-    retried: bool
-    pause: Pause | None
-    parked: Park | None
-    archive: Archived | None = None
+    retry_waiting: bool
+    pause: ProviderBackoff | None
+    suspension: Suspension | None
+    archive: ArchiveLocation | None = None
 
     @property
     def working(self) -> bool:
-        return self.turn_state == "open" or self.waiting > 0 or self.retried
+        return self.turn_state == "open" or self.waiting > 0 or self.retry_waiting
 
 
 class Totals(Value):
-    """Sums over a session's answers: tokens as the provider counted them, and what they cost."""
+    """Sums over answers: tokens as the provider counted them, and their cost."""
 
     steps: int
     tokens: Tokens
@@ -147,42 +150,42 @@ class Totals(Value):
 
 
 async def create(database: Database, new: NewSession, actor: Actor) -> None:
-    """Make the session and its first event; a session that is there already is left as it is."""
-    async with database.statements() as said:
-        if await said.rows(_QUERIES.create, **_row(new)):
-            opened = Journal(said, database.snapshots, new.id, actor)
-            await opened.locked()
-            opened.record(_created(new))
-            opened.append()
+    """Create the session and its first event; an existing one stays."""
+    async with database.statements() as batch:
+        if await batch.rows(_QUERIES.create, **_row(new)):
+            journal = Journal(batch, database.turn_configs, new.id, actor)
+            await journal.locked()
+            journal.record(_created_event(new))
+            journal.append()
 
 
 @asynccontextmanager
-async def below(opened: Journal, new: NewSession) -> AsyncIterator[Journal]:
-    """Make a session below this one, in the same transaction; its journal."""
-    opened.write(_QUERIES.create, **_row(new))
-    async with opened.beside(new.id) as child:
-        child.record(_created(new))
+async def create_child(journal: Journal, new: NewSession) -> AsyncIterator[Journal]:
+    """Create a session below this one, in the same transaction; yields its journal."""
+    journal.write(_QUERIES.create, **_row(new))
+    async with journal.child_journal(new.id) as child:
+        child.record(_created_event(new))
         yield child
 
 
 def _row(new: NewSession) -> dict[str, Any]:
     return new.model_dump() | {
         "environment": Json(new.environment),
-        "sources": _sources(new.sources),
-        "rules": _dumped(new.rules),
-        "head": chain.GENESIS,
+        "sources": _sources_json(new.sources),
+        "rules": _rules_json(new.rules),
+        "head": hash_chain.GENESIS,
     }
 
 
-def _dumped(rules: Ruleset) -> str:
+def _rules_json(rules: Ruleset) -> str:
     return dumps([rule.model_dump(mode="json") for rule in rules])
 
 
-def _sources(sources: ConfigSources | None) -> Json | None:
+def _sources_json(sources: ConfigSources | None) -> Json | None:
     return Json(sources.model_dump()) if sources is not None else None
 
 
-def _created(new: NewSession) -> SessionCreated:
+def _created_event(new: NewSession) -> SessionCreated:
     return SessionCreated(
         directory=new.directory,
         agent=new.agent,
@@ -200,35 +203,33 @@ async def overview(
     host: str | None = None,
     limit: int | None = 1000,
 ) -> list[Overview]:
-    """So many sessions that people have started, or all, the last changed first, each followed by those of its
-    subagents.
+    """People's sessions, the last changed first, each followed by its subagents'; or one `session`.
 
-    With `directory`, those of that directory of that host.
+    `directory` limits them to that directory of that host.
     """
     rows = await database.rows(_QUERIES.overview, id=session, directory=directory, host=host, limit=limit)
     return [Overview(**row) for row in rows]
 
 
 async def count(database: Database, *, directory: str | None = None, host: str | None = None) -> int:
-    """How many sessions people have started; with `directory`, in that directory of that host."""
+    """How many sessions people have started, also in a `directory` of that host."""
     (row,) = await database.rows(_QUERIES.count, directory=directory, host=host)
     return int(row["count"])
 
 
 async def ids(database: Database) -> list[SessionId]:
-    """All sessions and those of subagents, the last changed first."""
+    """All sessions, the last changed first."""
     return [row["id"] for row in await database.rows(_QUERIES.ids)]
 
 
 async def unarchived(database: Database) -> list[Location]:
-    """Where every session is whose rows are in the database, those of subagents included."""
+    """The locations of unarchived sessions."""
     return [Location(**row) for row in await database.rows(_QUERIES.unarchived)]
 
 
-async def last(database: Database, directory: str, host: str | None) -> SessionId | None:
-    """The session of a directory that a person has started or sent a prompt to last: what happens to sessions by
-    themselves changes nothing about it."""
-    rows = await database.rows(_QUERIES.last, directory=directory, host=host)
+async def last_used(database: Database, directory: str, host: str | None) -> SessionId | None:
+    """The directory's session that a person started or prompted last; later work of sessions does not count."""
+    rows = await database.rows(_QUERIES.last_used, directory=directory, host=host)
     return rows[0]["id"] if rows else None
 
 
@@ -240,60 +241,64 @@ async def get(database: Database, session: SessionId) -> Overview:
     return found[0]
 
 
-async def origin(reads: Reads, session: SessionId) -> Origin:
-    """Where the session came from. Raises NotFound."""
-    found = await reads.rows(_QUERIES.environment, session=session)
+async def origin(reader: RowReader, session: SessionId) -> Origin:
+    """What the session was created with. Raises NotFound."""
+    found = await reader.rows(_QUERIES.origin, session=session)
     if not found:
         raise NotFound(f"There is no session {session!r}.")
     return Origin(**found[0])
 
 
-async def configure(opened: Journal, sources: ConfigSources) -> tuple[str, ...]:
-    """Have the session look for its configuration there, from its next turn on; the variables that say so anew.
+async def configure(journal: Journal, sources: ConfigSources) -> tuple[str, ...]:
+    """Set the sources of the configuration from the next turn on; returns the variables that changed.
 
     Raises Conflict for a subagent's session, whose configuration is its parent's.
     """
-    known = await origin(opened, opened.session)
+    known = await origin(journal, journal.session)
     if known.ancestors:
-        raise Conflict(f"Session {opened.session!r} is a subagent's: its configuration is that of the one above it.")
+        raise Conflict(f"Session {journal.session!r} is a subagent's: its configuration is that of the one above it.")
     changed = sources.changed_from(known.sources)
     if changed:
-        opened.write(_QUERIES.configure, session=opened.session, sources=_sources(sources))
-        opened.record(SessionConfigured(variables=changed, sources=sources.digest))
+        journal.write(_QUERIES.configure, session=journal.session, sources=_sources_json(sources))
+        journal.record(SessionConfigured(variables=changed, sources=sources.digest))
     return changed
 
 
-def left(opened: Journal, place: Whereabouts | None) -> None:
-    """Note how a turn has left the session's directory."""
-    opened.write(_QUERIES.left, session=opened.session, place=Json(place.model_dump()) if place else None)
+def save_directory_identity(journal: Journal, directory_identity: DirectoryIdentity | None) -> None:
+    """Record how a turn left the session's directory."""
+    journal.write(
+        _QUERIES.save_directory_identity,
+        session=journal.session,
+        directory_identity=Json(directory_identity.model_dump()) if directory_identity else None,
+    )
 
 
-async def tree(reads: Reads, session: SessionId) -> list[SessionId]:
-    """The session and all below it, each behind the one that started it."""
-    return [row["id"] for row in await reads.rows(_QUERIES.tree, session=session)]
+async def tree(reader: RowReader, session: SessionId) -> list[SessionId]:
+    """The session and all below it, parents first."""
+    return [row["id"] for row in await reader.rows(_QUERIES.tree, session=session)]
 
 
-async def totals(reads: Reads, session: SessionId) -> Totals:
-    """What the session has used so far, with its subagents."""
-    sessions = await tree(reads, session)
-    (row,) = await reads.rows(_QUERIES.totals, sessions=sessions)
+async def totals(reader: RowReader, session: SessionId) -> Totals:
+    """What the session and those below it have used."""
+    sessions = await tree(reader, session)
+    (row,) = await reader.rows(_QUERIES.totals, sessions=sessions)
     tokens = Tokens(**{name: row[name] for name in Tokens.model_fields})
     return Totals(steps=row["steps"], tokens=tokens, cost=Cost(dollars=row["dollars"], unpriced=row["unpriced"]))
 
 
-def bind(opened: Journal, known: Ruleset, more: Ruleset) -> None:
-    """Put more rules behind the ones that the session is known to have of its own."""
+def add_rules(journal: Journal, known: Ruleset, more: Ruleset) -> None:
+    """Append to the session's own rules, the `known` ones."""
     new = tuple(rule for rule in more if rule not in known)
     if new:
-        opened.write(_QUERIES.bind, session=opened.session, rules=_dumped((*known, *new)))
+        journal.write(_QUERIES.set_rules, session=journal.session, rules=_rules_json((*known, *new)))
 
 
-async def end(opened: Journal, reason: str) -> None:
-    """End the session for good: doors refuse more prompts, nothing revives it."""
-    if await opened.row(_QUERIES.end, session=opened.session):
-        opened.record(SessionEnded(reason=reason))
+async def end(journal: Journal, reason: str) -> None:
+    """End the session: doors refuse more prompts."""
+    if await journal.row(_QUERIES.end, session=journal.session):
+        journal.record(SessionEnded(reason=reason))
 
 
 async def mark_stuck(database: Database, session: SessionId, why: str | None) -> None:
-    """Note why a session's workflow task keeps failing; None clears the note."""
+    """Record why a session's workflow task keeps failing; None clears it."""
     await database.rows(_QUERIES.mark_stuck, session=session, stuck=why)

@@ -1,130 +1,127 @@
-"""Statements: one transaction, in as few round trips as its decisions allow."""
+"""One transaction in as few round trips as its decisions allow."""
 
 import asyncio
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from activities.failpoints import io_failpoint
-from activities.store.cut import cut
-from activities.store.wire import Connection, Rows, Statement
+from activities.store.cut_connection import cut_connection
+from activities.store.pg_protocol import PipelinedConnection, Rows, Statement
 from workflows.domain.errors import Unavailable
 
 _COMMIT: Final = b"COMMIT"
-_OVER: Final = "The transaction is over."
-_ROUNDS: Final = 2  # of the event loop: a task that is started in one says its part in the next
+_CLOSED: Final = "The transaction is over."
+_LOOP_ROUNDS: Final = 2  # of the event loop: a task started in one submits in the next
 
 
-class Reads(Protocol):
-    """Whatever can be asked for rows."""
+class RowReader(Protocol):
+    """A source of rows: a database, a transaction, a journal."""
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
-        """The rows that a query returns, keyed by column."""
+        """A query's rows, keyed by column."""
         ...
 
 
 @dataclass(frozen=True)
-class _Said(Statement):
-    """A statement with who waits for its rows."""
-
-    answer: "asyncio.Future[Rows] | None" = None
+class _PendingStatement(Statement):
+    result: "asyncio.Future[Rows] | None" = None
 
 
 class Statements:
-    """What is said in a transaction, in this order; what can travel together does.
+    """A transaction's statements, in order; they travel together as far as possible.
 
-    A write is only noted, and goes with the next reading or with the commit: if it fails, that is where it shows.
-    Readings that do not depend on each other are said under one `asyncio.gather`, and then share a round trip, too.
+    A write waits for the next query or the commit, which raises its failure. Queries under one `asyncio.gather` share a
+    round trip.
     """
 
-    def __init__(self, connection: Connection, begin: bytes) -> None:
+    def __init__(self, connection: PipelinedConnection, begin: bytes) -> None:
         self._connection = connection
-        self._said = [_Said(begin, {})]
+        self._batch = [_PendingStatement(begin, {})]
         self._sending = asyncio.Lock()
-        self._over = False
+        self._closed = False
 
-    def note(self, query: bytes, **values: Any) -> None:
-        """Say something whose answer nobody waits for. Raises Unavailable when the transaction is over."""
-        self._say(_Said(query, values))
+    def write(self, query: bytes, **values: Any) -> None:
+        """Add a statement without a result. Raises Unavailable after the transaction."""
+        self._append(_PendingStatement(query, values))
 
-    def ask(self, query: bytes, **values: Any) -> "asyncio.Future[Rows]":
-        """Say something whose rows are waited for later, by `answer`. Raises Unavailable, as `note` does."""
-        answer: asyncio.Future[Rows] = asyncio.get_running_loop().create_future()
-        self._say(_Said(query, values, answer))
-        return answer
+    def submit(self, query: bytes, **values: Any) -> "asyncio.Future[Rows]":
+        """Add a query for `result`. Raises Unavailable after the transaction."""
+        result: asyncio.Future[Rows] = asyncio.get_running_loop().create_future()
+        self._append(_PendingStatement(query, values, result))
+        return result
 
-    async def answer(self, asked: "asyncio.Future[Rows]") -> Rows:
-        """The rows of what was asked; everything that was said meanwhile is sent with it."""
-        if not asked.done():
-            await self._others_said_theirs()
+    async def result(self, pending: "asyncio.Future[Rows]") -> Rows:
+        """A submitted query's rows; sends everything submitted before with it."""
+        if not pending.done():
+            await self._let_siblings_submit()
             async with self._sending:
-                if not asked.done():
+                if not pending.done():
                     await self._exchange()
-        return asked.result()
+        return pending.result()
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
-        """Say a query and wait for its rows."""
-        return await self.answer(self.ask(query, **values))
+        """Submit a query and wait for its rows."""
+        return await self.result(self.submit(query, **values))
 
     async def commit(self) -> None:
-        """Say the last word, with what was noted before it, and wait until it is heard."""
+        """Commit, with the unsent statements."""
         async with self._sending:
-            self.note(_COMMIT)
+            self.write(_COMMIT)
             await self._exchange()
-            self._over = True
+            self._closed = True
 
     async def close(self) -> None:
-        """Wait for what is on its way; whoever comes later is refused."""
+        """Wait for the running exchange; later statements are refused."""
         async with self._sending:
-            self._over = True
-            _fail(self._said, Unavailable(_OVER))
+            self._closed = True
+            _fail(self._batch, Unavailable(_CLOSED))
 
-    def _say(self, statement: _Said) -> None:
-        if self._over:
-            raise Unavailable(_OVER)
-        self._said.append(statement)
+    def _append(self, statement: _PendingStatement) -> None:
+        if self._closed:
+            raise Unavailable(_CLOSED)
+        self._batch.append(statement)
 
-    async def _others_said_theirs(self) -> None:
-        """Let the tasks beside us, and those that they start, come to what they have to say."""
+    async def _let_siblings_submit(self) -> None:
+        """Also the tasks that they start."""
         before = -1
-        while before != len(self._said):
-            before = len(self._said)
-            for _ in range(_ROUNDS):
+        while before != len(self._batch):
+            before = len(self._batch)
+            for _ in range(_LOOP_ROUNDS):
                 await asyncio.sleep(0)
 
     async def _exchange(self) -> None:
-        """Send what was said, and wait for all answers."""
-        if self._over:
-            raise Unavailable(_OVER)
-        said, self._said = self._said, []
+        if self._closed:
+            raise Unavailable(_CLOSED)
+        batch, self._batch = self._batch, []
         try:
-            rows = await self._answers(said)
+            rows = await self._send(batch)
         except BaseException as error:
-            self._over = True
-            _fail(said, error)
+            self._closed = True
+            _fail(batch, error)
             raise
-        for statement, answer in zip(said, rows, strict=True):
-            if statement.answer is not None and not statement.answer.done():
-                statement.answer.set_result(answer)
+        for statement, result in zip(batch, rows, strict=True):
+            if statement.result is not None and not statement.result.done():
+                statement.result.set_result(result)
 
-    async def _answers(self, said: list[_Said]) -> list[Rows]:
-        """Send statements in one go; a failpoint cuts the connection before or behind the one that it is armed for."""
+    async def _send(self, batch: list[_PendingStatement]) -> list[Rows]:
+        """A failpoint cuts the connection before or after its statement."""
         passed = 0
 
-        async def cut_here() -> None:
-            await self._connection.exchange(said[:passed])
-            await cut(self._connection)
+        async def cut_after_passed() -> None:
+            await self._connection.exchange(batch[:passed])
+            await cut_connection(self._connection)
 
-        for _ in said:
-            async with io_failpoint("external.sql", cut_here):
+        for _ in batch:
+            async with io_failpoint("external.sql", cut_after_passed):
                 passed += 1
-        return await self._connection.exchange(said)
+        return await self._connection.exchange(batch)
 
 
-def _fail(said: list[_Said], error: BaseException) -> None:
-    for statement in said:
-        if statement.answer is not None and not statement.answer.done():
+def _fail(batch: list[_PendingStatement], error: BaseException) -> None:
+    for statement in batch:
+        if statement.result is not None and not statement.result.done():
             if isinstance(error, Exception):
-                statement.answer.set_exception(error)
-                statement.answer.exception()  # whoever waits gets it; nobody may wait any more
+                statement.result.set_exception(error)
+                statement.result.exception()  # marks it as retrieved: its task may be gone
             else:
-                statement.answer.cancel()
+                statement.result.cancel()

@@ -1,11 +1,11 @@
-"""Tasks: calls that a subagent works for, each by one prompt of a session of its own."""
+"""Tasks: calls that a subagent carries out, by one prompt of its own session."""
 
 from typing import Final
 
 from activities.store.journal import Journal
 from activities.store.queries import Queries
-from activities.store.statements import Reads
-from workflows.domain.events import TaskStarted
+from activities.store.statements import RowReader
+from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnId
 from workflows.domain.value import Value
 from workflows.domain.wire import CloseReason
@@ -13,9 +13,11 @@ from workflows.domain.wire import CloseReason
 _QUERIES: Final = Queries("tasks")
 
 
-class Task(Value):
-    """A task as it stands. `turn` is the child's that took its prompt (none: nobody has, and once it is settled,
-    nobody will); `reason`, `error` and `model` are that turn's. `seq` and `head` say where the child's log ends."""
+class SubagentTask(Value):
+    """A task. `turn`: the child's turn that took its prompt, if any; `reason`, `error` and `model` are that turn's.
+
+    `seq` and `head`: the end of the child's log.
+    """
 
     call: PartId
     child: SessionId
@@ -30,33 +32,33 @@ class Task(Value):
     model: str | None = None
 
 
-def start(opened: Journal, call: PartId, child: SessionId, prompt: MessageId, agent: str) -> None:
-    """Note that a call of this session is worked for by a prompt of another one."""
-    opened.write(_QUERIES.keep, call=call, session=opened.session, child=child, prompt=prompt)
-    opened.record(TaskStarted(call=call, child=child, prompt=prompt, agent=agent))
+def start(journal: Journal, call: PartId, child: SessionId, prompt: MessageId, agent: str) -> None:
+    """Record that another session's prompt works for a call of this one."""
+    journal.write(_QUERIES.insert, call=call, session=journal.session, child=child, prompt=prompt)
+    journal.record(TaskStarted(call=call, child=child, prompt=prompt, agent=agent))
 
 
-async def of_call(reads: Reads, call: PartId) -> Task | None:
-    """The task of a call, if it has begun one."""
-    found = await reads.rows(_QUERIES.of_call, call=call)
-    return Task(**found[0]) if found else None
+async def of_call(reader: RowReader, call: PartId) -> SubagentTask | None:
+    """A call's task, if any."""
+    found = await reader.rows(_QUERIES.of_call, call=call)
+    return SubagentTask(**found[0]) if found else None
 
 
-async def unsettled(reads: Reads, session: SessionId) -> list[Task]:
-    """The tasks of a session that subagents work for now, as far as their sessions."""
-    return [Task(**row) for row in await reads.rows(_QUERIES.unsettled, session=session)]
+async def unsettled(reader: RowReader, session: SessionId) -> list[SubagentTask]:
+    """The session's unsettled tasks, without the children's turns."""
+    return [SubagentTask(**row) for row in await reader.rows(_QUERIES.unsettled, session=session)]
 
 
-def turn_ended(opened: Journal, turn: TurnId) -> None:
-    """Mark the tasks that this turn of the child has worked for as settled."""
-    opened.write(_QUERIES.settle_turn, turn=turn)
+def settle_of_turn(journal: Journal, turn: TurnId) -> None:
+    """Settle the task whose prompt this turn took."""
+    journal.write(_QUERIES.settle_turn, turn=turn)
 
 
-def withdrawn(opened: Journal, prompt: MessageId) -> None:
-    """Mark the task of a prompt that nobody will take as settled."""
-    opened.write(_QUERIES.settle_prompt, prompt=prompt)
+def settle_of_prompt(journal: Journal, prompt: MessageId) -> None:
+    """Settle the task of a withdrawn prompt."""
+    journal.write(_QUERIES.settle_prompt, prompt=prompt)
 
 
-def heard(opened: Journal, turn: TurnId) -> None:
-    """Note that nobody has to be told any more of what subagents did for this turn: it is over."""
-    opened.write(_QUERIES.heard, turn=turn)
+def mark_delivered(journal: Journal, turn: TurnId) -> None:
+    """Mark the settled tasks of a finished turn as delivered: it needs no signal."""
+    journal.write(_QUERIES.mark_delivered, turn=turn)

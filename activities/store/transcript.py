@@ -1,4 +1,4 @@
-"""The transcript of a session, put together from prompts, answers, their parts and their calls."""
+"""A session's transcript, built from prompts, answers, parts and calls."""
 
 import asyncio
 from collections import defaultdict
@@ -8,12 +8,12 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import TypeAdapter
 
+from activities.store.pg_protocol import Rows
 from activities.store.queries import Queries
-from activities.store.statements import Reads
-from activities.store.wire import Rows
+from activities.store.statements import RowReader
 from workflows.domain.ids import PartId, SessionId, TurnId
 from workflows.domain.messages import (
-    AnswerBody,
+    AnswerMetadata,
     AssistantMessage,
     Message,
     Outcome,
@@ -27,107 +27,106 @@ from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("generations")
 _CALLS: Final = Queries("calls")
-_PAGES: Final = Queries("transcript")
-_PAGE: Final = 50  # answers that are read together: each may hold outputs of 50 KB
+_TRANSCRIPT: Final = Queries("transcript")
+_PAGE: Final = 50  # answers read together; each may have outputs of 50 KB
 _NO_END: Final = 2**31 - 1
 PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
 
 
-class Ran(Value):
-    """When a call was claimed and when it was settled, as far as it was."""
+class CallTimes(Value):
+    """When a call was claimed and settled, if it was."""
 
     claimed: datetime | None
     settled: datetime | None
 
 
-class Told(Value):
-    """A message with what else is stored of it: the number of its turn and when that was opened, agent and model of a
-    prompt's turn, the ids of an answer's texts, and when its calls ran."""
+class MessageDetails(Value):
+    """A message, the number of its turn and when that was opened. Of a prompt: agent and model of its turn; of an
+    answer: the ids of its texts, and when its calls ran.
+    """
 
     message: Message
     number: int
     opened: datetime
     agent: str = ""
     model: str = ""
-    texts: tuple[PartId, ...] = ()
-    ran: dict[PartId, Ran] = {}
+    text_parts: tuple[PartId, ...] = ()
+    call_times: dict[PartId, CallTimes] = {}
 
 
-class _Place(NamedTuple):
-    """Where a step stands in its session."""
-
+class _Cursor(NamedTuple):
     number: int
     step: int
 
 
-async def read(reads: Reads, session: SessionId) -> Transcript:
-    """All taken prompts and committed answers, in the order in which the model saw or gave them."""
+async def read(reader: RowReader, session: SessionId) -> Transcript:
+    """All taken prompts and committed answers, in order."""
     prompts, answers, parts, calls = await asyncio.gather(
-        reads.rows(_QUERIES.prompts, session=session),
-        reads.rows(_QUERIES.messages, session=session),
-        reads.rows(_QUERIES.parts, session=session),
-        reads.rows(_CALLS.shown, session=session),
+        reader.rows(_QUERIES.prompts, session=session),
+        reader.rows(_QUERIES.messages, session=session),
+        reader.rows(_QUERIES.parts, session=session),
+        reader.rows(_CALLS.of_session, session=session),
     )
     return tuple(_in_order(prompts, answers, parts, calls))
 
 
-async def read_from(reads: Reads, session: SessionId, turn: TurnId, step: int) -> Transcript:
-    """The answer of a step and what came behind it; nothing where there is no such turn."""
-    place = {"session": session, "turn": turn, "step": step}
+async def read_from(reader: RowReader, session: SessionId, turn: TurnId, step: int) -> Transcript:
+    """A step's answer and what follows; empty if there is no such turn."""
+    start = {"session": session, "turn": turn, "step": step}
     prompts, answers, parts, calls = await asyncio.gather(
-        reads.rows(_PAGES.prompts_from, **place),
-        reads.rows(_PAGES.answers_from, **place),
-        reads.rows(_PAGES.parts_from, **place),
-        reads.rows(_PAGES.calls_from, **place),
+        reader.rows(_TRANSCRIPT.prompts_from, **start),
+        reader.rows(_TRANSCRIPT.answers_from, **start),
+        reader.rows(_TRANSCRIPT.parts_from, **start),
+        reader.rows(_TRANSCRIPT.calls_from, **start),
     )
     return tuple(_in_order(prompts, answers, parts, calls))
 
 
-async def pages(reads: Reads, session: SessionId) -> AsyncIterator[Told]:
-    """The same, some answers at a time: however long the session is, little of it is held."""
-    last = _Place(0, 0)
+async def iter_messages(reader: RowReader, session: SessionId) -> AsyncIterator[MessageDetails]:
+    """The same with details, some answers at a time: a long session needs no more memory."""
+    last = _Cursor(0, 0)
     while True:
-        answers = await reads.rows(_PAGES.answers, session=session, limit=_PAGE, **last._asdict())
+        answers = await reader.rows(_TRANSCRIPT.answers, session=session, limit=_PAGE, **last._asdict())
         full = len(answers) == _PAGE
-        end = _Place(answers[-1]["number"], answers[-1]["step"]) if full else _Place(_NO_END, _NO_END)
+        end = _Cursor(answers[-1]["number"], answers[-1]["step"]) if full else _Cursor(_NO_END, _NO_END)
         messages = [row["id"] for row in answers]
         prompts, parts, calls = await asyncio.gather(
-            reads.rows(_PAGES.prompts, session=session, **last._asdict(), last_number=end.number, last_step=end.step),
-            reads.rows(_PAGES.parts, messages=messages),
-            reads.rows(_PAGES.calls, messages=messages),
+            reader.rows(
+                _TRANSCRIPT.prompts, session=session, **last._asdict(), last_number=end.number, last_step=end.step
+            ),
+            reader.rows(_TRANSCRIPT.parts, messages=messages),
+            reader.rows(_TRANSCRIPT.calls, messages=messages),
         )
-        told = _Told(prompts, answers, parts, calls)
+        detail_rows = _DetailRows(prompts, answers, parts, calls)
         for message in _in_order(prompts, answers, parts, calls):
-            yield told.about(message)
+            yield detail_rows.details_of(message)
         if not full:
             return
         last = end
 
 
-class _Told:
-    """What rows say beside their messages."""
-
+class _DetailRows:
     def __init__(self, prompts: Rows, answers: Rows, parts: Rows, calls: Rows) -> None:
         self._rows = {row["id"]: row for row in (*prompts, *answers)}
         self._texts = _by_message(parts)
         self._calls = _by_message(calls)
 
-    def about(self, message: Message) -> Told:
+    def details_of(self, message: Message) -> MessageDetails:
         row = self._rows[message.id]
         turn = {"number": row["number"], "opened": row["opened_at"]}
         if isinstance(message, UserMessage):
-            return Told(message=message, **turn, agent=row["agent"], model=row["model"])
+            return MessageDetails(message=message, **turn, agent=row["agent"], model=row["model"])
         calls = self._calls[message.id]
-        return Told(
+        return MessageDetails(
             message=message,
             **turn,
-            texts=tuple(row["id"] for row in self._texts[message.id]),
-            ran={row["id"]: Ran(claimed=row["claimed_at"], settled=row["settled_at"]) for row in calls},
+            text_parts=tuple(row["id"] for row in self._texts[message.id]),
+            call_times={row["id"]: CallTimes(claimed=row["claimed_at"], settled=row["settled_at"]) for row in calls},
         )
 
 
 def _by_message(rows: Rows) -> dict[str, Rows]:
-    """The rows of each message, in the order of its parts."""
+    """In the order of its parts."""
     found: dict[str, Rows] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row["position"]):
         found[row["message"]].append(row)
@@ -135,20 +134,19 @@ def _by_message(rows: Rows) -> dict[str, Rows]:
 
 
 def _in_order(prompts: Rows, answers: Rows, parts: Rows, calls: Rows) -> Iterator[Message]:
-    """The messages of these rows, each with its parts."""
     by_message: dict[str, list[tuple[int, Part]]] = defaultdict(list)
     for row in parts:
         by_message[row["message"]].append((row["position"], PART.validate_python(row["body"])))
     for row in calls:
         by_message[row["message"]].append((row["position"], tool_part(row)))
-    placed = [((row["number"], row["step"], 0, row["taken"]), _user(row)) for row in prompts]
+    placed = [((row["number"], row["step"], 0, row["taken_seq"]), _user(row)) for row in prompts]
     placed += [((row["number"], row["step"], 1, 0), _answer(row, by_message)) for row in answers]
     for _, message in sorted(placed, key=lambda entry: entry[0]):
         yield message
 
 
 def tool_part(row: dict[str, Any]) -> ToolPart:
-    """A call's row as a part of its message."""
+    """A call's row as a message part."""
     return ToolPart(
         id=row["id"],
         provider_id=row["provider_id"],
@@ -170,7 +168,7 @@ def _answer(row: dict[str, Any], by_message: dict[str, list[tuple[int, Part]]]) 
         id=row["id"],
         turn=row["turn"],
         step=row["step"],
-        body=AnswerBody.model_validate(row["body"]),
+        body=AnswerMetadata.model_validate(row["body"]),
         at=row["created_at"],
         parts=tuple(part for _, part in parts),
     )

@@ -8,37 +8,37 @@ from psycopg.types.json import Json
 from activities.store import notes, tasks
 from activities.store.journal import Journal
 from activities.store.queries import Queries
-from activities.store.statements import Reads
-from workflows.domain.closing import CloseReason
+from activities.store.statements import RowReader
+from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import StaleFence
-from workflows.domain.events import TurnEnded, TurnOpened
-from workflows.domain.ids import NoteId, RetryId, SessionId, SnapshotId, TurnId
+from workflows.domain.events.turns import TurnEnded, TurnOpened
+from workflows.domain.ids import NoteId, RetryId, SessionId, TurnConfigId, TurnId
 from workflows.domain.value import Value
 
 if TYPE_CHECKING:
-    from workflows.domain.config.snapshot import ProjectSnapshot
+    from workflows.domain.config.turn_config import TurnConfig
 
 _QUERIES: Final = Queries("turns")
-_SNAPSHOTS: Final = Queries("snapshots")
+_TURN_CONFIGS: Final = Queries("turn_configs")
 
 
 class TurnRow(Value):
-    """An open turn's row; `error`: why nothing can be done in it but to end it."""
+    """An open turn; `error`: why it can only be ended."""
 
     id: TurnId
     number: int
-    snapshot: SnapshotId
+    turn_config: TurnConfigId
     agent: str
     model: str
     step: int
     error: str | None = None
 
 
-class TurnStanding(Value):
-    """Whether a turn may still go on, and what it was opened with."""
+class TurnStatus(Value):
+    """Whether a turn may go on, and what it was opened with."""
 
     state: str
-    snapshot: SnapshotId
+    turn_config: TurnConfigId
     agent: str
     model: str
     number: int
@@ -49,8 +49,8 @@ class TurnStanding(Value):
         return self.state != "open" or self.stopped
 
 
-class CutShort(Value):
-    """A turn that ended before its work was done: why, and the words that a person was told."""
+class UnfinishedTurn(Value):
+    """A turn that ended before its work was done: why, and the error for people."""
 
     id: TurnId
     number: int
@@ -62,29 +62,30 @@ class CutShort(Value):
     ended_at: datetime
 
 
-async def cut_short(reads: Reads, session: SessionId) -> list[CutShort]:
-    """The turns of a session that failed, were stopped, or ended with it, the first one first."""
-    return [CutShort(**row) for row in await reads.rows(_QUERIES.cut_short, session=session)]
+async def unfinished(reader: RowReader, session: SessionId) -> list[UnfinishedTurn]:
+    """The session's turns that failed, were stopped, or ended with it, in order."""
+    return [UnfinishedTurn(**row) for row in await reader.rows(_QUERIES.unfinished, session=session)]
 
 
-async def open_turn(opened: Journal) -> TurnRow | None:
+async def open_turn(journal: Journal) -> TurnRow | None:
     """The session's open turn."""
-    row = await opened.row(_QUERIES.open_turn, session=opened.session)
+    row = await journal.row(_QUERIES.open_turn, session=journal.session)
     return TurnRow(**row) if row else None
 
 
-async def standing(opened: Journal, turn: TurnId) -> TurnStanding:
-    """How a turn stands now. Raises StaleFence for a turn that is none of this session's."""
-    row = await opened.row(_QUERIES.state, turn=turn, session=opened.session)
+async def turn_status(journal: Journal, turn: TurnId) -> TurnStatus:
+    """The turn as it is now. Raises StaleFence for another session's turn."""
+    row = await journal.row(_QUERIES.status, turn=turn, session=journal.session)
     if row is None:
-        raise StaleFence(f"Session {opened.session!r} has no turn {turn!r}.")
-    return standing_of(row)
+        raise StaleFence(f"Session {journal.session!r} has no turn {turn!r}.")
+    return status_of_row(row)
 
 
-async def over(opened: Journal, turn: TurnId) -> str | None:
-    """Why nothing of an open turn is to run any more: a stop names it, or its session has ended, or that is so of a
-    turn that it works for as a subagent. None: it may go on."""
-    row = await opened.row(_QUERIES.over, turn=turn)
+async def why_over(journal: Journal, turn: TurnId) -> str | None:
+    """Why an open turn must not go on: it, or a turn that it works for as a subagent, was stopped or has an ended
+    session. None: it may.
+    """
+    row = await journal.row(_QUERIES.why_over, turn=turn)
     if row is None:
         return None
     if row["session_ended"]:
@@ -93,47 +94,47 @@ async def over(opened: Journal, turn: TurnId) -> str | None:
     return f"{stopped} was stopped by {row['author']} ({row['accepted_at']:%Y-%m-%d %H:%M:%S %Z})"
 
 
-def standing_of(row: dict[str, Any]) -> TurnStanding:
-    """A turn's standing, from a row that has it among others."""
-    return TurnStanding.model_validate({name: row[name] for name in TurnStanding.model_fields})
+def status_of_row(row: dict[str, Any]) -> TurnStatus:
+    """A turn's status, from a row with more columns."""
+    return TurnStatus.model_validate({name: row[name] for name in TurnStatus.model_fields})
 
 
 async def open_new(
-    opened: Journal,
+    journal: Journal,
     turn: TurnId,
-    snapshot: "ProjectSnapshot",
+    turn_config: "TurnConfig",
     agent: str,
     model: str,
     *,
     error: str | None = None,
     retry: RetryId | None = None,
 ) -> TurnRow:
-    """Open a turn under a frozen configuration; with `error`, one that can only end with it."""
-    frozen = snapshot.id
-    opened.write(_SNAPSHOTS.keep, id=frozen, body=Json(snapshot.model_dump(mode="json")))
-    last: dict[str, Any] | None = await opened.row(_QUERIES.last_number, session=opened.session)
+    """Open a turn with a frozen configuration; with `error`, it can only be ended."""
+    frozen = turn_config.id
+    journal.write(_TURN_CONFIGS.insert, id=frozen, body=Json(turn_config.model_dump(mode="json")))
+    last: dict[str, Any] | None = await journal.row(_QUERIES.last_number, session=journal.session)
     number = (last["number"] if last else 0) + 1
-    row = TurnRow(id=turn, number=number, snapshot=frozen, agent=agent, model=model, step=0, error=error)
-    opened.write(_QUERIES.open, session=opened.session, **row.model_dump(exclude={"step"}))
-    opened.record(TurnOpened(turn=turn, number=number, snapshot=frozen, agent=agent, model=model, retry=retry))
+    row = TurnRow(id=turn, number=number, turn_config=frozen, agent=agent, model=model, step=0, error=error)
+    journal.write(_QUERIES.open, session=journal.session, **row.model_dump(exclude={"step"}))
+    journal.record(TurnOpened(turn=turn, number=number, turn_config=frozen, agent=agent, model=model, retry=retry))
     return row
 
 
-async def snapshot(opened: Journal, identity: SnapshotId) -> "ProjectSnapshot":
-    """The configuration that a turn was opened with. Raises StaleFence for an unknown one."""
-    return await opened.snapshots.get(opened, identity)
+async def turn_config(journal: Journal, identity: TurnConfigId) -> "TurnConfig":
+    """A turn's configuration. Raises StaleFence for an unknown one."""
+    return await journal.turn_configs.get(journal, identity)
 
 
-def registered(opened: Journal, turn: TurnId, step: int) -> None:
-    """Note that a step of the turn was begun."""
-    opened.write(_QUERIES.registered, turn=turn, step=step)
+def record_step(journal: Journal, turn: TurnId, step: int) -> None:
+    """Record that a step of the turn has begun."""
+    journal.write(_QUERIES.record_step, turn=turn, step=step)
 
 
-async def close(opened: Journal, turn: TurnId, reason: str, error: str | None) -> None:
-    """End a turn; one that has ended already is left as it is."""
-    if await opened.row(_QUERIES.close, turn=turn, reason=reason, error=error):
+async def close(journal: Journal, turn: TurnId, reason: str, error: str | None) -> None:
+    """End a turn; an ended one stays as it is."""
+    if await journal.row(_QUERIES.close, turn=turn, reason=reason, error=error):
         note = NoteId(f"{turn}/error") if error else None
-        words = notes.keep(opened, note, error) if note and error else None
-        opened.record(TurnEnded(turn=turn, reason=reason, note=note, seal=words))
-        tasks.turn_ended(opened, turn)
-        tasks.heard(opened, turn)
+        words = notes.store(journal, note, error) if note and error else None
+        journal.record(TurnEnded(turn=turn, reason=reason, note=note, seal=words))
+        tasks.settle_of_turn(journal, turn)
+        tasks.mark_delivered(journal, turn)

@@ -3,32 +3,35 @@
 import asyncio
 import os.path
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
-from activities.failpoints import armed
-from activities.files.place import Place
-from activities.shell import ending, spool
-from activities.shell.follow import follow
+from activities.failpoints import armed_action
+from activities.files.workspace import Workspace
+from activities.shell import spool, termination
+from activities.shell.command_exit import wait_for_exit
+from activities.shell.launch import launch
 from activities.shell.lease import CallDirectory
-from activities.shell.parse import shell_requests
-from activities.shell.report import failure, lost, report
-from activities.shell.start import start
-from activities.shell.supervisor.order import Order
-from activities.tools.tool import Output, Params, Plan, Surroundings, Tool, Unknown
+from activities.shell.shell_requests import shell_requests
+from activities.shell.supervisor.command_spec import CommandSpec
+from activities.tools.arguments import Params
+from activities.tools.bash_report import build_output, describe_lost_command, failure_message
+from activities.tools.built_in_tool import BuiltInTool
+from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import ToolError
 from workflows.domain.value import Value
 
-_SHORT: Final = 256  # characters of a command that is checked within milliseconds
+_MAX_SHORT_CHARS: Final = 256  # characters of a command, checked within milliseconds
 _FAILPOINTS: Final = ("supervisor.leased", "supervisor.exit_written")
 
 
 class BashParams(Params):
-    """Arguments of bash; an older `description` is accepted and ignored."""
+    """Arguments of bash; the older `description` is ignored."""
 
     command: str = Field(description="The command, run by bash as it stands")
     timeout: int | None = Field(default=None, gt=0, description="Time limit in milliseconds; 120000 when left out")
@@ -37,32 +40,32 @@ class BashParams(Params):
     )
 
 
-class Allowance(Value):
-    """What a command may use when it says nothing else."""
+class CommandLimits(Value):
+    """Default limits of a command."""
 
     timeout_ms: int = 120_000
-    spool_bytes: int = 50 * 1024 * 1024  # of output; the command is ended there (security.md 13)
-    lease_seconds: float = 1_800.0  # so long a command goes on without any worker (reliability.md 6)
+    spool_bytes: int = 50 * 1024 * 1024  # of output, then the command is killed (security.md 13)
+    lease_seconds: float = 1_800.0  # how long a command runs on without a worker (reliability.md 6)
 
 
-class Bash(Tool[BashParams]):
-    """A command in a fresh shell. Whichever attempts start a supervisor, only the one with the lease runs it."""
+class BashTool(BuiltInTool[BashParams]):
+    """Runs a command in a fresh shell. Of several supervisors, only the one with the lease runs it."""
 
     name = "bash"
     recovery = Recovery.REATTACHABLE
     params = BashParams
     subject = "command"
-    runs_unchecked = True
+    may_run_unchecked = True
 
-    def __init__(self, allowance: Allowance | None = None) -> None:
-        self.allowance = allowance or Allowance()
+    def __init__(self, limits: CommandLimits | None = None) -> None:
+        self.limits = limits or CommandLimits()
 
-    async def takes_long(self, params: BashParams, place: Place) -> bool:
-        return len(params.command) > _SHORT
+    async def takes_long(self, params: BashParams, workspace: Workspace) -> bool:
+        return len(params.command) > _MAX_SHORT_CHARS
 
-    async def plan(self, params: BashParams, place: Place) -> Plan:
-        directory = await asyncio.to_thread(_directory, place, params.workdir)
-        needed = await asyncio.to_thread(shell_requests, params.command, directory, place)
+    async def plan(self, params: BashParams, workspace: Workspace) -> Plan:
+        directory = await asyncio.to_thread(_resolve_directory, workspace, params.workdir)
+        needed = await asyncio.to_thread(shell_requests, params.command, directory, workspace)
         arguments = params.model_dump(exclude_none=True)
         effect = Effect(
             tool=self.name,
@@ -73,95 +76,95 @@ class Bash(Tool[BashParams]):
         )
         return Plan(requests=needed.requests, effect=effect)
 
-    def unchecked(self, params: BashParams, place: Place, reason: str) -> Plan:
-        """In the directory that the model named, whatever stands there."""
-        directory = Path(os.path.normpath(place.directory / (params.workdir or "")))
-        return super().unchecked(params, replace(place, directory=directory), reason)
+    def unchecked_plan(self, arguments: Mapping[str, JsonValue], workspace: Workspace, reason: str) -> Plan:
+        """In the directory that the model named, unresolved."""
+        directory = Path(os.path.normpath(workspace.directory / str(arguments.get("workdir") or "")))
+        return super().unchecked_plan(arguments, replace(workspace, directory=directory), reason)
 
-    async def run(self, params: BashParams, plan: Plan, around: Surroundings) -> Output:
-        """Nobody has tried before us: when the disk does not take the order, nothing has run, and nothing will."""
+    async def run(self, params: BashParams, plan: Plan, context: ToolContext) -> Output:
+        """The first attempt: if writing the order to disk fails, nothing has run or will."""
         try:
-            await self._begin(params, plan, around)
+            await self._start_command(params, plan, context)
         except OSError as error:
             raise ToolError(f"The command could not be started, and has not run: {error.strerror}") from error
-        return await _outcome(params, CallDirectory.of(around.place, around.call), around)
+        return await _follow_to_end(params, CallDirectory.of(context.workspace, context.call), context)
 
-    async def recover(self, params: BashParams, claimed: Plan, around: Surroundings) -> Output:
-        """Follow the command that an earlier attempt has started; run it when none has."""
-        directory = CallDirectory.of(around.place, around.call)
+    async def recover(self, params: BashParams, claimed: Plan, context: ToolContext) -> Output:
+        """Follow the command of an earlier attempt; run it if none has started it."""
+        directory = CallDirectory.of(context.workspace, context.call)
         if directory.lease() is None:
-            await self._begin(params, claimed, around)
-        return await _outcome(params, directory, around)
+            await self._start_command(params, claimed, context)
+        return await _follow_to_end(params, directory, context)
 
-    async def stop(self, params: BashParams, claimed: Plan, around: Surroundings) -> Output | None:
-        """End the command and what it has left in the background; None when it had not begun, and now never will."""
-        directory = CallDirectory.of(around.place, around.call)
-        lease = await asyncio.to_thread(ending.stop, directory, around.call)
-        if lease.keeper is None:
+    async def stop(self, params: BashParams, claimed: Plan, context: ToolContext) -> Output | None:
+        """End the command and its background processes; None: it had not begun and never will."""
+        directory = CallDirectory.of(context.workspace, context.call)
+        lease = await asyncio.to_thread(termination.stop_command, directory, context.call)
+        if lease.supervisor is None:
             return None
         end = directory.end()
         if end is None:
-            raise Unknown(await asyncio.to_thread(lost, lease, directory, around))
-        return await asyncio.to_thread(report, params.command, end, directory, around)
+            raise OutcomeUnknown(await asyncio.to_thread(describe_lost_command, lease, directory, context))
+        return await asyncio.to_thread(build_output, params.command, end, directory, context)
 
-    async def _begin(self, params: BashParams, plan: Plan, around: Surroundings) -> None:
-        await around.fence()
-        await start(CallDirectory.of(around.place, around.call), self._order(params, plan, around))
+    async def _start_command(self, params: BashParams, plan: Plan, context: ToolContext) -> None:
+        await context.fence()
+        await launch(CallDirectory.of(context.workspace, context.call), self._command_spec(params, plan, context))
 
-    def _order(self, params: BashParams, plan: Plan, around: Surroundings) -> Order:
-        faults = {name: armed(name, around.call) for name in _FAILPOINTS}
-        return Order(
-            arguments=[_bash(around.environment), "--noprofile", "--norc", "-c", params.command],
+    def _command_spec(self, params: BashParams, plan: Plan, context: ToolContext) -> CommandSpec:
+        faults = {name: armed_action(name, context.call) for name in _FAILPOINTS}
+        return CommandSpec(
+            arguments=[_find_bash(context.environment), "--noprofile", "--norc", "-c", params.command],
             directory=plan.effect.directory,
-            environment={**around.environment, **plan.effect.environment},
-            timeout=(params.timeout or self.allowance.timeout_ms) / 1000,
-            spool_bytes=self.allowance.spool_bytes,
-            lease_seconds=self.allowance.lease_seconds,
+            environment={**context.environment, **plan.effect.environment},
+            timeout=(params.timeout or self.limits.timeout_ms) / 1000,
+            spool_bytes=self.limits.spool_bytes,
+            lease_seconds=self.limits.lease_seconds,
             faults={name: action for name, action in faults.items() if action},
         )
 
 
-async def _outcome(params: BashParams, directory: CallDirectory, around: Surroundings) -> Output:
-    """Follow the command to its end. Raises ToolError when it was killed, Unknown when its supervisor was."""
-    end = await follow(directory, Watch(params.command, directory.spool, around))
+async def _follow_to_end(params: BashParams, directory: CallDirectory, context: ToolContext) -> Output:
+    """Raises ToolError when the command was killed, OutcomeUnknown when its supervisor was."""
+    end = await wait_for_exit(directory, OutputProgress(params.command, directory.spool, context))
     if end is None:
-        raise await _no_end(directory, around)
-    output = await asyncio.to_thread(report, params.command, end, directory, around)
-    if reason := failure(end):
+        raise await _missing_end_error(directory, context)
+    output = await asyncio.to_thread(build_output, params.command, end, directory, context)
+    if reason := failure_message(end):
         raise ToolError(f"{reason}\n\n{output.output}")
     return output
 
 
-async def _no_end(directory: CallDirectory, around: Surroundings) -> Exception:
-    """What it means that nobody will ever record an end; what may still run is killed."""
+async def _missing_end_error(directory: CallDirectory, context: ToolContext) -> Exception:
+    """Kills what may still run of a command whose end is never recorded."""
     lease = directory.lease()
-    if lease is None or lease.keeper is None:
+    if lease is None or lease.supervisor is None:
         return ToolError("The command was stopped before it began. It has not run.")
-    await around.fence()
-    await asyncio.to_thread(ending.kill, lease, around.call)
-    return Unknown(await asyncio.to_thread(lost, lease, directory, around))
+    await context.fence()
+    await asyncio.to_thread(termination.kill_command, lease, context.call)
+    return OutcomeUnknown(await asyncio.to_thread(describe_lost_command, lease, directory, context))
 
 
 @dataclass
-class Watch:
-    """Shows people the output of a running command, whenever there is more of it."""
+class OutputProgress:
+    """Shows new output of a running command."""
 
     title: str
     output: Path
-    around: Surroundings
+    context: ToolContext
     seen: int = 0
 
     async def __call__(self) -> None:
         size = spool.size(self.output)
         if size != self.seen:
             self.seen = size
-            text = await asyncio.to_thread(spool.live, self.output)
-            await self.around.progress({"title": self.title, "metadata": {"output": text}})
+            text = await asyncio.to_thread(spool.live_tail, self.output)
+            await self.context.progress({"title": self.title, "metadata": {"output": text}})
 
 
-def _directory(place: Place, workdir: str | None) -> Path:
-    """Where the command runs, links resolved: the directory that is judged is the one that is used."""
-    named = Path(os.path.normpath(place.directory / (workdir or "")))
+def _resolve_directory(workspace: Workspace, workdir: str | None) -> Path:
+    """Links are resolved: the directory that is checked is the one that is used."""
+    named = Path(os.path.normpath(workspace.directory / (workdir or "")))
     try:
         found = named.resolve(strict=True)
     except (OSError, ValueError, RuntimeError) as error:
@@ -171,7 +174,7 @@ def _directory(place: Place, workdir: str | None) -> Path:
     return found
 
 
-def _bash(environment: dict[str, str]) -> str:
+def _find_bash(environment: dict[str, str]) -> str:
     standard = Path("/bin/bash")
     found = str(standard) if standard.exists() else shutil.which("bash", path=environment.get("PATH"))
     if found is None:

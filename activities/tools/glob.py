@@ -1,4 +1,4 @@
-"""glob: which files have names that match a pattern, newest first."""
+"""glob: files whose names match a pattern, newest first."""
 
 import asyncio
 from pathlib import Path
@@ -6,18 +6,20 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.files.locate import Kind, locate
-from activities.files.place import Place
+from activities.files.locate import PathKind, locate
+from activities.files.workspace import Workspace
 from activities.tools import ripgrep
+from activities.tools.arguments import Params
+from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.search import search_plan
-from activities.tools.tool import Output, Params, Plan, Surroundings, Tool
+from activities.tools.tool import Output, Plan, ToolContext
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import ToolError
 
-SHOWN: Final = 100  # paths (opencode.md 7.2)
-CONSIDERED: Final = 50_000  # files among which the newest are looked for
-_MORE: Final = (
-    f"(Results are truncated: showing first {SHOWN} results. Consider using a more specific path or pattern.)"
+MAX_RESULTS: Final = 100  # paths (opencode.md 7.2)
+MAX_FILES: Final = 50_000  # files searched for the newest
+_TRUNCATED_NOTICE: Final = (
+    f"(Results are truncated: showing first {MAX_RESULTS} results. Consider using a more specific path or pattern.)"
 )
 
 
@@ -28,39 +30,40 @@ class GlobParams(Params):
     path: str | None = None
 
 
-class Glob(Tool[GlobParams]):
-    """Lists files below a directory; hidden and ignored ones, and those that no rule lets be read, stay out."""
+class GlobTool(BuiltInTool[GlobParams]):
+    """Lists files below a directory, without hidden and ignored ones and those that no rule allows to read."""
 
     name = "glob"
     recovery = Recovery.REPEATABLE
+    quick = True
     params = GlobParams
     subject = "pattern"
 
-    async def plan(self, params: GlobParams, place: Place) -> Plan:
-        return await asyncio.to_thread(search_plan, self.name, params, params.path, place)
+    async def plan(self, params: GlobParams, workspace: Workspace) -> Plan:
+        return await asyncio.to_thread(search_plan, self.name, params, params.path, workspace)
 
-    async def run(self, params: GlobParams, plan: Plan, around: Surroundings) -> Output:
+    async def run(self, params: GlobParams, plan: Plan, context: ToolContext) -> Output:
         root = Path(plan.targets[0].path)
-        await asyncio.to_thread(_check_directory, root, around.place)
-        found = await ripgrep.files(root, params.pattern, CONSIDERED)
-        newest = await asyncio.to_thread(_newest_first, found, around.place)
-        return _output(around.place.title(root), newest)
+        await asyncio.to_thread(_check_directory, root, context.workspace)
+        found = await ripgrep.list_files(root, params.pattern, MAX_FILES)
+        newest = await asyncio.to_thread(_newest_first, found, context.workspace)
+        return _output(context.workspace.title(root), newest)
 
 
-def _check_directory(root: Path, place: Place) -> None:
-    match locate(str(root), place).kind:
-        case Kind.MISSING:
+def _check_directory(root: Path, workspace: Workspace) -> None:
+    match locate(str(root), workspace).kind:
+        case PathKind.MISSING:
             raise ToolError(f"glob path does not exist: {root}")
-        case Kind.FILE | Kind.SPECIAL:
+        case PathKind.FILE | PathKind.SPECIAL:
             raise ToolError(f"glob path must be a directory: {root}")
 
 
-def _newest_first(files: list[Path], place: Place) -> list[Path]:
-    return sorted(filter(place.readable, files), key=lambda path: (-_changed(path), path))
+def _newest_first(files: list[Path], workspace: Workspace) -> list[Path]:
+    return sorted(filter(workspace.may_read, files), key=lambda path: (-_modified_ns(path), path))
 
 
-def _changed(path: Path) -> int:
-    """When the file was changed; one that has gone meanwhile counts as oldest."""
+def _modified_ns(path: Path) -> int:
+    """A file that has vanished counts as oldest."""
     try:
         return path.lstat().st_mtime_ns
     except OSError:
@@ -68,9 +71,9 @@ def _changed(path: Path) -> int:
 
 
 def _output(title: str, files: list[Path]) -> Output:
-    truncated = len(files) > SHOWN
-    lines = [str(path) for path in files[:SHOWN]] or ["No files found"]
+    truncated = len(files) > MAX_RESULTS
+    lines = [str(path) for path in files[:MAX_RESULTS]] or ["No files found"]
     if truncated:
-        lines += ["", _MORE]
-    metadata: dict[str, JsonValue] = {"count": min(len(files), SHOWN), "truncated": truncated}
+        lines += ["", _TRUNCATED_NOTICE]
+    metadata: dict[str, JsonValue] = {"count": min(len(files), MAX_RESULTS), "truncated": truncated}
     return Output(title=title, output="\n".join(lines), metadata=metadata, truncated=truncated)

@@ -1,4 +1,4 @@
-"""grep: which lines match a regular expression."""
+"""grep: lines that match a regular expression."""
 
 import asyncio
 from itertools import groupby
@@ -7,17 +7,19 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.files.locate import Kind, locate
-from activities.files.place import Place
+from activities.files.locate import PathKind, locate
+from activities.files.workspace import Workspace
 from activities.tools import ripgrep
+from activities.tools.arguments import Params
+from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.ripgrep import Match
 from activities.tools.search import search_plan
-from activities.tools.tool import Output, Params, Plan, Surroundings, Tool
+from activities.tools.tool import Output, Plan, ToolContext
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import ToolError
 
-SHOWN: Final = 100  # matching lines (opencode.md 7.2)
-_MORE: Final = "(Results truncated. Consider using a more specific path or pattern.)"
+MAX_MATCHES: Final = 100  # matching lines (opencode.md 7.2)
+_TRUNCATED_NOTICE: Final = "(Results truncated. Consider using a more specific path or pattern.)"
 
 
 class GrepParams(Params):
@@ -28,42 +30,44 @@ class GrepParams(Params):
     include: str | None = None
 
 
-class Grep(Tool[GrepParams]):
-    """Searches files below a directory, or one file; ignored ones, and those that no rule lets be read unasked, stay
-    out."""
+class GrepTool(BuiltInTool[GrepParams]):
+    """Searches a directory's files, or one file, without ignored ones and those that no rule allows to read unasked."""
 
     name = "grep"
     recovery = Recovery.REPEATABLE
+    quick = True
     params = GrepParams
     subject = "pattern"
 
-    async def plan(self, params: GrepParams, place: Place) -> Plan:
+    async def plan(self, params: GrepParams, workspace: Workspace) -> Plan:
         if not params.pattern:
             raise ToolError("pattern is required")
-        return await asyncio.to_thread(search_plan, self.name, params, params.path, place, shows_contents=True)
+        return await asyncio.to_thread(search_plan, self.name, params, params.path, workspace, shows_contents=True)
 
-    async def run(self, params: GrepParams, plan: Plan, around: Surroundings) -> Output:
+    async def run(self, params: GrepParams, plan: Plan, context: ToolContext) -> Output:
         where = Path(plan.targets[0].path)
-        located = await asyncio.to_thread(locate, str(where), around.place)
-        if located.kind is Kind.MISSING:
+        located = await asyncio.to_thread(locate, str(where), context.workspace)
+        if located.kind is PathKind.MISSING:
             raise ToolError(f"grep path does not exist: {where}")
-        found = await ripgrep.matches(where, params.pattern, params.include, around.place.searched(where), SHOWN + 1)
+        found = await ripgrep.search_lines(
+            where, params.pattern, params.include, context.workspace.search_filter(where), MAX_MATCHES + 1
+        )
         return _output(params.pattern, found)
 
 
 def _output(title: str, found: list[Match]) -> Output:
-    shown, truncated = found[:SHOWN], len(found) > SHOWN
+    shown, truncated = found[:MAX_MATCHES], len(found) > MAX_MATCHES
     metadata: dict[str, JsonValue] = {"matches": len(shown), "truncated": truncated}
-    return Output(title=title, output=_listed(shown, truncated), metadata=metadata, truncated=truncated)
+    return Output(title=title, output=_format_matches(shown, truncated), metadata=metadata, truncated=truncated)
 
 
-def _listed(shown: list[Match], truncated: bool) -> str:
+def _format_matches(shown: list[Match], truncated: bool) -> str:
     if not shown:
         return "No files found"
-    by_file = ["\n".join(_of_file(path, list(hits))) for path, hits in groupby(shown, key=lambda match: match.path)]
+    by_file = ["\n".join(_format_file(path, list(hits))) for path, hits in groupby(shown, key=lambda match: match.path)]
     head = f"Found {len(shown)} matches{' (more matches available)' * truncated}\n"
-    return head + "\n\n".join([*by_file, _MORE] if truncated else by_file)
+    return head + "\n\n".join([*by_file, _TRUNCATED_NOTICE] if truncated else by_file)
 
 
-def _of_file(path: Path, hits: list[Match]) -> list[str]:
+def _format_file(path: Path, hits: list[Match]) -> list[str]:
     return [f"{path}:", *(f"  Line {match.number}: {match.text}" for match in hits)]

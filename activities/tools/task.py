@@ -1,4 +1,4 @@
-"""task: hands work to a subagent, in a session of its own (opencode.md 8)."""
+"""task: hands work to a subagent in its own session (opencode.md 8)."""
 
 import re
 from typing import Final
@@ -6,20 +6,24 @@ from typing import Final
 from pydantic import AliasChoices, Field, JsonValue
 
 import prompts
-from activities.files.place import Place
-from activities.tools.tool import Child, Errand, GoesOn, Output, Params, Plan, Stopped, Surroundings, Tool
-from workflows.domain.agents import Agent, Delegation
-from workflows.domain.config.config import Mode
+from activities.files.workspace import Workspace
+from activities.tools.arguments import Params
+from activities.tools.built_in_tool import BuiltInTool
+from activities.tools.tool import CallStopped, Delegated, Output, Plan, SubagentStatus, TaskRequest, ToolContext
+from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.delegation import Delegation
+from workflows.domain.config.config import AgentMode
+from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import ToolError
 from workflows.domain.ids import SessionId
+from workflows.domain.messages import SubagentSettled
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
 
-_OWN_TAGS: Final = re.compile(r"<(?=\s*/?\s*task(_result)?\b)", re.IGNORECASE)  # inside, they would end the result
-_TITLE: Final = 200  # characters of a description that was to have five words
+_TASK_TAGS: Final = re.compile(r"<(?=\s*/?\s*task(_result)?\b)", re.IGNORECASE)  # inside, they would end the result
+_MAX_TITLE_CHARS: Final = 200  # characters of a description meant to have five words
 
 
 class TaskParams(Params):
@@ -35,20 +39,20 @@ class TaskParams(Params):
     )
 
 
-class Task(Tool[TaskParams]):
-    """A subagent's turn. The call is over when that turn is; the subagent works on, whatever becomes of the worker."""
+class TaskTool(BuiltInTool[TaskParams]):
+    """Hands work to a subagent; the call ends with the subagent's turn, which outlives the worker."""
 
     name = "task"
     recovery = Recovery.REATTACHABLE
     params = TaskParams
-    bound = False  # the subagent's rows and workflow are the same from everywhere
+    machine_bound = False  # the subagent's rows and workflow are the same from everywhere
 
-    def described(self, delegation: Delegation, rules: Ruleset) -> dict[str, str] | None:
-        offered = [] if delegation.too_deep else delegation.offered(rules)
-        return {"agents": "\n".join(map(_line, offered))} if offered else None
+    def description_values(self, turn: TurnConfig) -> dict[str, str] | None:
+        offered = [] if turn.delegation.too_deep else turn.delegation.offered_agents(turn.rules)
+        return {"agents": "\n".join(map(_format_agent, offered))} if offered else None
 
-    async def plan(self, params: TaskParams, place: Place) -> Plan:
-        agent = _agent(params, place.delegation)
+    async def plan(self, params: TaskParams, workspace: Workspace) -> Plan:
+        agent = _select_agent(params, workspace.delegation)
         request = PermissionRequest(
             permission=self.name,
             patterns=(agent.name,),
@@ -58,38 +62,42 @@ class Task(Tool[TaskParams]):
         arguments = params.model_dump(exclude_none=True)
         return Plan(
             requests=(request,),
-            effect=Effect(tool=self.name, arguments=arguments, directory=str(place.directory)),
+            effect=Effect(tool=self.name, arguments=arguments, directory=str(workspace.directory)),
         )
 
-    async def run(self, params: TaskParams, plan: Plan, around: Surroundings) -> Output | GoesOn:
-        agent = _agent(params, around.place.delegation)
-        title = f"{params.description[:_TITLE]} (@{agent.name} subagent)"
+    async def run(self, params: TaskParams, plan: Plan, context: ToolContext) -> Output | Delegated:
+        agent = _select_agent(params, context.workspace.delegation)
+        title = f"{params.description[:_MAX_TITLE_CHARS]} (@{agent.name} subagent)"
         session = SessionId(params.task_id) if params.task_id else None
-        child = await around.delegate.start(Errand(agent=agent, title=title, prompt=params.prompt, session=session))
-        return GoesOn(child=child.session, agent=child.agent)
+        child = await context.subagent.start(
+            TaskRequest(agent=agent, title=title, prompt=params.prompt, session=session)
+        )
+        return Delegated(child=child.session, agent=child.agent)
 
-    async def recover(self, params: TaskParams, claimed: Plan, around: Surroundings) -> Output | GoesOn:
-        """What the subagent has come to, if it has ended; start it when nobody has."""
-        child = await around.delegate.look()
+    async def recover(self, params: TaskParams, claimed: Plan, context: ToolContext) -> Output | Delegated:
+        """The result of the subagent, if it has ended; starts it if no attempt has."""
+        child = await context.subagent.status()
         if child is None:
-            return await self.run(params, claimed, around)
+            return await self.run(params, claimed, context)
         if not child.settled:
-            return GoesOn(child=child.session, agent=child.agent)
-        return _result(params, child, around)
+            return Delegated(child=child.session, agent=child.agent)
+        return _result(params, child, context)
 
-    async def stop(self, params: TaskParams, claimed: Plan, around: Surroundings) -> Output | None:
-        """End the subagent's turn, and with it whatever it has running. One that was quicker has its result."""
-        child = await around.delegate.stop()
+    async def stop(self, params: TaskParams, claimed: Plan, context: ToolContext) -> Output | None:
+        """End the subagent's turn and what it runs. If it finished first, its result counts."""
+        child = await context.subagent.stop()
         if child is None:
             return None
-        if child.reason is CloseReason.DONE and child.failed is None:
-            return _result(params, child, around)
-        said = prompts.load("tools/task_stopped", id=child.session)
-        return Output(title=params.description, output=said, metadata=_metadata(child, around))
+        if child.reason is CloseReason.DONE and child.error is None:
+            return _result(params, child, context)
+        text = prompts.render_prompt("tools/task_stopped", id=child.session)
+        return Output(
+            title=params.description, output=text, metadata=_metadata(child, context), changes=_changes(child)
+        )
 
 
-def _agent(params: TaskParams, delegation: Delegation) -> Agent:
-    """Whom the work goes to. Raises ToolError: for no subagent, or too deep below the first session."""
+def _select_agent(params: TaskParams, delegation: Delegation) -> Agent:
+    """Raises ToolError if the agent is no subagent, or sessions nest too deep."""
     if delegation.too_deep:
         raise ToolError(
             f'Subagent depth limit reached ({delegation.limit}). Increase "subagent_depth" to allow nested subagents.'
@@ -97,30 +105,34 @@ def _agent(params: TaskParams, delegation: Delegation) -> Agent:
     agent = delegation.agent(params.subagent_type)
     if agent is None:
         raise ToolError(f"Unknown agent type: {params.subagent_type} is not a valid agent type")
-    if agent.mode is Mode.PRIMARY:
+    if agent.mode is AgentMode.PRIMARY:
         raise ToolError(f"The agent {agent.name} is no subagent: it works for people only")
     return agent
 
 
-def _result(params: TaskParams, child: Child, around: Surroundings) -> Output:
-    """What the caller reads of a subagent that has ended. Raises ToolError when it failed, Stopped when it was."""
+def _result(params: TaskParams, child: SubagentStatus, context: ToolContext) -> Output:
+    """Raises ToolError when the subagent failed, CallStopped when it was stopped."""
     if child.reason in (None, CloseReason.STOPPED, CloseReason.ENDED):
-        raise Stopped(prompts.load("tools/task_stopped", id=child.session), _metadata(child, around))
-    if child.failed is not None:
-        raise ToolError(f"Subagent failed (task_id: {child.session}): {child.failed}", _metadata(child, around))
-    said = _OWN_TAGS.sub("&lt;", child.said)
-    output = prompts.load("tools/task_result", id=child.session, cost=_told(child.cost), text=said)
-    return Output(title=params.description, output=output, metadata=_metadata(child, around))
+        text = prompts.render_prompt("tools/task_stopped", id=child.session)
+        raise CallStopped(text, _metadata(child, context), _changes(child))
+    if child.error is not None:
+        text = f"Subagent failed (task_id: {child.session}): {child.error}"
+        raise ToolError(text, _metadata(child, context), _changes(child))
+    text = _TASK_TAGS.sub("&lt;", child.text)
+    output = prompts.render_prompt("tools/task_result", id=child.session, cost=_format_cost(child.cost), text=text)
+    return Output(title=params.description, output=output, metadata=_metadata(child, context), changes=_changes(child))
 
 
-def _metadata(child: Child, around: Surroundings) -> dict[str, JsonValue]:
-    """What clients and auditors get: whose session it is, what it cost and called, and where its log stood.
+def _changes(child: SubagentStatus) -> tuple[SubagentSettled]:
+    """For audits: the subagent's log when the call took its result."""
+    return (SubagentSettled(child=child.session, seq=child.seq, head=child.head),)
 
-    `cost` is None where nothing is known of it, `unpriced` the number of answers that it leaves out.
-    """
+
+def _metadata(child: SubagentStatus, context: ToolContext) -> dict[str, JsonValue]:
+    """For clients and audits. `cost` is None if unknown; `unpriced` counts the answers that it leaves out."""
     return {
         "sessionId": child.session,
-        "parentSessionId": around.session,
+        "parentSessionId": context.session,
         "model": child.model,
         "cost": f"{child.cost.dollars:f}" if child.cost.known else None,
         "unpriced": child.cost.unpriced,
@@ -130,12 +142,12 @@ def _metadata(child: Child, around: Surroundings) -> dict[str, JsonValue]:
     }
 
 
-def _told(cost: Cost) -> str:
+def _format_cost(cost: Cost) -> str:
     if not cost.known:
         return "unknown"
     return f"at least {cost.dollars:f}" if cost.unpriced else f"{cost.dollars:f}"
 
 
-def _line(agent: Agent) -> str:
-    said = agent.description or "This subagent should only be called manually by the user."
-    return f"- {agent.name}: {said}"
+def _format_agent(agent: Agent) -> str:
+    text = agent.description or "This subagent should only be called manually by the user."
+    return f"- {agent.name}: {text}"

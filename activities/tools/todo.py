@@ -1,10 +1,13 @@
-"""todowrite: the list of tasks that a model keeps for itself and shows to people."""
+"""todowrite: the model's own list of tasks, which people see."""
 
 import json
 
-from activities.files.place import Place
-from activities.tools.tool import Output, Params, Plan, Surroundings, Tool
+from activities.files.workspace import Workspace
+from activities.tools.arguments import Params
+from activities.tools.built_in_tool import BuiltInTool
+from activities.tools.tool import Output, Plan, ToolContext
 from workflows.domain.effects import Effect, Recovery
+from workflows.domain.messages import TodosReplaced
 from workflows.domain.permissions.requests import PermissionRequest
 
 
@@ -22,24 +25,25 @@ class TodoWriteParams(Params):
     todos: list[Todo]
 
 
-class TodoWrite(Tool[TodoWriteParams]):
-    """Replaces the session's list; the list itself travels in the metadata and is stored with the outcome."""
+class TodoWriteTool(BuiltInTool[TodoWriteParams]):
+    """Replaces the session's list; clients read it in the metadata too."""
 
     name = "todowrite"
     recovery = Recovery.IDEMPOTENT
     params = TodoWriteParams
 
-    async def plan(self, params: TodoWriteParams, place: Place) -> Plan:
+    async def plan(self, params: TodoWriteParams, workspace: Workspace) -> Plan:
         return Plan(
             requests=(PermissionRequest(permission=self.name, patterns=("*",), always=("*",)),),
-            effect=Effect(tool=self.name, arguments=params.model_dump(mode="json"), directory=str(place.directory)),
+            effect=Effect(tool=self.name, arguments=params.model_dump(mode="json"), directory=str(workspace.directory)),
         )
 
-    async def run(self, params: TodoWriteParams, plan: Plan, around: Surroundings) -> Output:
+    async def run(self, params: TodoWriteParams, plan: Plan, context: ToolContext) -> Output:
         todos = [todo.model_dump(mode="json") for todo in params.todos]
         left = sum(todo.status != "completed" for todo in params.todos)
         return Output(
             title=f"{left} todos",
             output=json.dumps(todos, indent=2, ensure_ascii=False),
             metadata={"todos": todos},
+            changes=(TodosReplaced(todos=todos),),
         )

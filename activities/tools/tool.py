@@ -1,40 +1,38 @@
-"""Tool: the one interface of everything a model can call."""
+"""Tool: the interface of everything a model can call."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
-from activities.files.place import Place
-from workflows.domain.agents import Agent, Delegation
-from workflows.domain.context.truncate import Limits
+from activities.files.workspace import Workspace
+from workflows.domain.agents.agent import Agent
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.context.truncate import OutputLimits
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.effects import Plan as Plan
 from workflows.domain.ids import PartId, SessionId
+from workflows.domain.messages import SessionChange
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import Ruleset, permission_of
+from workflows.domain.permissions.rules import permission_of
+from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Cost
 from workflows.domain.value import Value
 from workflows.domain.wire import CloseReason
 
-ABORTED: Final = "Tool execution aborted"  # what models know of a call that a stop has ended (opencode.md 7)
+ABORTED: Final = "Tool execution aborted"  # of a stopped call, as models know it (opencode.md 7)
 
 
-class Params(BaseModel):
-    """Arguments of a tool, strictly typed; keys that a model adds are ignored (opencode.md 7.1)."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
-
-
-P = TypeVar("P", bound=Params)
+P = TypeVar("P")
 
 
 class Output(Value):
-    """What a call gives back: `output` is what the model reads, the rest is for people and clients.
+    """A call's result: `output` is for the model, the rest for people and clients.
 
-    `truncated` says that the tool has shortened its output itself; else `activities.tools.output` does it.
+    `truncated`: the tool has shortened its output itself; else `activities.calls.output` does. `changes` are stored in
+    the outcome's transaction.
     """
 
     title: str
@@ -42,11 +40,12 @@ class Output(Value):
     metadata: dict[str, JsonValue] = {}
     truncated: bool = False
     attachments: tuple[dict[str, JsonValue], ...] = ()
+    changes: tuple[SessionChange, ...] = ()
 
 
-class Errand(Value):
-    """Work that a call hands to a subagent: what it is called, what it is told, and which of the caller's rules
-    hold for it. `session` goes on in a session that an earlier call has made."""
+class TaskRequest(Value):
+    """Work for a subagent: title, prompt, agent, and the caller's rules for it. `session` continues a session of an
+    earlier call."""
 
     agent: Agent
     title: str
@@ -54,8 +53,8 @@ class Errand(Value):
     session: SessionId | None = None
 
 
-class ChildCall(Value):
-    """A call of a subagent's turn, as clients show it; `status` is OpenCode's word for how it stands."""
+class SubagentCall(Value):
+    """A call of a subagent's turn, as clients show it; `status` is OpenCode's word."""
 
     id: PartId
     tool: str
@@ -63,11 +62,11 @@ class ChildCall(Value):
     title: str
 
 
-class Child(Value):
-    """A subagent's session that works for a call, how far it is, and what it said last.
+class SubagentStatus(Value):
+    """A subagent's session, its progress, and its last text.
 
-    `settled`: it will do no more for this call. `reason` is how its turn ended (none: it never began), `failed` the
-    error of what it did last, if that was one. `calls` are those of the turn, the newest MOST_CALLS of them.
+    `settled`: it does no more for this call. `reason`: how its turn ended (None: it never began). `error`: the error of
+    its last act, if any. `calls`: the turn's newest MAX_CALLS.
     """
 
     session: SessionId
@@ -75,126 +74,132 @@ class Child(Value):
     settled: bool
     reason: CloseReason | None = None
     model: str | None = None
-    said: str = ""
-    failed: str | None = None
-    calls: tuple[ChildCall, ...] = ()
+    text: str = ""
+    error: str | None = None
+    calls: tuple[SubagentCall, ...] = ()
     cost: Cost = Cost()
     seq: int = 0
     head: str = ""
 
 
-class Delegate(Protocol):
+class SubagentHandle(Protocol):
     """The subagent of one call."""
 
-    async def start(self, errand: Errand) -> Child:
-        """Have it work; one that does already is left as it is. Raises ToolError for a session that is not ours."""
+    async def start(self, task_request: TaskRequest) -> SubagentStatus:
+        """Start it; one that already runs stays as it is. Raises ToolError for a session that is not ours."""
         ...
 
-    async def look(self) -> Child | None:
-        """How far it is; None: nothing was begun."""
+    async def status(self) -> SubagentStatus | None:
+        """Its progress; None: nothing was begun."""
         ...
 
-    async def stop(self) -> Child | None:
-        """End it, and wait until it has really ended; None: nothing was begun."""
+    async def stop(self) -> SubagentStatus | None:
+        """Stop it and wait for its end; None: nothing was begun."""
         ...
 
 
-class GoesOn(Value):
-    """What a call gives that a subagent works for: the call goes on until the subagent's bell."""
+class Delegated(Value):
+    """A subagent works for the call, which goes on until the subagent's signal."""
 
     child: SessionId
     agent: str
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What a call may use of the world around it.
+class ToolContext:
+    """What a call may use.
 
-    `environment` is what a program started by the tool gets, complete (security.md 10.1). `progress` shows
-    live metadata (`title`, `metadata`) to watchers and may lose it. `fence` is asked again directly before an
-    irrevocable step (rename, start of a program) and raises `StaleFence` when a later attempt has taken over.
-    `limits` is how much of an output a model is shown, `delegate` the subagent that the call may hand work to.
+    `environment`: the whole environment of a program that the tool starts (security.md 10.1). `progress` shows live
+    metadata (`title`, `metadata`); updates may be lost. `fence`: call it directly before an irrevocable step (rename,
+    start of a program); raises `StaleFence` when a later attempt has taken over. `limits`: of output for the model.
+    `delegate`: the subagent to hand work to.
     """
 
     session: SessionId
     call: PartId
     attempt: str
-    place: Place
+    workspace: Workspace
     environment: dict[str, str]
     progress: Callable[[dict[str, JsonValue]], Awaitable[None]]
     fence: Callable[[], Awaitable[None]]
-    delegate: Delegate
+    subagent: SubagentHandle
     settings: dict[str, Any] = field(default_factory=dict)
-    limits: Limits = Limits()
+    limits: OutputLimits = OutputLimits()
 
 
-class Unknown(Exception):
-    """Raised by a tool when nobody can know whether its effect happened; the message says what is known."""
+class OutcomeUnknown(Exception):
+    """It cannot be known whether the effect happened; the message says what is known."""
 
 
-class Stopped(Exception):
-    """Raised by a tool when somebody has stopped what worked for its call; the message says what is known."""
+class CallStopped(Exception):
+    """What worked for the call was stopped; the message says what is known."""
 
-    def __init__(self, message: str, metadata: dict[str, JsonValue] | None = None) -> None:
+    def __init__(
+        self, message: str, metadata: Mapping[str, JsonValue] | None = None, changes: tuple[SessionChange, ...] = ()
+    ) -> None:
         super().__init__(message)
-        self.metadata = metadata or {}
+        self.metadata = dict(metadata or {})
+        self.changes = changes
 
 
 class Tool(ABC, Generic[P]):
-    """A tool: `plan` looks, `run` acts, `recover` finds out what an interrupted run did.
+    """What a model can call: offered, parsed, planned, run and recovered.
 
-    `ToolError` from any of the three is what the model reads as the call's error.
+    A toolset holds instances: two of one class may differ in name, schema and process. The model reads a `ToolError`,
+    wherever raised, as the call's error.
     """
 
-    name: ClassVar[str]
-    recovery: ClassVar[Recovery]
-    params: ClassVar[type[Params]]
-    bound: ClassVar[bool] = True  # to the machine on which it was claimed: its files and processes are there
-    subject: ClassVar[str | None] = None  # the argument by which rules know a call
-    runs_unchecked: ClassVar[bool] = False  # whether a person's yes is enough where the call could not be checked
-
-    def described(self, delegation: Delegation, rules: Ruleset) -> dict[str, str] | None:
-        """The values of what a model is told about this tool in a turn; None: it is not offered there."""
-        return {}
+    name: str
+    recovery: Recovery
+    quick: bool = False  # ends within milliseconds and may run twice: runs inside a workflow task and blocks it
+    machine_bound: bool = True  # to the machine of the claim, which has its files and processes
+    subject: str | None = None  # the argument that rules match, by the model's name for it
+    may_run_unchecked: bool = False  # a person's yes suffices where the call could not be checked
 
     @abstractmethod
-    async def plan(self, params: P, place: Place) -> Plan:
+    def offer(self, turn: TurnConfig) -> ToolOffer | None:
+        """What the model reads of this tool; None: not offered in this turn."""
+
+    @abstractmethod
+    def parse(self, arguments: Mapping[str, JsonValue]) -> P:
+        """The parsed arguments. Raises ToolError."""
+
+    @abstractmethod
+    async def plan(self, params: P, workspace: Workspace) -> Plan:
         """What this call would do now; reads the world, changes nothing. Errors come before any question."""
 
-    async def takes_long(self, params: P, place: Place) -> bool:
-        """Whether `plan` may take long, so that it is made in a process that can be killed (bash, edit and write)."""
+    async def takes_long(self, params: P, workspace: Workspace) -> bool:
+        """Whether `plan` needs a process that can be killed (bash, edit, write)."""
         return False
 
-    def unchecked(self, params: P, place: Place, reason: str) -> Plan:
-        """The plan of a call that could not be checked: it asks under every policy, and says why. A deny still sees
-        what the model wrote."""
-        arguments = params.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    def unchecked_plan(self, arguments: Mapping[str, JsonValue], workspace: Workspace, reason: str) -> Plan:
+        """The plan of a call that could not be checked: asks under every policy. A deny matches the model's text."""
         request = PermissionRequest(
             permission=permission_of(self.name),
-            patterns=(str(getattr(params, self.subject)) if self.subject else "*",),
+            patterns=(str(arguments[self.subject]) if self.subject else "*",),
             opaque=f"This call could not be checked: {reason}.",
             guarded=True,
         )
-        effect = Effect(tool=self.name, arguments=arguments, directory=str(place.directory), unchecked=True)
+        effect = Effect(tool=self.name, arguments=dict(arguments), directory=str(workspace.directory), unchecked=True)
         return Plan(requests=(request,), effect=effect)
 
     @abstractmethod
-    async def run(self, params: P, plan: Plan, around: Surroundings) -> Output | GoesOn:
-        """Carry the plan out, or have a subagent do it; called at most once per claim."""
+    async def run(self, params: P, plan: Plan, context: ToolContext) -> Output | Delegated:
+        """Carry out the plan, or have a subagent do it; at most once per claim."""
 
-    async def recover(self, params: P, claimed: Plan, around: Surroundings) -> Output | GoesOn:
-        """Finish or find out what an earlier attempt, whose claimed plan is given, has begun.
+    async def recover(self, params: P, claimed: Plan, context: ToolContext) -> Output | Delegated:
+        """Finish or reconstruct what an earlier attempt began under the `claimed` plan.
 
-        Repeatable and idempotent tools are run again and never come here. Default: nobody knows.
+        Default: unknown. Repeatable and idempotent tools run again instead.
         """
-        raise Unknown("The worker died while this call ran, and nothing tells whether it took effect.")
+        raise OutcomeUnknown("The worker died while this call ran, and nothing tells whether it took effect.")
 
-    async def stop(self, params: P, claimed: Plan, around: Surroundings) -> Output | None:
-        """End what this call still has running because its turn was stopped, and give back what it got so far.
+    async def stop(self, params: P, claimed: Plan, context: ToolContext) -> Output | None:
+        """End what this call of a stopped turn still runs; return its partial result, if any.
 
-        Called on a stop only, never when a worker just shuts down. None: it left nothing behind. Raises `Unknown`
-        when nobody can vouch for that; default: only what is repeatable has no effect to vouch for.
+        Not called when a worker shuts down. Raises `OutcomeUnknown` when the effect is uncertain; by default only
+        repeatable tools are certain to have none.
         """
         if self.recovery in (Recovery.REPEATABLE, Recovery.IDEMPOTENT):
             return None
-        raise Unknown("The turn was stopped while this call ran, and nothing tells whether it took effect.")
+        raise OutcomeUnknown("The turn was stopped while this call ran, and nothing tells whether it took effect.")

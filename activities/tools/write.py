@@ -1,13 +1,13 @@
-"""write: give a file new content as a whole, or create it."""
+"""write: replace a file's whole content, or create it."""
 
 from typing import ClassVar
 
 from pydantic import Field
 
-from activities.files.locate import Kind, Located
-from activities.files.text import BOM, Text, checked
-from activities.tools.change import FileChange
-from activities.tools.tool import Params
+from activities.files.locate import LocatedPath, PathKind
+from activities.files.text_file import BOM, TextFile, require_encodable
+from activities.tools.arguments import Params
+from activities.tools.file_change import FileChangeTool
 from workflows.domain.errors import ToolError
 
 
@@ -18,20 +18,20 @@ class WriteParams(Params):
     content: str
 
 
-class Write(FileChange[WriteParams]):
-    """Overwrites a file or creates it with its folders; a byte order mark stays."""
+class WriteTool(FileChangeTool[WriteParams]):
+    """Overwrites a file or creates it with its folders; keeps a byte order mark."""
 
     name = "write"
     params = WriteParams
-    subject = "file_path"
-    done: ClassVar[str] = "Wrote file successfully."
+    subject = "filePath"
+    success_message: ClassVar[str] = "Wrote file successfully."
 
     def path(self, params: WriteParams) -> str:
         return params.file_path
 
-    def content(self, params: WriteParams, located: Located, before: bytes | None) -> bytes:
-        if located.kind is Kind.DIRECTORY:
+    def content(self, params: WriteParams, located: LocatedPath, before: bytes | None) -> bytes:
+        if located.kind is PathKind.DIRECTORY:
             raise ToolError(f"BadResource: FileSystem.readFile ({located.path})")  # OpenCode's words, known to models
-        content = checked(params.content)
-        marked = content.startswith(BOM) or (before is not None and Text.of(before).marked)
-        return Text(content, marked).raw()
+        content = require_encodable(params.content)
+        has_bom = content.startswith(BOM) or (before is not None and TextFile.of(before).has_bom)
+        return TextFile(content, has_bom).encode()

@@ -1,4 +1,4 @@
-"""Trials for acceptance tests: real processes, real SIGKILL, and the invariants at the end of each."""
+"""Trials for acceptance tests: real processes, real SIGKILL, and the invariants at the end."""
 
 import asyncio
 import shutil
@@ -11,15 +11,15 @@ import pytest
 from temporalio.client import Client
 
 from tests.acceptance import workers
+from tests.acceptance.fork_server import OURS
 from tests.acceptance.matrix.lane import Lane
-from tests.acceptance.nursery import OURS
 from tests.acceptance.scenarios import Mutate
 from tests.acceptance.trial import Trial, trial
-from tests.acceptance.workers import Nursery
+from tests.acceptance.workers import ForkServer
 from tests.conftest import new_home, remove, settings_of
 from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import Settings
-from worker.stack.state import Endpoints
+from worker.stack.state_file import Endpoints
 
 Open = Callable[..., AbstractAsyncContextManager[Trial]]
 Failed = Callable[[], bool]
@@ -30,7 +30,7 @@ _FAILED: Final = pytest.StashKey[bool]()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note whether a test has failed, for the fixtures that end after it."""
+    """Record a test's failure for fixtures that end after it."""
     report = yield
     item.stash[_FAILED] = report.failed or item.stash.get(_FAILED, False)
     return report
@@ -38,13 +38,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture
 def failed(request: pytest.FixtureRequest) -> Failed:
-    """Ask at the end of a fixture whether its test has failed."""
+    """Whether the test has failed, for the end of a fixture."""
     return lambda: bool(request.node.stash.get(_FAILED, False))
 
 
 @pytest.fixture
 async def trials(failed: Failed) -> AsyncIterator[list[Trial]]:
-    """The trials of a test; when it fails, wherever, they tell their story while their servers are still there."""
+    """A test's trials; if it fails, they report while their servers still run."""
     opened: list[Trial] = []
     yield opened
     for each in opened if failed() else ():
@@ -52,18 +52,18 @@ async def trials(failed: Failed) -> AsyncIterator[list[Trial]]:
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    """Where this process's trials get their workers from."""
-    with workers.nursery() as started:
+def fork_server() -> Iterator[ForkServer]:
+    """The fork server of this process's trials."""
+    with workers.fork_server() as started:
         yield started
 
 
 @pytest.fixture(scope="session")
-def lane(settings: Settings, nursery: Nursery) -> Iterator[Lane]:
-    """A stack for all tests of this process that kill servers, which the run's own stack must not meet."""
+def lane(settings: Settings, fork_server: ForkServer) -> Iterator[Lane]:
+    """A stack for this process's tests that kill servers, to spare the run's stack."""
     own = settings_of(new_home(), HOLDFAST_CACHE=str(settings.cache))
     try:
-        yield asyncio.run(Lane.start(own, nursery))
+        yield asyncio.run(Lane.start(own, fork_server))
     finally:
         asyncio.run(remove(own))
 
@@ -76,10 +76,10 @@ def open_unjudged(
     temporal_client: Client,
     task_queue: str,
     tmp_path: Path,
-    nursery: Nursery,
+    fork_server: ForkServer,
     trials: list[Trial],
 ) -> Open:
-    """Open a trial over a script (its answers, or several scripts by name) whose verdict the test asks for itself."""
+    """Open a trial over a script (answers, or several scripts by name); the test asks for the verdict."""
 
     @asynccontextmanager
     async def opened(
@@ -88,7 +88,7 @@ def open_unjudged(
         endpoints = stack.model_copy(update={"postgres_url": postgres_url})
         own = settings.model_copy(update={"task_queue": task_queue})
         script = scripts or Script(answers=answers)
-        async with trial(own, endpoints, temporal_client, script, tmp_path, nursery, **changed) as built:
+        async with trial(own, endpoints, temporal_client, script, tmp_path, fork_server, **changed) as built:
             trials.append(built)
             yield built
 
@@ -103,14 +103,14 @@ def open_trial(open_unjudged: Open) -> Open:
     async def opened(*answers: ScriptedAnswer, **more: Any) -> AsyncIterator[Trial]:
         async with open_unjudged(*answers, **more) as built:
             yield built
-            await built.passes()
+            await built.assert_no_violations()
 
     return opened
 
 
 @pytest.fixture
 def mutate(tmp_path: Path) -> Mutate:
-    """Copy our packages, with one line of one file changed; called again, it changes another one."""
+    """Copy our packages with one line of a file changed; a further call changes another."""
     mutant = tmp_path / "mutant"
 
     def copy(file: str, line: str, instead: str) -> Path:

@@ -1,4 +1,4 @@
-"""The invariants of reliability.md 4: they take the four records of a trial, and return what is violated."""
+"""The invariants of reliability.md 4: they return what the records of a trial violate."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,21 +7,27 @@ from datetime import datetime, timedelta
 from itertools import combinations
 from typing import Any, Final
 
-from activities.session.answers import Settled
+from activities.session.answers import AnswerResult
 from activities.store.journal import WORKER
-from tests.acceptance import histories
-from tests.acceptance.effects import Moment, token_of
+from tests.acceptance import workflow_histories
+from tests.acceptance.effect_ledger import EffectMoment, token_of
 from tests.acceptance.records import SessionRecords, TrialRecords
-from tests.house import failed_tasks
-from worker.scripted.ledger import End
-from workflows.domain import events
+from tests.harness import failed_tasks
+from worker.scripted.request_ledger import StreamEnd
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import Conflict
-from workflows.domain.events import Event, Record
+from workflows.domain.events.asks import AnswerRefused, AskAnswered, AskClosed, AskRaised
+from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
+from workflows.domain.events.event import Event, EventRecord
+from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
+from workflows.domain.events.stops import StopAccepted
+from workflows.domain.events.tasks import TaskStarted
+from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import PartId
 from workflows.domain.messages import AssistantMessage, CallState, ToolPart, UserMessage
 
-_UNASKED: Final = ("invalid", "todowrite")  # tools without an effect outside of the session ask for nothing
+_UNASKED: Final = ("invalid", "todowrite")  # tools without an effect outside the session need no ask
 LIVENESS: Final = timedelta(seconds=5)  # beyond the heartbeat's timeout, after a fault has healed
 
 
@@ -32,7 +38,7 @@ class Violation:
 
 
 def violations(trial: TrialRecords) -> list[Violation]:
-    """Everything that does not hold."""
+    """All violations."""
     of_trial = [Violation(name, what) for name, check in OF_TRIALS for what in check(trial)]
     of_sessions = [
         Violation(name, f"{session.session}: {what}")
@@ -44,7 +50,7 @@ def violations(trial: TrialRecords) -> list[Violation]:
 
 
 def lost_or_invented(trial: TrialRecords) -> Iterator[str]:
-    """I1: everything acknowledged is in the log once, and nothing is there that was not sent."""
+    """I1: everything acknowledged is in the log once, and nothing that was not sent."""
     logged: Counter[str] = Counter()
     for record in (record for session in trial.sessions for record in session.log):
         logged.update(_said(record))
@@ -71,9 +77,9 @@ def conversation(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
     """I1: what was taken stands in the transcript once, word for word; at rest nothing is left over."""
     texts = {each.id: each.said for each in trial.sent.prompts} | _handed_on(trial)
     shown = [message for message in session.transcript if isinstance(message, UserMessage)]
-    taken = [event.prompt for event in session.events if isinstance(event, events.PromptTaken)]
-    withdrawn = [event.prompt for event in session.events if isinstance(event, events.PromptWithdrawn)]
-    accepted = [event.prompt for event in session.events if isinstance(event, events.PromptAccepted)]
+    taken = [event.prompt for event in session.events if isinstance(event, PromptTaken)]
+    withdrawn = [event.prompt for event in session.events if isinstance(event, PromptWithdrawn)]
+    accepted = [event.prompt for event in session.events if isinstance(event, PromptAccepted)]
     if sorted(message.id for message in shown) != sorted(taken):
         yield f"prompts taken {taken}, prompts in the transcript {[message.id for message in shown]}"
     yield from (f"prompt {each.id} was changed" for each in shown if each.text != texts.get(each.id))
@@ -83,18 +89,18 @@ def conversation(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
 
 def repeated(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
     """I2: no effect begins twice, and no call has two subagents."""
-    started = Counter(event.call for event in session.events if isinstance(event, events.TaskStarted))
+    started = Counter(event.call for event in session.events if isinstance(event, TaskStarted))
     yield from (f"call {call} has begun {times} subagents" for call, times in started.items() if times > 1)
     for call, token in _with_effects(session):
-        starts = _times(trial, token, Moment.START)
+        starts = _times(trial, token, EffectMoment.START)
         if starts > 1:
             yield f"call {call.id} began its effect {token} {starts} times"
 
 
 def untruthful(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
-    """I3: a success has one completed effect, a failure none or a part of one; unknown is only what cannot be known."""
+    """I3: a success has one completed effect, a failure none or a part; only what cannot be known is unknown."""
     for call, token in _with_effects(session):
-        seen = _times(trial, token, Moment.START), _times(trial, token, Moment.END)
+        seen = _times(trial, token, EffectMoment.START), _times(trial, token, EffectMoment.END)
         match call.state:
             case CallState.DONE if seen != (1, 1):
                 yield f"call {call.id} is done, and its effect {token} was begun and completed {seen} times"
@@ -111,13 +117,13 @@ def untruthful(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
 
 
 def undecided(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
-    """I4: before an effect stands the claim, with the decision and the digest of what was decided on."""
+    """I4: before an effect stands the claim, with the decision and the digest of its subject."""
     claims = {claim.call: record for record in reversed(session.log) if (claim := _claim(record.event))}
-    done = {event.call for event in session.events if isinstance(event, events.CallFinished) and event.state == "done"}
+    done = {event.call for event in session.events if isinstance(event, CallFinished) and event.state == "done"}
     yield from (f"call {call} is done and was never claimed" for call in done - set(claims))
     for record in claims.values():
         yield from _unfounded(session, record.seq)
-    begun = {line.token: line.at for line in trial.effects if line.moment is Moment.START}
+    begun = {line.token: line.at for line in trial.effects if line.moment is EffectMoment.START}
     for call, token in _with_effects(session):
         claimed = claims.get(call.id)
         if token in begun and (claimed is None or datetime.fromisoformat(claimed.at) > begun[token]):
@@ -125,13 +131,13 @@ def undecided(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
 
 
 def _unfounded(session: SessionRecords, seq: int) -> Iterator[str]:
-    """What a claim says of its decisions, against the events before it."""
+    """Check a claim's decisions against the events before it."""
     *before, claim = session.events[:seq]
-    assert isinstance(claim, events.CallClaimed)
-    answers = {event.ask: event for event in before if isinstance(event, events.AskAnswered)}
-    looked_at = [each for each in before if isinstance(each, events.CallPrepared | events.CallDrifted)]
+    assert isinstance(claim, CallClaimed)
+    answers = {event.ask: event for event in before if isinstance(event, AskAnswered)}
+    looked_at = [each for each in before if isinstance(each, CallPrepared | CallDrifted)]
     digests = [each.digest for each in looked_at if each.call == claim.call]
-    tools = {event.call: event.tool for event in before if isinstance(event, events.CallPrepared)}
+    tools = {event.call: event.tool for event in before if isinstance(event, CallPrepared)}
     if not digests or digests[-1] != claim.digest:
         yield f"call {claim.call} was claimed for another effect than the one it was judged by"
     if not claim.decisions and tools[claim.call] not in _UNASKED:
@@ -143,55 +149,57 @@ def _unfounded(session: SessionRecords, seq: int) -> Iterator[str]:
 
 
 def decided_twice(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
-    """I5: an ask ends once; what a person was told of their answer is what the log says."""
-    ended = Counter(event.ask for event in session.events if isinstance(event, events.AskAnswered | events.AskClosed))
-    refused = Counter(event.ask for event in session.events if isinstance(event, events.AnswerRefused))
+    """I5: an ask ends once; a person's result of an answer is what the log says."""
+    ended = Counter(event.ask for event in session.events if isinstance(event, AskAnswered | AskClosed))
+    refused = Counter(event.ask for event in session.events if isinstance(event, AnswerRefused))
     for event in session.events:
-        if isinstance(event, events.AskRaised) and ended[event.ask] != 1 and (session.resting or ended[event.ask]):
+        if isinstance(event, AskRaised) and ended[event.ask] != 1 and (session.resting or ended[event.ask]):
             yield f"ask {event.ask} has ended {ended[event.ask]} times"
-    asked = {event.ask for event in session.events if isinstance(event, events.AskRaised)}
+    asked = {event.ask for event in session.events if isinstance(event, AskRaised)}
     told = Counter(each.id for each in trial.sent.answers if isinstance(each.error, Conflict) and each.id in asked)
     for ask in asked:
         if told[ask] != refused[ask]:
             yield f"{refused[ask]} answers to {ask} were refused in the log, {told[ask]} persons were told so"
-    decided = {event.ask: event.reply for event in session.events if isinstance(event, events.AskAnswered)}
+    decided = {event.ask: event.reply for event in session.events if isinstance(event, AskAnswered)}
     for answer in trial.sent.answers:
         if answer.got and answer.id in asked and decided.get(answer.got.ask.id) != answer.got.ask.reply:
             yield f"a person was told that {answer.id} was answered {answer.got.ask.reply}"
 
 
-def torn(session: SessionRecords, _: TrialRecords) -> Iterator[str]:
-    """I7: the chain verifies; every finished activity has its event, every event its activity; no task has failed."""
+def torn_messages(session: SessionRecords, _: TrialRecords) -> Iterator[str]:
+    """I7: the hash chain verifies; finished activities and events correspond; no task has failed."""
     if session.verified.problem:
         yield session.verified.problem
-    ran = list(histories.activities(session.runs))
-    logged = {name for event in session.events if (name := histories.left(event))}
+    ran = list(workflow_histories.activities(session.runs))
+    logged = {name for event in session.events if (name := workflow_histories.event_key(event))}
     yield from (
-        f"{name} is missing in the log" for each in ran if (name := histories.promised(each)) not in logged | {None}
+        f"{name} is missing in the log"
+        for each in ran
+        if (name := workflow_histories.promised_event(each)) not in logged | {None}
     )
-    caused = {name for each in ran for name in histories.causes(each)}
+    caused = {name for each in ran for name in workflow_histories.causes(each)}
     closed = {each.request.get("turn") for each in ran if each.name == "holdfast.turns.close"}
     for event in session.events:
-        name = histories.left(event)
-        by_close = isinstance(event, events.CallFinished) and _turn_of(session, event.call) in closed
+        name = workflow_histories.event_key(event)
+        by_close = isinstance(event, CallFinished) and _turn_of(session, event.call) in closed
         if name is not None and name not in caused and not by_close:
             yield f"{name} is in the log, and no activity was scheduled for it"
     yield from (f"a workflow task failed: {why}" for run in session.runs for why in failed_tasks(run))
 
 
-def left_lying(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
-    """I9: a prompt that was accepted is taken up by the workers that serve."""
+def leftovers(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
+    """I9: serving workers take every accepted prompt up."""
     balance = Counter(event.type for event in session.events)
     if not trial.served or session.resting or balance["turn.opened"] > balance["turn.ended"]:
         return
-    settled = {e.prompt for e in session.events if isinstance(e, events.PromptTaken | events.PromptWithdrawn)}
+    settled = {e.prompt for e in session.events if isinstance(e, PromptTaken | PromptWithdrawn)}
     for event in session.events:
-        if isinstance(event, events.PromptAccepted) and event.prompt not in settled:
+        if isinstance(event, PromptAccepted) and event.prompt not in settled:
             yield f"prompt {event.prompt} was accepted, and nobody takes it up"
 
 
-def slow(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
-    """I9: an open turn that waits for nobody goes on soon after a worker is back."""
+def slow_recovery(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
+    """I9: an open turn that waits for no person goes on soon after a worker is back."""
     for moment in trial.healed:
         before = [record.event for record in session.log if datetime.fromisoformat(record.at) <= moment]
         later = [datetime.fromisoformat(record.at) for record in session.log[len(before) :]]
@@ -201,31 +209,29 @@ def slow(session: SessionRecords, trial: TrialRecords) -> Iterator[str]:
 
 
 def answered_twice(session: SessionRecords, _: TrialRecords) -> Iterator[str]:
-    """I12: each step of a turn has one answer at most."""
-    answers = Counter(
-        (event.turn, event.step) for event in session.events if isinstance(event, events.MessageCompleted)
-    )
+    """I12: each step of a turn has at most one answer."""
+    answers = Counter((event.turn, event.step) for event in session.events if isinstance(event, MessageCompleted))
     yield from (f"step {step} was answered {times} times" for step, times in answers.items() if times > 1)
 
 
 def spending(trial: TrialRecords) -> Iterator[str]:
-    """I8: what is asked of the model is what is stored, and what the faults have cost."""
+    """I8: the model's requests are the stored answers and the faults' cost."""
     answers = [each for session in trial.sessions for each in session.transcript if isinstance(each, AssistantMessage)]
     if len(trial.requests) > len(answers) + trial.wasted:
         yield f"{len(trial.requests)} requests for {len(answers)} answers, {trial.wasted} may be lost"
 
 
 def two_drivers(trial: TrialRecords) -> Iterator[str]:
-    """I12: no two requests for one conversation are carried to their end side by side."""
-    complete = [entry for entry in trial.requests if entry.end is End.COMPLETE]
+    """I12: no two complete requests of one conversation overlap."""
+    complete = [entry for entry in trial.requests if entry.end is StreamEnd.COMPLETE]
     for one, other in combinations(complete, 2):
         if one.messages == other.messages and one.began < other.ended and other.began < one.ended:
             yield f"requests {one.n} and {other.n} are the same, and were answered at the same time"
 
 
 def malformed(trial: TrialRecords) -> Iterator[str]:
-    """I6: every conversation that a model was sent is a valid one."""
-    yield from (f"the model refused request {entry.n}" for entry in trial.requests if entry.end is End.MALFORMED)
+    """I6: every conversation sent to a model is valid."""
+    yield from (f"the model refused request {entry.n}" for entry in trial.requests if entry.end is StreamEnd.MALFORMED)
 
 
 def unclean(trial: TrialRecords) -> Iterator[str]:
@@ -234,58 +240,58 @@ def unclean(trial: TrialRecords) -> Iterator[str]:
 
 
 def disturbed(trial: TrialRecords) -> Iterator[str]:
-    """I11: what ran beside a fault ended as the same does alone."""
-    for beside, alone in trial.neighbours:
+    """I11: a session beside a fault ends as it does alone."""
+    for beside, alone in trial.bystanders:
         if _course(beside) != _course(alone):
             yield f"{beside.session} came to {_course(beside)}, which alone comes to {_course(alone)}"
 
 
 def _course(session: SessionRecords) -> list[Any]:
-    """What a session has come to, without ids and times."""
+    """What came of a session, without ids and times."""
     said = [
         message.text
         if isinstance(message, UserMessage)
         else [part.model_dump(exclude={"id", "provider_id"}) for part in message.parts]
         for message in session.transcript
     ]
-    return [*said, *(event.reason for event in session.events if isinstance(event, events.TurnEnded))]
+    return [*said, *(event.reason for event in session.events if isinstance(event, TurnEnded))]
 
 
 def _unknowable(session: SessionRecords) -> Iterator[PartId]:
-    """Calls whose tool leaves no trace of its own, and that a second attempt or a stop has found begun."""
-    once = {e.call for e in session.events if isinstance(e, events.CallPrepared) and e.recovery == Recovery.ONCE}
-    hit = {e.call for e in session.events if isinstance(e, events.CallClaimed) and e.recovered}
-    stopped = {e.turn for e in session.events if isinstance(e, events.StopAccepted)}
+    """Calls whose tool leaves no trace, and that a second attempt or a stop has found begun."""
+    once = {e.call for e in session.events if isinstance(e, CallPrepared) and e.recovery == Recovery.ONCE}
+    hit = {e.call for e in session.events if isinstance(e, CallClaimed) and e.recovered}
+    stopped = {e.turn for e in session.events if isinstance(e, StopAccepted)}
     yield from (call for call in once if call in hit or _turn_of(session, call) in stopped)
 
 
 def _handed_on(trial: TrialRecords) -> dict[str, str]:
-    """The prompts that calls have given to subagents, with what these calls say."""
+    """The prompts for subagents, with the text in their calls."""
     return {
         event.prompt: str(call.arguments["prompt"])
         for session in trial.sessions
         for event in session.events
         for call in session.calls
-        if isinstance(event, events.TaskStarted) and event.call == call.id
+        if isinstance(event, TaskStarted) and event.call == call.id
     }
 
 
-def _said(record: Record) -> Iterator[str]:
-    """What a person said, as the log has it, or a call to its subagent; what followed from a grant, or a subagent's
-    stop from its parent's, is nobody's word."""
+def _said(record: EventRecord) -> Iterator[str]:
+    """A person's request in the log, or a call's to its subagent; not what follows from a grant, or a subagent's stop
+    from its parent's."""
     match record.event:
-        case events.StopAccepted() if record.actor == WORKER:
+        case StopAccepted() if record.actor == WORKER:
             return
-        case events.PromptAccepted(prompt=prompt):
+        case PromptAccepted(prompt=prompt):
             yield f"prompt {prompt}"
-        case events.StopAccepted(stop=stop):
+        case StopAccepted(stop=stop):
             yield f"stop {stop}"
-        case events.AskAnswered(ask=ask, by_grant=None):
+        case AskAnswered(ask=ask, by_grant=None):
             yield f"answer {ask}"
 
 
-def _settled(answer: Settled) -> Iterator[str]:
-    """The asks that a person's word has settled: a reject takes the session's others along."""
+def _settled(answer: AnswerResult) -> Iterator[str]:
+    """The asks settled by a person's answer: a reject also settles the session's others."""
     yield answer.ask.id
     if answer.ask.rejected:
         yield from (ask for ask in answer.asks if ask != answer.ask.id)
@@ -298,33 +304,33 @@ def _with_effects(session: SessionRecords) -> Iterator[tuple[ToolPart, str]]:
             yield call, token
 
 
-def _times(trial: TrialRecords, token: str, moment: Moment) -> int:
+def _times(trial: TrialRecords, token: str, moment: EffectMoment) -> int:
     return sum((line.token, line.moment) == (token, moment) for line in trial.effects)
 
 
-def _claim(event: Event) -> events.CallClaimed | None:
-    """A first claim; those that take one over carry no decision of their own."""
-    return event if isinstance(event, events.CallClaimed) and not event.recovered else None
+def _claim(event: Event) -> CallClaimed | None:
+    """A first claim; those that take one over carry no decision."""
+    return event if isinstance(event, CallClaimed) and not event.recovered else None
 
 
 def _turn_of(session: SessionRecords, call: PartId) -> str | None:
-    prepared = [event for event in session.events if isinstance(event, events.CallPrepared) and event.call == call]
+    prepared = [event for event in session.events if isinstance(event, CallPrepared) and event.call == call]
     return prepared[0].turn if prepared else None
 
 
 def _works(before: Sequence[Event]) -> bool:
-    """Whether a turn is open after these events, and neither a person nor a subagent is waited for."""
+    """Whether a turn is open after these events, and waits for neither a person nor a subagent."""
     balance = Counter(event.type for event in before)
     asks = balance["ask.raised"] - balance["ask.answered"] - balance["ask.closed"]
-    parks = balance["session.parked"] - balance["session.unparked"]
+    parks = balance["session.suspended"] - balance["suspension.ended"]
     subagents = balance["task.started"] - balance["task.settled"]
     return balance["turn.opened"] > balance["turn.ended"] and not (asks or parks or subagents)
 
 
 def _due(before: Sequence[Event], moment: datetime) -> datetime:
-    """From when on a session should go on: not before the end of a pause that its provider asked for."""
+    """When a session should go on: not before the end of a pause that its provider asked for."""
     newest = before[-1]
-    return max(moment, datetime.fromisoformat(newest.next_at)) if isinstance(newest, events.ModelRetry) else moment
+    return max(moment, datetime.fromisoformat(newest.next_at)) if isinstance(newest, ModelRetry) else moment
 
 
 OF_TRIALS: Final = (
@@ -342,8 +348,8 @@ OF_SESSIONS: Final = (
     ("I3", untruthful),
     ("I4", undecided),
     ("I5", decided_twice),
-    ("I7", torn),
-    ("I9", left_lying),
-    ("I9", slow),
+    ("I7", torn_messages),
+    ("I9", leftovers),
+    ("I9", slow_recovery),
     ("I12", answered_twice),
 )

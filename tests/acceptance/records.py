@@ -1,4 +1,4 @@
-"""The four records of a trial, kept apart, from which it is judged (reliability.md 3)."""
+"""The four separate records of a trial, from which it is judged (reliability.md 3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,23 +6,23 @@ from datetime import datetime, timedelta
 
 from temporalio.client import WorkflowHistory
 
-from activities.store.events import Verified
-from tests.acceptance.door import ClientLedger
-from tests.acceptance.effects import Line
-from tests.house import calls
-from worker.scripted.ledger import Entry
-from workflows.domain.events import Event, Record
+from activities.store.events import Verification
+from tests.acceptance.effect_ledger import EffectLine
+from tests.acceptance.recording_client import ClientLedger
+from tests.harness import calls
+from worker.scripted.request_ledger import RequestRecord
+from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import ToolPart, Transcript
 
 
 @dataclass(frozen=True)
 class SessionRecords:
-    """What is known of one session when a trial is over. `resting`: none of its turns is open, its run has ended."""
+    """One session at the end of a trial. `resting`: it has no open turn, and its run has ended."""
 
     session: SessionId
-    log: Sequence[Record]
-    verified: Verified
+    log: Sequence[EventRecord]
+    verified: Verification
     transcript: Transcript
     runs: Sequence[WorkflowHistory]
     resting: bool
@@ -38,19 +38,18 @@ class SessionRecords:
 
 @dataclass(frozen=True)
 class TrialRecords:
-    """The four records. `healed` are the moments at which a worker served again, `wasted` is how many model
-    requests the faults and stops of the trial may have cost, `left` is what is still there and should not be;
-    `patience` is how long what is due may take to go on after a worker is back.
-    `neighbours` are sessions that ran beside the faults, each with one of its kind that ran alone; `served`: workers
-    served until the end."""
+    """The four records. `healed`: when a worker served again. `wasted`: how many model requests faults and stops may
+    have cost. `left`: what should be gone. `patience`: how long due work may take to go on after a worker is back.
+    `bystanders`: sessions beside the faults, each with one of its kind that ran alone. `served`: workers served until
+    the end."""
 
     sent: ClientLedger
-    requests: Sequence[Entry]
-    effects: Sequence[Line]
+    requests: Sequence[RequestRecord]
+    effects: Sequence[EffectLine]
     sessions: Sequence[SessionRecords]
     left: Sequence[str]
     healed: Sequence[datetime]
     patience: timedelta
     wasted: int
-    neighbours: Sequence[tuple[SessionRecords, SessionRecords]] = ()
+    bystanders: Sequence[tuple[SessionRecords, SessionRecords]] = ()
     served: bool = True

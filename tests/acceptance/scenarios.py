@@ -1,17 +1,17 @@
-"""Courses of events that a test and the mutant that it must catch have in common."""
+"""Scenarios shared by a test and the mutant that it must catch."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from activities.cancelling import ended
+from activities.cancellation import cancel_and_wait
 from activities.failpoints import ARRIVALS
-from tests.acceptance.effects import effect
-from tests.acceptance.proxy import proxy
+from tests.acceptance.effect_ledger import effect
+from tests.acceptance.temporal_proxy import proxy
 from tests.acceptance.trial import Trial
-from tests.house import reached
-from tests.patience import appears
+from tests.harness import wait_for_file
+from tests.polling import wait_until
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import AskId, MessageId, SessionId, workflow_id
 from workflows.domain.wire import AnswerRef
@@ -23,11 +23,11 @@ EDIT = ScriptedAnswer(
 )
 
 
-SLOW = 8.0  # seconds without a heartbeat: a worker of other code than the nursery's is late with its first request
+SLOW = 8.0  # seconds without a heartbeat: a worker with replaced code is late with its first request
 _SHELL = "activities/tools/bash.py"
 
 
-HANDS_OVER = ScriptedAnswer(
+DELEGATES = ScriptedAnswer(
     tools=(
         ScriptedCall(
             name="task",
@@ -38,115 +38,115 @@ HANDS_OVER = ScriptedAnswer(
 
 
 def runs(*tokens: str, hold: bool = False) -> ScriptedAnswer:
-    """An answer that asks for commands, each with one countable effect."""
+    """An answer that calls commands, each with one countable effect."""
     return ScriptedAnswer(tools=tuple(effect(token, hold=hold) for token in tokens))
 
 
-def hands_over(script: str) -> ScriptedAnswer:
-    """An answer that hands its work to a subagent, which plays a script."""
+def delegates(script: str) -> ScriptedAnswer:
+    """An answer that delegates to a subagent, which plays a script."""
     task = {"description": "work", "prompt": f"[[script:{script}]] Do it.", "subagent_type": "general"}
     return ScriptedAnswer(tools=(ScriptedCall(name="task", arguments=dict(task)),))
 
 
-def unguarded(mutate: Mutate) -> Path:
-    """Our code with a shell that starts a command for each attempt: only ledger and fence are left to prevent it."""
-    named = "call=call.id,"  # what a command's lease, among others, is named by
-    return mutate("activities/tools/workshop.py", named, 'call=f"{call.id}-{attempt}",')
+def with_lease_per_attempt(mutate: Mutate) -> Path:
+    """Our code with a command for each attempt: only ledger and fence prevent repetition."""
+    named = "call=call.id,"  # a part of the name of a command's lease
+    return mutate("activities/calls/context.py", named, 'call=f"{call.id}-{attempt}",')
 
 
-def once(mutate: Mutate) -> Path:
-    """Our code with a shell that cannot find out what it has done: a tool of the class *once*."""
-    unguarded(mutate)
+def with_shell_of_class_once(mutate: Mutate) -> Path:
+    """Our code with a shell of the class *once*, which cannot find out what it has done."""
+    with_lease_per_attempt(mutate)
     mutate(_SHELL, "async def recover(", "async def recover_not(")
     return mutate(_SHELL, "recovery = Recovery.REATTACHABLE", "recovery = Recovery.ONCE")
 
 
 async def forged_answer(trial: Trial) -> tuple[SessionId, AskId]:
-    """Somebody who can only reach Temporal rings for an ask that nobody has answered."""
-    trial.house.configure(permission={"bash": "ask"})
+    """A client with access to Temporal only signals an answer that was never given."""
+    trial.harness.configure(permission={"bash": "ask"})
     await trial.worker()
-    session = await trial.say("Run it.")
-    (ask,) = await trial.house.asked(session)
-    run = trial.house.temporal.get_workflow_handle(workflow_id(session))
+    session = await trial.start_session("Run it.")
+    (ask,) = await trial.harness.wait_for_asks(session)
+    run = trial.harness.temporal.get_workflow_handle(workflow_id(session))
     await run.signal("answer", AnswerRef(ask=ask))
     return session, ask
 
 
 async def unheard_prompt(trial: Trial) -> MessageId:
-    """A prompt is accepted by a door that does not reach the engine."""
+    """A client without access to the engine accepts a prompt."""
     await trial.worker()
-    session = await trial.say("Hello?")
-    await trial.house.ended(session)
-    async with trial.cut_off() as door:
-        accepted = await door.prompt(session, "Are you there?")
+    session = await trial.start_session("Hello?")
+    await trial.harness.ended(session)
+    async with trial.cut_off() as recording_client:
+        accepted = await recording_client.prompt(session, "Are you there?")
     assert not accepted.rung
     return accepted.prompt
 
 
 @asynccontextmanager
 async def frozen(trial: Trial, point: str, said: str = "Run it.") -> AsyncIterator[SessionId]:
-    """A worker is frozen at a point, and another one is there to take over; at the end of the block it wakes, as a
-    zombie that does not know it, and carries out another turn: by then it has done whatever it was frozen at."""
+    """A worker is frozen at a point, with another to take over. At the end of the block it wakes as an unaware zombie,
+    and carries out another turn, after finishing its interrupted work."""
     first = await trial.worker(faults=f"{point}=stop@1")
-    session = await trial.say(said)
+    session = await trial.start_session(said)
     await first.frozen()
     await trial.worker()
     yield session
-    await wake(trial, session)
+    await resume_zombie(trial, session)
 
 
-async def wake(trial: Trial, session: SessionId) -> None:
-    """Have the first worker go on, alone, with another turn."""
+async def resume_zombie(trial: Trial, session: SessionId) -> None:
+    """Let the first worker go on, alone, with another turn."""
     first, *others = trial.workers
-    turns = [event.type for event in await trial.house.events(session)].count("turn.ended")
+    turns = [event.type for event in await trial.harness.events(session)].count("turn.ended")
     first.wake()
     for other in others:
         await other.kill()
-    await trial.door.prompt(session, "And now?")
-    await trial.house.ended(session, turns + 1)
+    await trial.recording_client.prompt(session, "And now?")
+    await trial.harness.ended(session, turns + 1)
 
 
 @asynccontextmanager
-async def parted(trial: Trial, point: str, said: str) -> AsyncIterator[SessionId]:
-    """A worker comes to a point and loses Temporal, while another one is there to take over; at the end of the block
-    it goes on, as a zombie that does not know it."""
+async def cut_off_worker(trial: Trial, point: str, said: str) -> AsyncIterator[SessionId]:
+    """A worker loses Temporal at a point, with another to take over. At the end of the block it goes on as an unaware
+    zombie."""
     gate = trial.directory / "zombie"
-    async with proxy(trial.house.endpoints.temporal_address) as between:
+    async with proxy(trial.harness.endpoints.temporal_address) as between:
         await trial.worker(faults=f"{point}=deaf:{gate}@1", temporal_address=between.address)
-        session = await trial.say(said)
-        await reached(gate)
+        session = await trial.start_session(said)
+        await wait_for_file(gate)
         between.part()
         await trial.worker()
         yield session
         gate.touch()
-        await over(trial, session)
+        await wait_for_zombie(trial, session)
 
 
-async def over(trial: Trial, session: SessionId) -> None:
-    """Wait until the zombie has come to its end: its write was refused, or (which must not be) was made."""
+async def wait_for_zombie(trial: Trial, session: SessionId) -> None:
+    """Wait for the zombie's end: its write was refused, or (a violation) made."""
     arrivals = trial.directory / ARRIVALS
     ends = (
-        trial.house.until(session, lambda event: event.type == "write.refused"),
-        appears(lambda: "tool.committed" in arrivals.read_text()),
+        trial.harness.until(session, lambda event: event.type == "write.refused"),
+        wait_until(lambda: "tool.committed" in arrivals.read_text()),
     )
     ways: list[asyncio.Task[object]] = [asyncio.create_task(each) for each in ends]
     try:
         await next(asyncio.as_completed(ways))
     finally:
-        await ended(*ways)
+        await cancel_and_wait(*ways)
 
 
 async def outcome_of_a_zombie(trial: Trial) -> SessionId:
-    """A worker has carried a call out, and has lost Temporal, when another one settles the call."""
-    async with parted(trial, "tool.effect_done", "Run it.") as session:
-        await trial.house.ended(session)
+    """Another worker settles a call that a worker without Temporal has carried out."""
+    async with cut_off_worker(trial, "tool.effect_done", "Run it.") as session:
+        await trial.harness.ended(session)
     return session
 
 
 async def edit_of_a_zombie(trial: Trial) -> Path:
-    """A worker that has claimed an edit has lost Temporal, when another one closes the stopped turn."""
-    file = trial.house.file("a.txt", "a\n")
-    async with parted(trial, "tool.claimed", "Edit it.") as session:
-        await trial.door.stop(session)
-        await trial.house.ended(session)
+    """Another worker closes the stopped turn after a worker without Temporal has claimed an edit."""
+    file = trial.harness.file("a.txt", "a\n")
+    async with cut_off_worker(trial, "tool.claimed", "Edit it.") as session:
+        await trial.recording_client.stop(session)
+        await trial.harness.ended(session)
     return file

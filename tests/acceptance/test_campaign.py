@@ -1,17 +1,17 @@
-"""A campaign counts honestly: what was drawn can be drawn again, and what differs is found."""
+"""A campaign counts honestly: draws can be repeated, and differences are found."""
 
 import pytest
 
-from tests.acceptance.matrix.campaign import count, sound, spread
-from tests.acceptance.matrix.cells import CELLS, Cell, Fault, Point
-from tests.acceptance.matrix.ends import End, differences
-from tests.acceptance.matrix.figures import Figure, bound, quantile
-from tests.acceptance.matrix.plan import VARIANTS, Plan
-from tests.acceptance.matrix.run import Result
-from tests.acceptance.matrix.scenes import SCENES
+from tests.acceptance.matrix.campaign import count, is_sound, spread
+from tests.acceptance.matrix.cells import CELLS, Cell, CellFault, Point
+from tests.acceptance.matrix.fault_scenarios import SCENES
+from tests.acceptance.matrix.matrix_results import CellResult, bound, quantile
+from tests.acceptance.matrix.run_trial import TrialResult
+from tests.acceptance.matrix.session_ends import SessionEnd, differences
+from tests.acceptance.matrix.trial_plan import VARIANTS, TrialPlan
 
-CELL = Cell(Point.STREAMING, Fault.WORKER)
-CALM = End(transcript=("user: Do it.",), effects={"start one": 1}, events={"turn.ended": 1}, files={"a": b"1"})
+CELL = Cell(Point.STREAMING, CellFault.WORKER)
+CALM = SessionEnd(transcript=("user: Do it.",), effects={"start one": 1}, events={"turn.ended": 1}, files={"a": b"1"})
 
 
 def test_every_cell_has_a_scene() -> None:
@@ -20,14 +20,14 @@ def test_every_cell_has_a_scene() -> None:
 
 
 def test_a_seed_draws_the_same_plan_again_and_seeds_reach_all_forms_of_a_moment() -> None:
-    plans = [Plan.draw(CELL, seed) for seed in range(200)]
-    assert plans == [Plan.draw(CELL, seed) for seed in range(200)]
+    plans = [TrialPlan.draw(CELL, seed) for seed in range(200)]
+    assert plans == [TrialPlan.draw(CELL, seed) for seed in range(200)]
     assert {plan.variant for plan in plans} == set(range(VARIANTS))
     assert {(plan.early, plan.workers) for plan in plans} == {(early, n) for early in (False, True) for n in (1, 2)}
 
 
 def test_trials_are_spread_over_the_cells_with_one_seed_after_the_other() -> None:
-    other = Cell(Point.RUNNING, Fault.ALL)
+    other = Cell(Point.RUNNING, CellFault.ALL)
     assert list(spread([CELL, other], 3, seed=7)) == [(CELL, 7), (other, 7), (CELL, 8)]
 
 
@@ -42,27 +42,29 @@ def test_an_end_that_differs_is_found(change: dict[str, object]) -> None:
 
 
 def test_failures_count_and_what_did_not_fire_is_no_pass() -> None:
-    plan = Plan.draw(CELL, 1)
-    passed = Result(plan, fired=True, recovery=1.25)
-    figure = count([passed, Result(plan, fired=True, problems=["I2"], recovery=9.0), Result(plan, fired=False)])
-    assert figure == Figure(trials=3, not_fired=1, failed=1, recoveries=(1.25,))
+    plan = TrialPlan.draw(CELL, 1)
+    passed = TrialResult(plan, fired=True, recovery=1.25)
+    figure = count(
+        [passed, TrialResult(plan, fired=True, problems=["I2"], recovery=9.0), TrialResult(plan, fired=False)]
+    )
+    assert figure == CellResult(trials=3, not_fired=1, failed=1, recoveries=(1.25,))
 
 
 @pytest.mark.parametrize(
     ("figure", "green"),
     [
-        (Figure(trials=100, not_fired=2), True),
-        (Figure(trials=100, not_fired=3), False),
-        (Figure(trials=9, failed=1), False),
+        (CellResult(trials=100, not_fired=2), True),
+        (CellResult(trials=100, not_fired=3), False),
+        (CellResult(trials=9, failed=1), False),
     ],
 )
-def test_one_failure_or_more_than_two_percent_not_fired_is_red(figure: Figure, green: bool) -> None:
-    assert sound(figure) is green
+def test_one_failure_or_more_than_two_percent_not_fired_is_red(figure: CellResult, green: bool) -> None:
+    assert is_sound(figure) is green
 
 
 def test_results_are_stated_with_the_number_of_trials() -> None:
-    assert bound(Figure(trials=300)) == "below 1.0% at 95 % confidence (rule of three)"
-    assert bound(Figure(trials=300, not_fired=2, failed=1)) == "1 of 298 failed"
+    assert bound(CellResult(trials=300)) == "below 1.0% at 95 % confidence (rule of three)"
+    assert bound(CellResult(trials=300, not_fired=2, failed=1)) == "1 of 298 failed"
 
 
 def test_quantiles_are_values_that_were_measured() -> None:

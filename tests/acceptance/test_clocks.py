@@ -12,9 +12,9 @@ from tests.acceptance import workers
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
-from tests.patience import PATIENCE
+from tests.polling import WAIT_TIMEOUT
 from worker.scripted.script import Refuse
-from workflows.domain.events import ModelRetry
+from workflows.domain.events.generations import ModelRetry
 from workflows.domain.ids import SessionId
 
 pytestmark = pytest.mark.acceptance
@@ -26,7 +26,7 @@ _PAUSED: Final = DONE.model_copy(update={"faults": {1: Refuse(headers={"Retry-Af
 
 @pytest.fixture
 def clock(tmp_path: Path) -> Path:
-    """A file that says by what a clock differs from the true one."""
+    """A file with a clock's difference from the true time."""
     file = tmp_path / "clock"
     file.write_text("+0\n")
     return file
@@ -34,7 +34,7 @@ def clock(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def faked(clock: Path) -> dict[str, str]:
-    """The environment of a process whose wall clock follows the file; skips where that cannot be had."""
+    """A process environment whose wall clock follows the file; skips where that is impossible."""
     found = importlib.util.find_spec("libfaketime")
     if found is None or found.origin is None:
         pytest.skip("libfaketime is there for Linux on x86_64 only")
@@ -51,24 +51,24 @@ async def test_row_44_a_clock_that_jumps_by_an_hour_makes_nobody_wait_or_hurry(
 ) -> None:
     async with open_unjudged(runs("one"), _PAUSED) as trial:
         trial.wasted = 1
-        trial.house.configure(permission={"bash": "ask"})
-        own = trial.house.settings.environment
-        trial.house.settings = trial.house.settings.model_copy(update={"environment": {**own, **faked}})
-        with workers.nursery(faked) as trial.nursery:
+        trial.harness.configure(permission={"bash": "ask"})
+        own = trial.harness.settings.environment
+        trial.harness.settings = trial.harness.settings.model_copy(update={"environment": {**own, **faked}})
+        with workers.fork_server(faked) as trial.fork_server:
             await trial.worker()
-            session = await trial.say("Run it.")
-            (ask,) = await trial.house.asked(session)
+            session = await trial.start_session("Run it.")
+            (ask,) = await trial.harness.wait_for_asks(session)
             await jump(clock, "+1h")
-            await trial.door.answer(ask)
-            retry = await trial.house.until(session, lambda event: event.type == "model.retry")
+            await trial.recording_client.answer(ask)
+            retry = await trial.harness.until(session, lambda event: event.type == "model.retry")
             await jump(clock, "-1h")
-            await trial.house.ended(session)
+            await trial.harness.ended(session)
             found = await trial.verdict()
         prepared, claimed = [await said_at(trial, session, name) for name in ("call.prepared", "call.claimed")]
-    _, refused, answered = trial.house.model.ledger.entries
+    _, refused, answered = trial.harness.model.ledger.entries
     assert claimed - prepared > timedelta(hours=0.9), "the clock has not jumped"
     assert isinstance(retry, ModelRetry) and trial.effects.count("one") == 1
-    assert 5 < (answered.began - refused.ended).total_seconds() < PATIENCE
+    assert 5 < (answered.began - refused.ended).total_seconds() < WAIT_TIMEOUT
     assert {each.invariant for each in found} <= {"I4"}  # it compares times of the worker's clock with true ones
 
 
@@ -77,16 +77,16 @@ async def test_a_worker_an_hour_behind_rings_for_a_bell_that_was_lost(
 ) -> None:
     clock.write_text("-1h\n")
     async with open_unjudged(runs("one"), DONE) as trial:
-        trial.house.configure(permission={"bash": "ask"})
-        own = trial.house.settings.environment
-        trial.house.settings = trial.house.settings.model_copy(update={"environment": {**own, **faked}})
-        with workers.nursery(faked) as trial.nursery:
+        trial.harness.configure(permission={"bash": "ask"})
+        own = trial.harness.settings.environment
+        trial.harness.settings = trial.harness.settings.model_copy(update={"environment": {**own, **faked}})
+        with workers.fork_server(faked) as trial.fork_server:
             await trial.worker()
-            session = await trial.say("Run it.")
-            (ask,) = await trial.house.asked(session)
-            async with trial.cut_off() as door:
-                await door.answer(ask)
-            await trial.house.ended(session)
+            session = await trial.start_session("Run it.")
+            (ask,) = await trial.harness.wait_for_asks(session)
+            async with trial.cut_off() as recording_client:
+                await recording_client.answer(ask)
+            await trial.harness.ended(session)
             await trial.stop_workers()
             claimed = await said_at(trial, session, "call.claimed")
     assert datetime.now(UTC) - claimed > timedelta(hours=0.9), "the worker's clock was right"
@@ -99,6 +99,6 @@ async def jump(clock: Path, difference: str) -> None:
 
 
 async def said_at(trial: Trial, session: SessionId, name: str) -> datetime:
-    """When an event happened, as the log has it."""
-    (at,) = [seen.record.at async for seen in trial.house.client.log(session) if seen.record.event.type == name]
+    """The time of an event in the log."""
+    (at,) = [seen.record.at async for seen in trial.harness.client.log(session) if seen.record.event.type == name]
     return datetime.fromisoformat(at)

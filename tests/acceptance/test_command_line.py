@@ -1,4 +1,4 @@
-"""The command line as a client that is killed: typed again, it finds what it had done (reliability.md row 28, B22)."""
+"""A killed command line, typed again, finds what it had done (reliability.md row 28, B22)."""
 
 import json
 from asyncio.subprocess import Process
@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.crossing import Catch, Crossing
-from tests.acceptance.door import Sent
+from tests.acceptance.database_proxy import DatabaseProxy, Interception
+from tests.acceptance.recording_client import RecordedRequest
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
-from tests.house import reached
-from tests.worker.cli.conftest import Shell, shell
-from worker.cli.exits import Exit
-from worker.client import Accepted
+from tests.harness import wait_for_file
+from tests.worker.cli.conftest import CommandRunner, shell
+from worker.cli.exit_codes import ExitCode
+from worker.client import AcceptedPrompt
 from worker.scripted.script import Hold
-from workflows.domain.ids import MessageId, Prefix, session_of
+from workflows.domain.ids import MessageId, Prefix, session_id_for
 from workflows.domain.permissions.replies import Reply
 
 pytestmark = pytest.mark.acceptance
@@ -27,9 +27,9 @@ RUN = ("run", "-m", "scripted/model", "--id")
 
 
 def typed(trial: Trial, text: str) -> MessageId:
-    """Note a prompt that is about to be typed."""
-    prompt = MessageId(trial.door.mint.new(Prefix.MESSAGE))
-    trial.ledger.prompts.append(Sent(prompt, text))
+    """Record a prompt before it is typed."""
+    prompt = MessageId(trial.recording_client.mint.new(Prefix.MESSAGE))
+    trial.ledger.prompts.append(RecordedRequest(prompt, text))
     return prompt
 
 
@@ -38,26 +38,28 @@ async def killed(process: Process) -> None:
     assert await process.wait() == -9
 
 
-@pytest.mark.parametrize("catch", [Crossing.hold_request, Crossing.hold], ids=["before_the_row", "after_the_row"])
+@pytest.mark.parametrize(
+    "catch", [DatabaseProxy.hold_request, DatabaseProxy.hold], ids=["before_the_row", "after_the_row"]
+)
 async def test_row_28_a_task_whose_command_was_killed_is_typed_again_and_is_one_task(
-    open_trial: Open, catch: Callable[[Crossing, str], Catch]
+    open_trial: Open, catch: Callable[[DatabaseProxy, str], Interception]
 ) -> None:
     async with open_trial(DONE) as trial:
-        between = await trial.crossing()
+        between = await trial.database_proxy()
         await trial.worker()
-        person, prompt = shell(trial.house).with_(HOLDFAST_IDLE_SECONDS="0.5"), typed(trial, "Hello?")
+        person, prompt = shell(trial.harness).with_(HOLDFAST_IDLE_SECONDS="0.5"), typed(trial, "Hello?")
         accepting = catch(between, "prompt.accepted")
         over_the_crossing = person.with_(HOLDFAST_POSTGRES_URL=between.url)
         async with over_the_crossing.process(*RUN, prompt, "Hello?") as process:
-            await accepting.caught()
+            await accepting.wait_until_caught()
             await killed(process)
         between.close()  # as its own connections are, when a process dies
-        known = await trial.house.client.session(session_of(prompt))
+        known = await trial.harness.client.session(session_id_for(prompt))
         ended = await person.run(*RUN, prompt, "Hello?")
-        trial.ledger.prompts[0].got = Accepted(session=known.id, prompt=prompt, rung=True)
-        events: list[str] = [event.type for event in await trial.house.events(known.id)]
-    assert (known.waiting > 0 or known.turn is not None) == (catch is Crossing.hold)
-    assert ended.code == Exit.DONE and "Done." in ended.out
+        trial.ledger.prompts[0].got = AcceptedPrompt(session=known.id, prompt=prompt, rung=True)
+        events: list[str] = [event.type for event in await trial.harness.events(known.id)]
+    assert (known.waiting > 0 or known.turn is not None) == (catch is DatabaseProxy.hold)
+    assert ended.code == ExitCode.DONE and "Done." in ended.out
     assert [events.count(kind) for kind in ("session.created", "prompt.accepted", "turn.ended")] == [1, 1, 1]
 
 
@@ -67,32 +69,32 @@ async def test_row_28_who_watches_or_answers_and_is_killed_types_it_again_and_mi
     gate = tmp_path / "gate"
     held = DONE.model_copy(update={"faults": {1: Hold(after=1, path=str(gate))}})
     async with open_trial(runs("one"), held) as trial:
-        between = await trial.crossing()
-        trial.house.configure(permission={"bash": "ask"})
+        between = await trial.database_proxy()
+        trial.harness.configure(permission={"bash": "ask"})
         await trial.worker()
-        session = await trial.say("Run it.")
-        (ask,) = await trial.house.asked(session)
-        person = shell(trial.house)
+        session = await trial.start_session("Run it.")
+        (ask,) = await trial.harness.wait_for_asks(session)
+        person = shell(trial.harness)
         seen = await until_killed(person, session, "ask")
-        trial.ledger.answers.append(Sent(ask, Reply.ONCE))
+        trial.ledger.answers.append(RecordedRequest(ask, Reply.ONCE))
         answering = between.hold("ask.answered")
         over_the_crossing = person.with_(HOLDFAST_POSTGRES_URL=between.url)
         async with over_the_crossing.process("answer", ask, "once") as process:
-            await answering.caught()
+            await answering.wait_until_caught()
             await killed(process)
         again = await person.run("answer", ask, "once")
-        await reached(gate)
+        await wait_for_file(gate)
         more = await until_killed(person, session, "tool_use")
         gate.touch()
         whole = await person.run("watch", session, "--json", "--until-idle")
     lines = [json.loads(line) for line in whole.out.splitlines()]
-    assert again.code == Exit.DONE and "as it was before" in again.out and trial.effects.count("one") == 1
-    assert whole.code == Exit.DONE and lines[: len(more)] == more and [line["type"] for line in seen][-1] == "ask"
+    assert again.code == ExitCode.DONE and "as it was before" in again.out and trial.effects.count("one") == 1
+    assert whole.code == ExitCode.DONE and lines[: len(more)] == more and [line["type"] for line in seen][-1] == "ask"
     assert [line["type"] for line in lines].count("tool_use") == 1 and lines[-1]["type"] == "turn_end"
 
 
-async def until_killed(person: Shell, session: str, kind: str) -> list[dict[str, Any]]:
-    """What somebody has seen who watches until such a line comes, and is killed then."""
+async def until_killed(person: CommandRunner, session: str, kind: str) -> list[dict[str, Any]]:
+    """The output of a watcher that is killed at such a line."""
     lines: list[dict[str, Any]] = []
     async with person.process("watch", session, "--json") as process:
         assert process.stdout is not None
@@ -104,19 +106,19 @@ async def until_killed(person: Shell, session: str, kind: str) -> list[dict[str,
 
 async def test_b22_an_answer_is_not_called_accepted_before_it_is_durable(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
-        between = await trial.crossing()
-        trial.house.configure(permission={"bash": "ask"})
+        between = await trial.database_proxy()
+        trial.harness.configure(permission={"bash": "ask"})
         await trial.worker()
-        session = await trial.say("Run it.")
-        (ask,) = await trial.house.asked(session)
+        session = await trial.start_session("Run it.")
+        (ask,) = await trial.harness.wait_for_asks(session)
         answering = between.hold_request("ask.answered")
-        over_the_crossing = shell(trial.house).with_(HOLDFAST_POSTGRES_URL=between.url)
+        over_the_crossing = shell(trial.harness).with_(HOLDFAST_POSTGRES_URL=between.url)
         async with over_the_crossing.process("answer", ask, "once") as process:
-            await answering.caught()
+            await answering.wait_until_caught()
             between.close()
             out, err = await process.communicate()
-        assert process.returncode == Exit.UNREACHABLE and out == b"" and b"cannot be reached" in err
-        assert [entry.id for entry in await trial.house.client.asks()] == [ask]
-        await trial.door.answer(ask)
-        await trial.house.ended(session)
+        assert process.returncode == ExitCode.UNREACHABLE and out == b"" and b"cannot be reached" in err
+        assert [entry.id for entry in await trial.harness.client.asks()] == [ask]
+        await trial.recording_client.answer(ask)
+        await trial.harness.ended(session)
     assert trial.effects.count("one") == 1

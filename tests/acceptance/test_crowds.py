@@ -1,4 +1,4 @@
-"""Twenty sessions at once, and the parts that all of them need die under them (reliability.md 7)."""
+"""Twenty sessions together while the parts that they share die (reliability.md 7)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,12 +9,12 @@ from typing import Final
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.matrix.blows import server_away
+from tests.acceptance.matrix.fault_injection import server_down
 from tests.acceptance.matrix.lane import Lane
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
 from worker.scripted.script import Script
-from worker.stack.state import PartName
+from worker.stack.state_file import PartName
 from workflows.domain.ids import SessionId
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
@@ -30,7 +30,7 @@ LINES: Final = 4 * CROWD  # of the effect ledger, when all is done
 def open_crowd(lane: Lane, tmp_path: Path) -> Open:
     """Open a trial for many sessions, on a stack whose servers may be killed.
 
-    How soon a session goes on (I9) is promised to one that has the machine for itself: here they queue for two cores.
+    I9, the time until a session goes on, holds for one alone on the machine: here they queue for two cores.
     """
 
     @asynccontextmanager
@@ -44,17 +44,17 @@ def open_crowd(lane: Lane, tmp_path: Path) -> Open:
 
 @pytest.fixture
 def kills(scale: int) -> range:
-    """How many lines there are in the effect ledger when a part is killed: three times, or as often as is wanted."""
+    """The lengths of the effect ledger at which a part is killed: three, or as many as `scale` asks for."""
     return range(8, LINES - 12, max(1, CROWD // scale))
 
 
 async def begin(trial: Trial) -> list[SessionId]:
     await trial.worker()
-    return await asyncio.gather(*(trial.say(f"[[script:{name}]] Run them.") for name in SCRIPTS))
+    return await asyncio.gather(*(trial.start_session(f"[[script:{name}]] Run them.") for name in SCRIPTS))
 
 
 async def finish(trial: Trial, sessions: list[SessionId]) -> None:
-    """Wait until all have come to rest, each effect once."""
+    """Wait until all rest, with each effect once."""
     for session in sessions:
         await trial.listed(session, lambda overview: not overview.working, PATIENCE)
     assert [trial.effects.count(token) for pair in TOKENS for token in pair] == [1] * 2 * CROWD
@@ -80,7 +80,7 @@ async def test_twenty_sessions_finish_while_a_server_is_killed_three_times(
         sessions = await begin(trial)
         for lines in kills:
             await trial.effects.written(lines)
-            async with server_away(lane.settings, name):
+            async with server_down(lane.settings, name):
                 pass
         await trial.reconnect()
         await finish(trial, sessions)

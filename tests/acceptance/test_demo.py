@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance import story
+from tests.acceptance import failure_report
 from tests.acceptance.conftest import Failed
 from tests.conftest import remove, settings_of
 from worker.connect import connect
-from worker.demo import task
-from worker.demo.evidence import read_marks
-from worker.demo.programs import holdfast_program
-from worker.scripted.ledger import Entry, read_ledger
+from worker.demo import slug_project
+from worker.demo.play import HOLDFAST
+from worker.scripted.request_ledger import RequestRecord, read_ledger
 from worker.settings import Settings
 from worker.stack.down import down
 from worker.stack.up import up
@@ -27,7 +26,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
 
 @dataclass
 class Person:
-    """Somebody with a fresh home directory, in which only the programs' cache is shared."""
+    """A person with a fresh home, who shares only the cache of programs."""
 
     home: Path
     environment: dict[str, str]
@@ -44,25 +43,25 @@ class Person:
 
     async def demo(self) -> asyncio.subprocess.Process:
         pipe = asyncio.subprocess.PIPE
-        return await asyncio.create_subprocess_exec(
-            str(holdfast_program()), "demo", stdout=pipe, stderr=asyncio.subprocess.STDOUT, env=self.environment
+        return await asyncio.create_subprocess_shell(
+            f"{HOLDFAST} demo", stdout=pipe, stderr=asyncio.subprocess.STDOUT, env=self.environment
         )
 
     def types(self, line: str) -> subprocess.CompletedProcess[str]:
-        """A line typed into this person's shell, in the directory in which the demo was started."""
+        """A line in this person's shell, in the demo's directory."""
         return subprocess.run(["sh", "-c", line], env=self.environment, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
 async def person(tmp_path: Path, settings: Settings, failed: Failed) -> AsyncIterator[Person]:
     path = settings.environment["PATH"]
-    somebody = Person(tmp_path, {"HOME": str(tmp_path), "PATH": path, "HOLDFAST_CACHE": str(settings.cache)})
-    own = settings_of(somebody.stack)
-    yield somebody
+    another_person = Person(tmp_path, {"HOME": str(tmp_path), "PATH": path, "HOLDFAST_CACHE": str(settings.cache)})
+    own = settings_of(another_person.stack)
+    yield another_person
     try:
         if failed():
             endpoints = await up(own, print, worker=False)
-            await story.tell(own, endpoints, await connect(own, endpoints), tmp_path)
+            await failure_report.report_failure(own, endpoints, await connect(own, endpoints), tmp_path)
     finally:
         await (down(own, print) if failed() else remove(own))
 
@@ -71,23 +70,23 @@ async def test_the_demo_is_killed_three_times_and_ends_well(person: Person) -> N
     process = await person.demo()
     printed = (await process.communicate())[0].decode()
     assert process.returncode == 0, printed
-    assert "FAILED" not in printed and printed.count("kill -9 ") >= 3
+    assert "\n  FAILED " not in printed and printed.count("\n  ok ") == 10 and printed.count("kill -9 ") >= 3
     assert_paid_once(read_ledger(person.play / "model.jsonl"))
     assert_ran_once(person.play)
     assert_mended(person.play / "slugs")
     assert_lines_work(person, printed)
 
 
-def assert_paid_once(requests: list[Entry]) -> None:
-    """One whole answer for each step; the one that was cut off was asked for once more."""
-    answers = range(len(task.script(Path()).answers))
+def assert_paid_once(requests: list[RequestRecord]) -> None:
+    """One whole answer per step; only the cut one was requested again."""
+    answers = range(len(slug_project.script(Path()).answers))
     assert Counter(entry.step for entry in requests if entry.delivered) == dict.fromkeys(answers, 1)
-    assert [entry.step for entry in requests if not entry.delivered] == [task.CUT_SHORT]
+    assert [entry.step for entry in requests if not entry.delivered] == [slug_project.INTERRUPTED_STEP - 1]
 
 
 def assert_ran_once(play: Path) -> None:
-    start, end = read_marks(play / "effects.jsonl")
-    assert (start.what, end.what) == ("start", "end") and start.pid == end.pid
+    start, end = (line.split() for line in (play / "effects.log").read_text().splitlines())
+    assert (start[0], end[0]) == ("start", "end") and start[1] == end[1]
 
 
 def assert_mended(repository: Path) -> None:
@@ -96,11 +95,11 @@ def assert_mended(repository: Path) -> None:
 
     added = [line for line in run("git", "diff", "--unified=0").splitlines() if re.match(r"[+-][^+-]", line)]
     assert len(added) == 1 and added[0].startswith("+    text = re.sub(")
-    run(*task.TESTS)
+    run(*slug_project.TEST_COMMAND.split())
 
 
 def assert_lines_work(person: Person, printed: str) -> None:
-    """Every line that the demo offers at its end works as it is printed, and the log is what the demo has seen."""
+    """Every line printed at the demo's end works, and the log matches the demo."""
     offered = [line.strip() for line in printed.partition("Try next")[2].splitlines()[1:] if line.strip()]
     ended = [person.types(line) for line in offered]
     assert len(offered) >= 3 and [each.returncode for each in ended] == [0] * len(offered), ended

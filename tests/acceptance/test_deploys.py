@@ -4,7 +4,7 @@ import pytest
 
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, Mutate, runs
-from tests.patience import slowness
+from tests.polling import slowness
 from worker.scripted.script import Script
 
 pytestmark = pytest.mark.acceptance
@@ -17,16 +17,16 @@ async def test_row_45_and_b25_a_session_stuck_on_a_bug_holds_up_no_other_and_goe
 ) -> None:
     scripts = {"plain": Script(answers=(DONE,)), "calls": Script(answers=(runs("one"), DONE))}
     async with open_unjudged(scripts=scripts) as trial:
-        line = "self.turn.answered(step)"
+        line = "self.turn.add_answer(step)"
         trial.code = mutate("workflows/turn.py", line, f"{line}; assert not step.calls, 'a bug'")
         faulty = await trial.worker()
-        stuck = await trial.say("[[script:calls]] Run it.")
+        stuck = await trial.start_session("[[script:calls]] Run it.")
         await trial.listed(stuck, lambda overview: overview.stuck is not None, patience=SHOWN_WITHIN * slowness())
-        await trial.house.ended(await trial.say("[[script:plain]] Hello?"))
+        await trial.harness.ended(await trial.start_session("[[script:plain]] Hello?"))
         await faulty.kill()
         trial.code = None
         await trial.worker()
-        await trial.house.ended(stuck)
+        await trial.harness.ended(stuck)
         await trial.listed(stuck, lambda overview: overview.stuck is None)
         found = await trial.verdict()
     failures = [each.what for each in found if each.invariant == "I7"]

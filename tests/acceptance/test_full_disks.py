@@ -1,4 +1,4 @@
-"""Disks that are full: a command's output is cut and says so, a file is not half written, the session goes on."""
+"""Full disks: a command's output is cut with a note, no file is half written, the session goes on."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.effects import effect
+from tests.acceptance.effect_ledger import effect
 from tests.acceptance.scenarios import DONE
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.messages import CallState
@@ -23,7 +23,7 @@ _LOUD: Final = ScriptedCall(name="bash", arguments={"command": f"yes | head -c {
 
 @pytest.fixture
 def small_disk() -> Iterator[Mount]:
-    """Put a file system of 2 MiB at a directory; needs the right to mount, which root has nearly everywhere."""
+    """Mount a file system of 2 MiB at a directory; needs the right to, which root has nearly everywhere."""
     mounted: list[Path] = []
 
     def mount(place: Path) -> None:
@@ -48,11 +48,11 @@ async def test_a_command_whose_output_has_no_room_goes_on_and_one_without_any_sa
     open_trial: Open, small_disk: Mount, place: str
 ) -> None:
     async with open_trial(ScriptedAnswer(tools=(_LOUD,)), ScriptedAnswer(tools=(effect("two"),)), DONE) as trial:
-        small_disk(trial.house.settings.home / place)
+        small_disk(trial.harness.settings.home / place)
         await trial.worker()
-        session = await trial.say("Run it.")
-        await trial.house.ended(session)
-        loud, quiet = await trial.house.calls(session)
+        session = await trial.start_session("Run it.")
+        await trial.harness.ended(session)
+        loud, quiet = await trial.harness.calls(session)
     assert loud.state is CallState.DONE and loud.outcome is not None
     assert "No space left on device" in loud.outcome.output
     assert quiet.state is CallState.FAILED and quiet.outcome is not None
@@ -61,13 +61,13 @@ async def test_a_command_whose_output_has_no_room_goes_on_and_one_without_any_sa
 
 async def test_a_file_that_has_no_room_is_not_half_written(open_trial: Open, small_disk: Mount) -> None:
     async with open_trial(writes("a.txt", 2 * ROOM), writes("b.txt", ROOM // 4), DONE) as trial:
-        small_disk(trial.house.project)
-        old = trial.house.file("a.txt", "old\n")
+        small_disk(trial.harness.project)
+        old = trial.harness.file("a.txt", "old\n")
         await trial.worker()
-        session = await trial.say("Write them.")
-        await trial.house.ended(session)
-        large, small = await trial.house.calls(session)
-        assert old.read_text() == "old\n" and (trial.house.project / "b.txt").stat().st_size == ROOM // 4
+        session = await trial.start_session("Write them.")
+        await trial.harness.ended(session)
+        large, small = await trial.harness.calls(session)
+        assert old.read_text() == "old\n" and (trial.harness.project / "b.txt").stat().st_size == ROOM // 4
     assert large.state is CallState.FAILED and large.outcome is not None
     assert "No space left on device" in large.outcome.output
     assert small.state is CallState.DONE

@@ -1,4 +1,4 @@
-"""Hosts: a session's work is done where its files are, and waits where nobody can do it."""
+"""Hosts: a session's work happens where its files are, or waits."""
 
 from functools import partial
 from pathlib import Path
@@ -11,18 +11,18 @@ from temporalio.client import Client
 
 from activities.store import hosts
 from tests.acceptance.conftest import Open
-from tests.acceptance.scenarios import DONE, hands_over, runs
+from tests.acceptance.scenarios import DONE, delegates, runs
 from tests.acceptance.trial import Trial
 from tests.acceptance.workers import WorkerProcess, environment
-from tests.hosts import LONG_AGO, taken
-from tests.patience import appears
+from tests.host_claims import LONG_AGO, claim_when_free
+from tests.polling import wait_until
 from worker.scripted.script import Script
 from workflows.domain.ids import SessionId
 
 pytestmark = pytest.mark.acceptance
 
 SCRIPTS = {
-    "parent": Script(answers=(hands_over("child"), DONE, runs("late"), DONE)),
+    "parent": Script(answers=(delegates("child"), DONE, runs("late"), DONE)),
     "child": Script(answers=(runs("early"), DONE)),
     "other": Script(answers=(DONE, DONE)),
 }
@@ -35,20 +35,20 @@ async def test_each_session_and_its_subagents_run_on_its_host_only_and_wait_for_
         first, beta = [await worker_on(trial, host) for host in ("alpha", "beta")]
         one = await say_on(trial, "alpha", "[[script:parent]] Have it done.")
         other = await say_on(trial, "beta", "[[script:other]] Hello.")
-        await trial.house.ended(one)
-        await trial.house.ended(other)
+        await trial.harness.ended(one)
+        await trial.harness.ended(other)
 
         await first.kill()
-        await trial.house.database.rows(LONG_AGO)
-        await trial.door.prompt(one, "Again.")
-        await trial.door.prompt(other, "Again.")
-        await trial.house.ended(other, 2)
-        waiting = await trial.house.client.session(one)
+        await trial.harness.database.rows(LONG_AGO)
+        await trial.recording_client.prompt(one, "Again.")
+        await trial.recording_client.prompt(other, "Again.")
+        await trial.harness.ended(other, 2)
+        waiting = await trial.harness.client.session(one)
         second = await worker_on(trial, "alpha")
-        await trial.house.ended(one, 2)
+        await trial.harness.ended(one, 2)
 
-        child = next(each.id for each in await trial.house.client.sessions() if each.parent == one)
-        assert (waiting.host, waiting.away, waiting.working) == ("alpha", True, True)
+        child = next(each.id for each in await trial.harness.client.sessions() if each.parent == one)
+        assert (waiting.host, waiting.host_offline, waiting.working) == ("alpha", True, True)
         assert await who_worked(trial, one) | await who_worked(trial, child) == {name(first), name(second)}
         assert await who_worked(trial, other) == {name(beta)}
     assert (trial.effects.count("early"), trial.effects.count("late")) == (1, 1)
@@ -57,16 +57,16 @@ async def test_each_session_and_its_subagents_run_on_its_host_only_and_wait_for_
 async def test_a_host_is_one_machines_and_a_worker_that_has_lost_it_ends(open_trial: Open, tmp_path: Path) -> None:
     async with open_trial() as trial:
         first = await worker_on(trial, "alpha")
-        settings = trial.house.settings.model_copy(update={"home": tmp_path / "unshared"})
-        own = environment(settings, trial.house.endpoints, tmp_path, "")
+        settings = trial.harness.settings.model_copy(update={"home": tmp_path / "unshared"})
+        own = environment(settings, trial.harness.endpoints, tmp_path, "")
         with pytest.raises(AssertionError, match="Give this machine a name of its own by HOLDFAST_HOST"):
-            await trial.nursery.start(own, tmp_path / "refused.log")
+            await trial.fork_server.start(own, tmp_path / "refused.log")
 
         await first.freeze()
-        await trial.house.database.rows(LONG_AGO)
-        await taken(partial(hosts.seen, trial.house.database, "alpha", "another"))
+        await trial.harness.database.rows(LONG_AGO)
+        await claim_when_free(partial(hosts.report_alive, trial.harness.database, "alpha", "another"))
         first.wake()
-        await appears(lambda: first.ended)
+        await wait_until(lambda: first.ended)
 
         assert [int((tmp_path / f"{name}.exit").read_text()) for name in ("refused", first.log.stem)] == [3, 3]
         assert "this worker ends: Host 'alpha' is another machine's" in first.log.read_text()
@@ -76,10 +76,13 @@ async def test_a_database_is_one_engines_and_a_worker_of_another_ends(open_trial
     async with open_trial() as trial:
         await trial.worker()
         other = f"other-{tmp_path.name}"
-        await _namespace(trial.house.temporal, other)
-        own = {**environment(trial.house.settings, trial.house.endpoints, tmp_path, ""), "TEMPORAL_NAMESPACE": other}
+        await _namespace(trial.harness.temporal, other)
+        own = {
+            **environment(trial.harness.settings, trial.harness.endpoints, tmp_path, ""),
+            "TEMPORAL_NAMESPACE": other,
+        }
         with pytest.raises(AssertionError, match="are run by another Temporal, namespace 'default' at"):
-            await trial.nursery.start(own, tmp_path / "refused.log")
+            await trial.fork_server.start(own, tmp_path / "refused.log")
 
         assert int((tmp_path / "refused.exit").read_text()) == 3
 
@@ -91,17 +94,17 @@ async def _namespace(client: Client, name: str) -> None:
 
 
 async def worker_on(trial: Trial, host: str) -> WorkerProcess:
-    trial.house.settings = trial.house.settings.model_copy(update={"host": host})
+    trial.harness.settings = trial.harness.settings.model_copy(update={"host": host})
     return await trial.worker()
 
 
 async def say_on(trial: Trial, host: str, text: str) -> SessionId:
-    trial.house.client.settings = trial.house.settings.model_copy(update={"host": host})
-    return await trial.say(text)
+    trial.harness.use_settings(trial.harness.settings.model_copy(update={"host": host}))
+    return await trial.start_session(text)
 
 
 async def who_worked(trial: Trial, session: SessionId) -> set[str]:
-    """Who has taken a task of the session, by all of its histories."""
+    """The workers that took the session's tasks, by all its histories."""
     record = await trial.records(session, resting=False)
     return {who for run in record.runs for event in run.events if (who := _taker(event))}
 

@@ -1,4 +1,4 @@
-"""Whoever starts the stack may be killed half-way: the next one gets it up all the same (reliability.md 5)."""
+"""A killed start of the stack: the next start succeeds (reliability.md 5)."""
 
 import asyncio
 import signal
@@ -12,11 +12,11 @@ import psutil
 import pytest
 
 from tests.conftest import remove, settings_of
-from tests.patience import appears
+from tests.polling import wait_until
 from worker.settings import Settings
-from worker.stack import cluster, state
+from worker.stack import cluster, state_file
 from worker.stack.layout import Layout
-from worker.stack.state import PartName, Phase
+from worker.stack.state_file import PartName, StackPhase
 from worker.stack.status import status
 from worker.stack.up import up
 
@@ -27,27 +27,27 @@ _UP: Final = (sys.executable, "-P", "-m", "worker.cli.main", "up")
 
 @pytest.fixture
 async def home(tmp_path: Path) -> AsyncIterator[Settings]:
-    """Settings of a stack that does not run yet, and is removed after the test."""
+    """Settings of a stack that does not run yet; removed after the test."""
     settings = settings_of(tmp_path / "home")
     yield settings
     await remove(settings)
 
 
 async def interrupted(settings: Settings, moment: Callable[[], bool]) -> None:
-    """Type `holdfast up`, and kill it at this moment, which has to last."""
+    """Type `holdfast up`, and kill it at this moment, which must last."""
     command = await asyncio.create_subprocess_exec(*_UP, env=settings.environment, stdout=asyncio.subprocess.DEVNULL)
-    await appears(lambda: moment() or command.returncode is not None)
+    await wait_until(lambda: moment() or command.returncode is not None)
     command.kill()
     assert await command.wait() == -signal.SIGKILL, "it was too late to interrupt it"
 
 
 def makers(data: Path) -> list[psutil.Process]:
-    """Who is making a database there."""
+    """The processes that make a database there."""
     return [each for each in psutil.process_iter(["cmdline"]) if str(data) in (each.info["cmdline"] or [])]
 
 
 def held(data: Path) -> bool:
-    """Whether a database is being made there; the program that makes it stands still from now on."""
+    """Whether a database is being made there; its program is paused from now on."""
     if not (data / "PG_VERSION").exists():
         return False
     for each in makers(data):
@@ -61,17 +61,17 @@ async def test_up_that_is_killed_again_and_again_comes_up_in_the_end(home: Setti
     layout = Layout(home=home.home)
     data = (await cluster.locate(home)).root
 
-    def phase() -> Phase | None:
-        seen = state.read(layout.state)
+    def phase() -> StackPhase | None:
+        seen = state_file.read(layout.state)
         return seen.phase if seen is not None and seen.alive else None
 
     def parts() -> set[str]:
         return {each.name for each in status(home).parts if each.pid is not None}
 
     await interrupted(home, lambda: held(data / "data.new"))
-    await appears(lambda: not makers(data / "data.new"))  # of itself it could not have ended
-    await interrupted(home, lambda: phase() is Phase.STARTING)
-    await interrupted(home, lambda: phase() is Phase.SERVING)
+    await wait_until(lambda: not makers(data / "data.new"))  # of itself it could not have ended
+    await interrupted(home, lambda: phase() is StackPhase.STARTING)
+    await interrupted(home, lambda: phase() is StackPhase.SERVING)
 
     await up(home, print)
 

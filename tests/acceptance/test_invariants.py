@@ -1,4 +1,4 @@
-"""Each invariant can fail: records in which one thing is wrong violate the one that names it, and no other."""
+"""Each invariant can fail: records with one flaw violate the invariant that names it, and no other."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,17 +6,31 @@ from typing import Final
 
 import pytest
 
-from activities.session.answers import Settled
-from tests.acceptance import specimen
-from tests.acceptance.door import ClientLedger, Sent
-from tests.acceptance.effects import Moment
+from activities.session.answers import AnswerResult
+from tests.acceptance import sample_records
+from tests.acceptance.effect_ledger import EffectMoment
 from tests.acceptance.invariants import OF_SESSIONS, OF_TRIALS, violations
+from tests.acceptance.recording_client import ClientLedger, RecordedRequest
 from tests.acceptance.records import SessionRecords, TrialRecords
-from tests.acceptance.specimen import ASK, CALL, LOG, PROMPT, at, line, request, session, transcript, well
-from worker.scripted.ledger import End
-from workflows.domain import events
+from tests.acceptance.sample_records import (
+    ASK,
+    CALL,
+    LOG,
+    PROMPT,
+    at,
+    line,
+    request,
+    session,
+    transcript,
+    valid_records,
+)
+from worker.scripted.request_ledger import StreamEnd
 from workflows.domain.errors import Conflict
-from workflows.domain.events import Event
+from workflows.domain.events.asks import AskClosed
+from workflows.domain.events.calls import CallClaimed
+from workflows.domain.events.event import Event
+from workflows.domain.events.prompts import PromptAccepted
+from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import CallState, TextPart
 from workflows.domain.permissions.replies import Reply
@@ -40,25 +54,27 @@ def changed(kind: str, log: tuple[Event, ...] = LOG, **fields: object) -> tuple[
     return tuple(event.model_copy(update=fields) if event.type == kind else event for event in log)
 
 
-def with_effects(*moments: tuple[Moment, float]) -> Change:
+def with_effects(*moments: tuple[EffectMoment, float]) -> Change:
     return lambda trial: replace(trial, effects=[line(*each) for each in moments])
 
 
-def with_state(state: CallState, *moments: tuple[Moment, float]) -> Change:
+def with_state(state: CallState, *moments: tuple[EffectMoment, float]) -> Change:
     log = changed("call.finished", state=state.value)
     return lambda trial: with_effects(*moments)(with_session(session(log, state=state))(trial))
 
 
 def lost_prompt(trial: TrialRecords) -> TrialRecords:
-    return replace(trial, sent=replace(trial.sent, prompts=[*trial.sent.prompts, specimen.prompted(MessageId("m"))]))
+    return replace(
+        trial, sent=replace(trial.sent, prompts=[*trial.sent.prompts, sample_records.prompted(MessageId("m"))])
+    )
 
 
 def told_otherwise(trial: TrialRecords) -> TrialRecords:
-    return replace(trial, sent=replace(trial.sent, answers=[specimen.answered(Reply.REJECT)]))
+    return replace(trial, sent=replace(trial.sent, answers=[sample_records.answered(Reply.REJECT)]))
 
 
 def refused_in_secret(trial: TrialRecords) -> TrialRecords:
-    refused: Sent[Settled] = Sent(ASK, Reply.REJECT, error=Conflict("already answered"))
+    refused: RecordedRequest[AnswerResult] = RecordedRequest(ASK, Reply.REJECT, error=Conflict("already answered"))
     return replace(trial, sent=replace(trial.sent, answers=[*trial.sent.answers, refused]))
 
 
@@ -74,12 +90,12 @@ def healed_late(trial: TrialRecords) -> TrialRecords:
 def with_neighbours(trial: TrialRecords) -> TrialRecords:
     *said, answer = transcript()
     other = answer.model_copy(update={"parts": (TextPart(text="Not ok."),)})
-    return replace(trial, neighbours=[(session(transcript=(*said, other)), session())])
+    return replace(trial, bystanders=[(session(transcript=(*said, other)), session())])
 
 
-START, END = Moment.START, Moment.END
-STARTED = events.TaskStarted(call=PartId("prt_2"), child=SessionId("ses_2"), prompt=MessageId("msg_9"), agent="general")
-CLAIM = next(event for event in LOG if isinstance(event, events.CallClaimed))
+START, END = EffectMoment.START, EffectMoment.END
+STARTED = TaskStarted(call=PartId("prt_2"), child=SessionId("ses_2"), prompt=MessageId("msg_9"), agent="general")
+CLAIM = next(event for event in LOG if isinstance(event, CallClaimed))
 WRONG: Final[dict[str, tuple[str, Change]]] = {
     "an accepted prompt is not in the log": ("I1", lost_prompt),
     "a prompt was never sent": ("I1", lambda trial: replace(trial, sent=replace(trial.sent, prompts=[]))),
@@ -98,12 +114,12 @@ WRONG: Final[dict[str, tuple[str, Change]]] = {
         "I4",
         lambda trial: replace(trial, effects=[*trial.effects, line(START, 8.7, "two")]),
     ),
-    "an ask ends twice": ("I5", with_log(*LOG, events.AskClosed(ask=ASK, call=CALL, reason=""))),
+    "an ask ends twice": ("I5", with_log(*LOG, AskClosed(ask=ASK, call=CALL, reason=""))),
     "a person was told of another decision": ("I5", told_otherwise),
     "a refused answer is not in the log": ("I5", refused_in_secret),
     "a model refuses a conversation": (
         "I6",
-        lambda trial: replace(trial, requests=[trial.requests[0], request(2, 9.2, end=End.MALFORMED)]),
+        lambda trial: replace(trial, requests=[trial.requests[0], request(2, 9.2, end=StreamEnd.MALFORMED)]),
     ),
     "a hash does not link": (
         "I7",
@@ -112,11 +128,11 @@ WRONG: Final[dict[str, tuple[str, Change]]] = {
     "an activity has left no event": ("I7", with_log(*without("turn.ended"))),
     "an event has no activity": (
         "I7",
-        with_session(session(runs=[specimen.history(without="holdfast.model.generate")])),
+        with_session(session(runs=[sample_records.history(without="holdfast.model.generate")])),
     ),
     "a model is asked too often": (
         "I8",
-        lambda trial: replace(trial, requests=[*trial.requests, request(3, 12, end=End.LEFT)]),
+        lambda trial: replace(trial, requests=[*trial.requests, request(3, 12, end=StreamEnd.CLIENT_LEFT)]),
     ),
     "a session goes on late": ("I9", healed_late),
     "a prompt is not taken up": (
@@ -124,7 +140,7 @@ WRONG: Final[dict[str, tuple[str, Change]]] = {
         lambda trial: lost_prompt(
             with_session(
                 session(
-                    (*LOG, events.PromptAccepted(prompt=MessageId("m"), mode="steer", seal="s")),
+                    (*LOG, PromptAccepted(prompt=MessageId("m"), mode="steer", seal="s")),
                     resting=False,
                 )
             )(trial)
@@ -141,13 +157,13 @@ WRONG: Final[dict[str, tuple[str, Change]]] = {
 
 
 def test_nothing_is_violated_where_all_is_well() -> None:
-    assert violations(well()) == []
+    assert violations(valid_records()) == []
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_the_invariant_that_names_it_is_violated_when(wrong: str) -> None:
     invariant, change = WRONG[wrong]
-    found = violations(change(well()))
+    found = violations(change(valid_records()))
     assert {each.invariant for each in found} == {invariant}, found
 
 
@@ -162,11 +178,16 @@ def test_unknown_is_true_of_a_call_without_traces_that_a_fault_has_hit() -> None
     once = changed("call.prepared", recovery="once")
     taken_over = CLAIM.model_copy(update={"recovered": True, "decisions": ()})
     hit = tuple(each for event in once for each in ((taken_over, event) if event.type == "call.finished" else (event,)))
-    known = state(well()).sessions[0]
-    assert violations(replace(state(well()), sessions=[replace(known, log=session(hit).log)])) == []
+    known = state(valid_records()).sessions[0]
+    assert violations(replace(state(valid_records()), sessions=[replace(known, log=session(hit).log)])) == []
 
 
 def test_what_a_fault_may_have_cost_is_no_violation() -> None:
-    paid_again = replace(well(), requests=[*well().requests, request(3, 12, end=End.LEFT)], wasted=1)
-    uncertain = replace(well(), sent=ClientLedger(prompts=[Sent(PROMPT, "Run it.")], answers=[specimen.answered()]))
+    paid_again = replace(
+        valid_records(), requests=[*valid_records().requests, request(3, 12, end=StreamEnd.CLIENT_LEFT)], wasted=1
+    )
+    uncertain = replace(
+        valid_records(),
+        sent=ClientLedger(prompts=[RecordedRequest(PROMPT, "Run it.")], answers=[sample_records.answered()]),
+    )
     assert violations(paid_again) == [] and violations(uncertain) == []

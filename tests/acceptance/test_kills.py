@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.scenarios import DONE, EDIT, SLOW, Mutate, once, runs
+from tests.acceptance.scenarios import DONE, EDIT, SLOW, Mutate, runs, with_shell_of_class_once
 from tests.acceptance.trial import Trial
-from tests.house import reached
-from tests.patience import appears
+from tests.harness import wait_for_file
+from tests.polling import wait_until
 from worker.scripted.script import ScriptedAnswer
-from workflows.domain.events import CallClaimed
+from workflows.domain.events.calls import CallClaimed
 from workflows.domain.messages import CallState, ToolPart
 
 pytestmark = pytest.mark.acceptance
@@ -25,23 +25,23 @@ async def killed_at(
     """A call that a person has allowed meets the death of its worker at a point; the trial, and what became of it."""
     async with open_trial(answer, DONE, heartbeat_seconds=SLOW if code else 3.0) as trial:
         trial.code = code
-        trial.house.configure(permission={"bash": "ask", "edit": "ask"})
-        trial.house.file("a.txt", "a\n")
+        trial.harness.configure(permission={"bash": "ask", "edit": "ask"})
+        trial.harness.file("a.txt", "a\n")
         first = await trial.worker(faults=f"{point}=kill9@1")
-        session = await trial.say("Do it.")
-        (ask,) = await trial.house.asked(session)
-        await trial.door.answer(ask)
+        session = await trial.start_session("Do it.")
+        (ask,) = await trial.harness.wait_for_asks(session)
+        await trial.recording_client.answer(ask)
         await first.killed()
         await trial.worker()
-        await trial.house.ended(session)
-        (call,) = await trial.house.calls(session)
+        await trial.harness.ended(session)
+        (call,) = await trial.harness.calls(session)
     return trial, call
 
 
 def done_once(trial: Trial, call: ToolPart) -> bool:
     """Whether the call has had its one effect, and says so."""
     if call.tool == "edit":
-        made = (trial.house.project / "a.txt").read_text() == "ab\n"
+        made = (trial.harness.project / "a.txt").read_text() == "ab\n"
     else:
         said = call.outcome.output if call.outcome else ""
         made = "start one\nend one" in said and trial.effects.count("one") == 1
@@ -50,9 +50,9 @@ def done_once(trial: Trial, call: ToolPart) -> bool:
 
 def told_unknown(trial: Trial, call: ToolPart) -> bool:
     """Whether the call ends unknown, and the model was told so in the very words that a person reads."""
-    assert call.outcome is not None and trial.house.model.last is not None
+    assert call.outcome is not None and trial.harness.model.last_request is not None
     said = call.outcome.output
-    seen = json.dumps(trial.house.model.last.body["messages"])
+    seen = json.dumps(trial.harness.model.last_request.body["messages"])
     return call.state is CallState.UNKNOWN and "effect one" in said and json.dumps(said)[1:-1] in seen
 
 
@@ -69,7 +69,7 @@ async def test_row_06_a_call_that_was_claimed_and_not_begun_runs_once(open_trial
 
 
 async def test_row_06_a_claimed_call_that_would_leave_no_trace_ends_unknown(open_trial: Open, mutate: Mutate) -> None:
-    trial, call = await killed_at(open_trial, "tool.claimed", runs("one"), once(mutate))
+    trial, call = await killed_at(open_trial, "tool.claimed", runs("one"), with_shell_of_class_once(mutate))
     assert told_unknown(trial, call) and trial.effects.count("one") == 0
 
 
@@ -77,15 +77,15 @@ async def test_row_07_a_running_command_outlives_its_worker_and_is_followed_to_i
     async with open_trial(runs("one", hold=True), DONE) as trial:
         trial.wasted = 1
         first = await trial.worker()
-        session = await trial.say("Run it.")
+        session = await trial.start_session("Run it.")
         await trial.effects.reached("one")
-        await trial.neighbour()
+        await trial.bystander()
         await first.kill()
         await trial.worker()
         trial.effects.release("one")
-        await trial.house.ended(session)
-        (call,) = await trial.house.calls(session)
-        claims = [event for event in await trial.house.events(session) if isinstance(event, CallClaimed)]
+        await trial.harness.ended(session)
+        (call,) = await trial.harness.calls(session)
+        claims = [event for event in await trial.harness.events(session) if isinstance(event, CallClaimed)]
     assert not claims[0].recovered and claims[1:] and all(claim.recovered for claim in claims[1:])
     assert call.state is CallState.DONE and call.outcome is not None
     assert "start one\nend one" in call.outcome.output and trial.effects.count("one") == 1
@@ -94,18 +94,18 @@ async def test_row_07_a_running_command_outlives_its_worker_and_is_followed_to_i
 async def test_row_07_an_edit_is_made_once_when_its_worker_is_killed_half_way(open_trial: Open, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     async with open_trial(EDIT, DONE) as trial:
-        file = trial.house.file("a.txt", "a\n")
+        file = trial.harness.file("a.txt", "a\n")
         first = await trial.worker(faults=f"tool.claimed=block:{gate}@1")
-        session = await trial.say("Edit it.")
-        await reached(gate)
+        session = await trial.start_session("Edit it.")
+        await wait_for_file(gate)
         async with trial.ledger_locked():
             gate.touch()
-            await appears(lambda: any(trial.house.project.glob(".holdfast-*")))
+            await wait_until(lambda: any(trial.harness.project.glob(".holdfast-*")))
             await first.kill()
         assert file.read_text() == "a\n"
         await trial.worker()
-        await trial.house.ended(session)
-        (call,) = await trial.house.calls(session)
+        await trial.harness.ended(session)
+        (call,) = await trial.harness.calls(session)
     assert call.state is CallState.DONE and file.read_text() == "ab\n"
 
 
@@ -113,16 +113,16 @@ async def test_row_07_and_b09_a_running_call_that_leaves_no_trace_ends_unknown_a
     open_trial: Open, mutate: Mutate
 ) -> None:
     async with open_trial(runs("one", hold=True), DONE, heartbeat_seconds=SLOW) as trial:
-        trial.code = once(mutate)
+        trial.code = with_shell_of_class_once(mutate)
         first = await trial.worker()
-        session = await trial.say("Run it.")
+        session = await trial.start_session("Run it.")
         await trial.effects.reached("one")
         await first.kill()
         await trial.worker()
-        await trial.house.ended(session)
-        (call,) = await trial.house.calls(session)
+        await trial.harness.ended(session)
+        (call,) = await trial.harness.calls(session)
         trial.effects.release("one")  # nobody follows it any more, and nobody has ended it
-        await appears(lambda: not trial.commands())
+        await wait_until(lambda: not trial.commands())
     assert told_unknown(trial, call) and trial.effects.count("one") == 1
 
 
@@ -137,7 +137,7 @@ async def test_row_08_and_b07_a_call_whose_outcome_was_not_written_is_found_to_b
 async def test_row_08_a_call_that_has_left_no_trace_ends_unknown_and_is_not_repeated(
     open_trial: Open, mutate: Mutate
 ) -> None:
-    trial, call = await killed_at(open_trial, "tool.effect_done", runs("one"), once(mutate))
+    trial, call = await killed_at(open_trial, "tool.effect_done", runs("one"), with_shell_of_class_once(mutate))
     assert told_unknown(trial, call) and trial.effects.count("one") == 1
 
 

@@ -1,4 +1,4 @@
-"""Long sessions: runs that continue as new lose nothing, whatever waits or arrives (reliability.md rows 12, 40)."""
+"""Long sessions: runs that continue as new lose nothing that waits or arrives (reliability.md rows 12, 40)."""
 
 import pytest
 
@@ -17,21 +17,21 @@ STEPS = 40
 async def test_row_12_open_asks_and_prompts_survive_new_runs_and_a_kill(open_trial: Open) -> None:
     script = (runs("zero"), runs("one", "two", "three"), DONE)
     async with open_trial(*script, history_events=12) as trial:
-        trial.house.configure(permission={"bash": {"*": "ask", "effect zero": "allow"}})
+        trial.harness.configure(permission={"bash": {"*": "ask", "effect zero": "allow"}})
         first = await trial.worker()
-        session = await trial.say("Run them.")
-        one, two, three = await trial.house.asked(session, 3)
-        begun = (await trial.house.temporal.get_workflow_handle(workflow_id(session)).describe()).run_id
-        await trial.door.answer(one)
+        session = await trial.start_session("Run them.")
+        one, two, three = await trial.harness.wait_for_asks(session, 3)
+        begun = (await trial.harness.temporal.get_workflow_handle(workflow_id(session)).describe()).run_id
+        await trial.recording_client.answer(one)
         for number in range(4):
-            await trial.door.prompt(session, f"And think of {number}.")
+            await trial.recording_client.prompt(session, f"And think of {number}.")
         await first.kill()
-        await trial.door.answer(two, Reply.REJECT, feedback="not that one")
+        await trial.recording_client.answer(two, Reply.REJECT, feedback="not that one")
         await trial.worker()
-        await trial.house.ended(session, 2)
-        now = (await trial.house.temporal.get_workflow_handle(workflow_id(session)).describe()).run_id
-        states = [call.state for call in await trial.house.calls(session)]  # asks are raised in any order
-        prompts = [message for message in await trial.house.client.transcript(session) if message.role == "user"]
+        await trial.harness.ended(session, 2)
+        now = (await trial.harness.temporal.get_workflow_handle(workflow_id(session)).describe()).run_id
+        states = [call.state for call in await trial.harness.calls(session)]  # asks are raised in any order
+        prompts = [message for message in await trial.harness.client.transcript(session) if message.role == "user"]
     assert begun != now and len(prompts) == 5
     assert sorted(states) == [CallState.DONE, CallState.DONE, CallState.REFUSED, CallState.REFUSED]
 
@@ -42,12 +42,12 @@ async def test_row_40_many_steps_leave_a_complete_transcript_over_many_runs(open
     calls = [ScriptedCall(name="read", arguments=dict(each)) for each in reads]
     script = [ScriptedAnswer(tools=(call,), chunk=100) for call in calls]
     async with open_trial(*script, DONE, history_events=40) as trial:
-        trial.house.file("a.txt", "".join(f"line {number}\n" for number in range(1, STEPS + 1)))
+        trial.harness.file("a.txt", "".join(f"line {number}\n" for number in range(1, STEPS + 1)))
         await trial.worker()
-        session = await trial.say("Read it, line by line.")
+        session = await trial.start_session("Read it, line by line.")
         await trial.listed(session, lambda overview: not overview.working, patience=900)
-        transcript = await trial.house.client.transcript(session)
-        done = await trial.house.calls(session)
+        transcript = await trial.harness.client.transcript(session)
+        done = await trial.harness.calls(session)
     answers = [message for message in transcript if isinstance(message, AssistantMessage)]
     assert len(answers) == STEPS + 1 and isinstance(transcript[0], UserMessage)
     said = [call.outcome.output for call in done if call.outcome is not None]

@@ -1,4 +1,4 @@
-"""A worker that is observed: its metrics are scraped, its spans collected, and the dashboard names what is there."""
+"""An observed worker: metrics are scraped, spans collected, and the dashboard names existing metrics."""
 
 import asyncio
 import json
@@ -16,14 +16,14 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from temporalio.client import Client
 
 from activities.model.wires.router import WireRouter
-from tests.acceptance.workers import Nursery, environment
-from tests.house import House, house
-from tests.patience import appears
-from tests.ports import neighbours
+from tests.acceptance.workers import ForkServer, environment
+from tests.harness import Harness, harness
+from tests.polling import wait_until
+from tests.port_pairs import adjacent_free_ports
 from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from worker.settings import Settings
 from worker.stack.ports import LOOPBACK
-from worker.stack.state import Endpoints
+from worker.stack.state_file import Endpoints
 
 DASHBOARD = Path(__file__).parents[2] / "docs" / "deploy" / "dashboard.json"
 WRITE = ScriptedAnswer(
@@ -33,22 +33,22 @@ WRITE = ScriptedAnswer(
 DONE = ScriptedAnswer(text="Done.")
 
 
-Open = Callable[..., AbstractAsyncContextManager[House]]
+Open = Callable[..., AbstractAsyncContextManager[Harness]]
 
 
 @pytest.fixture
-def open_house(
+def open_harness(
     settings: Settings, stack: Endpoints, postgres_url: str, temporal_client: Client, task_queue: str, tmp_path: Path
 ) -> Open:
-    """Open a house without a worker, for these answers."""
+    """Open a harness without a worker, for these answers."""
     endpoints = stack.model_copy(update={"postgres_url": postgres_url})
     own = settings.model_copy(update={"task_queue": task_queue})
-    return lambda *answers: house(own, endpoints, temporal_client, WireRouter({}), Script(answers=answers), tmp_path)
+    return lambda *answers: harness(own, endpoints, temporal_client, WireRouter({}), Script(answers=answers), tmp_path)
 
 
 @dataclass
 class Collector:
-    """An OpenTelemetry collector, as far as a worker sees it."""
+    """An OpenTelemetry collector, as a worker sees it."""
 
     spans: list[Span] = field(default_factory=list)
 
@@ -73,20 +73,20 @@ async def collecting() -> AsyncIterator[tuple[Collector, int]]:
 
 
 @asynccontextmanager
-async def observed(house: House, nursery: Nursery, metrics: int, traces: int) -> AsyncIterator[None]:
-    """A worker process with both settings, which is told to end, and ends, with the block."""
+async def observed(harness: Harness, fork_server: ForkServer, metrics: int, traces: int) -> AsyncIterator[None]:
+    """A worker process with both settings, terminated with the block."""
     more = {
         "HOLDFAST_METRICS_PORT": str(metrics),
         "HOLDFAST_TRACES_ENDPOINT": f"http://127.0.0.1:{traces}/v1/traces",
         "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
     }
-    own = environment(house.settings, house.endpoints, house.project, "") | more
-    worker = await nursery.start(own, house.project.parent / "worker.log")
+    own = environment(harness.settings, harness.endpoints, harness.project, "") | more
+    worker = await fork_server.start(own, harness.project.parent / "worker.log")
     try:
         yield
     finally:
         worker.process.terminate()
-        await appears(lambda: worker.ended)
+        await wait_until(lambda: worker.ended)
 
 
 async def scraped(port: int) -> dict[str, float]:
@@ -98,21 +98,21 @@ async def scraped(port: int) -> dict[str, float]:
 
 
 def named() -> set[str]:
-    """The metrics that the dashboard's panels ask for."""
+    """The metrics in the dashboard's panels."""
     board = json.loads(DASHBOARD.read_text())
     asked = [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
     return {name for expr in asked for name in re.findall(r"\b(?:holdfast|temporal)_\w+", expr)}
 
 
 async def test_a_session_shows_in_metrics_and_traces_and_the_dashboard_names_what_is_there(
-    open_house: Open, nursery: Nursery
+    open_harness: Open, fork_server: ForkServer
 ) -> None:
-    metrics, sdk = neighbours()
-    async with open_house(WRITE, DONE) as built, collecting() as (collector, traces):
+    metrics, sdk = adjacent_free_ports()
+    async with open_harness(WRITE, DONE) as built, collecting() as (collector, traces):
         built.configure(permission={"edit": "ask"})
-        async with observed(built, nursery, metrics, traces):
-            session = await built.say("Write it.")
-            (ask,) = await built.asked(session)
+        async with observed(built, fork_server, metrics, traces):
+            session = await built.start_session("Write it.")
+            (ask,) = await built.wait_for_asks(session)
             async with asyncio.timeout(60):
                 while (await scraped(metrics)).get("holdfast_asks_open") != 1:
                     await asyncio.sleep(0.1)

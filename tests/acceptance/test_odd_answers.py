@@ -1,9 +1,9 @@
-"""Answers that models should not give, and do (reliability.md row 37)."""
+"""Answers that models should not give, but do (reliability.md row 37)."""
 
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.effects import effect
+from tests.acceptance.effect_ledger import effect
 from tests.acceptance.scenarios import DONE, runs
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.messages import AssistantMessage, CallState, TextPart
@@ -25,10 +25,10 @@ async def test_row_37_every_odd_call_gets_its_result_and_the_valid_ones_run(open
     )
     async with open_trial(*script) as trial:
         await trial.worker()
-        session = await trial.say("Do what you like.")
-        await trial.house.ended(session)
-        calls = await trial.house.calls(session)
-        messages = await trial.house.client.transcript(session)
+        session = await trial.start_session("Do what you like.")
+        await trial.harness.ended(session)
+        calls = await trial.harness.calls(session)
+        messages = await trial.harness.client.transcript(session)
     texts = [
         part.text
         for each in messages
@@ -45,6 +45,6 @@ async def test_row_37_every_odd_call_gets_its_result_and_the_valid_ones_run(open
 async def test_row_37_empty_answers_are_asked_for_again_a_few_times_only(open_trial: Open) -> None:
     async with open_trial(ScriptedAnswer(finish="tool_calls")) as trial:
         await trial.worker()
-        session = await trial.say("Say nothing.")
-        await trial.house.ended(session)
-    assert len(trial.house.model.ledger.entries) == 4
+        session = await trial.start_session("Say nothing.")
+        await trial.harness.ended(session)
+    assert len(trial.harness.model.ledger.entries) == 4

@@ -13,7 +13,7 @@ from temporalio.client import WorkflowHistory
 
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE
-from worker.scripted.script import DEFAULT, Script, ScriptedAnswer, ScriptedCall
+from worker.scripted.script import DEFAULT_SCRIPT, Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.messages import CallState, ToolPart
 
 pytestmark = pytest.mark.acceptance
@@ -40,22 +40,22 @@ def shell(command: str) -> ScriptedAnswer:
 
 
 def kept(call: ToolPart) -> Path:
-    """The file that has all of a call's output."""
+    """The file with a call's whole output."""
     assert call.outcome is not None and len(call.outcome.output) <= SHOWN
     return Path(str(call.outcome.metadata["outputPath"]))
 
 
 async def test_row_39_outputs_of_any_size_and_form_are_shown_in_part_and_kept_whole(open_trial: Open) -> None:
     commands = [*(command for command, _ in COMMANDS.values()), f"{LINES} {200 * MEGABYTE}"]
-    scripts = {DEFAULT: Script(answers=(*map(shell, commands), DONE)), "warm": Script(answers=(DONE,))}
+    scripts = {DEFAULT_SCRIPT: Script(answers=(*map(shell, commands), DONE)), "warm": Script(answers=(DONE,))}
     async with open_trial(scripts=scripts) as trial:
         worker = await trial.worker()
-        await trial.house.ended(await trial.say("[[script:warm]] Hello?"))
+        await trial.harness.ended(await trial.start_session("[[script:warm]] Hello?"))
         async with memory(worker.process) as seen:
-            session = await trial.say("Run them.")
-            await trial.house.ended(session)
-        *calls, loudest = await trial.house.calls(session)
-        history = await trial.house.history(session)
+            session = await trial.start_session("Run them.")
+            await trial.harness.ended(session)
+        *calls, loudest = await trial.harness.calls(session)
+        history = await trial.harness.history(session)
     assert [kept(call).stat().st_size for call in calls] == [size for _, size in COMMANDS.values()]
     assert [call.state for call in calls] == [CallState.DONE] * len(COMMANDS)
     assert loudest.outcome is not None and f"after it had written {SPOOL} bytes" in loudest.outcome.output
@@ -68,18 +68,18 @@ async def test_b11_a_step_costs_as_much_history_at_the_end_of_a_long_talk_as_at_
         ScriptedCall(name="read", arguments={"filePath": "a.txt", "offset": 1 + number}) for number in range(STEPS)
     ]
     async with open_trial(*(ScriptedAnswer(tools=(call,)) for call in reads), DONE) as trial:
-        trial.house.file("a.txt", "".join(f"line {number} of a long file\n" for number in range(3000)))
+        trial.harness.file("a.txt", "".join(f"line {number} of a long file\n" for number in range(3000)))
         await trial.worker()
-        session = await trial.say("Read it, again and again.")
-        await trial.house.ended(session)
-        calls = await trial.house.calls(session)
-        sizes = steps(await trial.house.history(session))
+        session = await trial.start_session("Read it, again and again.")
+        await trial.harness.ended(session)
+        calls = await trial.harness.calls(session)
+        sizes = steps(await trial.harness.history(session))
     assert len(sizes) == STEPS and all(len(call.outcome.output) > 40_000 for call in calls if call.outcome)
     assert max(sizes) <= PER_STEP and sum(sizes[-10:]) <= 1.05 * sum(sizes[:10])
 
 
 def steps(history: WorkflowHistory) -> list[int]:
-    """How many bytes each step with a call has added to a run's history."""
+    """The history bytes of each step with a call."""
     asks = [place for place, event in enumerate(history.events) if activity(event) == "holdfast.model.generate"]
     return [sum(event.ByteSize() for event in history.events[one:other]) for one, other in pairwise(asks)]
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, frozen
-from tests.house import House
+from tests.harness import Harness
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState
@@ -14,10 +14,10 @@ pytestmark = pytest.mark.acceptance
 LOOK = ScriptedAnswer(tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),))
 
 
-async def ended_once(house: House, session: SessionId) -> None:
+async def ended_once(harness: Harness, session: SessionId) -> None:
     """The session's one call was claimed once and has one outcome."""
-    (call,) = await house.calls(session)
-    events = [event.type for event in await house.events(session)]
+    (call,) = await harness.calls(session)
+    events = [event.type for event in await harness.events(session)]
     assert call.state is CallState.DONE and call.outcome is not None and "here" in call.outcome.output
     assert (events.count("call.claimed"), events.count("call.finished")) == (1, 1)
 
@@ -25,20 +25,20 @@ async def ended_once(house: House, session: SessionId) -> None:
 @pytest.mark.parametrize("point", ["tool.claimed", "tool.committed"], ids=["H2", "K"])
 async def test_a_quick_call_whose_worker_is_killed_runs_again_and_ends_once(open_trial: Open, point: str) -> None:
     async with open_trial(LOOK, DONE) as trial:
-        trial.house.file("a.txt", "here\n")
+        trial.harness.file("a.txt", "here\n")
         first = await trial.worker(faults=f"{point}=kill9@1")
-        session = await trial.say("Look.")
+        session = await trial.start_session("Look.")
         await first.killed()
         await trial.worker()
-        await trial.house.ended(session)
-        await ended_once(trial.house, session)
-    assert len(trial.house.model.ledger.entries) == 2
+        await trial.harness.ended(session)
+        await ended_once(trial.harness, session)
+    assert len(trial.harness.model.ledger.entries) == 2
 
 
 async def test_row_14_a_quick_call_ends_once_when_its_frozen_worker_wakes(open_trial: Open) -> None:
     async with open_trial(LOOK, DONE, DONE) as trial:
-        trial.house.file("a.txt", "here\n")
+        trial.harness.file("a.txt", "here\n")
         async with frozen(trial, "tool.effect_done", "Look.") as session:
-            await trial.house.ended(session)
-            await ended_once(trial.house, session)
-        await ended_once(trial.house, session)
+            await trial.harness.ended(session)
+            await ended_once(trial.harness, session)
+        await ended_once(trial.harness, session)

@@ -8,61 +8,61 @@ from pathlib import Path
 
 import pytest
 
-from activities.store.prompts import Mode
-from tests.acceptance import story
+from activities.store.prompts import PromptMode
+from tests.acceptance import failure_report
 from tests.acceptance.conftest import Failed, Open
-from tests.acceptance.effects import Moment
-from tests.acceptance.matrix.blows import server_away
+from tests.acceptance.effect_ledger import EffectMoment
+from tests.acceptance.matrix.fault_injection import server_down
 from tests.acceptance.matrix.lane import Lane
-from tests.acceptance.parts import everything, kill, power_off
 from tests.acceptance.scenarios import DONE, runs
+from tests.acceptance.stack_parts import everything, kill, power_off
 from tests.acceptance.trial import Trial, trial
-from tests.acceptance.workers import Nursery, WorkerProcess
+from tests.acceptance.workers import ForkServer, WorkerProcess
 from tests.conftest import remove, settings_of
-from tests.house import reached
-from tests.patience import appears
+from tests.harness import wait_for_file
+from tests.polling import wait_until
 from worker.connect import connect
 from worker.scripted.script import Hold, Script, ScriptedAnswer
-from worker.settings import Resume, Settings
+from worker.settings import ResumePolicy, Settings
 from worker.stack import cluster
 from worker.stack.down import down
 from worker.stack.layout import Layout
-from worker.stack.state import PartName
+from worker.stack.state_file import PartName
 from worker.stack.up import up
 from workflows.domain.messages import CallState
-from workflows.domain.parking import ParkReason
+from workflows.domain.suspension import SuspendReason
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(400)]
 
 
 @pytest.fixture
 async def own(settings: Settings, tmp_path: Path, failed: Failed) -> AsyncIterator[Settings]:
-    """Settings of a stack of the test's own, whose worker finds the scripted model; its home is kept on failure."""
+    """Settings of the test's own stack, whose worker finds the scripted model; the home is kept on failure."""
     elsewhere = {"HOME": tmp_path, "XDG_CONFIG_HOME": tmp_path / "config", "HOLDFAST_CACHE": settings.cache}
     elsewhere["TMPDIR"] = tmp_path / "tmp"
     elsewhere["TMPDIR"].mkdir()
     mine = settings_of(tmp_path / "home", **{name: str(path) for name, path in elsewhere.items()})
     yield mine
     if failed():
-        story.show(Layout(home=mine.home).log(PartName.WORKER))
+        failure_report.print_log(Layout(home=mine.home).log(PartName.WORKER))
         await down(mine, print)
     else:
         await remove(mine)
 
 
 @pytest.fixture
-def open_stack(own: Settings, tmp_path: Path, nursery: Nursery, trials: list[Trial]) -> Open:
+def open_stack(own: Settings, tmp_path: Path, fork_server: ForkServer, trials: list[Trial]) -> Open:
     """Open a trial on that stack."""
 
     @asynccontextmanager
     async def opened(*answers: ScriptedAnswer, judged: bool = True) -> AsyncIterator[Trial]:
         endpoints = await up(own, print)
         temporal = await connect(own, endpoints)
-        async with trial(own, endpoints, temporal, Script(answers=answers), tmp_path, nursery) as built:
+        async with trial(own, endpoints, temporal, Script(answers=answers), tmp_path, fork_server) as built:
             trials.append(built)
             yield built
             if judged:
-                await built.passes()
+                await built.assert_no_violations()
 
     return opened
 
@@ -73,26 +73,26 @@ async def test_row_53_and_b16_all_stays_as_it_was_when_everything_dies_and_goes_
     tokens = ("one", "two", "three", "four", "five")
     script = (ScriptedAnswer(tools=(*runs(*tokens[:4]).tools, *runs("five", hold=True).tools)), DONE)
     async with open_stack(*script) as trial:
-        trial.house.configure(permission={"bash": {"*": "allow", "effect three": "ask"}})
-        session = await trial.say("Run them.")
-        (ask,) = await trial.house.asked(session)
-        await trial.house.until(session, lambda event: event.type == "call.finished", 3)
+        trial.harness.configure(permission={"bash": {"*": "allow", "effect three": "ask"}})
+        session = await trial.start_session("Run them.")
+        (ask,) = await trial.harness.wait_for_asks(session)
+        await trial.harness.until(session, lambda event: event.type == "call.finished", 3)
         await trial.effects.reached("five")
-        await trial.door.prompt(session, "And hurry.")
+        await trial.recording_client.prompt(session, "And hurry.")
         await kill(*everything(own))
         trial.effects.release("five")
-        await up(own.model_copy(update={"resume": Resume.NEVER}), print)
+        await up(own.model_copy(update={"resume": ResumePolicy.NEVER}), print)
         await trial.reconnect()
-        overview = await trial.house.client.session(session)
-        assert [entry.id for entry in await trial.house.client.asks()] == [ask] and overview.waiting == 1
-        await trial.door.answer(ask)
+        overview = await trial.harness.client.session(session)
+        assert [entry.id for entry in await trial.harness.client.asks()] == [ask] and overview.waiting == 1
+        await trial.recording_client.answer(ask)
         await trial.quiet(session)
-        assert len(trial.house.model.ledger.entries) == 1 and trial.effects.count("three") == 0
-        assert (await trial.house.client.parked())[0].reason is ParkReason.KEPT
-        await trial.house.client.resume(session)
-        await trial.house.ended(session)
-        calls = await trial.house.calls(session)
-        roles = [message.role for message in await trial.house.client.transcript(session)]
+        assert len(trial.harness.model.ledger.entries) == 1 and trial.effects.count("three") == 0
+        assert (await trial.harness.client.suspended())[0].reason is SuspendReason.KEPT
+        await trial.harness.client.resume(session)
+        await trial.harness.ended(session)
+        calls = await trial.harness.calls(session)
+        roles = [message.role for message in await trial.harness.client.transcript(session)]
     assert [call.state for call in calls] == [CallState.DONE] * 5
     assert [trial.effects.count(token) for token in tokens] == [1] * 5
     assert roles == ["user", "assistant", "user", "assistant"]
@@ -107,34 +107,34 @@ async def test_row_20_and_row_55_servers_that_are_away_lose_no_outcome_and_no_pr
     async with lane.trial(script, tmp_path, {}) as trial:
         trial.wasted = 1
         await trial.worker()
-        session = await trial.say("Run it.")
+        session = await trial.start_session("Run it.")
         await trial.effects.reached("one")
-        async with server_away(lane.settings, PartName.POSTGRES):
+        async with server_down(lane.settings, PartName.POSTGRES):
             trial.effects.release("one")
-            await trial.effects.reached("one", Moment.END)
-        await reached(gate)
+            await trial.effects.reached("one", EffectMoment.END)
+        await wait_for_file(gate)
         await trial.reconnect()
-        async with server_away(lane.settings, PartName.TEMPORAL):
+        async with server_down(lane.settings, PartName.TEMPORAL):
             gate.touch()
-            await appears(lambda: bool(trial.house.model.ledger.entries[1:]))
-            accepted = await trial.door.prompt(session, "And then?", Mode.QUEUE)
-        await trial.house.ended(session, 2)
-        (call,) = await trial.house.calls(session)
-        await trial.passes()
+            await wait_until(lambda: bool(trial.harness.model.ledger.entries[1:]))
+            accepted = await trial.recording_client.prompt(session, "And then?", PromptMode.QUEUE)
+        await trial.harness.ended(session, 2)
+        (call,) = await trial.harness.calls(session)
+        await trial.assert_no_violations()
     assert not accepted.rung
     assert call.state is CallState.DONE and trial.effects.count("one") == 1
 
 
 async def test_a_session_goes_on_after_the_machine_was_started_anew(open_stack: Open, own: Settings) -> None:
     async with open_stack(runs("one", hold=True), DONE, judged=False) as trial:
-        session = await trial.say("Run it.")
+        session = await trial.start_session("Run it.")
         await trial.effects.reached("one")
         await power_off(*everything(own), *trial.commands())
         await reboot(own)
         await up(own, print)
         await trial.reconnect()
-        await trial.house.ended(session)
-        (call,) = await trial.house.calls(session)
+        await trial.harness.ended(session)
+        (call,) = await trial.harness.calls(session)
         found = await trial.verdict()
     assert call.state is CallState.UNKNOWN and call.outcome is not None
     assert "start one" in call.outcome.output and trial.effects.count("one") == 1
@@ -142,8 +142,7 @@ async def test_a_session_goes_on_after_the_machine_was_started_anew(open_stack: 
 
 
 async def reboot(settings: Settings) -> None:
-    """What is different when the machine is back: temporary files are gone, and the numbers that dead processes have
-    left in files are those of others."""
+    """What a reboot changes: temporary files are gone, and dead processes' numbers in files belong to others."""
     temporary = Path(settings.environment["TMPDIR"])
     shutil.rmtree(temporary)
     temporary.mkdir()
@@ -159,35 +158,35 @@ async def test_row_23_nothing_begins_while_postgres_cannot_record_it_and_nothing
     answer, claim, done = (tmp_path / name for name in ("answer", "claim", "done"))
     held = runs("one").model_copy(update={"faults": {1: Hold(after=1, path=str(answer))}})
     async with lane.trial(Script(answers=(held, DONE)), tmp_path, {}) as trial:
-        trial.house.configure(permission={"bash": "ask"})
+        trial.harness.configure(permission={"bash": "ask"})
         worker = await trial.worker(faults=f"tool.before_claim=block:{claim}@1;tool.effect_done=block:{done}@1")
-        session = await trial.say("Run it.")
-        await reached(answer)  # D: the answer streams
+        session = await trial.start_session("Run it.")
+        await wait_for_file(answer)  # D: the answer streams
         await without_postgres(own, worker, answer, "waiting for the database")
         await trial.reconnect()
-        (ask,) = await trial.house.asked(session)
-        async with server_away(own, PartName.POSTGRES):  # F: a person is waited for
+        (ask,) = await trial.harness.wait_for_asks(session)
+        async with server_down(own, PartName.POSTGRES):  # F: a person is waited for
             pass
         await trial.reconnect()
-        await trial.door.answer(ask)
-        await reached(claim)  # H: nothing is claimed
+        await trial.recording_client.answer(ask)
+        await wait_for_file(claim)  # H: nothing is claimed
         await without_postgres(own, worker, claim, "holdfast.tools.run failed", lambda: trial.effects.count("one") == 0)
-        await reached(done)  # J: the outcome is known, and not written
+        await wait_for_file(done)  # J: the outcome is known, and not written
         await without_postgres(own, worker, done, "waiting for the database")
         await trial.reconnect()
-        await trial.house.ended(session)
-        (call,) = await trial.house.calls(session)
-        await trial.passes()
+        await trial.harness.ended(session)
+        (call,) = await trial.harness.calls(session)
+        await trial.assert_no_violations()
     assert call.state is CallState.DONE and trial.effects.count("one") == 1
 
 
 async def without_postgres(
     own: Settings, worker: WorkerProcess, gate: Path, said: str, held: Callable[[], bool] = lambda: True
 ) -> None:
-    """Kill PostgreSQL with all its processes, let a worker go on, and wait until it has said that it cannot; what has
-    to hold until PostgreSQL is back."""
-    async with server_away(own, PartName.POSTGRES):
+    """Kill PostgreSQL with all its processes, let a worker go on, and wait for its complaint; `held` must hold until
+    PostgreSQL is back."""
+    async with server_down(own, PartName.POSTGRES):
         known = worker.log.read_text().count(said)
         gate.touch()
-        await appears(lambda: worker.log.read_text().count(said) > known)
+        await wait_until(lambda: worker.log.read_text().count(said) > known)
         assert held()

@@ -7,11 +7,12 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.listener import listening
 from tests.acceptance.scenarios import DONE
-from tests.house import reached
+from tests.acceptance.session_listener import listening
+from tests.harness import wait_for_file
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall
-from workflows.domain.events import ModelRetry, TurnEnded
+from workflows.domain.events.generations import ModelRetry
+from workflows.domain.events.turns import TurnEnded
 from workflows.domain.messages import AssistantMessage, TextPart
 
 pytestmark = pytest.mark.acceptance
@@ -26,12 +27,12 @@ async def test_row_01_a_prompt_that_no_workflow_task_has_seen_runs_once_on_the_n
     async with open_trial(DONE) as trial, trial.cut_off() as lonely:
         first = await trial.worker()
         await first.freeze()
-        session = await trial.say("Hello?", trial.door if rung else lonely)
-        known = await trial.house.history(session) if rung else None
+        session = await trial.start_session("Hello?", trial.recording_client if rung else lonely)
+        known = await trial.harness.history(session) if rung else None
         await first.kill()
         await trial.worker()
-        await trial.house.ended(session)
-        events = [event.type for event in await trial.house.events(session)]
+        await trial.harness.ended(session)
+        events = [event.type for event in await trial.harness.events(session)]
     had = {event.event_type for event in known.events} if known else set()
     assert (EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED in had) == rung
     assert EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED not in had
@@ -49,13 +50,13 @@ async def test_row_02_an_answer_that_was_lost_on_its_way_is_asked_for_again(
     async with open_trial(ScriptedAnswer(text=TEXT)) as trial:
         trial.wasted = requests - 1
         first = await trial.worker(faults=point)
-        session = await trial.say("Say something.")
+        session = await trial.start_session("Say something.")
         await first.killed()
         await trial.worker()
-        await trial.house.ended(session)
-        _, answer = await trial.house.client.transcript(session)
+        await trial.harness.ended(session)
+        _, answer = await trial.harness.client.transcript(session)
     assert isinstance(answer, AssistantMessage) and answer.parts == (TextPart(text=TEXT),)
-    assert len(trial.house.model.ledger.entries) == requests
+    assert len(trial.harness.model.ledger.entries) == requests
 
 
 async def test_row_02_no_number_of_lost_workers_ends_a_turn(open_trial: Open) -> None:
@@ -63,14 +64,14 @@ async def test_row_02_no_number_of_lost_workers_ends_a_turn(open_trial: Open) ->
     async with open_trial(ScriptedAnswer(text=TEXT)) as trial:
         trial.wasted = len(kills)
         faults = ";".join(f"model.after_chunk=kill9@{arrival}" for arrival in kills)
-        session = await trial.say("Say something.")
+        session = await trial.start_session("Say something.")
         for _ in kills:
             await (await trial.worker(faults=faults)).killed()
         trial.healed.clear()  # none of these went on serving
         await trial.worker()
-        ended = await trial.house.ended(session)
+        ended = await trial.harness.ended(session)
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
-    assert len(trial.house.model.ledger.entries) == len(kills) + 1
+    assert len(trial.harness.model.ledger.entries) == len(kills) + 1
 
 
 async def test_row_02_and_b14_who_watches_a_repeated_answer_gets_its_text_once(
@@ -81,13 +82,13 @@ async def test_row_02_and_b14_who_watches_a_repeated_answer_gets_its_text_once(
     async with open_trial(held) as trial:
         trial.wasted = 1
         first = await trial.worker()
-        session = await trial.say("Say something.")
-        async with listening(trial.house.client, session) as listener:
-            await reached(gate)
+        session = await trial.start_session("Say something.")
+        async with listening(trial.harness.client, session) as listener:
+            await wait_for_file(gate)
             await listener.until(lambda heard: any(heard.texts.values()))
             await first.kill()
             await trial.worker()
-            await listener.heard(lambda event: event.type == "turn.ended")
+            await listener.wait_for_event(lambda event: event.type == "turn.ended")
     bodies = [body for seen in listener.seen for body in seen.contents.values()]
     assert listener.in_order and sum(body == {"type": "text", "text": TEXT} for body in bodies) == 1
     assert listener.texts and all(TEXT.startswith(text) for text in listener.texts.values())
@@ -96,13 +97,13 @@ async def test_row_02_and_b14_who_watches_a_repeated_answer_gets_its_text_once(
 async def test_row_03_an_answer_that_is_stored_is_not_paid_again(open_trial: Open) -> None:
     async with open_trial(ScriptedAnswer(text=TEXT)) as trial:
         first = await trial.worker(faults="model.committed=kill9@1")
-        session = await trial.say("Say something.")
+        session = await trial.start_session("Say something.")
         await first.killed()
-        before = await trial.house.client.transcript(session)
+        before = await trial.harness.client.transcript(session)
         await trial.worker()
-        await trial.house.ended(session)
-        assert await trial.house.client.transcript(session) == before
-    assert len(before) == 2 and len(trial.house.model.ledger.entries) == 1
+        await trial.harness.ended(session)
+        assert await trial.harness.client.transcript(session) == before
+    assert len(before) == 2 and len(trial.harness.model.ledger.entries) == 1
 
 
 async def test_row_36_the_pause_that_a_provider_asks_for_outlives_the_worker(open_trial: Open) -> None:
@@ -110,13 +111,13 @@ async def test_row_36_the_pause_that_a_provider_asks_for_outlives_the_worker(ope
     async with open_trial(limited) as trial:
         trial.wasted = 1
         first = await trial.worker()
-        session = await trial.say("Hello?")
-        retry = await trial.house.until(session, lambda event: event.type == "model.retry")
+        session = await trial.start_session("Hello?")
+        retry = await trial.harness.until(session, lambda event: event.type == "model.retry")
         await trial.retrying(session)
         await first.kill()
         await trial.worker()
-        await trial.house.ended(session)
-    refused, answered = trial.house.model.ledger.entries
+        await trial.harness.ended(session)
+    refused, answered = trial.harness.model.ledger.entries
     assert isinstance(retry, ModelRetry) and retry.attempt == 1
     assert refused.ended < datetime.fromisoformat(retry.next_at) <= answered.began
 
@@ -124,13 +125,13 @@ async def test_row_36_the_pause_that_a_provider_asks_for_outlives_the_worker(ope
 async def test_row_38_the_loop_guard_counts_over_steps_and_restarts(open_trial: Open) -> None:
     read = ScriptedAnswer(tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),))
     async with open_trial(read, read, read, DONE) as trial:
-        trial.house.file("a.txt", "hello\n")
+        trial.harness.file("a.txt", "hello\n")
         first = await trial.worker(faults="tool.committed=kill9@2")
-        session = await trial.say("Read it, and again, and again.")
+        session = await trial.start_session("Read it, and again, and again.")
         await first.killed()
         await trial.worker()
-        (ask,) = await trial.house.asked(session)
-        (entry,) = await trial.house.client.asks()
-        await trial.door.answer(ask)
-        await trial.house.ended(session)
+        (ask,) = await trial.harness.wait_for_asks(session)
+        (entry,) = await trial.harness.client.asks()
+        await trial.recording_client.answer(ask)
+        await trial.harness.ended(session)
     assert entry.request.permission == "doom_loop"

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 
 from activities.store.bells import Bell, BellKind
-from tests.acceptance import histories
+from tests.acceptance import workflow_histories
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.trial import Trial
-from tests.house import reached
-from tests.patience import appears, slowness
+from tests.harness import wait_for_file
+from tests.polling import slowness, wait_until
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Conflict
-from workflows.domain.events import Record, TurnEnded
+from workflows.domain.events.event import EventRecord
+from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId, workflow_id
 from workflows.domain.messages import UserMessage
 
@@ -28,13 +29,13 @@ LEAVES_MORE_BEHIND = ScriptedAnswer(
 
 
 def held(*gates: Path) -> ScriptedAnswer:
-    """An answer that stops on its way: the first time it is asked for at the first gate, and so on."""
+    """An answer that waits: the first time at the first gate, and so on."""
     faults = {number: Hold(after=1, path=str(gate)) for number, gate in enumerate(gates, 1)}
     return ScriptedAnswer(text="An answer of some length.", faults=dict(faults))
 
 
 async def reasons(trial: Trial, session: SessionId) -> list[str]:
-    return [event.reason for event in await trial.house.events(session) if isinstance(event, TurnEnded)]
+    return [event.reason for event in await trial.harness.events(session) if isinstance(event, TurnEnded)]
 
 
 @pytest.mark.parametrize("moment", ["D", "F", "I"])
@@ -44,31 +45,31 @@ async def test_row_34_a_stop_ends_everything_at_once_and_the_next_prompt_gets_it
     gate = tmp_path / "gate"
     first = {"D": held(gate), "F": runs("one"), "I": LEAVES_MORE_BEHIND}[moment]
     async with open_trial(first, DONE) as trial:
-        trial.house.configure(permission={"bash": "ask" if moment == "F" else "allow"})
+        trial.harness.configure(permission={"bash": "ask" if moment == "F" else "allow"})
         trial.wasted = 1 if moment == "D" else 0
         await trial.worker()
-        session = await trial.say("A long task.")
-        await (trial.house.asked(session) if moment == "F" else appears(lambda: begun(trial, gate)))
-        await trial.neighbour()
-        await trial.door.stop(session)
-        await trial.door.stop(session)
-        await trial.house.ended(session)
+        session = await trial.start_session("A long task.")
+        await (trial.harness.wait_for_asks(session) if moment == "F" else wait_until(lambda: begun(trial, gate)))
+        await trial.bystander()
+        await trial.recording_client.stop(session)
+        await trial.recording_client.stop(session)
+        await trial.harness.ended(session)
         left = trial.commands()
-        await trial.door.prompt(session, "Something else.")
-        await trial.house.ended(session, 2)
+        await trial.recording_client.prompt(session, "Something else.")
+        await trial.harness.ended(session, 2)
         assert await reasons(trial, session) == ["stopped", "done"]
-        log = [seen.record async for seen in trial.house.client.log(session)]
+        log = [seen.record async for seen in trial.harness.client.log(session)]
     (stopped, *_), (ended, done), (_, again) = map(times, [log] * 3, ("stop.accepted", "turn.ended", "prompt.taken"))
     assert left == [] and ended - stopped <= AT_ONCE * slowness() + 5 * (done - again)  # a turn is slow where all is
 
 
-def times(log: list[Record], name: str) -> list[datetime]:
+def times(log: list[EventRecord], name: str) -> list[datetime]:
     """When such events happened."""
     return [datetime.fromisoformat(record.at) for record in log if record.event.type == name]
 
 
 def begun(trial: Trial, gate: Path) -> bool:
-    """Whether the first answer or its command is on its way."""
+    """Whether the first answer or its command has begun."""
     return gate.with_name("gate.reached").exists() or trial.effects.count("one") == 1
 
 
@@ -76,11 +77,11 @@ async def test_row_34_a_stop_twenty_milliseconds_after_the_prompt_leaves_a_usabl
     async with open_trial(runs("one"), DONE) as trial:
         trial.wasted = 2
         await trial.worker()
-        session = await trial.say("Run it.")
+        session = await trial.start_session("Run it.")
         await asyncio.sleep(0.02)  # the fault is this very moment
-        await trial.door.stop(session)
-        accepted = await trial.door.prompt(session, "Something else.")
-        await trial.house.until(session, lambda event: getattr(event, "prompt", "") == accepted.prompt, 2)
+        await trial.recording_client.stop(session)
+        accepted = await trial.recording_client.prompt(session, "Something else.")
+        await trial.harness.until(session, lambda event: getattr(event, "prompt", "") == accepted.prompt, 2)
         await trial.listed(session, lambda overview: not overview.working)
         assert (await reasons(trial, session))[-1] == "done"
 
@@ -89,16 +90,16 @@ async def test_row_31_and_b06_an_answer_after_the_stop_is_refused_with_the_reaso
     open_trial: Open,
 ) -> None:
     async with open_trial(runs("zero"), runs("one"), DONE, history_events=12) as trial:
-        trial.house.configure(permission={"bash": {"*": "ask", "effect zero": "allow"}})
+        trial.harness.configure(permission={"bash": {"*": "ask", "effect zero": "allow"}})
         await trial.worker()
-        session = await trial.say("Run them.")
-        (ask,) = await trial.house.asked(session)
-        await trial.door.stop(session)
-        await trial.house.ended(session)
-        assert await trial.house.client.asks() == []
+        session = await trial.start_session("Run them.")
+        (ask,) = await trial.harness.wait_for_asks(session)
+        await trial.recording_client.stop(session)
+        await trial.harness.ended(session)
+        assert await trial.harness.client.asks() == []
         with pytest.raises(Conflict, match=r"closed before your answer: the turn ended \(stopped\)"):
-            await trial.door.answer(ask)
-        runs_so_far = await histories.runs(trial.house.temporal, workflow_id(session))
+            await trial.recording_client.answer(ask)
+        runs_so_far = await workflow_histories.runs(trial.harness.temporal, workflow_id(session))
     assert len(runs_so_far) > 1 and trial.effects.count("one") == 0
 
 
@@ -107,15 +108,17 @@ async def test_row_52_a_retried_stop_leaves_the_next_turn_alone(open_trial: Open
     async with open_trial(held(first, second)) as trial:
         trial.wasted = 1
         await trial.worker()
-        session = await trial.say("A long task.")
-        await reached(first)
-        stopped = await trial.door.stop(session)
-        await trial.door.prompt(session, "Something else.")
-        await reached(second)
-        again = await trial.house.client.stop(session, stop=stopped.stop)
-        await trial.house.client.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=session, turn=stopped.turn))
+        session = await trial.start_session("A long task.")
+        await wait_for_file(first)
+        stopped = await trial.recording_client.stop(session)
+        await trial.recording_client.prompt(session, "Something else.")
+        await wait_for_file(second)
+        again = await trial.harness.client.stop(session, stop=stopped.stop)
+        await trial.harness.client.holdfast.ring(
+            Bell(kind=BellKind.STOP, id=stopped.stop, session=session, turn=stopped.turn)
+        )
         second.touch()
-        await trial.house.ended(session, 2)
+        await trial.harness.ended(session, 2)
         assert await reasons(trial, session) == ["stopped", "done"]
     assert again.turn == stopped.turn and again.withdrawn == ()
 
@@ -123,17 +126,17 @@ async def test_row_52_a_retried_stop_leaves_the_next_turn_alone(open_trial: Open
 async def test_b03_a_late_bell_for_an_ended_turn_costs_no_model_request(open_trial: Open) -> None:
     async with open_trial(DONE) as trial:
         await trial.worker()
-        session = await trial.say("Hello?")
-        await trial.house.ended(session)
-        run = trial.house.temporal.get_workflow_handle(workflow_id(session))
+        session = await trial.start_session("Hello?")
+        await trial.harness.ended(session)
+        run = trial.harness.temporal.get_workflow_handle(workflow_id(session))
         await run.result()
-        before = await trial.house.events(session)
+        before = await trial.harness.events(session)
         prompt = Bell(kind=BellKind.PROMPT, id=trial.ledger.prompts[0].id, session=session)
         for _ in range(2):
-            await trial.house.client.ring(prompt)
+            await trial.harness.client.holdfast.ring(prompt)
         await run.result()
-        assert await trial.house.events(session) == before
-    assert len(trial.house.model.ledger.entries) == 1
+        assert await trial.harness.events(session) == before
+    assert len(trial.harness.model.ledger.entries) == 1
 
 
 async def test_row_51_a_prompt_accepted_while_the_model_answers_is_not_part_of_that_answer(
@@ -142,13 +145,13 @@ async def test_row_51_a_prompt_accepted_while_the_model_answers_is_not_part_of_t
     gate = tmp_path / "gate"
     async with open_trial(held(gate), DONE) as trial:
         await trial.worker()
-        session = await trial.say("First.")
-        await reached(gate)
-        async with trial.cut_off() as door:
-            accepted = await door.prompt(session, "Second.")
+        session = await trial.start_session("First.")
+        await wait_for_file(gate)
+        async with trial.cut_off() as recording_client:
+            accepted = await recording_client.prompt(session, "Second.")
         gate.touch()
-        await trial.house.ended(session, 2)
-        messages = await trial.house.client.transcript(session)
+        await trial.harness.ended(session, 2)
+        messages = await trial.harness.client.transcript(session)
     assert not accepted.rung
     assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]
     assert isinstance(messages[2], UserMessage) and messages[2].text == "Second."
@@ -160,17 +163,17 @@ async def test_b01_a_prompt_around_a_stop_starts_exactly_one_turn(open_trial: Op
         await trial.worker()
         sessions = await asyncio.gather(*(around(trial, number) for number in range(10)))
         for session in sessions:
-            events = await trial.house.events(session)
+            events = await trial.harness.events(session)
             after = [event.type for event in events[[event.type for event in events].index("stop.accepted") :]]
             assert after.count("prompt.taken") == 1 and after.count("turn.opened") == 1
 
 
 async def around(trial: Trial, number: int) -> SessionId:
-    """Stop a session so many steps of 15 ms after its start, and prompt it again at once."""
-    session = await trial.say(f"Task {number}.")
+    """Stop a session `number` steps of 15 ms after its start, and prompt it again immediately."""
+    session = await trial.start_session(f"Task {number}.")
     await asyncio.sleep(0.015 * number)  # spreads the stops over the life of a turn; nothing depends on where they hit
-    await trial.door.stop(session)
-    accepted = await trial.door.prompt(session, f"Task {number} again.")
+    await trial.recording_client.stop(session)
+    accepted = await trial.recording_client.prompt(session, f"Task {number} again.")
     taken = False
 
     def over(event: object) -> bool:
@@ -178,5 +181,5 @@ async def around(trial: Trial, number: int) -> SessionId:
         taken = taken or getattr(event, "prompt", None) == accepted.prompt
         return taken and isinstance(event, TurnEnded)
 
-    await trial.house.until(session, over)
+    await trial.harness.until(session, over)
     return session

@@ -3,33 +3,37 @@
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.scenarios import DONE, hands_over, runs
+from tests.acceptance.scenarios import DONE, delegates, runs
 from tests.acceptance.trial import Trial
-from tests.house import House
-from worker.scripted.script import DEFAULT, Script
-from workflows.domain.events import TaskStarted, TurnEnded
+from tests.harness import Harness
+from worker.scripted.script import DEFAULT_SCRIPT, Script
+from workflows.domain.events.tasks import TaskStarted
+from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState
 
 pytestmark = pytest.mark.acceptance
 
-WORKS = {DEFAULT: Script(answers=(hands_over("child"), DONE)), "child": Script(answers=(runs("one", hold=True), DONE))}
+WORKS = {
+    DEFAULT_SCRIPT: Script(answers=(delegates("child"), DONE)),
+    "child": Script(answers=(runs("one", hold=True), DONE)),
+}
 
 
-async def child_of(house: House, session: SessionId) -> SessionId:
+async def child_of(harness: Harness, session: SessionId) -> SessionId:
     """The session of the one subagent that the session has, once there is one."""
-    started = await house.until(session, lambda event: isinstance(event, TaskStarted))
+    started = await harness.until(session, lambda event: isinstance(event, TaskStarted))
     assert isinstance(started, TaskStarted)
     return started.child
 
 
 async def answered_without_a_worker(trial: Trial, session: SessionId) -> None:
     """Answer what the subagent of a session asks, which stands in the one inbox, while nobody works."""
-    (ask,) = await trial.house.asked(await child_of(trial.house, session))
+    (ask,) = await trial.harness.wait_for_asks(await child_of(trial.harness, session))
     await trial.workers[0].kill()
-    (entry,) = await trial.house.client.asks()
+    (entry,) = await trial.harness.client.asks()
     assert (entry.id, entry.path, entry.tool) == (ask, ("build", "general"), "bash")
-    await trial.door.answer(ask)
+    await trial.recording_client.answer(ask)
 
 
 @pytest.mark.parametrize("asks", [False, True], ids=["running", "asking"])
@@ -37,9 +41,9 @@ async def test_row_10_and_b08_a_subagent_goes_on_by_itself_and_its_parent_gets_t
     open_trial: Open, asks: bool
 ) -> None:
     async with open_trial(scripts=WORKS) as trial:
-        trial.house.configure(permission={"bash": "ask" if asks else "allow"})
+        trial.harness.configure(permission={"bash": "ask" if asks else "allow"})
         first = await trial.worker()
-        session = await trial.say("Have it done.")
+        session = await trial.start_session("Have it done.")
         if asks:
             await answered_without_a_worker(trial, session)
         else:
@@ -47,10 +51,10 @@ async def test_row_10_and_b08_a_subagent_goes_on_by_itself_and_its_parent_gets_t
             await first.kill()
         await trial.worker()
         trial.effects.release("one")
-        await trial.house.ended(session)
-        (call,) = await trial.house.calls(session)
+        await trial.harness.ended(session)
+        (call,) = await trial.harness.calls(session)
     assert call.state is CallState.DONE and call.outcome is not None and "Done." in call.outcome.output
-    assert trial.effects.count("one") == 1 and len(trial.house.model.ledger.entries) == 4
+    assert trial.effects.count("one") == 1 and len(trial.harness.model.ledger.entries) == 4
 
 
 @pytest.mark.parametrize("at", [1, 2], ids=["being_started", "just_finished"])
@@ -59,14 +63,14 @@ async def test_row_10_a_call_has_one_subagent_wherever_its_worker_dies(open_tria
     async with open_trial(scripts=WORKS) as trial:
         trial.effects.release("one")
         first = await trial.worker(faults=point)
-        session = await trial.say("Have it done.")
+        session = await trial.start_session("Have it done.")
         await first.killed()
         await trial.worker()
-        await trial.house.ended(session)
-        (call,) = await trial.house.calls(session)
-        events = [event.type for event in await trial.house.events(session)]
+        await trial.harness.ended(session)
+        (call,) = await trial.harness.calls(session)
+        events = [event.type for event in await trial.harness.events(session)]
     assert call.state is CallState.DONE and events.count("task.started") == 1
-    assert trial.effects.count("one") == 1 and len(trial.house.model.ledger.entries) == 4
+    assert trial.effects.count("one") == 1 and len(trial.harness.model.ledger.entries) == 4
 
 
 @pytest.mark.parametrize("asks", [False, True], ids=["running", "asking"])
@@ -74,15 +78,15 @@ async def test_row_34_and_b15_a_stop_of_the_parent_ends_its_subagent_and_all_tha
     open_trial: Open, asks: bool
 ) -> None:
     async with open_trial(scripts=WORKS) as trial:
-        trial.house.configure(permission={"bash": "ask" if asks else "allow"})
+        trial.harness.configure(permission={"bash": "ask" if asks else "allow"})
         await trial.worker()
-        session = await trial.say("Have it done.")
-        child = await child_of(trial.house, session)
-        await (trial.house.asked(child) if asks else trial.effects.reached("one"))
-        await trial.door.stop(session)
-        await trial.house.ended(session)
+        session = await trial.start_session("Have it done.")
+        child = await child_of(trial.harness, session)
+        await (trial.harness.wait_for_asks(child) if asks else trial.effects.reached("one"))
+        await trial.recording_client.stop(session)
+        await trial.harness.ended(session)
         left = trial.commands()
-        ended = await trial.house.ended(child)
-        assert await trial.house.client.asks() == []
+        ended = await trial.harness.ended(child)
+        assert await trial.harness.client.asks() == []
     assert left == [] and isinstance(ended, TurnEnded) and ended.reason == "stopped"
-    assert len(trial.house.model.ledger.entries) == 2 and trial.effects.count("one") == int(not asks)
+    assert len(trial.harness.model.ledger.entries) == 2 and trial.effects.count("one") == int(not asks)

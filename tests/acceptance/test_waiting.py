@@ -1,4 +1,4 @@
-"""Sessions that wait for people: idle, unhurt by restarts, and quick when they are answered (rows 50, 53; B13)."""
+"""Sessions that wait for people: idle, unaffected by restarts, and quick after the answer (rows 50, 53; B13)."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ import pytest
 from activities.store.bells import Bell, BellKind
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
-from worker.scripted.script import DEFAULT, Script
+from worker.scripted.script import DEFAULT_SCRIPT, Script
 from workflows.domain.messages import CallState
 
 pytestmark = pytest.mark.acceptance
@@ -20,28 +20,28 @@ OPEN_SESSIONS = 20
 
 
 async def test_row_50_an_ask_of_three_days_costs_nothing_and_a_late_bell_starts_nothing(open_trial: Open) -> None:
-    scripts = {DEFAULT: Script(answers=(runs("one"), DONE)), "plain": Script(answers=(DONE, DONE))}
+    scripts = {DEFAULT_SCRIPT: Script(answers=(runs("one"), DONE)), "plain": Script(answers=(DONE, DONE))}
     async with open_trial(scripts=scripts) as trial, trial.cut_off() as lonely:
-        trial.house.configure(permission={"bash": "ask"})
+        trial.harness.configure(permission={"bash": "ask"})
         await trial.worker()
-        waiting = await trial.say("Run it.")
-        (ask,) = await trial.house.asked(waiting)
-        async with trial.house.database.transaction() as connection:
+        waiting = await trial.start_session("Run it.")
+        (ask,) = await trial.harness.wait_for_asks(waiting)
+        async with trial.harness.database.transaction() as connection:
             for table, column in TIMES:
                 await connection.execute(AGED.format(table=table, column=column).encode())
-        other = await trial.say("[[script:plain]] Hello?", lonely)  # what only a sweep rings for
-        await trial.house.ended(other)
+        other = await trial.start_session("[[script:plain]] Hello?", lonely)  # only a sweep sends its signal
+        await trial.harness.ended(other)
         await trial.quiet(waiting)
-        before = await trial.house.history(waiting)
+        before = await trial.harness.history(waiting)
         await lonely.prompt(other, "And then?")
-        await trial.house.ended(other, 2)
-        asked = len(trial.house.model.ledger.entries)
-        assert await trial.house.history(waiting) == before
+        await trial.harness.ended(other, 2)
+        asked = len(trial.harness.model.ledger.entries)
+        assert await trial.harness.history(waiting) == before
         for sent in trial.ledger.prompts[1:]:
-            await trial.house.client.ring(Bell(kind=BellKind.PROMPT, id=sent.id, session=other))
-        await trial.door.answer(ask)
-        await trial.house.ended(waiting)
-    assert len(trial.house.model.ledger.entries) == asked + 1 and trial.effects.count("one") == 1
+            await trial.harness.client.holdfast.ring(Bell(kind=BellKind.PROMPT, id=sent.id, session=other))
+        await trial.recording_client.answer(ask)
+        await trial.harness.ended(waiting)
+    assert len(trial.harness.model.ledger.entries) == asked + 1 and trial.effects.count("one") == 1
 
 
 async def test_row_53_four_of_five_calls_stay_done_over_new_runs_and_a_restart_while_one_waits(
@@ -49,21 +49,21 @@ async def test_row_53_four_of_five_calls_stay_done_over_new_runs_and_a_restart_w
 ) -> None:
     tokens = ["one", "two", "three", "four", "five"]
     async with open_trial(runs(*tokens), DONE, history_events=12) as trial:
-        trial.house.configure(permission={"bash": {"*": "allow", "effect three": "ask"}})
+        trial.harness.configure(permission={"bash": {"*": "allow", "effect three": "ask"}})
         first = await trial.worker()
-        session = await trial.say("Run them.")
-        (ask,) = await trial.house.asked(session)
-        await trial.house.until(session, lambda event: event.type == "call.finished", 4)
-        await trial.door.prompt(session, "And hurry.")
+        session = await trial.start_session("Run them.")
+        (ask,) = await trial.harness.wait_for_asks(session)
+        await trial.harness.until(session, lambda event: event.type == "call.finished", 4)
+        await trial.recording_client.prompt(session, "And hurry.")
         await first.kill()
-        before = await trial.house.calls(session)
+        before = await trial.harness.calls(session)
         await trial.worker()
-        overview = await trial.house.client.session(session)
-        assert overview.waiting == 1 and await trial.house.calls(session) == before
-        await trial.door.answer(ask)
-        await trial.house.ended(session)
-        calls = await trial.house.calls(session)
-        roles = [message.role for message in await trial.house.client.transcript(session)]
+        overview = await trial.harness.client.session(session)
+        assert overview.waiting == 1 and await trial.harness.calls(session) == before
+        await trial.recording_client.answer(ask)
+        await trial.harness.ended(session)
+        calls = await trial.harness.calls(session)
+        roles = [message.role for message in await trial.harness.client.transcript(session)]
     assert [call.state for call in calls] == [CallState.DONE] * 5 and roles == [
         "user",
         "assistant",
@@ -79,13 +79,13 @@ async def test_b13_many_open_sessions_whose_only_worker_dies_come_back_without_a
     many = range(OPEN_SESSIONS * scale)
     scripts = {str(number): Script(answers=(runs(f"t{number}"), DONE)) for number in many}
     async with open_trial(scripts=scripts) as trial:
-        trial.house.configure(permission={"bash": "ask"})
+        trial.harness.configure(permission={"bash": "ask"})
         first = await trial.worker()
-        sessions = [await trial.say(f"[[script:{number}]] Run it.") for number in many]
-        asks = [ask for session in sessions for ask in await trial.house.asked(session)]
+        sessions = [await trial.start_session(f"[[script:{number}]] Run it.") for number in many]
+        asks = [ask for session in sessions for ask in await trial.harness.wait_for_asks(session)]
         await first.kill()
         await trial.worker()
-        await asyncio.gather(*(trial.door.answer(ask) for ask in asks))
+        await asyncio.gather(*(trial.recording_client.answer(ask) for ask in asks))
         for session in sessions:
-            await trial.house.ended(session)
+            await trial.harness.ended(session)
     assert [trial.effects.count(f"t{number}") for number in many] == [1] * len(many)

@@ -1,4 +1,4 @@
-"""Worker processes that a trial starts, and kills for real."""
+"""Worker processes that a trial starts and kills."""
 
 import os
 import signal
@@ -13,12 +13,12 @@ from typing import IO, Final
 import psutil
 
 from activities import failpoints
-from tests.acceptance.nursery import Order
-from tests.patience import appears
+from tests.acceptance.fork_server import ForkRequest
+from tests.polling import wait_until
 from worker.settings import Settings
-from worker.stack.state import Endpoints
+from worker.stack.state_file import Endpoints
 
-_PROGRAM: Final = Path(__file__).with_name("nursery.py")
+_PROGRAM: Final = Path(__file__).with_name("fork_server.py")
 _SERVES: Final = "working on"  # what a worker logs when it takes tasks
 _SCALED: Final = (
     "idle_seconds",
@@ -31,36 +31,36 @@ _SCALED: Final = (
 
 
 @dataclass
-class Nursery:
-    """A nursery that runs: see `tests.acceptance.nursery`."""
+class ForkServer:
+    """A running `tests.acceptance.fork_server`."""
 
     orders: IO[bytes]
 
     async def start(self, environment: dict[str, str], log: Path, code: Path | None = None) -> "WorkerProcess":
-        """Start a worker, perhaps of other code than ours, and wait until it serves."""
+        """Start a worker, perhaps of other code, and wait until it serves."""
         log.touch()
-        order = Order(environment=environment, log=log, code=code)
+        order = ForkRequest(environment=environment, log=log, code=code)
         self.orders.write(order.model_dump_json().encode() + b"\n")
         self.orders.flush()
-        await appears(log.with_suffix(".pid").exists)
+        await wait_until(log.with_suffix(".pid").exists)
         worker = WorkerProcess(psutil.Process(int(log.with_suffix(".pid").read_text())), log)
-        await appears(lambda: worker.ended or _SERVES in log.read_text())
+        await wait_until(lambda: worker.ended or _SERVES in log.read_text())
         assert not worker.ended, f"the worker ended: {log.read_text()[-2000:]}"
         return worker
 
 
 @contextmanager
-def nursery(more: Mapping[str, str] | None = None) -> Iterator[Nursery]:
-    """A nursery, which ends with the context; with `more` environment than ours, perhaps."""
+def fork_server(more: Mapping[str, str] | None = None) -> Iterator[ForkServer]:
+    """A fork server that ends with the context; `more` extends its environment."""
     environment = {**os.environ, **(more or {})}
     with subprocess.Popen([sys.executable, "-P", _PROGRAM], stdin=subprocess.PIPE, env=environment) as process:
         assert process.stdin is not None
-        yield Nursery(process.stdin)
+        yield ForkServer(process.stdin)
 
 
 @dataclass
 class WorkerProcess:
-    """One worker, in a session and process group of its own."""
+    """One worker, in its own session and process group."""
 
     process: psutil.Process
     log: Path
@@ -76,8 +76,8 @@ class WorkerProcess:
         await self.killed()
 
     async def killed(self) -> None:
-        """Wait until a failpoint has killed it from inside: a fault that does not fire is no pass."""
-        await appears(lambda: self.ended)
+        """Wait until a failpoint has killed it: a fault that does not fire is no pass."""
+        await wait_until(lambda: self.ended)
         assert int(self.log.with_suffix(".exit").read_text()) == -signal.SIGKILL
         assert not self.process.is_running()
 
@@ -88,22 +88,22 @@ class WorkerProcess:
         await self.frozen()
 
     async def frozen(self) -> None:
-        """Wait until a failpoint has stopped it where it stands."""
-        await appears(lambda: self.process.status() == psutil.STATUS_STOPPED)
+        """Wait until a failpoint has stopped it."""
+        await wait_until(lambda: self.process.status() == psutil.STATUS_STOPPED)
 
     def wake(self) -> None:
-        """Let a frozen worker go on: it is a zombie now, for others have taken its work over."""
+        """Let a frozen worker go on, as a zombie: others have taken its work over."""
         self.process.resume()
 
     async def end(self) -> None:
-        """Have it gone at the end of a trial, however it stands."""
+        """End it with the trial, in any state."""
         if not self.ended:
             self.process.kill()
-            await appears(lambda: self.ended)
+            await wait_until(lambda: self.ended)
 
 
 def environment(settings: Settings, endpoints: Endpoints, test: Path, faults: str) -> dict[str, str]:
-    """What makes a worker process one of this trial: its servers, its queue, and its faults."""
+    """The environment of a trial's worker: its servers, queue and faults."""
     numbers = {f"HOLDFAST_{name.upper()}": str(getattr(settings, name)) for name in _SCALED}
     own = {
         "HOLDFAST_HOME": str(settings.home),

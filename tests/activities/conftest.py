@@ -1,14 +1,20 @@
-"""A database of the test's own, and a session in it to run activities on."""
+"""A test's database, a session in it to run activities on, and scratch projects."""
 
+import os
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from activities import failpoints
+from activities.files.workspace import Workspace
 from activities.store.database import Database
-from tests.activities.scene import Scene, scene_in
+from tests.activities.rig import ActivityRig, open_rig
+from tests.activities.tools.tool_calls import project
 
+NOBODY = 65534
 Arm = Callable[[str], None]
 
 
@@ -26,6 +32,27 @@ async def database(postgres_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def scene(database: Database, tmp_path: Path) -> Scene:
-    """A session in a project directory; its turn is opened by the test."""
-    return await scene_in(database, tmp_path)
+async def rig(database: Database, tmp_path: Path) -> ActivityRig:
+    """A session in a project directory; the test opens its turn."""
+    return await open_rig(database, tmp_path)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return project(tmp_path)
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[Workspace]:
+    """A project whose user is subject to file permissions: root becomes `nobody` for the test."""
+    scratch = Path(tempfile.mkdtemp())
+    root = os.geteuid() == 0
+    if root:
+        os.chown(scratch, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield project(scratch)
+    finally:
+        if root:
+            os.setresuid(0, 0, 0)
+        shutil.rmtree(scratch)

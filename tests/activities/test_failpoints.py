@@ -1,4 +1,4 @@
-"""Failpoints: armed only in tests, counted over processes, and each action what it says."""
+"""Failpoints: armed only in tests, counted over processes, each action as documented."""
 
 import asyncio
 import os
@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from activities import failpoints
-from activities.failpoints import NAMES, armed, at_work, configure, failpoint, io_failpoint
+from activities.failpoints import NAMES, armed_action, configure, during_activity, failpoint, io_failpoint
 from tests.activities.conftest import Arm
-from tests.patience import appears
+from tests.polling import wait_until
 from workflows.domain.errors import StaleFence, UsageError
 
 
@@ -100,7 +100,7 @@ async def test_a_dropped_operation_is_not_carried_out(arm: Arm) -> None:
     assert done == []
 
 
-async def test_an_ambiguous_operation_is_carried_out_and_looks_as_if_not(arm: Arm) -> None:
+async def test_an_ambiguous_operation_is_carried_out_and_reported_as_failed(arm: Arm) -> None:
     arm("external.sql=ambiguous")
     done = []
     with pytest.raises(TimeoutError):
@@ -117,11 +117,11 @@ async def test_an_operation_without_a_fault_is_carried_out(arm: Arm) -> None:
     assert done == ["it"]
 
 
-async def test_operations_are_counted_by_whose_they_are(arm: Arm, tmp_path: Path) -> None:
+async def test_operations_are_counted_per_activity(arm: Arm, tmp_path: Path) -> None:
     arm("external.sql:*=drop@2")
     async with io_failpoint("external.sql", cut):
         pass
-    with at_work("holdfast.tools.run"):
+    with during_activity("holdfast.tools.run"):
         async with io_failpoint("external.sql", cut):
             pass
         with pytest.raises(TimeoutError):
@@ -142,7 +142,7 @@ async def cut() -> None:
     raise TimeoutError
 
 
-async def test_a_blocked_point_tells_that_it_is_reached_and_waits(arm: Arm, tmp_path: Path) -> None:
+async def test_a_blocked_point_reports_that_it_is_reached_and_waits(arm: Arm, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     arm(f"tool.claimed=block:{gate}")
     arrived = asyncio.create_task(failpoint("tool.claimed"))
@@ -157,7 +157,7 @@ async def test_a_deaf_point_waits_although_it_is_cancelled(arm: Arm, tmp_path: P
     gate = tmp_path / "gate"
     arm(f"tool.claimed=deaf:{gate}")
     arrived = asyncio.create_task(failpoint("tool.claimed"))
-    await appears((tmp_path / "gate.reached").exists)
+    await wait_until((tmp_path / "gate.reached").exists)
     for _ in range(2):
         arrived.cancel()
         await asyncio.wait([arrived], timeout=0.05)
@@ -172,20 +172,20 @@ async def test_a_point_may_sleep(arm: Arm) -> None:
     await failpoint("tool.claimed")
 
 
-def test_a_point_of_another_process_is_told_by_its_action(arm: Arm, tmp_path: Path) -> None:
+def test_a_point_of_another_process_returns_its_action(arm: Arm, tmp_path: Path) -> None:
     arm("supervisor.leased=kill9@2")
-    assert [armed("supervisor.leased", "prt_1") for _ in range(3)] == [None, "kill9", None]
+    assert [armed_action("supervisor.leased", "prt_1") for _ in range(3)] == [None, "kill9", None]
     assert len(arrivals(tmp_path)) == 3
 
 
 @pytest.mark.parametrize(("action", "code"), [("kill9", -signal.SIGKILL), ("exit", 1)])
-def test_a_process_dies_where_it_is_told_to(tmp_path: Path, action: str, code: int) -> None:
+def test_a_process_dies_at_its_armed_point(tmp_path: Path, action: str, code: int) -> None:
     died = subprocess.run(arriving(tmp_path, action), stdout=subprocess.PIPE, check=False)
     assert (died.returncode, died.stdout) == (code, b"before\n")
     assert arrivals(tmp_path) == ["tool.claimed prt_1"]
 
 
-def test_a_process_stands_still_where_it_is_told_to(tmp_path: Path) -> None:
+def test_a_process_stops_at_its_armed_point(tmp_path: Path) -> None:
     with subprocess.Popen(arriving(tmp_path, "stop"), stdout=subprocess.PIPE) as stopped:
         assert stopped.stdout is not None
         assert stopped.stdout.readline() == b"before\n"

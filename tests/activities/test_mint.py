@@ -1,4 +1,4 @@
-"""New ids: of the right form, and in the order of their making."""
+"""New ids: well-formed, and in the order of their creation."""
 
 import pytest
 

@@ -15,7 +15,7 @@ REDACTOR = Redactor(lambda: [VALUE])
 @pytest.mark.parametrize(
     "form", [VALUE, quote(VALUE), quote(VALUE, safe=""), json.dumps(VALUE), json.dumps(VALUE, ensure_ascii=False)]
 )
-def test_a_known_value_goes_in_every_common_spelling(form: str) -> None:
+def test_a_known_value_is_removed_in_every_common_encoding(form: str) -> None:
     redacted = REDACTOR.text(f"before {form} after")
 
     assert form.strip('"')[4:] not in redacted
@@ -24,7 +24,7 @@ def test_a_known_value_goes_in_every_common_spelling(form: str) -> None:
 
 
 @given(before=st.text(max_size=5), after=st.text(max_size=5))
-def test_a_known_value_goes_wherever_it_stands_in_base64(before: str, after: str) -> None:
+def test_a_known_value_is_removed_at_every_offset_in_base64(before: str, after: str) -> None:
     encoded = base64.b64encode((before + VALUE + after).encode()).decode()
 
     kept, mark, rest = REDACTOR.text(encoded).partition("[redacted]")
@@ -44,25 +44,25 @@ def test_a_known_value_goes_wherever_it_stands_in_base64(before: str, after: str
         "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNryP4J3",
     ],
 )
-def test_what_looks_like_a_key_goes_without_being_known(secret: str) -> None:
+def test_what_looks_like_a_key_is_removed_without_being_known(secret: str) -> None:
     redacted = Redactor().text(f"key={secret}\n")
 
     assert redacted == f"key={secret[:3]}[redacted]\n"
 
 
-def test_of_a_connection_string_only_the_password_goes() -> None:
+def test_of_a_connection_string_only_the_password_is_removed() -> None:
     assert Redactor().text("postgres://me:hunter2@db/x") == "postgres://me:[redacted]@db/x"
 
 
 @pytest.mark.parametrize("line_break", ["\n", "\\n"])
-def test_a_private_key_goes_between_its_borders(line_break: str) -> None:
+def test_a_private_key_is_removed_between_its_borders(line_break: str) -> None:
     key = line_break.join(("-----BEGIN RSA PRIVATE KEY-----", "MIIEow" * 9, "-----END RSA PRIVATE KEY-----"))
 
     assert "owMII" not in Redactor().text(f'"{key}", and more')
     assert Redactor().text(f'"{key}", and more').endswith('-----END RSA PRIVATE KEY-----", and more')
 
 
-def test_a_private_key_that_was_cut_off_goes_too() -> None:
+def test_a_private_key_that_was_cut_off_is_removed_too() -> None:
     assert "owMII" not in Redactor().text("-----BEGIN PRIVATE KEY-----\n" + "MIIEow" * 9)
 
 

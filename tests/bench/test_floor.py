@@ -10,12 +10,12 @@ from temporalio.client import Client
 from temporalio.worker import WorkerConfig
 
 from activities.model.wires.router import WireRouter
-from activities.stopping import StopWatch
+from activities.stop_interceptor import StopInterceptor
 from activities.store.database import Database
 from bench import floor
-from bench.floor import Activities, Template
-from worker.assemble import worker
-from worker.scripted.conversation import flaw
+from bench.floor import Activities, RequestTemplate
+from worker.assemble import build_worker
+from worker.scripted.conversation_check import find_flaw
 from worker.settings import Settings
 
 OWN = {"task_queue", "workflows", "activities", "workflow_runner", "client"}
@@ -23,10 +23,12 @@ REDACTING = {"interceptors"}  # part of what is measured: the floor keeps no sec
 
 
 async def test_its_worker_has_the_options_of_ours(settings: Settings, temporal_client: Client) -> None:
-    template = Template(url="http://127.0.0.1:9", directory=Path(), body={})
+    template = RequestTemplate(url="http://127.0.0.1:9", directory=Path(), body={})
     async with httpx.AsyncClient() as http:
         theirs = floor.worker(settings, temporal_client, Activities(http, template), "floor").config()
-        ours = worker(settings, temporal_client, Database(""), WireRouter({}), StopWatch(Database(""))).config()
+        ours = build_worker(
+            settings, temporal_client, Database(""), WireRouter({}), StopInterceptor(Database(""))
+        ).config()
     assert _compared(theirs) == _compared(ours)
 
 
@@ -40,11 +42,11 @@ def _compared(config: WorkerConfig) -> dict[str, object]:
 def test_it_sends_the_steps_of_a_session_the_second_as_often_as_is_due(step: int, sent: list[str]) -> None:
     steps = [exchange(text) for text in ("first", "second")]
     messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "Hello."}, *chain.from_iterable(steps)]
-    template = Template(url="", directory=Path(), body={"model": "scripted", "messages": messages})
+    template = RequestTemplate(url="", directory=Path(), body={"model": "scripted", "messages": messages})
     system, user, *rest = template.request("bench-7", step)["messages"]
     assert (system, user["content"]) == (messages[0], floor.prompt("bench-7"))
     assert rest == list(chain.from_iterable(map(exchange, sent)))
-    assert flaw([system, user, *rest]) is None
+    assert find_flaw([system, user, *rest]) is None
 
 
 def exchange(text: str) -> list[dict[str, Any]]:

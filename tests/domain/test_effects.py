@@ -21,7 +21,7 @@ def test_another_directory_or_environment_is_another_effect() -> None:
     assert len({record().digest, record(directory="/q").digest, record(environment={"A": "1"}).digest}) == 3
 
 
-def test_numbers_of_a_model_are_told_apart() -> None:
+def test_unequal_numbers_of_a_model_have_unequal_digests() -> None:
     whole, broken, text = (input_digest("x", {"n": value}) for value in (1, 1.5, "1.5"))
     assert len({whole, broken, text}) == 3
 

@@ -2,7 +2,7 @@
 
 import random
 
-from workflows.domain.ids import MessageId, Prefix, is_id, mint, session_of
+from workflows.domain.ids import MessageId, Prefix, is_id, mint, session_id_for
 
 SOURCE = random.Random(1)
 
@@ -29,4 +29,4 @@ def test_another_prefix_or_length_is_no_id() -> None:
 
 def test_the_session_of_a_prompt_has_a_form_and_an_order_of_its_own() -> None:
     older, newer = (MessageId(mint(Prefix.MESSAGE, moment, 0, SOURCE)) for moment in (1_000, 2_000))
-    assert is_id(Prefix.SESSION, session_of(older)) and session_of(newer) < session_of(older)
+    assert is_id(Prefix.SESSION, session_id_for(older)) and session_id_for(newer) < session_id_for(older)

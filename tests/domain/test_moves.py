@@ -2,23 +2,23 @@
 
 from workflows.domain.ids import PartId, TurnId
 from workflows.domain.moves import Generate, Settle, next_move
-from workflows.domain.state import EMPTY_ANSWERS, TurnState
-from workflows.domain.wire import CloseReason, PreparedCall, Ran, RanState, Step
+from workflows.domain.state import MAX_EMPTY_ANSWERS, TurnState
+from workflows.domain.wire import CallResult, CallResultState, CloseReason, PreparedCall, StepResult
 
-CALL = PreparedCall(id=PartId("prt_1"), tool="read", loop="d")
+CALL = PreparedCall(id=PartId("prt_1"), tool="read", loop_digest="d")
 
 
-def turn(*answers: Step, **changed: object) -> TurnState:
+def turn(*answers: StepResult, **changed: object) -> TurnState:
     state = TurnState.model_validate({"id": TurnId("trn_1"), "number": 1} | changed)
     for number, answer in enumerate(answers, start=1):
         state.step = number
-        state.answered(answer)
+        state.add_answer(answer)
     return state
 
 
-def settled(state: TurnState, outcome: RanState = RanState.SETTLED) -> TurnState:
+def settled(state: TurnState, outcome: CallResultState = CallResultState.SETTLED) -> TurnState:
     for call in state.calls:
-        call.ran(Ran(state=outcome))
+        call.apply_result(CallResult(state=outcome))
     return state
 
 
@@ -27,46 +27,46 @@ def test_a_new_turn_asks_the_model() -> None:
 
 
 def test_open_calls_are_settled_first() -> None:
-    assert next_move(turn(Step(finish="tool-calls", calls=(CALL,)))) == Settle()
+    assert next_move(turn(StepResult(finish="tool-calls", calls=(CALL,)))) == Settle()
 
 
-def test_settled_calls_lead_to_the_next_step_whatever_the_finish_says() -> None:
-    assert next_move(settled(turn(Step(finish="stop", calls=(CALL,))))) == Generate(2)
+def test_settled_calls_lead_to_the_next_step_with_any_finish() -> None:
+    assert next_move(settled(turn(StepResult(finish="stop", calls=(CALL,))))) == Generate(2)
 
 
 def test_an_answer_without_calls_ends_the_turn() -> None:
-    assert next_move(turn(Step(finish="stop"))) is None
-    assert next_move(turn(Step(finish="length"))) is None
+    assert next_move(turn(StepResult(finish="stop"))) is None
+    assert next_move(turn(StepResult(finish="length"))) is None
 
 
 def test_an_empty_answer_is_asked_for_again_a_few_times() -> None:
-    empty = Step(finish="unknown")
+    empty = StepResult(finish="unknown")
     assert next_move(turn(empty)) == Generate(2)
-    assert next_move(turn(*[empty] * EMPTY_ANSWERS)) == Generate(EMPTY_ANSWERS + 1)
-    assert next_move(turn(*[empty] * (EMPTY_ANSWERS + 1))) is None
+    assert next_move(turn(*[empty] * MAX_EMPTY_ANSWERS)) == Generate(MAX_EMPTY_ANSWERS + 1)
+    assert next_move(turn(*[empty] * (MAX_EMPTY_ANSWERS + 1))) is None
 
 
 def test_a_rejection_ends_the_turn_unless_the_configuration_goes_on() -> None:
-    answer = Step(finish="tool-calls", calls=(CALL,))
-    assert next_move(settled(turn(answer), RanState.REJECTED)) is None
-    assert next_move(settled(turn(answer, goes_on_after_reject=True), RanState.REJECTED)) == Generate(2)
+    answer = StepResult(finish="tool-calls", calls=(CALL,))
+    assert next_move(settled(turn(answer), CallResultState.REJECTED)) is None
+    assert next_move(settled(turn(answer, continue_after_reject=True), CallResultState.REJECTED)) == Generate(2)
 
 
 def test_the_last_step_offers_no_tools_and_is_the_last() -> None:
-    answer = Step(finish="tool-calls", calls=(CALL,))
+    answer = StepResult(finish="tool-calls", calls=(CALL,))
     assert next_move(settled(turn(answer, max_steps=2))) == Generate(2, text_only=True)
-    assert next_move(turn(answer, Step(finish="stop"), max_steps=2)) is None
+    assert next_move(turn(answer, StepResult(finish="stop"), max_steps=2)) is None
 
 
 def test_calls_of_a_text_only_step_are_settled_and_its_text_ends_the_turn() -> None:
-    state = turn(Step(finish="tool-calls", calls=(CALL,), text=True), max_steps=1)
+    state = turn(StepResult(finish="tool-calls", calls=(CALL,), has_text=True), max_steps=1)
 
     assert (next_move(state), state.refuses_calls) == (Settle(), True)
     assert (next_move(settled(state)), state.failure, state.reason) == (None, None, CloseReason.DONE)
 
 
 def test_a_text_only_step_without_text_is_asked_for_once_more_and_then_fails_the_turn() -> None:
-    silent = Step(finish="tool-calls", calls=(CALL,), text=False)
+    silent = StepResult(finish="tool-calls", calls=(CALL,), has_text=False)
     once = settled(turn(silent, max_steps=1))
     twice = turn(silent, silent, max_steps=1)
 
@@ -77,11 +77,11 @@ def test_a_text_only_step_without_text_is_asked_for_once_more_and_then_fails_the
 
 
 def test_the_last_step_of_an_older_release_ends_the_turn_as_it_did() -> None:
-    state = turn(Step(finish="tool-calls", calls=(CALL,)), max_steps=1)
+    state = turn(StepResult(finish="tool-calls", calls=(CALL,)), max_steps=1)
 
     assert (next_move(settled(state)), state.refuses_calls, state.reason) == (None, False, CloseReason.DONE)
 
 
-def test_an_error_ends_the_turn_whatever_is_open() -> None:
+def test_an_error_ends_the_turn_with_calls_still_open() -> None:
     assert next_move(turn(error="There is no key.")) is None
-    assert next_move(turn(Step(finish="tool-calls", calls=(CALL,)), error="The call cannot be run.")) is None
+    assert next_move(turn(StepResult(finish="tool-calls", calls=(CALL,)), error="The call cannot be run.")) is None

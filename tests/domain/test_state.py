@@ -1,20 +1,20 @@
-"""SessionState: what a session's workflow remembers, and what it makes of what it is told."""
+"""SessionState: what a session's workflow remembers, and how signals and results change it."""
 
 import pytest
 
 from workflows.domain.ids import AskId, PartId, SessionId, StopId, TurnId
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.rules import Action
-from workflows.domain.state import GUARD, CallState, Phase, SessionState, TurnState
+from workflows.domain.state import GUARD_REQUEST, CallPhase, OpenCall, SessionState, TurnState
 from workflows.domain.wire import (
     ANY_FILE,
-    STOPPED,
+    FINISH_STOPPED,
+    CallResult,
+    CallResultState,
     CloseReason,
-    Loaded,
+    LoadResult,
     PreparedCall,
-    Ran,
-    RanState,
-    Step,
+    StepResult,
     StopRef,
 )
 
@@ -23,29 +23,29 @@ ASK = Finding(permission="edit", action=Action.ASK)
 
 
 def prepared(number: int = 1, **changed: object) -> PreparedCall:
-    fields = {"id": PartId(f"prt_{number}"), "tool": "edit", "loop": f"d{number}", "findings": (ASK,)} | changed
+    fields = {"id": PartId(f"prt_{number}"), "tool": "edit", "loop_digest": f"d{number}", "findings": (ASK,)} | changed
     return PreparedCall.model_validate(fields)
 
 
 def session(**loaded: object) -> SessionState:
     state = SessionState(session=SessionId("ses_1"))
-    state.take_up(Loaded.model_validate({"turn": {"id": TURN, "number": 1} | loaded}))
+    state.apply_load_result(LoadResult.model_validate({"turn": {"id": TURN, "number": 1} | loaded}))
     return state
 
 
-def test_a_new_session_has_to_look_at_its_rows() -> None:
+def test_a_new_session_loads_its_rows() -> None:
     assert SessionState(session=SessionId("ses_1")).has_work()
 
 
 def test_nothing_to_do_is_no_work() -> None:
     state = SessionState(session=SessionId("ses_1"))
-    state.take_up(Loaded())
+    state.apply_load_result(LoadResult())
     assert not state.has_work()
 
 
-def test_a_bell_that_came_meanwhile_is_work() -> None:
+def test_a_signal_that_came_meanwhile_is_work() -> None:
     state = SessionState(session=SessionId("ses_1"))
-    state.take_up(Loaded())
+    state.apply_load_result(LoadResult())
     state.rung = True
     assert state.has_work()
 
@@ -55,50 +55,50 @@ def test_a_registered_step_without_answer_is_asked_for_again() -> None:
     assert turn is not None and turn.step == 2 and turn.calls == []
 
 
-def test_a_stored_answer_is_taken_up_with_its_calls() -> None:
-    answer = Step(finish="tool-calls", calls=(prepared(1, settled=True), prepared(2)))
+def test_a_stored_answer_is_loaded_with_its_calls() -> None:
+    answer = StepResult(finish="tool-calls", calls=(prepared(1, settled=True), prepared(2)))
     turn = session(step=3, answer=answer).turn
     assert turn is not None and turn.step == 3
     assert [call.id for call in turn.open_calls()] == ["prt_2"]
 
 
-def test_an_ask_of_an_earlier_chain_is_waited_for_and_its_answers_count() -> None:
-    call = CallState.prepared(prepared(ask=AskId("per_1"), request=1, answered=(0,)), repeats=False)
-    assert (call.phase, call.ask, call.request, call.answered) == (Phase.ASKED, "per_1", 1, [0])
+def test_an_ask_of_an_earlier_epoch_is_waited_for_and_its_answers_count() -> None:
+    call = OpenCall.from_prepared(prepared(ask=AskId("per_1"), request=1, answered=(0,)), repeats=False)
+    assert (call.phase, call.ask, call.request, call.answered) == (CallPhase.ASKED, "per_1", 1, [0])
 
 
 def test_only_a_stop_that_names_the_open_turn_is_due() -> None:
     state = session()
     state.stops.append(StopRef(stop=StopId("stp_1"), turn=TurnId("trn_0")))
-    assert not state.stop_due()
+    assert not state.has_pending_stop()
     state.stops.append(StopRef(stop=StopId("stp_2"), turn=TURN))
-    assert state.stop_due()
+    assert state.has_pending_stop()
 
 
-def test_a_turn_that_was_stopped_before_it_was_taken_up_is_due() -> None:
-    assert session(stopped=True).stop_due()
+def test_a_turn_that_was_stopped_before_its_load_is_due() -> None:
+    assert session(stopped=True).has_pending_stop()
 
 
-def test_closing_forgets_the_turn_and_its_bells() -> None:
+def test_closing_forgets_the_turn_and_its_signals() -> None:
     state = session()
     state.answers.append(AskId("per_1"))
-    state.closed(untaken=True, ended=False)
+    state.close_turn(prompts_waiting=True, ended=False)
     assert (state.turn, state.answers, state.rung) == (None, [], True)
 
 
-def test_a_drifted_call_forgets_its_answers_and_what_a_grant_said_of_its_loop() -> None:
+def test_a_drifted_call_forgets_its_answers_and_the_grant_for_its_loop() -> None:
     allowed = Finding(permission="doom_loop", action=Action.ALLOW)
-    call = CallState.prepared(prepared(answered=(GUARD, 0), guard=allowed), repeats=True)
-    call.ran(Ran(state=RanState.DRIFTED, findings=(ASK, ASK), revision=1))
+    call = OpenCall.from_prepared(prepared(answered=(GUARD_REQUEST, 0), guard=allowed), repeats=True)
+    call.apply_result(CallResult(state=CallResultState.DRIFTED, findings=(ASK, ASK), revision=1))
     assert (call.answered, call.guard, len(call.findings), call.revision, call.open) == ([], None, 2, 1, True)
 
 
-def test_a_bell_without_an_answer_leads_back_to_waiting() -> None:
-    call = CallState.prepared(prepared(), repeats=False)
-    call.asked(AskId("per_1"), 0)
-    call.heard()
-    call.ran(Ran(state=RanState.WAITING))
-    assert (call.phase, call.ask, call.request, call.answered) == (Phase.ASKED, "per_1", 0, [])
+def test_a_signal_without_an_answer_leads_back_to_waiting() -> None:
+    call = OpenCall.from_prepared(prepared(), repeats=False)
+    call.wait_for_ask(AskId("per_1"), 0)
+    call.record_answer()
+    call.apply_result(CallResult(state=CallResultState.WAITING))
+    assert (call.phase, call.ask, call.request, call.answered) == (CallPhase.ASKED, "per_1", 0, [])
 
 
 @pytest.mark.parametrize(
@@ -106,29 +106,29 @@ def test_a_bell_without_an_answer_leads_back_to_waiting() -> None:
     [("a", "a", True), ("a", "b", False), ("a", None, False), (None, None, False), (ANY_FILE, "a", True)],
 )
 def test_calls_that_may_change_one_file_are_rivals(one: str | None, other: str | None, rivals: bool) -> None:
-    calls = [CallState.prepared(prepared(file=file), repeats=False) for file in (one, other)]
-    assert calls[0].rivals(calls[1]) is rivals and calls[1].rivals(calls[0]) is rivals
+    calls = [OpenCall.from_prepared(prepared(file_key=file_key), repeats=False) for file_key in (one, other)]
+    assert calls[0].conflicts_with(calls[1]) is rivals and calls[1].conflicts_with(calls[0]) is rivals
 
 
 def test_the_third_equal_call_is_held_by_the_loop_guard() -> None:
     turn = TurnState(id=TURN, number=1)
     for _ in range(3):
-        turn.answered(Step(finish="tool-calls", calls=(prepared(),)))
-    assert [call.repeats for call in turn.calls] == [True] and GUARD in turn.calls[0].due()
+        turn.add_answer(StepResult(finish="tool-calls", calls=(prepared(),)))
+    assert [call.repeats for call in turn.calls] == [True] and GUARD_REQUEST in turn.calls[0].effective_findings()
 
 
 def test_the_reason_of_an_end() -> None:
     turn = TurnState(id=TURN, number=1)
-    turn.answered(Step(finish="tool-calls", calls=(prepared(),)))
-    turn.calls[0].ran(Ran(state=RanState.REJECTED))
+    turn.add_answer(StepResult(finish="tool-calls", calls=(prepared(),)))
+    turn.calls[0].apply_result(CallResult(state=CallResultState.REJECTED))
     reasons = [turn.reason]
-    turn.goes_on_after_reject = True
+    turn.continue_after_reject = True
     reasons.append(turn.reason)
-    turn.answered(Step(finish=STOPPED))
+    turn.add_answer(StepResult(finish=FINISH_STOPPED))
     assert [*reasons, turn.reason] == [CloseReason.REJECTED, CloseReason.DONE, CloseReason.STOPPED]
 
 
-def test_a_whole_copy_keeps_what_was_only_appended_to() -> None:
+def test_a_copy_with_all_fields_set_keeps_lists_that_were_only_appended_to() -> None:
     state = session()
     state.answers.append(AskId("per_1"))
-    assert SessionState.model_validate(state.whole().model_dump(exclude_unset=True)) == state
+    assert SessionState.model_validate(state.with_all_fields_set().model_dump(exclude_unset=True)) == state

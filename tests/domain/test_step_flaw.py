@@ -1,12 +1,12 @@
-"""What is wrong with an answer."""
+"""Which answers are unusable."""
 
 import pytest
 
 from workflows.domain.ids import TurnId
 from workflows.domain.moves import Generate, next_move
-from workflows.domain.state import EMPTY_ANSWERS, TurnState
-from workflows.domain.step_flaw import StepFlaw, flaw
-from workflows.domain.wire import CloseReason, Step
+from workflows.domain.state import MAX_EMPTY_ANSWERS, TurnState
+from workflows.domain.step_flaw import StepFlaw, find_flaw
+from workflows.domain.wire import CloseReason, StepResult
 
 
 @pytest.mark.parametrize(
@@ -25,37 +25,37 @@ from workflows.domain.wire import CloseReason, Step
         ("content-filter", True, True, StepFlaw.BLOCKED),
     ],
 )
-def test_an_answer_is_told_by_its_end_and_by_what_it_holds(
+def test_the_flaw_of_an_answer_follows_from_its_finish_and_its_contents(
     finish: str, text: bool, calls: bool, expected: StepFlaw | None
 ) -> None:
-    assert flaw(finish, text=text, calls=calls) is expected
+    assert find_flaw(finish, text=text, calls=calls) is expected
 
 
 @pytest.mark.parametrize("wrong", [StepFlaw.BLOCKED, StepFlaw.CUT])
 def test_a_blocked_or_cut_answer_ends_the_turn_as_failed(wrong: StepFlaw) -> None:
-    turn = answered(Step(finish="length", flaw=wrong))
+    turn = answered(StepResult(finish="length", flaw=wrong))
 
     assert (next_move(turn), turn.reason) == (None, CloseReason.FAILED)
 
 
 def test_an_empty_answer_is_asked_for_again_and_fails_the_turn_in_the_end() -> None:
-    turn = answered(*[Step(finish="stop", flaw=StepFlaw.EMPTY)] * EMPTY_ANSWERS)
+    turn = answered(*[StepResult(finish="stop", flaw=StepFlaw.EMPTY)] * MAX_EMPTY_ANSWERS)
     assert (next_move(turn), turn.failure) == (Generate(1), None)
 
-    turn.answered(Step(finish="stop", flaw=StepFlaw.EMPTY))
+    turn.add_answer(StepResult(finish="stop", flaw=StepFlaw.EMPTY))
 
     assert (next_move(turn), turn.reason) == (None, CloseReason.FAILED)
     assert turn.failure == "The model gave an empty answer 4 times in a row."
 
 
 def test_an_answer_that_was_stored_by_an_older_release_ends_its_turn_as_it_did() -> None:
-    turn = answered(Step(finish="content-filter"))
+    turn = answered(StepResult(finish="content-filter"))
 
     assert (next_move(turn), turn.reason) == (None, CloseReason.DONE)
 
 
-def answered(*steps: Step) -> TurnState:
+def answered(*steps: StepResult) -> TurnState:
     turn = TurnState(id=TurnId("trn_1"), number=1)
     for step in steps:
-        turn.answered(step)
+        turn.add_answer(step)
     return turn

@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 
 from tests.cases import Case, load
-from workflows.domain.usage import Cost, Price, ReportedUsage, Tier, Tokens, cost, decimal_text, measure
+from workflows.domain.usage import Cost, Price, PriceTier, ReportedUsage, Tokens, cost, decimal_text, normalize_usage
 
 
 @pytest.mark.parametrize("case", load("usage_tokens"))
 def test_tokens_and_cost_are_counted_as_in_the_case(case: Case) -> None:
-    tokens = measure(reported(case.input))
+    tokens = normalize_usage(reported(case.input))
 
     assert shown(tokens) == case.expected["tokens"]
     assert cost(tokens, price(case.input["model_cost"])) == Decimal(str(case.expected["cost"]))
 
 
 def test_counts_that_are_negative_or_not_finite_are_zero() -> None:
-    tokens = measure(ReportedUsage(input=-5, output=math.inf, total=math.nan, reasoning=-1))
+    tokens = normalize_usage(ReportedUsage(input=-5, output=math.inf, total=math.nan, reasoning=-1))
 
     assert tokens == Tokens(total=0)
 
@@ -35,7 +35,7 @@ def test_the_context_counts_no_reasoning_unless_the_provider_gives_a_total() -> 
 
 
 def test_the_rates_are_those_of_the_highest_tier_that_a_prompt_exceeds() -> None:
-    tiers = (Tier(above=300_000, input=Decimal(4)), Tier(above=200_000, input=Decimal(2)))
+    tiers = (PriceTier(above=300_000, input=Decimal(4)), PriceTier(above=200_000, input=Decimal(2)))
     price = Price(input=Decimal(1), tiers=tiers)
 
     assert [price.rates(size).input for size in (200_000, 200_001, 300_000, 300_001)] == [1, 2, 2, 4]
@@ -82,7 +82,7 @@ def reported(given: dict[str, Any]) -> ReportedUsage:
 
 
 def price(given: dict[str, Any]) -> Price:
-    tiers = tuple(Tier(above=tier["tier"]["size"], **rates(tier)) for tier in given.get("tiers", ()))
+    tiers = tuple(PriceTier(above=tier["tier"]["size"], **rates(tier)) for tier in given.get("tiers", ()))
     return Price(tiers=tiers, **rates(given))
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.machines import ordinary, pythons
-from tests.machines.ordinary import User
+from tests.machines import ordinary_user, pythons
+from tests.machines.ordinary_user import User
 from tests.machines.pythons import MINORS, ROOT, UV, Python
 from workflows.domain.errors import HoldfastError
 
 
-class Part(NamedTuple):
-    """Tests that are run again, and how long they take: a share of the time of all tests."""
+class SuitePart(NamedTuple):
+    """Tests that run again; `share`: of the time of all tests."""
 
     tests: tuple[str, ...]
     share: float
@@ -30,19 +30,19 @@ class Part(NamedTuple):
 
 
 # What depends on the Python: its library, its event loop, its processes.
-ON_EACH: Final = Part(
+ON_EACH: Final = SuitePart(
     (
         *("tests/domain", "tests/activities", "tests/worker/cli"),
-        *("tests/worker/test_packing.py", "tests/worker/test_unpacking.py", "tests/test_pythons.py"),
+        *("tests/worker/test_backup_tree.py", "tests/worker/test_tar_extraction.py", "tests/test_pythons.py"),
     ),
     share=0.4,
 )
 # What depends on who runs it: files, the shell, the stack, doors and backups.
-AS_A_USER: Final = Part(
+AS_A_USER: Final = SuitePart(
     (
         *("tests/activities/files", "tests/activities/shell", "tests/activities/tools", "tests/worker/stack"),
-        *("tests/worker/cli/commands/test_run.py", "tests/worker/cli/commands/test_keeping.py"),
-        *("tests/worker/test_packing.py", "tests/worker/test_unpacking.py"),
+        *("tests/worker/cli/commands/test_run.py", "tests/worker/cli/commands/test_backups.py"),
+        *("tests/worker/test_backup_tree.py", "tests/worker/test_tar_extraction.py"),
     ),
     share=0.2,
 )
@@ -50,7 +50,7 @@ AS_A_USER: Final = Part(
 
 @dataclass
 class Report:
-    """What was run, how it ended, and what was not run."""
+    """What ran, how it ended, and what did not run."""
 
     ran: list[tuple[str, int]] = field(default_factory=list)
     not_run: list[str] = field(default_factory=list)
@@ -71,15 +71,15 @@ class Report:
         with subprocess.Popen(command, cwd=user.home if user else ROOT, env=dict(environment)) as process:
             self.ran.append((what, _ended(process)))
 
-    def lasts(self, what: str, part: Part) -> bool:
-        """Whether the time lasts for a part; what is not run then is noted."""
+    def lasts(self, what: str, part: SuitePart) -> bool:
+        """Whether the time suffices for a part; else it is noted as not run."""
         enough = time.monotonic() + part.share * self.whole <= self.until
         if not enough:
             self.not_run.append(f"{what} (the minutes that were given are too few)")
         return enough
 
     def show(self) -> int:
-        """Say all of it; the first code that is not 0."""
+        """Print everything; the first code other than 0."""
         print()
         for what, code in self.ran:
             print(f"{'passed' if code == 0 else f'FAILED ({code})'}: {what}")
@@ -113,7 +113,7 @@ def main() -> int:
 
 
 def _on_others(report: Report, others: Sequence[Python], parallel: Sequence[str]) -> None:
-    """Run what may differ on each of these."""
+    """Run the parts that depend on the Python on each of these."""
     for python in others:
         environment, what = ROOT / f".venv-{python.minor}", f"{ON_EACH.name} on Python {python.name}"
         if not report.lasts(what, ON_EACH):
@@ -127,21 +127,21 @@ def _on_others(report: Report, others: Sequence[Python], parallel: Sequence[str]
 
 
 def _as_a_user(report: Report, environment: Path, here: Sequence[Python], parallel: Sequence[str]) -> None:
-    """Run what depends on who runs it as a user who is not root."""
+    """Run the parts that depend on the user without root's rights."""
     if os.geteuid() != 0:
         report.not_run.append("what only root does: making the user of PostgreSQL, and giving its files to it")
         return
     if not report.lasts(f"{AS_A_USER.name} as an ordinary user", AS_A_USER):
         return
     try:
-        with ordinary.made() as user:
-            found = ordinary.project_for(user, environment, here)
+        with ordinary_user.create_user() as user:
+            found = ordinary_user.project_for(user, environment, here)
             if found is None:
                 report.not_run.append(
                     "as an ordinary user: every Python that is supported lies in a directory of root's"
                 )
                 return
-            ordinary.provide_temporal(user)
+            ordinary_user.provide_temporal(user)
             tests = [found.root / each for each in AS_A_USER.tests]
             # Nothing is written into the checkout, and names are short for the sockets that tests make.
             options = ("-p", "no:cacheprovider", "--rootdir", found.root, "-c", found.root / "pyproject.toml")
@@ -161,7 +161,7 @@ def _why(minor: str, here: Sequence[Python]) -> str:
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int:
-    """Wait for a run. Ctrl-C reaches it as it reaches us: it stops its servers then, and nothing else is run."""
+    """Wait for a run. Ctrl-C reaches it, too: it stops its servers, and nothing more runs."""
     interrupted = False
     while process.poll() is None:
         try:

@@ -1,6 +1,6 @@
-"""The Pythons of this machine that Holdfast supports; run as a program, it names the oldest one.
+"""The supported Pythons of this machine; run as a program, it names the oldest.
 
-It runs before anything is installed, so it takes the standard library only, of whatever age.
+It runs before anything is installed, so it needs only the standard library, of any age.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ class Python(NamedTuple):
 
 
 def installed() -> list[Python]:
-    """One interpreter of each version, the oldest first: of the PATH, of pyenv, uv's own, and in the usual places."""
+    """One interpreter of each version, the oldest first: of the PATH, pyenv, uv, and the usual places."""
     places = [os.environ.get("PATH", os.defpath), *_usual()]
     listed = subprocess.run(
         [str(UV), "python", "list", SUPPORTED, "--only-installed", "--output-format", "json"],
         env={**os.environ, "PATH": os.pathsep.join(places)},
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # it tells of every shim that leads nowhere
+        stderr=subprocess.DEVNULL,  # it reports every dead shim
         check=True,
     ).stdout
     found: dict[tuple[int, ...], Python] = {}
     for each in json.loads(listed):
         version = tuple(int(each["version_parts"][part]) for part in ("major", "minor", "patch"))
-        shim = "shims" in Path(each["path"]).parts  # pyenv's, which lead to whatever is chosen at the time
+        shim = "shims" in Path(each["path"]).parts  # pyenv's lead to the currently chosen Python
         if each["variant"] == "default" and each["implementation"] == "cpython" and not shim:
             found.setdefault(version, Python(version, each["path"]))
     return [found[version] for version in sorted(found)]

@@ -1,7 +1,7 @@
-"""Anthropic's Messages API, as far as an agent meets it, from its published reference.
+"""Anthropic's Messages API as agents use it, from its published reference.
 
-A request is refused in the service's words for unknown members, calls without results and results without calls, ids
-of another form, empty texts, thoughts that were changed or left out, limits that do not fit, and too many cache marks.
+It refuses, in the service's words, unknown members, calls without results and results without calls, ids of another
+form, empty texts, changed or missing thoughts, limits that do not fit, and too many cache marks.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from aiohttp import web
 
-from tests.providers.playing import Cut, Double, Pause, Play, Refused, event
+from tests.providers.provider_double import Disconnect, ProviderDouble, RefusedRequest, StreamPause, StreamPlan, event
 
 KEY: Final = "sk-ant-local"
 _MEMBERS: Final = frozenset(
@@ -70,7 +70,7 @@ class Call:
     arguments: str
 
 
-Output: TypeAlias = Thought | Text | Call | Pause | Cut | bytes
+Output: TypeAlias = Thought | Text | Call | StreamPause | Disconnect | bytes
 PING: Final = event({"type": "ping"}, "ping")
 OVERLOADED: Final = event({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "error")
 
@@ -82,15 +82,15 @@ class Answer:
 
 
 class Anthropic:
-    """The service: it knows the signatures that it gave."""
+    """The service; it knows the signatures that it gave."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.signed: dict[str, str] = {}
         self.numbers = count(1)
-        self.double = Double(self.check)
+        self.double = ProviderDouble(self.check)
 
-    def check(self, request: web.Request, body: dict[str, Any]) -> Play:
+    def check(self, request: web.Request, body: dict[str, Any]) -> StreamPlan:
         if request.path != "/v1/messages":
             raise _refused("Not Found", 404, "not_found_error")
         if request.headers.get("x-api-key") != KEY:
@@ -146,7 +146,7 @@ class Anthropic:
         self._thinks_on(body)
 
     def _thinks_on(self, body: dict[str, Any]) -> None:
-        """While calls are answered, what the model thought before them has to be there."""
+        """With a call's result, the thoughts before the call must be there."""
         said = [message for message in body["messages"] if message["role"] == "assistant"]
         results = [block["type"] for block in body["messages"][-1]["content"] if isinstance(block, dict)]
         if not said or "tool_result" not in results or (body.get("thinking") or {}).get("type") != "enabled":
@@ -170,7 +170,7 @@ class Anthropic:
                 if not _ID.fullmatch(id):
                     raise _refused(f"{place}.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
 
-    def _play(self, answer: Answer) -> Iterator[bytes | Pause | Cut]:
+    def _play(self, answer: Answer) -> Iterator[bytes | StreamPause | Disconnect]:
         def said(kind: str, **data: Any) -> bytes:
             return event({"type": kind, **data}, kind)
 
@@ -178,7 +178,7 @@ class Anthropic:
         yield said("message_start", message={**message, "stop_reason": None, "usage": USAGE})
         index = 0
         for each in answer.output:
-            if isinstance(each, Pause | Cut | bytes):
+            if isinstance(each, StreamPause | Disconnect | bytes):
                 yield each
                 continue
             block, deltas = self._output(each)
@@ -212,5 +212,5 @@ def _halves(text: str) -> list[str]:
     return [piece for piece in (text[: len(text) // 2], text[len(text) // 2 :]) if piece]
 
 
-def _refused(message: str, status: int = 400, kind: str = "invalid_request_error") -> Refused:
-    return Refused(status, {"type": "error", "error": {"type": kind, "message": message}})
+def _refused(message: str, status: int = 400, kind: str = "invalid_request_error") -> RefusedRequest:
+    return RefusedRequest(status, {"type": "error", "error": {"type": kind, "message": message}})

@@ -1,4 +1,4 @@
-"""The wires, for tests against doubles of providers."""
+"""The wires, for tests against provider doubles."""
 
 import os
 from collections.abc import AsyncIterator
@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from activities.model.wires.router import WireRouter
-from activities.model.wires.silence import Silence
+from activities.model.wires.timeouts import StreamTimeouts
 
 
 @pytest.fixture
 async def port() -> AsyncIterator[WireRouter]:
-    """All wires, which give up on a silent provider after an hour."""
-    port = WireRouter(os.environ, silence=Silence(3600, 3600, 3600))
+    """All wires; they give up on a silent provider after an hour."""
+    port = WireRouter(os.environ, timeouts=StreamTimeouts(3600, 3600, 3600))
     yield port
     await port.close()

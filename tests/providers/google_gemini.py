@@ -1,7 +1,7 @@
-"""Google's Gemini API, as far as an agent meets it, from its published reference.
+"""Google's Gemini API as agents use it, from its published reference.
 
-A request is refused in the service's words for unknown members, results that do not match their calls, and thought
-signatures that are missing or were changed.
+It refuses, in the service's words, unknown members, results without their calls, and missing or changed thought
+signatures.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from aiohttp import web
 
-from tests.providers.playing import Cut, Double, Pause, Play, Refused, event
+from tests.providers.provider_double import Disconnect, ProviderDouble, RefusedRequest, StreamPause, StreamPlan, event
 
 KEY: Final = "AIza-local"
 _PATH: Final = re.compile(r"/v1beta/models/([^/:]+):streamGenerateContent")
@@ -73,12 +73,12 @@ class Call:
     arguments: dict[str, Any]
 
 
-Output: TypeAlias = Thought | Text | Call | Pause | Cut | bytes
+Output: TypeAlias = Thought | Text | Call | StreamPause | Disconnect | bytes
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model says; `blocked` is the reason why the prompt was."""
+    """The model's answer; `blocked`: why the prompt was."""
 
     output: Sequence[Output]
     finish: str = "STOP"
@@ -86,15 +86,15 @@ class Answer:
 
 
 class Gemini:
-    """The service: it knows the signatures that it gave."""
+    """The service; it knows the signatures that it gave."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.signed: set[str] = set()
         self.numbers = count(1)
-        self.double = Double(self.check)
+        self.double = ProviderDouble(self.check)
 
-    def check(self, request: web.Request, body: dict[str, Any]) -> Play:
+    def check(self, request: web.Request, body: dict[str, Any]) -> StreamPlan:
         found = _PATH.fullmatch(request.path)
         if found is None or request.query.get("alt") != "sse":
             raise _refused("Requested entity was not found.", 404, "NOT_FOUND")
@@ -128,12 +128,12 @@ class Gemini:
             if any(part.get("thoughtSignature", _KNOWN) not in {*self.signed, _KNOWN} for part in parts):
                 raise _refused("Corrupted thought signature.")
 
-    def _play(self, answer: Answer) -> Iterator[bytes | Pause | Cut]:
+    def _play(self, answer: Answer) -> Iterator[bytes | StreamPause | Disconnect]:
         if answer.blocked:
             yield event({"promptFeedback": {"blockReason": answer.blocked}, "usageMetadata": {"promptTokenCount": 100}})
             return
         for place, each in enumerate(answer.output):
-            if isinstance(each, Pause | Cut | bytes):
+            if isinstance(each, StreamPause | Disconnect | bytes):
                 yield each
                 continue
             first = not any(isinstance(earlier, Call) for earlier in answer.output[:place])
@@ -171,10 +171,10 @@ def _schema(schema: dict[str, Any]) -> None:
 
 
 def _camel(name: str) -> str:
-    """Both forms of a name are taken."""
+    """Both forms of a name are accepted."""
     first, *others = name.split("_")
     return first + "".join(other.capitalize() for other in others)
 
 
-def _refused(message: str, status: int = 400, kind: str = "INVALID_ARGUMENT") -> Refused:
-    return Refused(status, {"error": {"code": status, "message": message, "status": kind}})
+def _refused(message: str, status: int = 400, kind: str = "INVALID_ARGUMENT") -> RefusedRequest:
+    return RefusedRequest(status, {"error": {"code": status, "message": message, "status": kind}})

@@ -1,7 +1,7 @@
-"""OpenAI's Responses API, as far as an agent meets it: built from the types that OpenAI's package publishes.
+"""OpenAI's Responses API as agents use it, from the types of OpenAI's package.
 
-A request is looked at as the service does: unknown parameters, calls without outputs, outputs without calls, items that
-it has not made or that were changed, and what a model does not take are refused in its words.
+It refuses, in the service's words, unknown parameters, calls without outputs, outputs without calls, items that are not
+its own or were changed, and what a model does not take.
 """
 
 import re
@@ -22,7 +22,7 @@ from openai.types.responses.response_create_params import ResponseCreateParamsSt
 from openai.types.responses.response_input_param import FunctionCallOutput
 from pydantic import TypeAdapter, ValidationError
 
-from tests.providers.playing import Cut, Double, Pause, Play, Refused, event
+from tests.providers.provider_double import Disconnect, ProviderDouble, RefusedRequest, StreamPause, StreamPlan, event
 
 KEY: Final = "sk-local"
 _THINKING: Final = re.compile(r"gpt-[5-9]|o\d|codex")
@@ -58,12 +58,12 @@ class Call:
     arguments: str
 
 
-Output: TypeAlias = Thought | Text | Refusal | Call | Pause | Cut | bytes
+Output: TypeAlias = Thought | Text | Refusal | Call | StreamPause | Disconnect | bytes
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model says; `incomplete` and `failed` are reasons and codes of the service."""
+    """The model's answer; `incomplete` and `failed` are the service's reasons and codes."""
 
     output: Sequence[Output]
     incomplete: str | None = None
@@ -71,19 +71,19 @@ class Answer:
 
 
 class OpenAI:
-    """The service: it knows which items it has made, and what their encrypted contents are."""
+    """The service; it knows its items and their encrypted contents."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.made: dict[str, str] = {}
         self.numbers = count(1)
-        self.double = Double(self.check)
+        self.double = ProviderDouble(self.check)
 
-    def check(self, request: web.Request, body: dict[str, Any]) -> Play:
+    def check(self, request: web.Request, body: dict[str, Any]) -> StreamPlan:
         if request.path != "/v1/responses":
-            raise Refused(404, _error(f"Invalid URL (POST {request.path})"))
+            raise RefusedRequest(404, _error(f"Invalid URL (POST {request.path})"))
         if request.headers.get("authorization") != f"Bearer {KEY}":
-            raise Refused(401, _error("Incorrect API key provided.", code="invalid_api_key"))
+            raise RefusedRequest(401, _error("Incorrect API key provided.", code="invalid_api_key"))
         self._parameters(body)
         self._input(body["input"])
         return list(self._play(body, self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]))
@@ -91,21 +91,23 @@ class OpenAI:
     def _parameters(self, body: dict[str, Any]) -> None:
         for name in body:
             if name not in _members(ResponseCreateParamsStreaming):
-                raise Refused(400, _error(f"Unknown parameter: '{name}'.", name, "unknown_parameter"))
+                raise RefusedRequest(400, _error(f"Unknown parameter: '{name}'.", name, "unknown_parameter"))
         for name in ("model", "input"):
             if not body.get(name):
-                raise Refused(400, _error(f"Missing required parameter: '{name}'.", name, "missing_required_parameter"))
+                raise RefusedRequest(
+                    400, _error(f"Missing required parameter: '{name}'.", name, "missing_required_parameter")
+                )
         for number, tool in enumerate(body.get("tools", ())):
             _valid(f"tools[{number}]", FunctionToolParam, tool)
             if not _NAME.fullmatch(tool["name"]):
-                raise Refused(400, _error(f"Invalid 'tools[{number}].name'", code="invalid_value"))
+                raise RefusedRequest(400, _error(f"Invalid 'tools[{number}].name'", code="invalid_value"))
         thinks = bool(_THINKING.match(body["model"]))
         wrong = [name for name in (("temperature", "top_p") if thinks else ("reasoning",)) if name in body]
         if wrong:
             said = f"Unsupported parameter: '{wrong[0]}' is not supported with this model."
-            raise Refused(400, _error(said, wrong[0]))
+            raise RefusedRequest(400, _error(said, wrong[0]))
         if not thinks and body.get("include"):
-            raise Refused(400, _error("Encrypted content is not supported with this model.", "include"))
+            raise RefusedRequest(400, _error("Encrypted content is not supported with this model.", "include"))
 
     def _input(self, items: Any) -> None:
         calls: set[str] = set()
@@ -113,36 +115,36 @@ class OpenAI:
             place = f"input[{number}]"
             kind = item.get("type", "message")
             if kind not in _ITEMS:
-                raise Refused(400, _error(f"Invalid value: '{kind}'.", place, "invalid_value"))
+                raise RefusedRequest(400, _error(f"Invalid value: '{kind}'.", place, "invalid_value"))
             _valid(place, _ITEMS[kind], item)
             if len(item.get("call_id", "")) > 64:
                 said = f"Invalid '{place}.call_id': string too long. Expected a string with maximum length 64."
-                raise Refused(400, _error(said, place, "string_above_max_length"))
+                raise RefusedRequest(400, _error(said, place, "string_above_max_length"))
             if kind == "function_call":
                 calls.add(item["call_id"])
             elif kind == "function_call_output":
                 if item["call_id"] not in calls:
                     said = f"No tool call found for function call output with call_id {item['call_id']}."
-                    raise Refused(400, _error(said, "input"))
+                    raise RefusedRequest(400, _error(said, "input"))
                 calls.discard(item["call_id"])
             elif kind == "reasoning":
                 self._reasoning(item, items[number + 1 : number + 2])
         if calls:
-            raise Refused(400, _error(f"No tool output found for function call {calls.pop()}.", "input"))
+            raise RefusedRequest(400, _error(f"No tool output found for function call {calls.pop()}.", "input"))
 
     def _reasoning(self, item: dict[str, Any], following: list[dict[str, Any]]) -> None:
         id = item["id"]
         if "encrypted_content" not in item or id not in self.made:
             said = f"Item with id '{id}' not found. Items are not persisted when `store` is set to false."
-            raise Refused(404, _error(said, "input"))
+            raise RefusedRequest(404, _error(said, "input"))
         if item["encrypted_content"] != self.made[id]:
             said = "The encrypted content could not be verified."
-            raise Refused(400, _error(said, code="invalid_encrypted_content"))
+            raise RefusedRequest(400, _error(said, code="invalid_encrypted_content"))
         if not following or following[0].get("type", "message") not in ("message", "function_call", "reasoning"):
             said = f"Item '{id}' of type 'reasoning' was provided without its required following item."
-            raise Refused(400, _error(said, "input"))
+            raise RefusedRequest(400, _error(said, "input"))
 
-    def _play(self, body: dict[str, Any], answer: Answer) -> Iterator[bytes | Pause | Cut]:
+    def _play(self, body: dict[str, Any], answer: Answer) -> Iterator[bytes | StreamPause | Disconnect]:
         numbers = count()
         output: list[dict[str, Any]] = []
 
@@ -157,7 +159,7 @@ class OpenAI:
         yield said("response.created", response=response("in_progress"))
         yield said("response.in_progress", response=response("in_progress"))
         for each in answer.output:
-            if isinstance(each, Pause | Cut | bytes):
+            if isinstance(each, StreamPause | Disconnect | bytes):
                 yield each
                 continue
             index = len(output)
@@ -180,7 +182,7 @@ class OpenAI:
     def _item(
         self, output: Thought | Text | Refusal | Call, body: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any], list[tuple[str, dict[str, Any]]]]:
-        """An item of the output, as it begins, and the events in between."""
+        """An output item as it begins, and the events in between."""
         number = next(self.numbers)
         match output:
             case Thought(summary):
@@ -272,11 +274,11 @@ def _members(form: Any) -> frozenset[str]:
 def _valid(place: str, form: Any, value: dict[str, Any]) -> None:
     for name in value:
         if name not in _members(form):
-            raise Refused(400, _error(f"Unknown parameter: '{place}.{name}'.", place, "unknown_parameter"))
+            raise RefusedRequest(400, _error(f"Unknown parameter: '{place}.{name}'.", place, "unknown_parameter"))
     try:
         TypeAdapter(form).validate_python(value)
     except ValidationError as error:
-        raise Refused(400, _error(f"Invalid '{place}': {error}", place, "invalid_type")) from error
+        raise RefusedRequest(400, _error(f"Invalid '{place}': {error}", place, "invalid_type")) from error
 
 
 def _error(message: str, param: str | None = None, code: str | None = None) -> dict[str, Any]:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from activities.model.endpoints import Endpoints
+from activities.model.endpoints import EndpointResolver
 from activities.model.keys import Keys
 from activities.model.port import ModelRequest
-from activities.model.stream import TextPart
 from activities.model.wires.router import WireRouter
 from tests.providers import anthropic_messages as messages
-from tests.providers.asking import GO, answered
-from tests.providers.playing import playing
+from tests.providers.double_requests import GO, collect_answer
+from tests.providers.provider_double import serve_double
 from workflows.domain.config.config import Config
+from workflows.domain.messages import TextPart
 from workflows.domain.value import Value
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +24,7 @@ HOSTS = ROOT / "tests" / "data" / "provider_hosts.json"  # of each provider: the
 
 
 class Seen(Value):
-    """What the program that asks every provider has printed."""
+    """The output of the program that asks every provider."""
 
     hosts: dict[str, tuple[str, ...]]
 
@@ -34,16 +34,18 @@ async def test_anthropic_is_reached_however_its_address_is_written(
     port: WireRouter, tmp_path: Path, ending: str
 ) -> None:
     service = messages.Anthropic(messages.Answer((messages.Text("Hi"),)))
-    async with playing(service.double):
+    async with serve_double(service.double):
         written = {"options": {"baseURL": f"{service.double.url}{ending}", "apiKey": messages.KEY}}
         config = Config.model_validate({"provider": {"anthropic": written}})
-        reached = await Endpoints(Keys(tmp_path / "auth.json"), {}, port).reach("anthropic/claude-opus-4-5", config)
-        answer = await answered(port, ModelRequest(endpoint=reached.endpoint, messages=GO))
-    assert answer.parts == (TextPart("Hi"),)
+        resolved = await EndpointResolver(Keys(tmp_path / "auth.json"), {}, port).resolve(
+            "anthropic/claude-opus-4-5", config
+        )
+        answer = await collect_answer(port, ModelRequest(endpoint=resolved.endpoint, messages=GO))
+    assert answer.parts == (TextPart(text="Hi"),)
 
 
 def test_no_provider_looks_for_another_companys_host(tmp_path: Path) -> None:
-    program = [sys.executable, "-P", "-m", "tests.providers.lookups", str(tmp_path)]
+    program = [sys.executable, "-P", "-m", "tests.providers.dns_lookups", str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "AWS_EC2_METADATA_DISABLED": "true", "HOME": str(tmp_path)}
     asked = subprocess.run(program, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280)
     assert asked.returncode == 0, asked.stderr[-2000:]

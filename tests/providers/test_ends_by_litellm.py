@@ -1,4 +1,4 @@
-"""How answers end on the wires that go through litellm: each end is told for what it is, and a cut one is no answer."""
+"""Ends of answers on litellm's wires: each is classified, and a cut answer is none."""
 
 import json
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from activities.model.failures import ModelError, Retry, posture
+from activities.model.failures import ModelError, Retry, classify
 from activities.model.port import Finish, Wire
-from activities.model.stream import TextPart
 from activities.model.wires.router import WireRouter
-from tests.providers.asking import answered, request
-from tests.providers.playing import Cut, Double, Play, event, playing
+from tests.providers.double_requests import collect_answer, request
+from tests.providers.provider_double import Disconnect, ProviderDouble, StreamPlan, event, serve_double
+from workflows.domain.messages import TextPart
 
 CHAT = (
     "mistral/mistral-large-latest",
@@ -44,44 +44,44 @@ def line(text: str = "", **end: Any) -> bytes:
     return (json.dumps({**said, "done": bool(end), **end}) + "\n").encode()
 
 
-def plays(*pieces: bytes | Cut, kind: str = "text/event-stream") -> Double:
-    def check(request: web.Request, body: dict[str, Any]) -> Play:
+def plays(*pieces: bytes | Disconnect, kind: str = "text/event-stream") -> ProviderDouble:
+    def check(request: web.Request, body: dict[str, Any]) -> StreamPlan:
         return pieces
 
-    return Double(check, kind=kind)
+    return ProviderDouble(check, kind=kind)
 
 
-def native(*pieces: bytes | Cut) -> Double:
+def native(*pieces: bytes | Disconnect) -> ProviderDouble:
     return plays(*pieces, kind="application/x-ndjson")
 
 
-async def ended(port: WireRouter, model: str, double: Double) -> tuple[Finish, tuple[object, ...]]:
-    async with playing(double):
-        answer = await answered(port, request(Wire.LITELLM, model, double.url, "k"))
+async def ended(port: WireRouter, model: str, double: ProviderDouble) -> tuple[Finish, tuple[object, ...]]:
+    async with serve_double(double):
+        answer = await collect_answer(port, request(Wire.LITELLM, model, double.url, "k"))
     return answer.finish, answer.parts
 
 
-async def failed(port: WireRouter, model: str, double: Double) -> Retry:
-    async with playing(double):
+async def failed(port: WireRouter, model: str, double: ProviderDouble) -> Retry:
+    async with serve_double(double):
         with pytest.raises(ModelError) as caught:
-            await answered(port, request(Wire.LITELLM, model, double.url, "k"))
-    stance = posture(caught.value.failure)
-    assert isinstance(stance, Retry)
-    return stance
+            await collect_answer(port, request(Wire.LITELLM, model, double.url, "k"))
+    action = classify(caught.value.failure)
+    assert isinstance(action, Retry)
+    return action
 
 
 @pytest.mark.parametrize("model", CHAT)
 @pytest.mark.parametrize("reason", ENDS)
-async def test_the_end_is_what_the_provider_said(port: WireRouter, model: str, reason: str) -> None:
+async def test_the_end_is_that_of_the_provider(port: WireRouter, model: str, reason: str) -> None:
     double = plays(ALIVE, piece("Hi"), ALIVE, piece(finish=reason), DONE)
 
-    assert await ended(port, model, double) == (ENDS[reason], (TextPart("Hi"),))
+    assert await ended(port, model, double) == (ENDS[reason], (TextPart(text="Hi"),))
 
 
 @pytest.mark.parametrize("model", CHAT)
 @pytest.mark.parametrize("clean", [True, False])
 async def test_an_answer_without_an_end_is_asked_for_again(port: WireRouter, model: str, clean: bool) -> None:
-    await failed(port, model, plays(piece("Half a te"), Cut(clean)))
+    await failed(port, model, plays(piece("Half a te"), Disconnect(clean)))
 
 
 @pytest.mark.parametrize("model", CHAT)
@@ -92,12 +92,12 @@ async def test_an_error_in_the_middle_is_no_end(port: WireRouter, model: str) ->
 
 
 @pytest.mark.parametrize(("reason", "finish"), [("stop", Finish.STOP), ("length", Finish.LENGTH)])
-async def test_the_end_is_what_ollama_said(port: WireRouter, reason: str, finish: Finish) -> None:
+async def test_the_end_is_that_of_ollama(port: WireRouter, reason: str, finish: Finish) -> None:
     double = native(line("Hi"), line(done_reason=reason, eval_count=1, prompt_eval_count=2))
 
-    assert await ended(port, OLLAMA, double) == (finish, (TextPart("Hi"),))
+    assert await ended(port, OLLAMA, double) == (finish, (TextPart(text="Hi"),))
 
 
 @pytest.mark.parametrize("clean", [True, False])
 async def test_an_answer_of_ollama_without_an_end_is_asked_for_again(port: WireRouter, clean: bool) -> None:
-    await failed(port, OLLAMA, native(line("Half a te"), Cut(clean)))
+    await failed(port, OLLAMA, native(line("Half a te"), Disconnect(clean)))

@@ -6,34 +6,36 @@ from typing import Any
 import pytest
 
 from activities.model.failures import ModelError
-from activities.model.port import AssistantMessage, Message, RequestedCall, ToolMessage, UserMessage, Wire
-from activities.model.stream import TextPart
+from activities.model.port import AssistantInput, InputMessage, ToolResultInput, UserInput, Wire
 from activities.model.wires.router import WireRouter
 from tests.providers import anthropic_messages as messages
 from tests.providers import google_gemini as gemini
 from tests.providers import openai_responses as responses
-from tests.providers.asking import GO, READ, answered, request
-from tests.providers.playing import Double, Refused, event, playing
+from tests.providers.double_requests import GO, READ, collect_answer, request
+from tests.providers.provider_double import ProviderDouble, RefusedRequest, event, serve_double
+from workflows.domain.messages import RequestedCall, TextPart
 
 CALL = RequestedCall(id="call_1", name="read", arguments='{"path": "a"}')
-TALK: tuple[Message, ...] = (
+TALK: tuple[InputMessage, ...] = (
     *GO,
-    AssistantMessage(calls=(CALL,)),
-    ToolMessage(call="call_1", content="A file."),
-    UserMessage(content="No more tools."),
+    AssistantInput(calls=(CALL,)),
+    ToolResultInput(call="call_1", content="A file."),
+    UserInput(content="No more tools."),
 )
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")  # litellm's
 
 
-async def asked(port: WireRouter, double: Double, wire: Wire, model: str, key: str, path: str = "") -> dict[str, Any]:
-    """What the last step sends; the step before sends the same tools."""
-    async with playing(double):
+async def asked(
+    port: WireRouter, double: ProviderDouble, wire: Wire, model: str, key: str, path: str = ""
+) -> dict[str, Any]:
+    """The last step's request; the step before sends the same tools."""
+    async with serve_double(double):
         before = request(wire, model, f"{double.url}{path}", key, TALK[:-1])
-        await answered(port, before)
+        await collect_answer(port, before)
         last = request(wire, model, f"{double.url}{path}", key, TALK, tool_choice="none")
-        assert (await answered(port, last)).parts == (TextPart("Done."),)
+        assert (await collect_answer(port, last)).parts == (TextPart(text="Done."),)
     assert double.asked[0]["tools"] == double.asked[1]["tools"] and READ.name in str(double.asked[1]["tools"])
     return double.asked[1]
 
@@ -76,7 +78,7 @@ async def test_chat(port: WireRouter, wire: Wire, model: str) -> None:
         {**chunk, "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Done."}}]},
         {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
     ]
-    double = Double(lambda *_: [*map(event, pieces), b"data: [DONE]\n\n"])
+    double = ProviderDouble(lambda *_: [*map(event, pieces), b"data: [DONE]\n\n"])
 
     body = await asked(port, double, wire, model, "k", "/v1")
 
@@ -89,13 +91,13 @@ async def test_bedrock_which_knows_no_such_choice(port: WireRouter, monkeypatch:
     monkeypatch.setenv("AWS_REGION_NAME", "us-east-1")
 
     def refuse(*_: object) -> Any:
-        raise Refused(400, {"message": "No."})
+        raise RefusedRequest(400, {"message": "No."})
 
-    async with playing(Double(refuse)) as double:
+    async with serve_double(ProviderDouble(refuse)) as double:
         model = "bedrock/anthropic.claude-opus-4-5-20251101-v1:0"
         asking = request(Wire.LITELLM, model, double.url, "k", TALK, tool_choice="none")
         with pytest.raises(ModelError):
-            await answered(port, replace(asking, endpoint=asking.endpoint.model_copy(update={"key": None})))
+            await collect_answer(port, replace(asking, endpoint=asking.endpoint.model_copy(update={"key": None})))
 
     config = double.asked[0]["toolConfig"]
     assert [tool["toolSpec"]["name"] for tool in config["tools"] if "toolSpec" in tool] == [READ.name]

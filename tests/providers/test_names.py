@@ -1,9 +1,9 @@
-"""The providers that are known by name, beside those that the installed litellm can ask."""
+"""Providers known by name beside those of the installed litellm."""
 
 from importlib import import_module
 
-from activities.model.litellm_providers import NAMES, TEXT_ONLY
-from activities.model.providers import PROVIDERS, must_be_known
+from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
+from activities.model.providers import PROVIDERS, check_provider
 from activities.model.wires.router import WireRouter
 
 
@@ -14,7 +14,7 @@ async def test_what_litellm_can_ask_is_refused_nowhere_and_nothing_else_is_let_t
     ours = {provider.litellm for provider in PROVIDERS.values()}
 
     for id in {*asked, *PROVIDERS} - {*TEXT_ONLY}:
-        must_be_known(id, {})
+        check_provider(id, {})
 
-    assert asked == NAMES, "write what litellm knows into activities/model/litellm_providers.py"
-    assert ours <= NAMES and set(TEXT_ONLY) <= NAMES
+    assert asked == LITELLM_PROVIDERS, "write what litellm knows into activities/model/litellm_providers.py"
+    assert ours <= LITELLM_PROVIDERS and set(TEXT_ONLY) <= LITELLM_PROVIDERS

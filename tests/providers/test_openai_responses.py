@@ -5,39 +5,38 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI, BadRequestError
 
-from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, posture
+from activities.model.failures import ModelError, Overflow, Retry, Stop, StopKind, classify
 from activities.model.port import (
-    AssistantMessage,
+    AssistantInput,
     Finish,
     ImagePiece,
-    Message,
+    InputMessage,
     ModelRequest,
-    RequestedCall,
-    SystemMessage,
+    SystemInput,
     TextPiece,
-    ToolMessage,
-    UserMessage,
+    ToolResultInput,
+    UserInput,
     Wire,
 )
-from activities.model.stream import CallPart, ReasoningPart, TextPart
 from activities.model.wires.router import WireRouter
-from tests.providers.asking import GO, answered
-from tests.providers.asking import request as asking
+from tests.providers.double_requests import GO, collect_answer
+from tests.providers.double_requests import request as asking
 from tests.providers.openai_responses import KEY, Answer, Call, OpenAI, Refusal, Text, Thought
-from tests.providers.playing import Cut, Refused, playing
+from tests.providers.provider_double import Disconnect, RefusedRequest, serve_double
+from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Tokens
 
 READS = Answer((Thought(("Look", "Then read")), Text("I read it."), Call("read", '{"path": "a"}')))
 
 
-def request(service: OpenAI, messages: tuple[Message, ...] = GO, model: str = "gpt-5.3-codex", **more: Any) -> Any:
+def request(service: OpenAI, messages: tuple[InputMessage, ...] = GO, model: str = "gpt-5.3-codex", **more: Any) -> Any:
     return asking(Wire.RESPONSES, f"openai/{model}", f"{service.double.url}/v1", KEY, messages, **more)
 
 
 async def test_an_answer_arrives_whole(port: WireRouter) -> None:
     service = OpenAI(READS)
-    async with playing(service.double):
-        answer = await answered(port, request(service))
+    async with serve_double(service.double):
+        answer = await collect_answer(port, request(service))
 
     kept: Any = {
         "type": "reasoning",
@@ -46,9 +45,9 @@ async def test_an_answer_arrives_whole(port: WireRouter) -> None:
         "encrypted_content": "secret-1",
     }
     assert answer.parts == (
-        ReasoningPart("Look\n\nThen read", ({"item": kept, "before": 0},)),
-        TextPart("I read it."),
-        CallPart("call_3", "read", '{"path": "a"}'),
+        ReasoningPart(text="Look\n\nThen read", details=({"item": kept, "before": 0},)),
+        TextPart(text="I read it."),
+        RequestedCall("call_3", "read", '{"path": "a"}'),
     )
     assert answer.finish is Finish.TOOL_CALLS
     assert answer.tokens == Tokens(total=130, input=40, output=20, reasoning=10, cache_read=60)
@@ -56,8 +55,8 @@ async def test_an_answer_arrives_whole(port: WireRouter) -> None:
 
 async def test_the_provider_keeps_nothing_and_thinks_as_opencode_asks_it_to(port: WireRouter) -> None:
     service = OpenAI(Answer((Text("Hi"),)))
-    async with playing(service.double):
-        await answered(port, request(service, (SystemMessage(content="Be brief."), *GO)))
+    async with serve_double(service.double):
+        await collect_answer(port, request(service, (SystemInput(content="Be brief."), *GO)))
 
     body = service.double.asked[0]
     assert (body["store"], body["include"]) == (False, ["reasoning.encrypted_content"])
@@ -69,13 +68,13 @@ async def test_the_provider_keeps_nothing_and_thinks_as_opencode_asks_it_to(port
 async def test_what_the_model_thought_goes_back_where_it_stood(port: WireRouter) -> None:
     both = Answer((Thought(), Call("read", "{}"), Thought(), Call("read", '{"path": "b"}')))
     service = OpenAI(both, Answer((Text("Done."),)))
-    async with playing(service.double):
-        first = await answered(port, request(service))
+    async with serve_double(service.double):
+        first = await collect_answer(port, request(service))
         details = tuple(block for part in first.parts if isinstance(part, ReasoningPart) for block in part.details)
         calls = tuple(RequestedCall(id=call.id, name=call.name, arguments=call.arguments) for call in first.calls)
-        results = [ToolMessage(call=call.id, content="x") for call in calls]
-        talk = (*GO, AssistantMessage(details=details, calls=calls), *results)
-        assert (await answered(port, request(service, talk))).parts == (TextPart("Done."),)
+        results = [ToolResultInput(call=call.id, content="x") for call in calls]
+        talk = (*GO, AssistantInput(details=details, calls=calls), *results)
+        assert (await collect_answer(port, request(service, talk))).parts == (TextPart(text="Done."),)
 
     sent = [item.get("type") for item in service.double.asked[1]["input"][1:]]
     assert sent == ["reasoning", "function_call"] * 2 + ["function_call_output"] * 2
@@ -84,27 +83,29 @@ async def test_what_the_model_thought_goes_back_where_it_stood(port: WireRouter)
 async def test_a_conversation_that_another_model_began_is_taken(port: WireRouter) -> None:
     signed = {"type": "thinking", "thinking": "Hm.", "signature": "of another provider"}
     call = RequestedCall(id="call_" + "x" * 100, name="read", arguments="{broken \ud800")
-    seen = UserMessage(content=(TextPiece(text="Look:"), ImagePiece(url="data:image/png;base64,AA==")))
-    talk = (*GO, AssistantMessage(content="So:", details=(signed,), calls=(call,)))
+    seen = UserInput(content=(TextPiece(text="Look:"), ImagePiece(url="data:image/png;base64,AA==")))
+    talk = (*GO, AssistantInput(content="So:", details=(signed,), calls=(call,)))
     service = OpenAI(Answer((Text("Hi"),)))
-    async with playing(service.double):
-        answer = await answered(port, request(service, (*talk, ToolMessage(call=call.id, content="\ud800"), seen)))
+    async with serve_double(service.double):
+        answer = await collect_answer(
+            port, request(service, (*talk, ToolResultInput(call=call.id, content="\ud800"), seen))
+        )
 
-    assert answer.parts == (TextPart("Hi"),)
+    assert answer.parts == (TextPart(text="Hi"),)
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "gpt-4.1-mini", "gpt-5-chat-latest", "o3-pro", "gpt-5-pro", "gpt-6-sol"])
 async def test_a_model_gets_only_what_it_takes(port: WireRouter, model: str) -> None:
     service = OpenAI(Answer((Text("Hi"),)))
-    async with playing(service.double):
-        assert (await answered(port, request(service, model=model))).parts == (TextPart("Hi"),)
+    async with serve_double(service.double):
+        assert (await collect_answer(port, request(service, model=model))).parts == (TextPart(text="Hi"),)
 
 
 async def test_options_stand_where_this_api_wants_them(port: WireRouter) -> None:
     options = {"reasoningEffort": "high", "textVerbosity": "low", "serviceTier": "flex", "max_completion_tokens": 9}
     service = OpenAI(Answer((Text("Hi"),)))
-    async with playing(service.double):
-        await answered(port, request(service, options=options, tool_choice="none"))
+    async with serve_double(service.double):
+        await collect_answer(port, request(service, options=options, tool_choice="none"))
 
     body = service.double.asked[0]
     assert body["reasoning"] == {"effort": "high", "summary": "auto"}
@@ -121,10 +122,10 @@ async def test_options_stand_where_this_api_wants_them(port: WireRouter) -> None
         (Answer((Refusal("I cannot help with that."),)), Finish.CONTENT_FILTER),
     ],
 )
-async def test_the_end_is_what_the_service_said(port: WireRouter, said: Answer, finish: Finish) -> None:
+async def test_the_end_is_that_of_the_service(port: WireRouter, said: Answer, finish: Finish) -> None:
     service = OpenAI(said)
-    async with playing(service.double):
-        assert (await answered(port, request(service))).finish is finish
+    async with serve_double(service.double):
+        assert (await collect_answer(port, request(service))).finish is finish
 
 
 @pytest.mark.parametrize(
@@ -134,20 +135,20 @@ async def test_the_end_is_what_the_service_said(port: WireRouter, said: Answer, 
         (Answer((Text("Hi"),), failed=("rate_limit_exceeded", "Slow down.")), Retry),
         (Answer((Text("Hi"),), failed=("invalid_prompt", "No.")), StopKind.BAD_REQUEST),
         (Answer((b'data: {"type": "error", "code": "context_length_exceeded", "message": "no"}\n\n',)), Overflow),
-        (Answer((Text("Hi"), Cut())), Retry),
-        (Answer((Text("Hi"), Cut(clean=False))), Retry),
+        (Answer((Text("Hi"), Disconnect())), Retry),
+        (Answer((Text("Hi"), Disconnect(clean=False))), Retry),
         (Answer((Text("Hi"), b"data: {broken\n\n")), Retry),
         (Answer((Text("Hi"), b'data: {"type": "response.output_text.delta"}\n\n')), Retry),
         (Answer((b'event: error\ndata: {"type": "error", "code": "server_error", "message": "no"}\n\n',)), Retry),
     ],
 )
-async def test_an_answer_that_fails_is_told_for_what_it_is(
+async def test_a_failing_answer_is_classified(
     port: WireRouter, said: Answer, expected: type[Retry] | type[Overflow] | StopKind
 ) -> None:
     service = OpenAI(said)
-    async with playing(service.double):
-        stance = posture(await failure(port, request(service)))
-    assert (stance.kind if isinstance(stance, Stop) else type(stance)) == expected
+    async with serve_double(service.double):
+        action = classify(await failure(port, request(service)))
+    assert (action.kind if isinstance(action, Stop) else type(action)) == expected
 
 
 @pytest.mark.parametrize(
@@ -161,27 +162,27 @@ async def test_an_answer_that_fails_is_told_for_what_it_is(
         (401, {"message": "Incorrect API key provided"}, StopKind.AUTH),
     ],
 )
-async def test_a_refusal_is_told_for_what_it_is(
+async def test_a_refusal_is_classified(
     port: WireRouter, status: int, error: dict[str, str], expected: type[Retry] | type[Overflow] | StopKind
 ) -> None:
     service = OpenAI(Answer(()))
 
     def refuse(*_: object) -> Any:
-        raise Refused(status, {"error": error}, {"retry-after": "7"})
+        raise RefusedRequest(status, {"error": error}, {"retry-after": "7"})
 
     service.double.check = refuse
-    async with playing(service.double):
+    async with serve_double(service.double):
         failed = await failure(port, request(service))
 
     assert (failed.status, failed.message, (failed.headers or {})["retry-after"]) == (status, error["message"], "7")
-    stance = posture(failed)
-    assert (stance.kind if isinstance(stance, Stop) else type(stance)) == expected
+    action = classify(failed)
+    assert (action.kind if isinstance(action, Stop) else type(action)) == expected
     assert len(service.double.asked) == 1, "the client asked again by itself"
 
 
 async def test_the_double_speaks_what_openais_own_client_understands() -> None:
     service = OpenAI(READS)
-    async with playing(service.double):
+    async with serve_double(service.double):
         client = AsyncOpenAI(api_key=KEY, base_url=f"{service.double.url}/v1", max_retries=0)
         stream = await client.responses.create(model="gpt-5", input="go", stream=True)
         seen = [event.type async for event in stream]
@@ -198,7 +199,7 @@ async def test_the_double_speaks_what_openais_own_client_understands() -> None:
 
 async def failure(port: WireRouter, asked: ModelRequest) -> Any:
     with pytest.raises(ModelError) as caught:
-        await answered(port, asked)
+        await collect_answer(port, asked)
     return caught.value.failure
 
 

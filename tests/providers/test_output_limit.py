@@ -1,4 +1,4 @@
-"""The limit of an answer, from a configuration to what a provider is asked for."""
+"""The limit of an answer, from the configuration to the provider's request."""
 
 from pathlib import Path
 from typing import Any
@@ -6,42 +6,42 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from activities.model.endpoints import Endpoints
+from activities.model.endpoints import EndpointResolver
 from activities.model.failures import ModelError
 from activities.model.keys import Keys
 from activities.model.port import ModelRequest
 from activities.model.wires.router import WireRouter
 from tests.providers import anthropic_messages, google_gemini, openai_responses
-from tests.providers.asking import GO, READ, answered
-from tests.providers.playing import Double, Play, Refused, playing
+from tests.providers.double_requests import GO, READ, collect_answer
+from tests.providers.provider_double import ProviderDouble, RefusedRequest, StreamPlan, serve_double
 from workflows.domain.config.config import Config
 
 
 class Ask:
-    """Asks a model of a configuration, as a step does."""
+    """Asks a configuration's model, as a step does."""
 
     def __init__(self, port: WireRouter, keys: Keys) -> None:
         self.port = port
         self.keys = keys
 
     async def __call__(
-        self, double: Double, model: str, entry: dict[str, Any], key: str, package: str | None = None
+        self, double: ProviderDouble, model: str, entry: dict[str, Any], key: str, package: str | None = None
     ) -> dict[str, Any]:
-        """The body that the double got; `model` is that of the provider."""
+        """The body that the double got; `model` is the provider's id."""
         provider, _, name = model.partition("/")
-        async with playing(double):
+        async with serve_double(double):
             address = f"{double.url}/v1" if provider == "own" else double.url
             written = {"npm": package, "options": {"baseURL": address, "apiKey": key}, "models": {name: entry}}
             config = Config.model_validate({"provider": {provider: written}})
-            reached = await Endpoints(self.keys, {}, self.port).reach(model, config)
+            resolved = await EndpointResolver(self.keys, {}, self.port).resolve(model, config)
             asked = ModelRequest(
-                endpoint=reached.endpoint,
+                endpoint=resolved.endpoint,
                 messages=GO,
                 tools=(READ,),
-                max_output=reached.max_output,
-                options=reached.options,
+                max_output=resolved.max_output,
+                options=resolved.options,
             )
-            await answered(self.port, asked)
+            await collect_answer(self.port, asked)
         return double.asked[0]
 
 
@@ -151,7 +151,7 @@ async def test_the_name_that_newer_models_of_openai_want_goes_out_as_it_stands(a
     ("entry", "tokens"),
     [({}, 32_000), (limited(8192), 8192), ({"options": {"num_predict": 100}}, 100)],
 )
-async def test_ollama_is_told_how_many_tokens_to_predict(ask: Ask, entry: dict[str, Any], tokens: int) -> None:
+async def test_ollama_gets_the_number_of_tokens_to_predict(ask: Ask, entry: dict[str, Any], tokens: int) -> None:
     body = await refused(ask, "ollama/nobody-knows-it", entry)
 
     assert body["options"]["num_predict"] == tokens
@@ -179,12 +179,12 @@ async def test_a_hosted_provider_that_needs_no_limit_gets_none(ask: Ask) -> None
 
 
 async def refused(ask: Ask, model: str, entry: dict[str, Any]) -> dict[str, Any]:
-    """The body that a service gets that takes no request."""
+    """The body sent to a service that takes no request."""
 
-    def refuse(request: web.Request, body: dict[str, Any]) -> Play:
-        raise Refused(400, {"error": {"message": "no"}})
+    def refuse(request: web.Request, body: dict[str, Any]) -> StreamPlan:
+        raise RefusedRequest(400, {"error": {"message": "no"}})
 
-    double = Double(refuse)
+    double = ProviderDouble(refuse)
     with pytest.raises(ModelError):
         await ask(double, model, entry, "k")
     return double.asked[0]

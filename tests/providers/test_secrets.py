@@ -1,4 +1,4 @@
-"""Keys and headers on every wire: sent without the blanks around them, and shown nowhere."""
+"""Keys and headers on every wire: sent without surrounding blanks, and shown nowhere."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from activities.model.endpoints import Endpoints
-from activities.model.failures import ModelError, ProviderFailure, Stop, StopKind, posture
-from activities.model.headers import without_secrets
+from activities.model.endpoints import EndpointResolver
+from activities.model.failures import ModelError, ProviderFailure, Stop, StopKind, classify
+from activities.model.headers import redact_failure
 from activities.model.keys import Keys
 from activities.model.port import Endpoint, ModelRequest
 from activities.model.wires.router import WireRouter
@@ -20,8 +20,8 @@ from activities.redact import Redactor
 from tests.providers import anthropic_messages as messages
 from tests.providers import google_gemini as gemini
 from tests.providers import openai_responses as responses
-from tests.providers.asking import GO, answered
-from tests.providers.playing import Double, Play, Refused, playing
+from tests.providers.double_requests import GO, collect_answer
+from tests.providers.provider_double import ProviderDouble, RefusedRequest, StreamPlan, serve_double
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
 
@@ -39,16 +39,16 @@ every_wire = pytest.mark.parametrize("wire", MODELS)
 
 
 class Echo:
-    """A provider that takes no key, and says which it was sent."""
+    """A provider that takes no key, and answers with the sent one."""
 
     def __init__(self, status: int = 401) -> None:
         self.status = status
         self.sent: list[str] = []
-        self.double = Double(self.check)
+        self.double = ProviderDouble(self.check)
 
-    def check(self, request: web.Request, body: dict[str, Any]) -> Play:
+    def check(self, request: web.Request, body: dict[str, Any]) -> StreamPlan:
         self.sent = [value.removeprefix("Bearer ") for value in request.headers.values()]
-        raise Refused(self.status, {"error": {"message": f"No such key: {', '.join(self.sent)}", "code": KEY}})
+        raise RefusedRequest(self.status, {"error": {"message": f"No such key: {', '.join(self.sent)}", "code": KEY}})
 
 
 async def reach(port: WireRouter, wire: str, url: str, keys: Path, *, key: str = KEY, header: str = HEADER) -> Endpoint:
@@ -56,22 +56,22 @@ async def reach(port: WireRouter, wire: str, url: str, keys: Path, *, key: str =
     address = url if wire == "gemini" else f"{url}/v1"
     options = {"baseURL": address, "apiKey": key, "headers": {"x-gateway": header}}
     config = Config.model_validate({"provider": {model.partition("/")[0]: {**more, "options": options}}})
-    endpoint = (await Endpoints(Keys(keys / "auth.json"), {}, port).reach(model, config)).endpoint
+    endpoint = (await EndpointResolver(Keys(keys / "auth.json"), {}, port).resolve(model, config)).endpoint
     assert str(endpoint.wire) == wire
     return endpoint
 
 
 async def failed(port: WireRouter, endpoint: Endpoint) -> tuple[ProviderFailure, str]:
-    """The failure, and everything that its exception could show to anybody."""
+    """The failure, and everything that its exception could show."""
     with pytest.raises(ModelError) as caught:
-        await answered(port, ModelRequest(endpoint=endpoint, messages=GO))
+        await collect_answer(port, ModelRequest(endpoint=endpoint, messages=GO))
     return caught.value.failure, f"{caught.value!r} {caught.getrepr(chain=True)} {caught.value.failure!r}"
 
 
 @every_wire
 async def test_blanks_around_a_key_and_a_header_are_not_sent(port: WireRouter, tmp_path: Path, wire: str) -> None:
     echo = Echo()
-    async with playing(echo.double):
+    async with serve_double(echo.double):
         await failed(port, await reach(port, wire, echo.double.url, tmp_path, key=f" {KEY}\r\n", header=f"{HEADER}\r"))
     assert KEY in echo.sent and HEADER in echo.sent
 
@@ -88,9 +88,9 @@ async def test_a_key_from_a_file_with_windows_line_ends_works(
     port: WireRouter, tmp_path: Path, wire: str, service: Callable[[], Any], key: str
 ) -> None:
     provider = service()
-    async with playing(provider.double):
+    async with serve_double(provider.double):
         endpoint = await reach(port, wire, provider.double.url, tmp_path, key=f"{key}\r\n")
-        answer = await answered(port, ModelRequest(endpoint=endpoint, messages=GO))
+        answer = await collect_answer(port, ModelRequest(endpoint=endpoint, messages=GO))
     assert answer.parts
 
 
@@ -100,7 +100,7 @@ async def test_a_key_that_the_provider_repeats_is_not_shown(
     port: WireRouter, tmp_path: Path, wire: str, status: int
 ) -> None:
     echo = Echo(status)
-    async with playing(echo.double):
+    async with serve_double(echo.double):
         failure, shown = await failed(port, await reach(port, wire, echo.double.url, tmp_path))
     assert failure.message.startswith("No such key: ") and "[redacted]" in failure.message
     assert KEY not in shown and HEADER not in shown
@@ -122,12 +122,12 @@ async def test_what_no_header_can_hold_is_refused_before_a_request(
 @every_wire
 async def test_a_request_that_cannot_be_written_is_not_tried_again(port: WireRouter, tmp_path: Path, wire: str) -> None:
     echo = Echo()
-    async with playing(echo.double):
+    async with serve_double(echo.double):
         endpoint = await reach(port, wire, echo.double.url, tmp_path)
         broken = endpoint.model_copy(update={"key": SecretStr(f"{KEY}\n{HEADER}")})
         failure, shown = await failed(port, broken)
-    stance = posture(failure)
-    assert isinstance(stance, Stop) and stance.kind in (StopKind.UNSENT, StopKind.BAD_REQUEST)
+    action = classify(failure)
+    assert isinstance(action, Stop) and action.kind in (StopKind.UNSENT, StopKind.BAD_REQUEST)
     assert KEY not in shown and HEADER not in shown and echo.double.asked == []
 
 
@@ -137,7 +137,7 @@ def test_no_cut_leaves_the_beginning_of_a_secret(before: int, quoted: bool, who:
     failure = ProviderFailure(provider="p", message="m" if quoted else told, quote=told if quoted else None)
     sent = Endpoint(model="openai/m", key=SecretStr(KEY), headers={"x-gateway": HEADER})
 
-    cut = without_secrets(failure, sent, Redactor(lambda: [PROCESS])).message[:1000]
+    cut = redact_failure(failure, sent, Redactor(lambda: [PROCESS])).message[:1000]
 
     assert who[:8] not in cut and cut.startswith("m: 'x" if quoted and before else cut[:1])
 
@@ -150,10 +150,10 @@ async def test_what_came_instead_of_an_answer_is_quoted_without_secrets_wherever
     for before in range(150, 202, 6):
         text = "x" * before + KEY
         if sent == "page":
-            double = Double(lambda *_, text=text: [text.encode()], kind="text/html")
+            double = ProviderDouble(lambda *_, text=text: [text.encode()], kind="text/html")
         else:
-            double = Double(lambda *_, text=text: [f"data: {text}\n\n".encode()])
-        async with playing(double):
+            double = ProviderDouble(lambda *_, text=text: [f"data: {text}\n\n".encode()])
+        async with serve_double(double):
             failure, shown = await failed(port, await reach(port, wire, double.url, tmp_path))
         assert "xxxxxxxx" in failure.message and len(failure.message) < 500
         assert KEY[:8] not in shown

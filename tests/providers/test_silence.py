@@ -1,6 +1,7 @@
-"""Silence is measured in bytes received, on every wire of ours: a keep-alive is life, nothing is not."""
+"""Silence is measured in received bytes, on every wire of ours: a keep-alive counts."""
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -8,48 +9,58 @@ from typing import Any
 
 import pytest
 
-from activities.model.failures import ModelError, Retry, posture
+from activities.model.failures import ModelError, Retry, classify
 from activities.model.port import ModelRequest, Wire
-from activities.model.stream import TextPart
 from activities.model.wires.router import WireRouter
-from activities.model.wires.silence import Silence
+from activities.model.wires.timeouts import StreamTimeouts
 from tests.providers import anthropic_messages as messages
 from tests.providers import google_gemini as google
 from tests.providers import openai_responses as responses
-from tests.providers.asking import answered, request
-from tests.providers.playing import Double, Pause, Play, event, playing
+from tests.providers.double_requests import collect_answer, request
+from tests.providers.provider_double import ProviderDouble, StreamPause, StreamPlan, event, serve_double
+from workflows.domain.messages import TextPart
 
 LIMIT = 1.0  # seconds
-NOW = Pause(0)
+NOW = StreamPause(0)
 LIFE = LIMIT * 0.4
 COMMENT = b": still thinking\n\n"
 
 
 @dataclass(frozen=True)
 class Spoken:
-    """A wire, and how its provider plays pieces around an answer of one word."""
+    """A wire, and its provider's pieces around an answer of one word."""
 
     wire: Wire
     model: str
     key: str
     path: str
-    double: Callable[[Play], Double]
+    double: Callable[[StreamPlan], ProviderDouble]
     alive: bytes = COMMENT
 
 
-def chat(pieces: Play, before: Pause = NOW) -> Double:
+def chat(pieces: StreamPlan, before: StreamPause = NOW) -> ProviderDouble:
     def chunk(delta: dict[str, Any], end: str | None = None) -> bytes:
-        return event({"object": "chat.completion.chunk", "choices": [{"delta": delta, "finish_reason": end}]})
+        choice = {"index": 0, "delta": delta, "finish_reason": end}
+        return event({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]})
 
     said = (before, chunk({"role": "assistant"}), *pieces, chunk({"content": "Hello"}), *pieces, chunk({}, "stop"))
-    return Double(lambda *_: said)
+    return ProviderDouble(lambda *_: said)
 
 
-def around(pieces: Play, text: Any) -> Any:
+def ollama(pieces: StreamPlan) -> ProviderDouble:
+    def line(text: str, **end: Any) -> bytes:
+        said = {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": {"role": "assistant", "content": text}}
+        return (json.dumps({**said, "done": bool(end), **end}) + "\n").encode()
+
+    said = (*pieces, line("Hello"), *pieces, line("", done_reason="stop"))
+    return ProviderDouble(lambda *_: said, kind="application/x-ndjson")
+
+
+def around(pieces: StreamPlan, text: Any) -> Any:
     return (*pieces, text, *pieces)
 
 
-WIRES = (
+WIRES: tuple[Spoken, ...] = (
     Spoken(Wire.CHAT, "openai/m", "k", "/v1", chat, event({"choices": [{"delta": {"role": "assistant"}}]})),
     Spoken(Wire.CHAT, "openai/m", "k", "/v1", chat),
     Spoken(
@@ -75,12 +86,16 @@ WIRES = (
         lambda pieces: google.Gemini(google.Answer(around(pieces, google.Text("Hello")))).double,
     ),
 )
-EACH = pytest.mark.parametrize("spoken", WIRES, ids=lambda spoken: f"{spoken.wire}-{len(spoken.alive)}")
+WIRES += tuple(
+    Spoken(Wire.LITELLM, model, "k", "", chat)
+    for model in ("mistral/m", "groq/m", "openrouter/openai/m", "deepseek/m", "xai/m", "moonshot/m", "azure/m")
+) + (Spoken(Wire.LITELLM, "ollama_chat/m", "k", "", ollama, b" "),)
+EACH = pytest.mark.parametrize("spoken", WIRES, ids=lambda spoken: f"{spoken.wire}-{spoken.model}-{len(spoken.alive)}")
 
 
 @pytest.fixture
 async def impatient() -> AsyncIterator[WireRouter]:
-    port = WireRouter(os.environ, silence=Silence(LIMIT, LIMIT, LIMIT))
+    port = WireRouter(os.environ, timeouts=StreamTimeouts(LIMIT, LIMIT, LIMIT))
     await port.warm()
     yield port
     await port.close()
@@ -88,40 +103,40 @@ async def impatient() -> AsyncIterator[WireRouter]:
 
 @EACH
 async def test_what_keeps_the_connection_alive_keeps_the_request_alive(impatient: WireRouter, spoken: Spoken) -> None:
-    double = spoken.double((Pause(LIFE), spoken.alive) * 5)
-    async with playing(double):
-        answer = await answered(impatient, asked(spoken, double))
-    assert answer.parts == (TextPart("Hello"),)
+    double = spoken.double((StreamPause(LIFE), spoken.alive) * 5)
+    async with serve_double(double):
+        answer = await collect_answer(impatient, asked(spoken, double))
+    assert answer.parts == (TextPart(text="Hello"),)
     assert len(double.asked) == 1
 
 
 @EACH
 @pytest.mark.parametrize("where", ["before the headers", "in the answer"])
 async def test_true_silence_is_cut_and_asked_for_again(impatient: WireRouter, spoken: Spoken, where: str) -> None:
-    double = spoken.double((Pause(60),) if where == "in the answer" else ())
-    double.before = Pause(60) if where == "before the headers" else None
-    async with playing(double), asyncio.timeout(30):
+    double = spoken.double((StreamPause(60),) if where == "in the answer" else ())
+    double.before = StreamPause(60) if where == "before the headers" else None
+    async with serve_double(double), asyncio.timeout(30):
         with pytest.raises(ModelError, match="The provider was silent for 1 s.") as caught:
-            await answered(impatient, asked(spoken, double))
-    assert isinstance(posture(caught.value.failure), Retry)
+            await collect_answer(impatient, asked(spoken, double))
+    assert isinstance(classify(caught.value.failure), Retry)
 
 
 async def test_a_page_that_does_not_end_is_silence_too(impatient: WireRouter) -> None:
     (spoken, *_) = WIRES
-    double = Double(lambda *_: [b"<html>", Pause(60)], kind="text/html")
-    async with playing(double), asyncio.timeout(30):
+    double = ProviderDouble(lambda *_: [b"<html>", StreamPause(60)], kind="text/html")
+    async with serve_double(double), asyncio.timeout(30):
         with pytest.raises(ModelError, match="The provider was silent for 1 s."):
-            await answered(impatient, asked(spoken, double))
+            await collect_answer(impatient, asked(spoken, double))
 
 
 async def test_the_first_byte_may_take_longer_than_the_headers() -> None:
-    patient = WireRouter(os.environ, silence=Silence(headers=LIMIT, first=LIMIT * 20, between=LIMIT))
+    patient = WireRouter(os.environ, timeouts=StreamTimeouts(headers=LIMIT, first_byte=LIMIT * 20, idle=LIMIT))
     (spoken, *_) = WIRES
-    double = chat((), before=Pause(LIMIT * 2))
-    async with playing(double):
-        assert (await answered(patient, asked(spoken, double))).parts == (TextPart("Hello"),)
+    double = chat((), before=StreamPause(LIMIT * 2))
+    async with serve_double(double):
+        assert (await collect_answer(patient, asked(spoken, double))).parts == (TextPart(text="Hello"),)
     await patient.close()
 
 
-def asked(spoken: Spoken, double: Double) -> ModelRequest:
+def asked(spoken: Spoken, double: ProviderDouble) -> ModelRequest:
     return request(spoken.wire, spoken.model, f"{double.url}{spoken.path}", spoken.key)

@@ -1,4 +1,4 @@
-"""Requests that cannot be written: nothing is sent, nothing is tried again, and what is wrong is named."""
+"""Requests that cannot be written: nothing is sent or retried, and the error is named."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from activities.model.endpoints import Endpoints
-from activities.model.failures import ModelError, Stop, StopKind, posture
+from activities.model.endpoints import EndpointResolver
+from activities.model.failures import ModelError, Stop, StopKind, classify
 from activities.model.keys import Keys
 from activities.model.port import Endpoint, ModelRequest, Wire
 from activities.model.wires.router import WireRouter
-from tests.providers.asking import GO, answered
-from tests.providers.playing import Double, Play, playing
+from tests.providers.double_requests import GO, collect_answer, request
+from tests.providers.provider_double import ProviderDouble, StreamPlan, serve_double
 from workflows.domain.config.config import Config
 from workflows.domain.errors import UsageError
 
@@ -59,7 +59,7 @@ async def test_an_address_that_only_the_wire_finds_out_about_is_named(
 
 @pytest.mark.parametrize("wire", MODELS)
 async def test_a_header_that_only_the_wire_finds_out_about_is_named(port: WireRouter, wire: Wire) -> None:
-    async with playing(Double(never)) as double:
+    async with serve_double(ProviderDouble(never)) as double:
         endpoint = Endpoint(model=MODELS[wire], base_url=double.url, wire=wire, headers={"x-gatewaé": "value"})
         assert "header" in await unsent(port, endpoint)
 
@@ -77,22 +77,29 @@ async def test_a_header_that_only_the_wire_finds_out_about_is_named(port: WireRo
 async def test_options_that_cannot_be_written_are_named(
     port: WireRouter, wire: Wire, options: Mapping[str, JsonValue], named: str
 ) -> None:
-    async with playing(Double(never)) as double:
+    async with serve_double(ProviderDouble(never)) as double:
         assert named in await unsent(port, Endpoint(model=MODELS[wire], base_url=double.url, wire=wire), options)
 
 
 async def reach(port: WireRouter, model: str, keys: Path, options: dict[str, JsonValue]) -> Endpoint:
     config = Config.model_validate({"provider": {model.partition("/")[0]: {"options": {"apiKey": "k", **options}}}})
-    return (await Endpoints(Keys(keys / "auth.json"), {}, port).reach(model, config)).endpoint
+    return (await EndpointResolver(Keys(keys / "auth.json"), {}, port).resolve(model, config)).endpoint
 
 
 async def unsent(port: WireRouter, endpoint: Endpoint, options: Mapping[str, JsonValue] | None = None) -> str:
     with pytest.raises(ModelError) as caught:
-        await answered(port, ModelRequest(endpoint=endpoint, messages=GO, options=options or {}))
-    stance = posture(caught.value.failure)
-    assert isinstance(stance, Stop) and stance.kind is StopKind.UNSENT
-    return stance.message
+        await collect_answer(port, ModelRequest(endpoint=endpoint, messages=GO, options=options or {}))
+    action = classify(caught.value.failure)
+    assert isinstance(action, Stop) and action.kind is StopKind.UNSENT
+    return action.message
 
 
-def never(*_: object) -> Play:
+def never(*_: object) -> StreamPlan:
     raise AssertionError("a request was sent")
+
+
+@pytest.mark.parametrize("model", ["vertex_ai/mistral-large", "vertex_ai/gemini-2.5-pro"])
+async def test_a_package_that_litellm_lacks_is_named_and_not_asked_for_again(port: WireRouter, model: str) -> None:
+    with pytest.raises(ModelError, match=r"litellm needs the Python package of 'google\b") as caught:
+        await collect_answer(port, request(Wire.LITELLM, model, "http://127.0.0.1:9", "k"))
+    assert isinstance(classify(caught.value.failure), Stop)

@@ -1,4 +1,4 @@
-"""A house without a worker: doors, rows and bells, and a model that nobody asks."""
+"""Harnesses without a worker: clients, rows and signals, without model requests."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,24 +8,24 @@ import pytest
 from temporalio.client import Client
 
 from activities.model.wires.router import WireRouter
-from tests.house import ACTOR, House
-from tests.house import house as build
-from worker.client import Accepted, SessionClient
+from tests.harness import ACTOR, Harness
+from tests.harness import harness as build
+from worker.client import AcceptedPrompt, Holdfast, SessionClient
 from worker.scripted.script import Script
 from worker.settings import Settings
-from worker.stack.state import Endpoints
+from worker.stack.state_file import Endpoints
 
 
 @pytest.fixture
-async def house(
+async def harness(
     settings: Settings,
     stack: Endpoints,
     postgres_url: str,
     temporal_client: Client,
     task_queue: str,
     tmp_path: Path,
-) -> AsyncIterator[House]:
-    """A house whose sessions wait until the test opens `House.working`."""
+) -> AsyncIterator[Harness]:
+    """A harness whose sessions wait until the test opens `Harness.running_worker`."""
     endpoints = stack.model_copy(update={"postgres_url": postgres_url})
     own = settings.model_copy(update={"task_queue": task_queue})
     async with build(own, endpoints, temporal_client, WireRouter({}), Script(answers=()), tmp_path) as built:
@@ -33,14 +33,15 @@ async def house(
 
 
 @asynccontextmanager
-async def cut_off(house: House, *, passes_on: bool = False) -> AsyncIterator[SessionClient]:
+async def client_without_engine(harness: Harness, *, passes_on: bool = False) -> AsyncIterator[SessionClient]:
     """A client that cannot reach Temporal."""
-    away = house.endpoints.model_copy(update={"temporal_address": "127.0.0.1:9"})
-    async with SessionClient(house.settings, away, ACTOR, passes_on=passes_on) as client:
+    away = harness.endpoints.model_copy(update={"temporal_address": "127.0.0.1:9"})
+    async with Holdfast(harness.settings, away, passes_on=passes_on) as holdfast:
+        client = holdfast.as_(ACTOR)
         yield client
 
 
-async def unheard(house: House) -> Accepted:
-    """A session whose prompt was accepted while Temporal was away."""
-    async with cut_off(house) as client:
-        return await client.start(str(house.project), "Hello.", model="scripted/model")
+async def undelivered_prompt(harness: Harness) -> AcceptedPrompt:
+    """A session with a prompt accepted while Temporal was away."""
+    async with client_without_engine(harness) as client:
+        return await client.start(str(harness.project), "Hello.", model="scripted/model")

@@ -1,4 +1,4 @@
-"""What makes a worker."""
+"""The parts of a worker."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from temporalio import activity
 
+from activities.calls.description import describe_nothing
 from activities.model.keys import Keys
 from activities.model.wires.router import WireRouter
-from activities.session.describing import nothing
 from activities.store.bells import Bell
 from activities.store.database import Database
-from worker.assemble import activities, describing, runner
-from worker.handover import hand_over
-from worker.redacting import redactor
-from worker.settings import Detail, Settings
+from worker.assemble import build_activities, call_describer, workflow_runner
+from worker.credential_handoff import hand_off
+from worker.redaction import redactor
+from worker.settings import Settings, SummaryDetail
 
 
 def settings(home: Path, **environment: str) -> Settings:
@@ -23,7 +23,7 @@ def settings(home: Path, **environment: str) -> Settings:
 
 
 async def nobody(_: Bell) -> None:
-    """An engine that is not there."""
+    """A missing engine."""
 
 
 def name(function: Callable[..., Any]) -> str:
@@ -33,7 +33,7 @@ def name(function: Callable[..., Any]) -> str:
 
 
 def test_every_activity_carries_the_projects_name(tmp_path: Path) -> None:
-    made = activities(settings(tmp_path), Database("postgresql://nowhere"), WireRouter({}), nobody)
+    made = build_activities(settings(tmp_path), Database("postgresql://nowhere"), WireRouter({}), nobody)
     names = [name(function) for function in made]
     assert len(set(names)) == 6 and all(each.startswith("holdfast.") for each in names)
 
@@ -43,26 +43,26 @@ def test_every_activity_carries_the_projects_name(tmp_path: Path) -> None:
     [
         ({}, False),
         ({"TEMPORAL_ADDRESS": "elsewhere:7233"}, False),
-        ({"HOLDFAST_SUMMARIES": Detail.NAMES}, False),
-        ({"HOLDFAST_SUMMARIES": Detail.FULL}, True),
-        ({"HOLDFAST_SUMMARIES": Detail.FULL, "TEMPORAL_ADDRESS": "elsewhere:7233"}, True),
+        ({"HOLDFAST_SUMMARIES": SummaryDetail.NAMES}, False),
+        ({"HOLDFAST_SUMMARIES": SummaryDetail.FULL}, True),
+        ({"HOLDFAST_SUMMARIES": SummaryDetail.FULL, "TEMPORAL_ADDRESS": "elsewhere:7233"}, True),
     ],
 )
 def test_temporal_is_told_more_than_names_only_where_a_setting_says_so(
     tmp_path: Path, environment: dict[str, str], full: bool
 ) -> None:
-    assert (describing(settings(tmp_path, **environment)) is not nothing) == full
+    assert (call_describer(settings(tmp_path, **environment)) is not describe_nothing) == full
 
 
 def test_the_sandbox_lets_both_of_our_packages_pass() -> None:
-    passed = runner().restrictions.passthrough_modules
+    passed = workflow_runner().restrictions.passthrough_modules
     assert {"activities", "workflows.domain"} <= passed
 
 
 async def test_every_key_that_a_worker_may_get_is_kept_out(tmp_path: Path) -> None:
     own = settings(tmp_path, DATABASE_PASSWORD="in-its-environment", MY_KEY="handed-over-by-a-shell")
     redact = redactor(own)
-    await hand_over(own, ["MY_KEY"])
+    await hand_off(own, ["MY_KEY"])
     Keys(own.auth).set("anthropic", "stored-by-a-login")
 
     said = redact.text("in-its-environment, handed-over-by-a-shell, stored-by-a-login")

@@ -1,4 +1,4 @@
-"""The client: what is accepted is a row first, whether or not the engine is there."""
+"""The client: what it accepts is a row first, with or without the engine."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,22 +10,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.session.answers import Decided
-from activities.store import bells, parks, prompts
+from activities.session.answers import AskDecision
+from activities.store import bells, prompts, suspensions
 from activities.store.bells import Bell
-from activities.store.journal import journal
-from activities.store.prompts import Mode, NewPrompt
-from tests.activities.scene import scene_in
-from tests.house import ACTOR, House
-from tests.worker.conftest import cut_off
-from worker.client import LONGEST_PROMPT, Delta, Seen, SessionClient, checked, title
+from activities.store.journal import session_journal
+from activities.store.prompts import NewPrompt, PromptMode
+from tests.activities.rig import open_rig
+from tests.harness import ACTOR, Harness
+from tests.worker.conftest import client_without_engine
+from worker.client import (
+    MAX_PROMPT_CHARS,
+    DeltaRow,
+    EventWithContents,
+    Holdfast,
+    SessionClient,
+    session_title,
+    validate_prompt,
+)
+from worker.project_config import load_project_config
 from worker.settings import Settings
-from worker.stack.state import Endpoints
-from worker.survey import survey
+from worker.stack.state_file import Endpoints
 from workflows.domain.errors import NotFound, UsageError
-from workflows.domain.ids import AskId, GrantId, MessageId, ParkId, SessionId, StopId
-from workflows.domain.parking import Doubt, ParkReason
+from workflows.domain.ids import AskId, GrantId, MessageId, SessionId, StopId, SuspensionId
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
 
@@ -36,9 +44,9 @@ Ask = Callable[[SessionClient, SessionId], Awaitable[object]]
 
 
 @pytest.fixture
-async def alone(house: House) -> AsyncIterator[SessionClient]:
+async def alone(harness: Harness) -> AsyncIterator[SessionClient]:
     """A client that cannot reach Temporal."""
-    async with cut_off(house) as client:
+    async with client_without_engine(harness) as client:
         yield client
 
 
@@ -53,23 +61,23 @@ async def types(client: SessionClient, session: SessionId, after: int = 0) -> li
 @pytest.mark.parametrize("text", ["", " \n\t"])
 def test_an_empty_prompt_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="The prompt is empty"):
-        checked(text)
+        validate_prompt(text)
 
 
 def test_a_prompt_that_is_too_long_says_how_long_it_may_be() -> None:
-    assert checked("x" * LONGEST_PROMPT)
+    assert validate_prompt("x" * MAX_PROMPT_CHARS)
     with pytest.raises(UsageError, match="1,000,001 characters, 1,000,000 are the most"):
-        checked("x" * (LONGEST_PROMPT + 1))
+        validate_prompt("x" * (MAX_PROMPT_CHARS + 1))
 
 
 def test_a_title_is_one_printable_line() -> None:
-    assert title("\n\n  Fix\x1b[2K it  \nand more") == "Fix [2K it  "
-    assert len(title("x " * 1000)) == 100 and title("x " * 1000).endswith("...")
+    assert session_title("\n\n  Fix\x1b[2K it  \nand more") == "Fix [2K it  "
+    assert len(session_title("x " * 1000)) == 100 and session_title("x " * 1000).endswith("...")
 
 
 @given(before=st.integers(0, 120))
 def test_a_title_holds_a_long_word_whole_or_not_at_all(before: int) -> None:
-    short = title(f"{'x ' * (before // 2)}{' ' * (before % 2)}my-secret-key-4711 and more" + " and more" * 20)
+    short = session_title(f"{'x ' * (before // 2)}{' ' * (before % 2)}my-secret-key-4711 and more" + " and more" * 20)
 
     assert "my-secret-key-4711" in short or "my-secre" not in short
 
@@ -81,15 +89,15 @@ async def test_a_prompt_is_accepted_while_temporal_is_away(alone: SessionClient)
     assert (await alone.session(accepted.session)).waiting == 1
 
 
-async def test_a_prompt_is_rung_when_the_engine_is_there(house: House) -> None:
-    assert (await house.client.start("/p", "Hello.")).rung
+async def test_a_prompt_is_rung_when_the_engine_is_there(harness: Harness) -> None:
+    assert (await harness.client.start("/p", "Hello.")).rung
 
 
-class Witness(SessionClient):
-    """A client that looks from another connection, when it rings, at what has been committed."""
+class Witness(Holdfast):
+    """At each signal, reads from another connection what is committed."""
 
     def __init__(self, settings: Settings, endpoints: Endpoints) -> None:
-        super().__init__(settings, endpoints, ACTOR)
+        super().__init__(settings, endpoints)
         self.rung: list[str] = []
 
     async def ring(self, bell: Bell) -> bool:
@@ -99,20 +107,21 @@ class Witness(SessionClient):
         return await super().ring(bell)
 
 
-async def test_each_row_is_committed_before_it_is_rung_for(house: House, tmp_path: Path) -> None:
-    scene = await scene_in(house.database, tmp_path)
-    async with Witness(house.settings, house.endpoints) as door:
+async def test_each_row_is_committed_before_it_is_rung_for(harness: Harness, tmp_path: Path) -> None:
+    rig = await open_rig(harness.database, tmp_path)
+    async with Witness(harness.settings, harness.endpoints) as holdfast:
+        door = holdfast.as_(ACTOR)
         await door.start("/p", "Hello.")
-        await scene.open_turn(permission={"edit": "ask"})
-        ask = await scene.asked(await scene.called("write", filePath="a.txt", content="x"))
-        await door.answer(ask, Decided(reply=Reply.ONCE))
-        await door.stop(scene.session)
-        await scene.close(CloseReason.FAILED, error="broken")
-        await door.retry(scene.session)
-        async with scene.journal() as opened:
-            parks.park(opened, ParkId("prk_1"), Doubt(reason=ParkReason.RESTART))
-        await door.resume(scene.session)
-    assert door.rung == ["prompt", "answer", "stop", "retry", "resume"]
+        await rig.open_turn(permission={"edit": "ask"})
+        ask = await rig.asked(await rig.called("write", filePath="a.txt", content="x"))
+        await door.answer(ask, AskDecision(reply=Reply.ONCE))
+        await door.stop(rig.session)
+        await rig.close(CloseReason.FAILED, error="broken")
+        await door.retry(rig.session)
+        async with rig.journal() as journal:
+            suspensions.suspend(journal, SuspensionId("prk_1"), SuspendCause(reason=SuspendReason.RESTART))
+        await door.resume(rig.session)
+    assert holdfast.rung == ["prompt", "answer", "stop", "retry", "resume"]
 
 
 async def test_starting_again_with_the_same_ids_is_the_same_start(alone: SessionClient) -> None:
@@ -137,7 +146,7 @@ async def test_sessions_are_listed_by_directory(alone: SessionClient) -> None:
 
 async def test_a_stop_withdraws_what_nobody_has_taken(alone: SessionClient) -> None:
     session = await started(alone)
-    queued = (await alone.prompt(session, "Later.", mode=Mode.QUEUE)).prompt
+    queued = (await alone.prompt(session, "Later.", mode=PromptMode.QUEUE)).prompt
     stopped = await alone.stop(session, stop=StopId("stp_1"))
     assert stopped.turn is None and stopped.withdrawn[-1] == queued and len(stopped.withdrawn) == 2
     assert (await alone.stop(session, stop=StopId("stp_1"))).withdrawn == ()
@@ -164,7 +173,7 @@ async def test_a_session_that_does_not_exist_is_named(alone: SessionClient, ask:
 async def test_asks_and_grants_that_do_not_exist_are_named(alone: SessionClient) -> None:
     assert await alone.asks() == [] and await alone.grants() == []
     with pytest.raises(NotFound, match="per_x"):
-        await alone.answer(AskId("per_x"), Decided.model_validate({"reply": "once"}))
+        await alone.answer(AskId("per_x"), AskDecision.model_validate({"reply": "once"}))
     with pytest.raises(NotFound, match="gra_x"):
         await alone.revoke(GrantId("gra_x"))
 
@@ -179,32 +188,34 @@ async def test_a_log_longer_than_a_page_is_read_whole_and_from_anywhere(alone: S
     assert list(seen[-1].contents.values()) == [{"text": "Prompt 219"}]
 
 
-async def test_a_watcher_sees_each_event_once_over_reconnections(house: House, alone: SessionClient) -> None:
+async def test_a_watcher_sees_each_event_once_over_reconnections(harness: Harness, alone: SessionClient) -> None:
     session = await started(alone)
     seen: list[int] = []
     cut = 0
     async with asyncio.timeout(60):
         async with aclosing(alone.watch(session)) as watched:
             async for each in watched:
-                assert not isinstance(each, Delta)
+                assert not isinstance(each, DeltaRow)
                 seen.append(each.record.seq)
                 if len(seen) == 6:
                     break
-                cut += await cut_listeners(house)
+                cut += await cut_listeners(harness)
                 await alone.prompt(session, "More.")
     assert seen == list(range(1, 7)) and cut > 1
 
 
-async def test_a_watcher_begins_although_its_connection_is_broken_by_then(house: House, alone: SessionClient) -> None:
+async def test_a_watcher_begins_although_its_connection_is_broken_by_then(
+    harness: Harness, alone: SessionClient
+) -> None:
     session = await started(alone)
-    async with house.database.transaction() as connection:
+    async with harness.database.transaction() as connection:
         await connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
     async with asyncio.timeout(60), aclosing(alone.watch(session)) as watched:
         each = await anext(watched)
-    assert isinstance(each, Seen) and each.record.seq == 1
+    assert isinstance(each, EventWithContents) and each.record.seq == 1
 
 
 async def test_a_watcher_goes_on_where_it_was(alone: SessionClient) -> None:
@@ -212,7 +223,7 @@ async def test_a_watcher_goes_on_where_it_was(alone: SessionClient) -> None:
     await alone.prompt(session, "More.")
     async with aclosing(alone.watch(session, after=2)) as watched:
         each = await anext(watched)
-    assert isinstance(each, Seen) and each.record.seq == 3
+    assert isinstance(each, EventWithContents) and each.record.seq == 3
 
 
 async def test_what_was_used_is_told(alone: SessionClient) -> None:
@@ -220,22 +231,22 @@ async def test_what_was_used_is_told(alone: SessionClient) -> None:
     assert totals.steps == 0 and totals.cost == Cost()
 
 
-async def cut_listeners(house: House) -> int:
-    """Cut the connections that wait for notifications; how many there were."""
+async def cut_listeners(harness: Harness) -> int:
+    """Cut the connections that wait for notifications; their number."""
     query = (
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
         "WHERE datname = current_database() AND (query LIKE 'LISTEN%' OR query LIKE '%lock_shared%')"
         "AND pid <> pg_backend_pid()"
     )
-    async with house.database.transaction() as connection:
+    async with harness.database.transaction() as connection:
         return (await connection.execute(query)).rowcount
 
 
 async def test_b20_a_watcher_that_reconnects_a_hundred_times_in_a_thousand_events_misses_none(
-    house: House, alone: SessionClient
+    harness: Harness, alone: SessionClient
 ) -> None:
     session = await started(alone)
-    writing = asyncio.create_task(write(house, session, EVENTS - 2))
+    writing = asyncio.create_task(write(harness, session, EVENTS - 2))
     numbers: list[int] = []
     while len(numbers) < EVENTS:
         numbers += await some(alone, session, after=len(numbers), count=EVENTS // RECONNECTIONS)
@@ -243,36 +254,46 @@ async def test_b20_a_watcher_that_reconnects_a_hundred_times_in_a_thousand_event
     assert numbers == list(range(1, EVENTS + 1))
 
 
-async def write(house: House, session: SessionId, count: int) -> None:
-    """Accept so many prompts, without bells: each is an event."""
+async def write(harness: Harness, session: SessionId, count: int) -> None:
+    """Accept `count` prompts, without signals: each is an event."""
     for number in range(count):
-        async with journal(house.database, session, ACTOR) as opened:
-            await prompts.accept(opened, NewPrompt(id=MessageId(f"msg_{number}"), text="And?"))
+        async with session_journal(harness.database, session, ACTOR) as journal:
+            await prompts.accept(journal, NewPrompt(id=MessageId(f"msg_{number}"), text="And?"))
 
 
 async def some(client: SessionClient, session: SessionId, after: int, count: int) -> list[int]:
-    """The numbers of the next events that a new connection gets, which is closed then."""
+    """The numbers of the next events on a new connection, which is then closed."""
     numbers: list[int] = []
     async with asyncio.timeout(60), aclosing(client.watch(session, after)) as watched:
         async for each in watched:
-            numbers += [each.record.seq] if isinstance(each, Seen) else []
+            numbers += [each.record.seq] if isinstance(each, EventWithContents) else []
             if len(numbers) == count:
                 break
     return numbers
 
 
 @pytest.mark.parametrize("name", ["explore", "plan", "nope"])
-async def test_no_session_begins_for_an_agent_that_people_may_not_choose(house: House, name: str) -> None:
+async def test_no_session_begins_for_an_agent_that_people_may_not_choose(harness: Harness, name: str) -> None:
     with pytest.raises(UsageError, match=f"{name!r}.*Available agents: build"):
-        await house.client.start(str(house.project), "Hello.", agent=name)
+        await harness.client.start(str(harness.project), "Hello.", agent=name)
 
-    assert await house.client.sessions() == []
+    assert await harness.client.sessions() == []
 
 
-async def test_what_a_caller_has_read_of_a_directory_is_what_is_started(house: House) -> None:
-    house.configure(agent={"coder": {"description": "Writes code."}}, default_agent="coder")
-    snapshot = await survey(house.settings, house.project)
-    house.file("opencode.json", "{")
-    session = (await house.client.start(str(house.project), "Hello.", snapshot=snapshot)).session
+async def test_what_a_caller_has_read_of_a_directory_is_what_is_started(harness: Harness) -> None:
+    harness.configure(agent={"coder": {"description": "Writes code."}}, default_agent="coder")
+    turn_config = await load_project_config(harness.settings, harness.project)
+    harness.file("opencode.json", "{")
+    session = (await harness.client.start(str(harness.project), "Hello.", turn_config=turn_config)).session
 
-    assert (await house.client.session(session)).agent == "coder"
+    assert (await harness.client.session(session)).agent == "coder"
+
+
+async def test_people_act_in_their_own_names_through_the_same_connections(harness: Harness) -> None:
+    async with Holdfast(harness.settings, harness.endpoints) as holdfast:
+        one, other = (holdfast.as_(ACTOR.model_copy(update={"subject": name})) for name in ("one", "other"))
+        session = await started(one)
+        await other.prompt(session, "And then?")
+        actors = {seen.record.event.type: seen.record.actor.subject async for seen in one.log(session)}
+    assert actors == {"session.created": "one", "prompt.accepted": "other"}
+    assert one.database is other.database

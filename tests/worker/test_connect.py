@@ -1,4 +1,4 @@
-"""The client: its payloads, and the servers that it finds."""
+"""The client: its payloads, and its servers."""
 
 import asyncio
 import socket
@@ -15,9 +15,9 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, Register
 from temporalio.client import Client
 from temporalio.service import OperatorService, RPCError, RPCStatusCode
 
-from worker.connect import DATA_CONVERTER, connect, pollers, register_attributes, retain
+from worker.connect import DATA_CONVERTER, connect, count_pollers, register_attributes, set_retention
 from worker.settings import Settings
-from worker.stack.state import Endpoints
+from worker.stack.state_file import Endpoints
 from workflows.domain.errors import Unavailable
 from workflows.domain.value import Value
 
@@ -60,7 +60,7 @@ async def test_a_server_behind_mutual_tls_is_reached_with_the_certificates_that_
 
 
 def make_certificates(folder: Path) -> None:
-    """An authority, and what it has signed: the server's certificate and ours."""
+    """An authority, and its certificates for the server and for us."""
 
     def openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
@@ -76,7 +76,7 @@ def make_certificates(folder: Path) -> None:
 
 @asynccontextmanager
 async def guarded(target: str, folder: Path) -> AsyncIterator[str]:
-    """The server at `target` behind TLS, for those who show a certificate of the authority; its address."""
+    """The address of `target` behind TLS, for clients with a certificate of the authority."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=folder / "ca.pem")
     context.load_cert_chain(folder / "server.pem", folder / "server.key")
     context.verify_mode = ssl.CERT_REQUIRED
@@ -116,7 +116,7 @@ async def test_attributes_may_be_registered_again(temporal_client: Client) -> No
 
 
 class _Worker(Client):
-    """A client of a server that forbids it what is a matter of its operators, as one with an authorizer does."""
+    """A client whose server forbids operators' calls, as one with an authorizer does."""
 
     @property
     def operator_service(self) -> OperatorService:
@@ -137,10 +137,10 @@ async def test_attributes_that_may_neither_be_listed_nor_added_are_found_by_aski
 
 
 async def test_a_queue_without_workers_has_no_pollers(temporal_client: Client, task_queue: str) -> None:
-    assert await pollers(temporal_client, task_queue) == 0
+    assert await count_pollers(temporal_client, task_queue) == 0
 
 
 async def test_finished_runs_are_kept_for_so_many_days(temporal_client: Client) -> None:
-    await retain(temporal_client, 3)
+    await set_retention(temporal_client, 3)
     described = await temporal_client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace="default"))
     assert described.config.workflow_execution_retention_ttl.seconds == 3 * 86_400

@@ -1,4 +1,4 @@
-"""Sessions of any length are read page by page: what is held at once does not grow with them."""
+"""Sessions are read page by page: memory does not grow with their length."""
 
 import gc
 import tracemalloc
@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import pytest
 
-from bench.filled import Filler
+from bench.filler import Filler
 from tests.worker.test_client import alone as alone
-from worker.cli.look.export import Exporter
-from worker.client import Seen, SessionClient
-from workflows.domain.events import TurnEnded
+from worker.client import EventWithContents, SessionClient
+from worker.opencode.export import Exporter
+from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
 
 
@@ -28,7 +28,7 @@ SHORT, LONG = 100, 220  # answers, each with 4 KB of output; the short one nearl
 async def exported(client: SessionClient, session: SessionId) -> int:
     exporter = Exporter(await client.session(session), "/")
     info = exporter.info(await client.totals(session), "project", "1")
-    return sum([len(piece) async for piece in exporter.document(info, client.told(session))])
+    return sum([len(piece) async for piece in exporter.document(info, client.message_details(session))])
 
 
 async def verified(client: SessionClient, session: SessionId) -> int:
@@ -41,10 +41,10 @@ async def logged(client: SessionClient, session: SessionId) -> int:
 
 async def watched(client: SessionClient, session: SessionId) -> int:
     seen = 0
-    async with aclosing(client.watch(session, below=True)) as pieces:
+    async with aclosing(client.watch(session, with_subagents=True)) as pieces:
         async for piece in pieces:
             seen += 1
-            if isinstance(piece, Seen) and isinstance(piece.record.event, TurnEnded):
+            if isinstance(piece, EventWithContents) and isinstance(piece.record.event, TurnEnded):
                 return seen
     raise AssertionError("watching does not end")
 
@@ -54,7 +54,7 @@ async def counted(pieces: AsyncIterator[object]) -> int:
 
 
 async def held(way: Callable[[SessionClient, SessionId], Awaitable[int]], client: SessionClient, of: SessionId) -> Held:
-    """How much was read, and how many bytes were held at most meanwhile."""
+    """How much was read, and the peak of bytes held meanwhile."""
     gc.collect()
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""Preparing servers that run elsewhere."""
+"""Preparing external servers."""
 
 import os
 import subprocess
@@ -8,16 +8,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from activities.store.migrate import current_version, known
+from activities.store.migrate import current_version, scripts
 from worker.prepare import prepare
 from worker.settings import Settings
-from worker.stack.state import Endpoints
+from worker.stack.state_file import Endpoints
 from workflows.domain.errors import Unavailable, UsageError
 
 
 @pytest.fixture
 def empty_url(postgres_url: str) -> str:
-    """A database in which nobody has prepared anything."""
+    """An unprepared database."""
     with psycopg.connect(postgres_url) as connection:
         connection.execute("DROP SCHEMA holdfast CASCADE")
     return postgres_url
@@ -33,7 +33,7 @@ async def test_an_empty_database_has_to_be_prepared_before_workers_start_and_may
     ended = [subprocess.run(each, env=environment, check=False, capture_output=True, text=True) for each in programs]
 
     assert [each.returncode for each in ended] == [3, 0, 0] and "python -P -m worker.prepare" in ended[0].stderr
-    assert await current_version(empty_url) == len(known())
+    assert await current_version(empty_url) == len(scripts())
 
 
 async def test_without_external_servers_there_is_nothing_to_prepare() -> None:

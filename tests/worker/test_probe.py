@@ -10,12 +10,12 @@ import pytest
 
 from tests.conftest import settings_of
 from tests.providers import anthropic_messages, openai_responses
-from tests.providers.playing import playing
-from tests.worker.cli.conftest import Shell
+from tests.providers.provider_double import serve_double
+from tests.worker.cli.conftest import CommandRunner
 from tests.worker.cli.conftest import bare as bare
-from worker.probe import Probed, probe
-from worker.scripted.script import Fault, Page, Refuse, Script, ScriptedAnswer, Stall
-from worker.scripted.server import serve
+from worker.probe import ProbeResult, probe
+from worker.scripted.model_server import serve
+from worker.scripted.script import Refuse, Script, ScriptedAnswer, ScriptedFault, Stall, WebPage
 from workflows.domain.config.config import Config
 
 SECRET = "very-secret-1"
@@ -37,26 +37,28 @@ SECRET = "very-secret-1"
         (Refuse(status=402, body={"error": {"message": "pay"}}), "out of credit (402): pay", ""),
         (Refuse(status=429), "cannot answer just now (429): Rate limit reached", "would wait"),
         (Refuse(status=500, body="down"), "cannot answer just now (500)", "would wait"),
-        (Page(), "answered with a page (text/html) instead of a stream", "baseURL"),
+        (WebPage(), "answered with a page (text/html) instead of a stream", "baseURL"),
         (Stall(), "was silent for 1 s", "baseURL"),
         (Stall(after=0), "was silent for 1 s", "baseURL"),
     ],
     ids=["key", "model", "credit", "limit", "server", "page", "silent", "begun"],
 )
-async def test_what_stands_in_the_way_is_said_in_words(tmp_path: Path, fault: Fault, says: str, remedy: str) -> None:
+async def test_what_stands_in_the_way_is_said_in_words(
+    tmp_path: Path, fault: ScriptedFault, says: str, remedy: str
+) -> None:
     async with serve(Script(answers=(ScriptedAnswer(text="OK", faults={1: fault}),))) as server:
         probed = await asked(tmp_path, server.url)
 
-    assert not probed.answered and says in probed.says and remedy in probed.remedy, probed
-    assert SECRET not in probed.says and probed.says.startswith("own/m")
+    assert not probed.answered and says in probed.message and remedy in probed.remedy, probed
+    assert SECRET not in probed.message and probed.message.startswith("own/m")
 
 
 async def test_an_answer_is_timed_and_came_by_the_key_and_the_headers_of_a_turn(tmp_path: Path) -> None:
     async with serve(Script(answers=(ScriptedAnswer(text="OK"),))) as server:
         probed = await asked(tmp_path, server.url, headers={"X-Team": "red"})
-        sent = server.last
+        sent = server.last_request
 
-    assert probed.answered and probed.says.startswith("own/m answered in 0.") and probed.remedy == ""
+    assert probed.answered and probed.message.startswith("own/m answered in 0.") and probed.remedy == ""
     assert sent is not None and sent.headers["Authorization"] == f"Bearer {SECRET}"
     assert sent.headers["X-Team"] == "red" and sent.body["tools"]
 
@@ -65,7 +67,7 @@ async def test_an_empty_answer_is_none(tmp_path: Path) -> None:
     async with serve(Script(answers=(ScriptedAnswer(),))) as server:
         probed = await asked(tmp_path, server.url)
 
-    assert not probed.answered and "ended its answer with nothing in it" in probed.says
+    assert not probed.answered and "ended its answer with nothing in it" in probed.message
 
 
 async def test_an_address_without_a_server_and_a_wrong_path_are_named(tmp_path: Path) -> None:
@@ -76,8 +78,8 @@ async def test_an_address_without_a_server_and_a_wrong_path_are_named(tmp_path: 
         port = closed.getsockname()[1]
         nowhere = await asked(tmp_path, f"http://me:{SECRET}@127.0.0.1:{port}/v1")
 
-    assert f"no API at {server.url}/api (404)" in wrong.says
-    assert f"no connection to http://127.0.0.1:{port}/v1: Connection refused" in nowhere.says
+    assert f"no API at {server.url}/api (404)" in wrong.message
+    assert f"no connection to http://127.0.0.1:{port}/v1: Connection refused" in nowhere.message
     assert "provider.own.options.baseURL" in nowhere.remedy and "provider.own.options.baseURL" in wrong.remedy
 
 
@@ -89,21 +91,21 @@ async def test_the_other_protocols_are_asked_as_well(tmp_path: Path) -> None:
         (anthropic.double, "@ai-sdk/anthropic", anthropic_messages.KEY),
         (openai.double, "@ai-sdk/openai", openai_responses.KEY),
     ):
-        async with playing(double):
+        async with serve_double(double):
             for each in (key, SECRET):
                 said.append(await asked(tmp_path, f"{double.url}/v1", model="gpt-5-codex", npm=package, key=each))
 
     assert [each.answered for each in said] == [True, False, True, False], said
-    assert all("rejected the API key (401)" in each.says for each in (said[1], said[3]))
+    assert all("rejected the API key (401)" in each.message for each in (said[1], said[3]))
 
 
 async def test_a_missing_key_is_told_without_a_request(tmp_path: Path) -> None:
     probed = await probe(settings_of(tmp_path / "home", HOME=str(tmp_path)), "anthropic/claude", Config())
 
-    assert not probed.answered and "There is no key for 'anthropic': set ANTHROPIC_API_KEY" in probed.says
+    assert not probed.answered and "There is no key for 'anthropic': set ANTHROPIC_API_KEY" in probed.message
 
 
-async def test_doctor_asks_the_model_of_the_directory_or_the_named_one_while_no_stack_runs(bare: Shell) -> None:
+async def test_doctor_asks_the_model_of_the_directory_or_the_named_one_while_no_stack_runs(bare: CommandRunner) -> None:
     refusing = ScriptedAnswer(text="OK", faults={2: Refuse(status=401, body={"error": {"message": SECRET}})})
     async with serve(Script(answers=(refusing,))) as server:
         folder = bare.directory.parent / ".config" / "opencode"
@@ -114,13 +116,13 @@ async def test_doctor_asks_the_model_of_the_directory_or_the_named_one_while_no_
         person = bare.with_(OWN_KEY=SECRET)
         configured = await person.run("doctor", "--model")
         named = await person.run("doctor", "--model", "own/other", "--json")
-        asked = server.last
+        asked = server.last_request
         unknown = await person.run("doctor", "--model", "onw/m")
         lacking = await bare.run("doctor", "--model")
 
     assert configured.code == 0 and configured.out.startswith("ok  model  own/m answered in ")
     (finding,) = json.loads(named.out)
-    assert named.code == 1 and finding["level"] == "failure" and "rejected the API key (401)" in finding["says"]
+    assert named.code == 1 and finding["level"] == "failure" and "rejected the API key (401)" in finding["message"]
     assert asked is not None and asked.body["model"] == "other" and SECRET not in named.out + named.err
     assert unknown.code == 2 and "Did you mean 'own'?" in unknown.err
     assert lacking.code == 1 and "provider.own.options.apiKey is '{env:OWN_KEY}', which is empty here" in lacking.out
@@ -129,9 +131,9 @@ async def test_doctor_asks_the_model_of_the_directory_or_the_named_one_while_no_
 
 async def asked(
     directory: Path, url: str, *, model: str = "m", npm: str | None = None, key: str = SECRET, **options: Any
-) -> Probed:
-    """What comes of asking a model of an own provider."""
+) -> ProbeResult:
+    """The result of asking a model of an own provider."""
     settings = settings_of(directory / "home", HOME=str(directory), PATH=os.environ["PATH"], OWN_KEY=key)
     provider = {"npm": npm, "options": {"baseURL": url, "apiKey": "{env:OWN_KEY}", **options}}
     config = Config.model_validate({"provider": {"own": provider}})
-    return await probe(settings, f"own/{model}", config, longest=1.0)
+    return await probe(settings, f"own/{model}", config, timeout=1.0)

@@ -1,4 +1,4 @@
-"""Upkeep: what a worker clears away, at once and again."""
+"""Upkeep: what a worker removes, now and again."""
 
 import asyncio
 import logging
@@ -12,11 +12,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from activities.shell.forget import RETENTION
+from activities.shell.retention import RETENTION
 from activities.store.database import Database
-from tests.acceptance.crossing import crossing
-from tests.patience import appears
-from worker.chores import beside
+from tests.acceptance.database_proxy import database_proxy
+from tests.polling import wait_until
+from worker.background_tasks import run_in_background
 from worker.upkeep import Upkeep
 
 _REFUSE = b"""
@@ -32,18 +32,18 @@ async def test_what_is_old_goes_at_once_and_later_on_whatever_has_failed_meanwhi
 ) -> None:
     caplog.set_level(logging.INFO, "holdfast.upkeep")
     output, call = old(tmp_path / "tool-output" / "tool_1"), old(tmp_path / "calls" / "prt_1" / "lease").parent
-    async with crossing(postgres_url) as way, Database(way.url, patience=1) as database:
-        async with beside(Upkeep(database, tmp_path).run()):
-            await appears(lambda: not output.exists() and not call.exists())
-        async with beside(Upkeep(database, tmp_path, every=0.05).run()):
+    async with database_proxy(postgres_url) as way, Database(way.url, connect_timeout=1) as database:
+        async with run_in_background(Upkeep(database, tmp_path).run()):
+            await wait_until(lambda: not output.exists() and not call.exists())
+        async with run_in_background(Upkeep(database, tmp_path, interval=0.05).run()):
             way.part()
-            await appears(lambda: "not cleared away: PostgreSQL cannot be reached" in caplog.text)
+            await wait_until(lambda: "s: PostgreSQL cannot be reached" in caplog.text)
             change(postgres_url, _REFUSE)
             way.join()
-            await appears(lambda: "RaiseException: refused" in caplog.text)
+            await wait_until(lambda: "RaiseException: refused" in caplog.text)
             change(postgres_url, _ALLOW)
             call = old(tmp_path / "calls" / "prt_2" / "lease").parent
-            await appears(lambda: not call.exists())
+            await wait_until(lambda: not call.exists())
 
 
 def change(postgres_url: str, how: bytes) -> None:
@@ -52,7 +52,7 @@ def change(postgres_url: str, how: bytes) -> None:
 
 
 def old(file: Path) -> Path:
-    """A file that was touched for the last time a day before it had to be kept, in a directory as old."""
+    """A file last touched a day before the end of its retention, in an equally old directory."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("{}")
     for path in (file, file.parent):

@@ -1,6 +1,5 @@
-"""Houses for workflow tests."""
+"""Harnesses for workflow tests."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -9,37 +8,30 @@ import pytest
 from temporalio.client import Client
 
 from activities.model.wires.router import WireRouter
-from tests.house import House, failed_tasks, house
+from tests.harness import Harness, failed_tasks, harness
 from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import Settings, process_environment
-from worker.stack.state import Endpoints
+from worker.stack.state_file import Endpoints
 
-Open = Callable[..., AbstractAsyncContextManager[House]]
-
-
-@pytest.fixture(scope="session")
-def warm() -> WireRouter:
-    """An adapter whose library is loaded: its seconds of importing are paid once per process."""
-    model = WireRouter(process_environment())
-    asyncio.run(model.warm())
-    return model
+Open = Callable[..., AbstractAsyncContextManager[Harness]]
 
 
 @pytest.fixture
-async def port(warm: WireRouter) -> AsyncIterator[WireRouter]:
-    """The model port; its connections end with the test, for its loop does, too."""
-    yield warm
-    await warm.close()
+async def port() -> AsyncIterator[WireRouter]:
+    """The model port; its connections end with the test, like its loop."""
+    port = WireRouter(process_environment())
+    yield port
+    await port.close()
 
 
 @pytest.fixture
-def swept() -> bool:
-    """Whether workers have a sweeper, where a test does not say."""
+def with_sweeper() -> bool:
+    """Whether workers have a sweeper; tests override it."""
     return True
 
 
 @pytest.fixture
-def open_house(
+def open_harness(
     settings: Settings,
     stack: Endpoints,
     postgres_url: str,
@@ -47,17 +39,17 @@ def open_house(
     task_queue: str,
     port: WireRouter,
     tmp_path: Path,
-    swept: bool,
+    with_sweeper: bool,
 ) -> Open:
-    """Open a house for a script (its answers, or several scripts by name); no workflow task may fail in it."""
+    """Open a harness for a script (answers, or several scripts by name); no workflow task may fail in it."""
 
     @asynccontextmanager
-    async def opened(*answers: ScriptedAnswer, scripts: Mapping[str, Script] | None = None) -> AsyncIterator[House]:
+    async def opened(*answers: ScriptedAnswer, scripts: Mapping[str, Script] | None = None) -> AsyncIterator[Harness]:
         endpoints = stack.model_copy(update={"postgres_url": postgres_url})
         own = settings.model_copy(update={"task_queue": task_queue})
         script = scripts or Script(answers=answers)
-        async with house(own, endpoints, temporal_client, port, script, tmp_path) as built:
-            built.swept = swept
+        async with harness(own, endpoints, temporal_client, port, script, tmp_path) as built:
+            built.with_sweeper = with_sweeper
             yield built
             for overview in await built.client.sessions():
                 assert failed_tasks(await built.history(overview.id)) == []

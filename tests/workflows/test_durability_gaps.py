@@ -1,13 +1,13 @@
-"""What a crash loses in OpenCode, and does not here: by the sentence of each case. Kills are in `tests/acceptance`."""
+"""What a crash loses in OpenCode and not here, case by case. Kills are in `tests/acceptance`."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 import pytest
 
-from activities.store.prompts import Mode
+from activities.store.prompts import PromptMode
 from tests.cases import Case, load
-from tests.house import House
+from tests.harness import Harness
 from tests.workflows.conftest import Open
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Conflict
@@ -20,77 +20,77 @@ DONE = ScriptedAnswer(text="Done.")
 
 
 @pytest.mark.parametrize("case", load("durability_gaps"))
-async def test_what_opencode_loses_stays(case: Case, open_house: Open) -> None:
+async def test_what_opencode_loses_stays(case: Case, open_harness: Open) -> None:
     assert case.holdfast is not None
-    async with open_house(RUN, RUN, DONE, DONE) as house:
-        house.configure(permission={"bash": "ask"})
-        await HOLDFAST[case.holdfast](house)
+    async with open_harness(RUN, RUN, DONE, DONE) as harness:
+        harness.configure(permission={"bash": "ask"})
+        await HOLDFAST[case.holdfast](harness)
 
 
-async def waiting(house: House) -> tuple[SessionId, AskId]:
-    """A session whose call waits for an answer, and no worker."""
-    async with house.working():
-        session = await house.say("Run it.")
-        (ask,) = await house.asked(session)
+async def waiting(harness: Harness) -> tuple[SessionId, AskId]:
+    """A session whose call waits for an answer, without a worker."""
+    async with harness.running_worker():
+        session = await harness.start_session("Run it.")
+        (ask,) = await harness.wait_for_asks(session)
     return session, ask
 
 
-async def _goes_on(house: House) -> None:
-    session, ask = await waiting(house)
-    before = await house.calls(session)
-    async with house.working():
-        await house.answer(ask, Reply.ALWAYS)
-        await house.ended(session)
-        after, messages = await house.calls(session), await house.client.transcript(session)
+async def _goes_on(harness: Harness) -> None:
+    session, ask = await waiting(harness)
+    before = await harness.calls(session)
+    async with harness.running_worker():
+        await harness.answer(ask, Reply.ALWAYS)
+        await harness.ended(session)
+        after, messages = await harness.calls(session), await harness.client.transcript(session)
     assert [call.state for call in before] == [CallState.PREPARED]
     assert [call.state for call in after] == [CallState.DONE] * 2
     assert isinstance(messages[-1], AssistantMessage) and messages[-1].body.finish == "stop"
 
 
-async def _has_its_real_result(house: House) -> None:
-    session, ask = await waiting(house)
-    async with house.working():
-        await house.client.prompt(session, "And this.")
-        await house.answer(ask, Reply.ALWAYS)
-        await house.ended(session)
-        calls, messages = await house.calls(session), await house.client.transcript(session)
+async def _has_its_real_result(harness: Harness) -> None:
+    session, ask = await waiting(harness)
+    async with harness.running_worker():
+        await harness.client.prompt(session, "And this.")
+        await harness.answer(ask, Reply.ALWAYS)
+        await harness.ended(session)
+        calls, messages = await harness.calls(session), await harness.client.transcript(session)
     assert [call.outcome.output.strip() for call in calls if call.outcome] == ["ran", "ran"]
     assert [message.text for message in messages if isinstance(message, UserMessage)] == ["Run it.", "And this."]
 
 
-async def _is_still_granted(house: House) -> None:
-    session, ask = await waiting(house)
-    await house.answer(ask, Reply.ALWAYS)
-    async with house.working():
-        await house.ended(session)
-        states = [call.state for call in await house.calls(session)]
-        log = [event.type for event in await house.events(session)]
+async def _is_still_granted(harness: Harness) -> None:
+    session, ask = await waiting(harness)
+    await harness.answer(ask, Reply.ALWAYS)
+    async with harness.running_worker():
+        await harness.ended(session)
+        states = [call.state for call in await harness.calls(session)]
+        log = [event.type for event in await harness.events(session)]
     assert states == [CallState.DONE] * 2 and log.count("ask.raised") == 1
 
 
-async def _each_is_worked_on_once(house: House) -> None:
-    session, ask = await waiting(house)
-    await house.client.prompt(session, "Then this.", mode=Mode.QUEUE)
-    async with house.working():
-        await house.answer(ask, Reply.ALWAYS)
-        await house.ended(session, 2)
-        log = [event.type for event in await house.events(session)]
+async def _each_is_worked_on_once(harness: Harness) -> None:
+    session, ask = await waiting(harness)
+    await harness.client.prompt(session, "Then this.", mode=PromptMode.QUEUE)
+    async with harness.running_worker():
+        await harness.answer(ask, Reply.ALWAYS)
+        await harness.ended(session, 2)
+        log = [event.type for event in await harness.events(session)]
     assert (log.count("prompt.taken"), log.count("turn.ended")) == (2, 2)
 
 
-async def _is_closed_with_its_turn(house: House) -> None:
-    async with house.working():
-        session = await house.say("Run it.")
-        (ask,) = await house.asked(session)
-        await house.client.stop(session)
-        await house.ended(session)
-        left = await house.client.asks()
+async def _is_closed_with_its_turn(harness: Harness) -> None:
+    async with harness.running_worker():
+        session = await harness.start_session("Run it.")
+        (ask,) = await harness.wait_for_asks(session)
+        await harness.client.stop(session)
+        await harness.ended(session)
+        left = await harness.client.asks()
         with pytest.raises(Conflict, match="closed"):
-            await house.answer(ask)
+            await harness.answer(ask)
     assert left == []
 
 
-HOLDFAST: Final[dict[str, Callable[[House], Awaitable[None]]]] = {
+HOLDFAST: Final[dict[str, Callable[[Harness], Awaitable[None]]]] = {
     "the part waits (running) because the request waits; after the answer it completes, and the assistant message is "
     "completed": _goes_on,
     "the request stays open; the prompt is steered in or queued; the tool result is the real one": (

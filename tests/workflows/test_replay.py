@@ -1,4 +1,4 @@
-"""Every recorded history replays: workflow code gives the commands that it gave when it was recorded."""
+"""Every recorded history replays: workflow code gives the recorded commands."""
 
 import json
 import os
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.histories.history_scenarios import scenarios
 from tests.histories.replay import FOLDER, replay
-from tests.histories.scenarios import scenarios
 
 ROOT = Path(__file__).parents[2]
 RECORDED = sorted(FOLDER.glob("*.json"))

@@ -4,53 +4,54 @@ from pathlib import Path
 
 import pytest
 
-from activities.store.prompts import Mode
-from tests.histories.scenarios import DONE, WRITE
-from tests.house import reached
+from activities.store.prompts import PromptMode
+from tests.harness import wait_for_file
+from tests.histories.history_scenarios import DONE, WRITE
 from tests.workflows.conftest import Open
-from tests.workflows.runs import activities, chain
+from tests.workflows.session_runs import activities, session_histories
 from worker.bells import workflow_id
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
-from workflows.domain import attributes
+from workflows.domain import search_attributes
 from workflows.domain.errors import Conflict
-from workflows.domain.events import PromptTaken, TurnEnded
+from workflows.domain.events.prompts import PromptTaken
+from workflows.domain.events.turns import TurnEnded
 from workflows.domain.messages import AssistantMessage, CallState, TextPart
 
 
-async def test_a_prompt_is_answered_and_the_turn_ends(open_house: Open) -> None:
-    async with open_house(ScriptedAnswer(text="Hello to you.")) as house, house.working():
-        session = await house.say("Hello?")
-        ended = await house.ended(session)
-        messages = await house.client.transcript(session)
-        verified = await house.client.verify(session)
+async def test_a_prompt_is_answered_and_the_turn_ends(open_harness: Open) -> None:
+    async with open_harness(ScriptedAnswer(text="Hello to you.")) as harness, harness.running_worker():
+        session = await harness.start_session("Hello?")
+        ended = await harness.ended(session)
+        messages = await harness.client.transcript(session)
+        verified = await harness.client.verify(session)
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
     assert [message.role for message in messages] == ["user", "assistant"]
     assert isinstance(messages[1], AssistantMessage) and messages[1].parts == (TextPart(text="Hello to you."),)
     assert verified.problem is None and verified.events > 4
 
 
-async def test_a_tool_call_runs_and_the_model_reads_its_output(open_house: Open) -> None:
+async def test_a_tool_call_runs_and_the_model_reads_its_output(open_harness: Open) -> None:
     script = (
         ScriptedAnswer(text="Let me look.", tools=(ScriptedCall(name="read", arguments={"filePath": "a.txt"}),)),
         ScriptedAnswer(text="It says hello."),
     )
-    async with open_house(*script) as house, house.working():
-        house.file("a.txt", "hello\n")
-        session = await house.say("What does a.txt say?")
-        await house.ended(session)
-        (call,) = await house.calls(session)
+    async with open_harness(*script) as harness, harness.running_worker():
+        harness.file("a.txt", "hello\n")
+        session = await harness.start_session("What does a.txt say?")
+        await harness.ended(session)
+        (call,) = await harness.calls(session)
     assert call.outcome is not None and "1: hello" in call.outcome.output
-    assert [entry.step for entry in house.model.ledger.entries] == [0, 1]
+    assert [entry.step for entry in harness.model.ledger.entries] == [0, 1]
 
 
-async def test_the_last_of_an_agents_steps_ends_the_turn(open_house: Open) -> None:
+async def test_the_last_of_an_agents_steps_ends_the_turn(open_harness: Open) -> None:
     look = ScriptedAnswer(text="Once more.", tools=(ScriptedCall(name="glob", arguments={"pattern": "*.py"}),))
     last = ScriptedAnswer(text="I looked once, and found nothing.")
-    async with open_house(look, last, look) as house, house.working():
-        house.configure(agent={"build": {"steps": 2}})
-        ended = await house.ended(await house.say("Look for Python files."))
+    async with open_harness(look, last, look) as harness, harness.running_worker():
+        harness.configure(agent={"build": {"steps": 2}})
+        ended = await harness.ended(await harness.start_session("Look for Python files."))
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
-    assert [entry.step for entry in house.model.ledger.entries] == [0, 1]
+    assert [entry.step for entry in harness.model.ledger.entries] == [0, 1]
 
 
 def touches(name: str, text: str = "") -> ScriptedAnswer:
@@ -59,61 +60,61 @@ def touches(name: str, text: str = "") -> ScriptedAnswer:
 
 @pytest.mark.parametrize("events", [2000, 12])
 async def test_calls_of_the_last_step_are_refused_and_without_a_text_the_turn_fails(
-    open_house: Open, events: int
+    open_harness: Open, events: int
 ) -> None:
-    async with open_house(touches("a"), touches("b"), touches("c"), DONE) as house, house.working():
-        house.hurry(history_events=events)
-        house.configure(agent={"build": {"steps": 2}})
-        session = await house.say("Go.")
-        ended = await house.ended(session)
-        states = [call.state for call in await house.calls(session)]
-        error = (await house.client.session(session)).error
-        runs = await chain(house, session)
+    async with open_harness(touches("a"), touches("b"), touches("c"), DONE) as harness, harness.running_worker():
+        harness.set_limits(history_events=events)
+        harness.configure(agent={"build": {"steps": 2}})
+        session = await harness.start_session("Go.")
+        ended = await harness.ended(session)
+        states = [call.state for call in await harness.calls(session)]
+        error = (await harness.client.session(session)).error
+        runs = await session_histories(harness, session)
 
     assert isinstance(ended, TurnEnded) and ended.reason == "failed"
     assert error is not None and "used up its 2 steps without an answer" in error
     assert states == [CallState.DONE, CallState.REFUSED, CallState.REFUSED]
-    assert [path.name for path in house.project.iterdir() if len(path.name) == 1] == ["a"]
-    assert [entry.step for entry in house.model.ledger.entries] == [0, 1, 2] and (len(runs) > 1) == (events == 12)
+    assert [path.name for path in harness.project.iterdir() if len(path.name) == 1] == ["a"]
+    assert [entry.step for entry in harness.model.ledger.entries] == [0, 1, 2] and (len(runs) > 1) == (events == 12)
 
 
-async def test_a_text_beside_refused_calls_is_the_answer(open_house: Open) -> None:
-    async with open_house(touches("a", "This is all."), touches("b")) as house, house.working():
-        house.configure(agent={"build": {"steps": 1}})
-        session = await house.say("Go.")
-        ended = await house.ended(session)
-        (call,) = await house.calls(session)
+async def test_a_text_beside_refused_calls_is_the_answer(open_harness: Open) -> None:
+    async with open_harness(touches("a", "This is all."), touches("b")) as harness, harness.running_worker():
+        harness.configure(agent={"build": {"steps": 1}})
+        session = await harness.start_session("Go.")
+        ended = await harness.ended(session)
+        (call,) = await harness.calls(session)
 
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
     assert call.outcome is not None and "used all the steps" in call.outcome.output
-    assert not (house.project / "a").exists() and len(house.model.ledger.entries) == 1
+    assert not (harness.project / "a").exists() and len(harness.model.ledger.entries) == 1
 
 
-async def test_a_text_after_refused_calls_is_the_answer(open_house: Open) -> None:
-    async with open_house(touches("a"), DONE) as house, house.working():
-        house.configure(agent={"build": {"steps": 1}})
-        ended = await house.ended(await house.say("Go."))
+async def test_a_text_after_refused_calls_is_the_answer(open_harness: Open) -> None:
+    async with open_harness(touches("a"), DONE) as harness, harness.running_worker():
+        harness.configure(agent={"build": {"steps": 1}})
+        ended = await harness.ended(await harness.start_session("Go."))
 
-    assert isinstance(ended, TurnEnded) and ended.reason == "done" and not (house.project / "a").exists()
+    assert isinstance(ended, TurnEnded) and ended.reason == "done" and not (harness.project / "a").exists()
 
 
 async def test_a_stop_while_the_text_of_the_last_step_is_awaited_is_no_failure(
-    open_house: Open, tmp_path: Path
+    open_harness: Open, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
     held = DONE.model_copy(update={"faults": {1: Hold(path=str(gate))}})
-    async with open_house(touches("a"), held) as house, house.working():
-        house.configure(agent={"build": {"steps": 1}})
-        session = await house.say("Go.")
-        await reached(gate)
-        await house.client.stop(session)
-        ended = await house.ended(session)
+    async with open_harness(touches("a"), held) as harness, harness.running_worker():
+        harness.configure(agent={"build": {"steps": 1}})
+        session = await harness.start_session("Go.")
+        await wait_for_file(gate)
+        await harness.client.stop(session)
+        ended = await harness.ended(session)
         gate.touch()
 
     assert isinstance(ended, TurnEnded) and (ended.reason, ended.note) == ("stopped", None)
 
 
-async def test_a_prompt_sent_while_the_model_answers_steers_the_turn(open_house: Open, tmp_path: Path) -> None:
+async def test_a_prompt_sent_while_the_model_answers_steers_the_turn(open_harness: Open, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     script = (
         ScriptedAnswer(
@@ -123,153 +124,153 @@ async def test_a_prompt_sent_while_the_model_answers_steers_the_turn(open_house:
         ),
         ScriptedAnswer(text="Both done."),
     )
-    async with open_house(*script) as house, house.working():
-        session = await house.say("First task.")
-        await reached(gate)
-        await house.client.prompt(session, "Second task.")
+    async with open_harness(*script) as harness, harness.running_worker():
+        session = await harness.start_session("First task.")
+        await wait_for_file(gate)
+        await harness.client.prompt(session, "Second task.")
         gate.touch()
-        await house.ended(session)
-        messages = await house.client.transcript(session)
-        events = await house.events(session)
+        await harness.ended(session)
+        messages = await harness.client.transcript(session)
+        events = await harness.events(session)
     assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]
     assert [event.step for event in events if isinstance(event, PromptTaken)] == [1, 2]
-    assert len(house.model.ledger.entries) == 2
+    assert len(harness.model.ledger.entries) == 2
 
 
-async def test_a_queued_prompt_gets_a_turn_of_its_own(open_house: Open, tmp_path: Path) -> None:
+async def test_a_queued_prompt_gets_a_turn_of_its_own(open_harness: Open, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     script = (
         ScriptedAnswer(text="First.", faults={1: Hold(after=0, path=str(gate))}),
         ScriptedAnswer(text="Second."),
     )
-    async with open_house(*script) as house, house.working():
-        session = await house.say("First task.")
-        await reached(gate)
-        await house.client.prompt(session, "Second task.", mode=Mode.QUEUE)
+    async with open_harness(*script) as harness, harness.running_worker():
+        session = await harness.start_session("First task.")
+        await wait_for_file(gate)
+        await harness.client.prompt(session, "Second task.", mode=PromptMode.QUEUE)
         gate.touch()
-        await house.ended(session, 2)
-        messages = await house.client.transcript(session)
+        await harness.ended(session, 2)
+        messages = await harness.client.transcript(session)
     assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]
     assert len({message.turn for message in messages}) == 2
 
 
-async def test_a_stop_ends_the_turn_and_a_prompt_after_it_starts_one_turn(open_house: Open, tmp_path: Path) -> None:
+async def test_a_stop_ends_the_turn_and_a_prompt_after_it_starts_one_turn(open_harness: Open, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     script = (
         ScriptedAnswer(text="Never finished.", faults={1: Hold(after=1, path=str(gate))}),
         ScriptedAnswer(text="The next."),
     )
-    async with open_house(*script) as house, house.working():
-        session = await house.say("A long task.")
-        await reached(gate)
-        stopped = await house.client.stop(session)
-        await house.client.prompt(session, "Something else.")
-        await house.ended(session, 2)
-        events = await house.events(session)
+    async with open_harness(*script) as harness, harness.running_worker():
+        session = await harness.start_session("A long task.")
+        await wait_for_file(gate)
+        stopped = await harness.client.stop(session)
+        await harness.client.prompt(session, "Something else.")
+        await harness.ended(session, 2)
+        events = await harness.events(session)
     ends = [(event.turn, event.reason) for event in events if isinstance(event, TurnEnded)]
     assert ends[0] == (stopped.turn, "stopped") and ends[1][1] == "done" and len(ends) == 2
 
 
-async def test_a_stop_that_keeps_what_is_queued_leaves_it_a_turn(open_house: Open, tmp_path: Path) -> None:
+async def test_a_stop_that_keeps_what_is_queued_leaves_it_a_turn(open_harness: Open, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     held = ScriptedAnswer(text="Never finished.", faults={1: Hold(after=1, path=str(gate))})
-    async with open_house(held, ScriptedAnswer(text="The next.")) as house, house.working():
-        session = await house.say("A long task.")
-        await reached(gate)
-        await house.client.prompt(session, "Something else.", mode=Mode.QUEUE)
-        await house.client.stop(session, keep_queued=True)
-        await house.ended(session, 2)
-        events = await house.events(session)
+    async with open_harness(held, ScriptedAnswer(text="The next.")) as harness, harness.running_worker():
+        session = await harness.start_session("A long task.")
+        await wait_for_file(gate)
+        await harness.client.prompt(session, "Something else.", mode=PromptMode.QUEUE)
+        await harness.client.stop(session, keep_queued=True)
+        await harness.ended(session, 2)
+        events = await harness.events(session)
     assert [event.reason for event in events if isinstance(event, TurnEnded)] == ["stopped", "done"]
 
 
-async def test_a_stop_ends_a_running_command_and_its_group(open_house: Open) -> None:
+async def test_a_stop_ends_a_running_command_and_its_group(open_harness: Open) -> None:
     script = (ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "touch begun; sleep 600"}),)),)
-    async with open_house(*script) as house, house.working():
-        session = await house.say("Sleep.")
-        await reached(house.project / "begun", suffix="")
-        await house.client.stop(session)
-        ended = await house.ended(session)
-        (call,) = await house.calls(session)
+    async with open_harness(*script) as harness, harness.running_worker():
+        session = await harness.start_session("Sleep.")
+        await wait_for_file(harness.project / "begun", suffix="")
+        await harness.client.stop(session)
+        ended = await harness.ended(session)
+        (call,) = await harness.calls(session)
     assert isinstance(ended, TurnEnded) and ended.reason == "stopped"
     assert call.state is CallState.CANCELLED
 
 
-async def test_an_ended_session_refuses_prompts(open_house: Open) -> None:
-    async with open_house(ScriptedAnswer(text="Hello.")) as house, house.working():
-        session = await house.say("Hello?")
-        await house.ended(session)
-        await house.client.end(session)
+async def test_an_ended_session_refuses_prompts(open_harness: Open) -> None:
+    async with open_harness(ScriptedAnswer(text="Hello.")) as harness, harness.running_worker():
+        session = await harness.start_session("Hello?")
+        await harness.ended(session)
+        await harness.client.end(session)
         with pytest.raises(Conflict, match="has ended"):
-            await house.client.prompt(session, "More?")
+            await harness.client.prompt(session, "More?")
 
 
-async def test_cancelling_the_workflow_ends_the_session(open_house: Open, tmp_path: Path) -> None:
+async def test_cancelling_the_workflow_ends_the_session(open_harness: Open, tmp_path: Path) -> None:
     script = ScriptedAnswer(text="Never.", faults={1: Hold(after=1, path=str(tmp_path / "gate"))})
-    async with open_house(script) as house, house.working():
-        session = await house.say("Hello?")
-        await reached(tmp_path / "gate")
-        await house.temporal.get_workflow_handle(workflow_id(session)).cancel()
-        await house.until(session, lambda event: event.type == "session.ended")
-        overview = await house.client.session(session)
+    async with open_harness(script) as harness, harness.running_worker():
+        session = await harness.start_session("Hello?")
+        await wait_for_file(tmp_path / "gate")
+        await harness.temporal.get_workflow_handle(workflow_id(session)).cancel()
+        await harness.until(session, lambda event: event.type == "session.ended")
+        overview = await harness.client.session(session)
     assert (overview.status, overview.turn_state) == ("ended", "ended")
 
 
 @pytest.mark.parametrize("by_a_person", [True, False], ids=["end", "cancel"])
-async def test_the_end_of_a_session_closes_its_open_ask(open_house: Open, by_a_person: bool) -> None:
-    async with open_house(WRITE, DONE) as house, house.working():
-        house.configure(permission={"edit": "ask"})
-        session = await house.say("Write a.txt.")
-        (ask,) = await house.asked(session)
-        run = house.temporal.get_workflow_handle(workflow_id(session))
-        await (house.client.end(session) if by_a_person else run.cancel())
-        await house.ended(session)
-        assert await house.client.asks(session=session) == []
+async def test_the_end_of_a_session_closes_its_open_ask(open_harness: Open, by_a_person: bool) -> None:
+    async with open_harness(WRITE, DONE) as harness, harness.running_worker():
+        harness.configure(permission={"edit": "ask"})
+        session = await harness.start_session("Write a.txt.")
+        (ask,) = await harness.wait_for_asks(session)
+        run = harness.temporal.get_workflow_handle(workflow_id(session))
+        await (harness.client.end(session) if by_a_person else run.cancel())
+        await harness.ended(session)
+        assert await harness.client.asks(session=session) == []
         with pytest.raises(Conflict, match="closed"):
-            await house.answer(ask)
-        (call,) = await house.calls(session)
-    assert call.state is CallState.CANCELLED and not (house.project / "a.txt").exists()
+            await harness.answer(ask)
+        (call,) = await harness.calls(session)
+    assert call.state is CallState.CANCELLED and not (harness.project / "a.txt").exists()
 
 
-async def test_a_terminated_chain_is_followed_by_one_that_goes_on(open_house: Open) -> None:
+async def test_a_new_run_goes_on_after_a_terminated_one(open_harness: Open) -> None:
     script = (
         ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),)),
         ScriptedAnswer(text="Done."),
     )
-    async with open_house(*script) as house, house.working():
-        house.configure(permission={"edit": "ask"})
-        session = await house.say("Write a.txt.")
-        (ask,) = await house.asked(session)
-        await house.temporal.get_workflow_handle(workflow_id(session)).terminate()
-        await house.answer(ask)
-        await house.ended(session)
-    assert (house.project / "a.txt").read_text() == "a"
-    assert [entry.step for entry in house.model.ledger.entries] == [0, 1]
+    async with open_harness(*script) as harness, harness.running_worker():
+        harness.configure(permission={"edit": "ask"})
+        session = await harness.start_session("Write a.txt.")
+        (ask,) = await harness.wait_for_asks(session)
+        await harness.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        await harness.answer(ask)
+        await harness.ended(session)
+    assert (harness.project / "a.txt").read_text() == "a"
+    assert [entry.step for entry in harness.model.ledger.entries] == [0, 1]
 
 
-async def test_a_session_is_found_by_its_id_directory_and_agent(open_house: Open) -> None:
-    async with open_house(DONE) as house:
-        session = await house.say("Hello?")
-        run = await house.temporal.get_workflow_handle(workflow_id(session)).describe()
+async def test_a_session_is_found_by_its_id_directory_and_agent(open_harness: Open) -> None:
+    async with open_harness(DONE) as harness:
+        session = await harness.start_session("Hello?")
+        run = await harness.temporal.get_workflow_handle(workflow_id(session)).describe()
     found = {pair.key.name: pair.value for pair in run.typed_search_attributes}
     assert found == {
-        attributes.SESSION: session,
-        attributes.DIRECTORY: str(house.project),
-        attributes.AGENT: "build",
+        search_attributes.SESSION: session,
+        search_attributes.DIRECTORY: str(harness.project),
+        search_attributes.AGENT: "build",
     }
 
 
-async def test_continue_as_new_keeps_an_open_ask_and_what_comes_meanwhile(open_house: Open) -> None:
-    async with open_house(WRITE, DONE) as house, house.working():
-        house.hurry(history_events=20)
-        house.configure(permission={"edit": "ask"})
-        session = await house.say("Write a.txt.")
-        (ask,) = await house.asked(session)
-        before = await chain(house, session, runs=2)
-        await house.client.prompt(session, "And then stop.")
-        await house.answer(ask)
-        await house.ended(session)
-        messages = await house.client.transcript(session)
+async def test_continue_as_new_keeps_an_open_ask_and_what_comes_meanwhile(open_harness: Open) -> None:
+    async with open_harness(WRITE, DONE) as harness, harness.running_worker():
+        harness.set_limits(history_events=20)
+        harness.configure(permission={"edit": "ask"})
+        session = await harness.start_session("Write a.txt.")
+        (ask,) = await harness.wait_for_asks(session)
+        before = await session_histories(harness, session, runs=2)
+        await harness.client.prompt(session, "And then stop.")
+        await harness.answer(ask)
+        await harness.ended(session)
+        messages = await harness.client.transcript(session)
     assert activities(before[0])[-1] == "holdfast.asks.open" and activities(before[1]) == []
-    assert (house.project / "a.txt").read_text() == "a"
+    assert (harness.project / "a.txt").read_text() == "a"
     assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]

@@ -1,19 +1,19 @@
-"""The words that answer an ask, at the question and in `holdfast answer`."""
+"""The words that answer an ask."""
 
 from typing import Final
 
 from workflows.domain.ids import AskId
-from workflows.domain.permissions.grants import Scope
+from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply
 
-ALLOWING: Final = {  # how far each answer that allows reaches
-    "once": (Reply.ONCE, Scope.SESSION),
-    "always": (Reply.ALWAYS, Scope.SESSION),
-    "project": (Reply.ALWAYS, Scope.PROJECT),
+ALLOWING_ANSWERS: Final = {
+    "once": (Reply.ONCE, GrantScope.SESSION),
+    "always": (Reply.ALWAYS, GrantScope.SESSION),
+    "project": (Reply.ALWAYS, GrantScope.PROJECT),
 }
-ANSWERS: Final = (*ALLOWING, "reject")
+ANSWERS: Final = (*ALLOWING_ANSWERS, "reject")
 
 
-def command(ask: AskId) -> str:
-    """What is typed to answer an ask from any shell."""
+def answer_command(ask: AskId) -> str:
+    """The command that answers an ask from any shell."""
     return f"holdfast answer {ask} once | always | project | reject -m 'why'"

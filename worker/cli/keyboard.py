@@ -1,5 +1,4 @@
-"""The keyboard of a person who follows a session: what is being typed is kept, so that it can be shown again below new
-lines."""
+"""The keyboard of a person who follows a session."""
 
 import asyncio
 import codecs
@@ -15,13 +14,13 @@ from typing import Final
 from workflows.domain.ids import AskId
 
 _TOKENS: Final = re.compile(
-    r"(?P<sequence>\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|[^\x1b])?)"  # arrows and the like mean nothing here; pastes do
+    r"(?P<sequence>\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|[^\x1b])?)"  # only paste marks have a meaning here
     r"|(?P<enter>\r\n?|\n)"
     r"|(?P<control>[\x00-\x08\x0b-\x1f\x7f-\x9f])"
     r"|(?P<text>[^\x00-\x08\x0a-\x1f\x7f-\x9f]+)"
 )
-_CUT: Final = re.compile(r"\x1b(?:\[[0-9;?]*)?\Z")  # a sequence that goes on in what is read next
-_PASTE: Final = {"\x1b[200~": True, "\x1b[201~": False}  # a terminal's marks around what is pasted
+_CUT: Final = re.compile(r"\x1b(?:\[[0-9;?]*)?\Z")  # a sequence that the next read completes
+_PASTE: Final = {"\x1b[200~": True, "\x1b[201~": False}  # a terminal's paste marks
 _MARK_PASTES: Final = "\x1b[?2004h"
 _MARK_NO_PASTES: Final = "\x1b[?2004l"
 _ERASE: Final = "\x7f\b"
@@ -31,29 +30,28 @@ _END: Final = "\x04"
 
 
 class Keyboard:
-    """A terminal that gives every key as it comes, and shows none by itself; one that is not `alive`, where nothing can
-    be shown again, gives and shows lines as terminals do.
+    """Reads single keys without echo, so that the typed line can be redrawn below new output.
 
-    `entered` is called with each line, and with the ask that was shown when it was entered; with None at the end of the
-    input. `touched` is called when `typed` has changed; `closed` when a live terminal is gone, for SIGHUP does not
-    reach every process.
+    Where the terminal is not `live`, it reads lines, which the terminal echoes. `on_line` gets each line with the ask
+    shown when it was entered, and None at the end of the input. `on_change` follows each change of `typed`; `on_close`
+    the end of a live terminal, as SIGHUP does not reach every process.
     """
 
     def __init__(
         self,
-        entered: Callable[[str | None, AskId | None], None],
-        touched: Callable[[], None],
-        closed: Callable[[], None],
+        on_line: Callable[[str | None, AskId | None], None],
+        on_change: Callable[[], None],
+        on_close: Callable[[], None],
         *,
-        alive: bool,
+        live: bool,
     ) -> None:
-        self._alive = alive
+        self._live = live
         self.typed = ""
-        self.draft = ""  # a prompt that was half typed when an ask was shown
+        self.draft = ""  # the half-typed prompt while an ask is shown
         self._ask: AskId | None = None
-        self._entered = entered
-        self._touched = touched
-        self._closed = closed
+        self._on_line = on_line
+        self._on_change = on_change
+        self._on_close = on_close
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._cut = ""
         self._pasting = False
@@ -64,12 +62,12 @@ class Keyboard:
         return self._before is not None
 
     def listen(self) -> None:
-        """Take keys from now on. What was typed ahead stands in the line: it was not shown, so it is not sent yet."""
+        """Take keys. Text typed ahead stays in the line, but is not sent: it was not shown yet."""
         if self.open:
             return
         self._before = termios.tcgetattr(sys.stdin)
         self.resume()
-        if not self._alive:
+        if not self._live:
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
         elif select.select([sys.stdin], [], [], 0)[0]:
             self._pasting = True
@@ -77,8 +75,8 @@ class Keyboard:
             self._pasting = False
             self.typed = self.typed.strip()
 
-    def answers(self, ask: AskId) -> None:
-        """What is typed from now on answers this ask; what was typed before it was shown does not."""
+    def begin_answer(self, ask: AskId) -> None:
+        """Begin an answer to this ask. Earlier keys are dropped: they were typed before it was shown."""
         self.listen()
         if self._ask is None:
             self.draft = self.typed
@@ -86,41 +84,40 @@ class Keyboard:
         self.clear()
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
-    def prompts(self) -> None:
-        """What is typed from now on is a prompt, and begins with what was typed of it before an ask was shown."""
+    def begin_prompt(self) -> None:
+        """Begin a prompt, with the draft from before the ask."""
         if self._ask is not None:
             self.clear()
             self._ask, self.typed, self.draft = None, self.draft, ""
 
     def clear(self) -> None:
-        """Drop what was typed and not entered."""
+        """Drop the typed line."""
         self.typed, self._cut, self._pasting = "", "", False
         self._decoder.reset()
 
     def resume(self) -> None:
-        """Have the terminal hand over single keys again, and echo none; Ctrl-C stays a signal, and throws away nothing
-        that was written and is not read yet."""
+        """Switch to single keys without echo. Ctrl-C stays a signal, but does not flush pending output."""
         if not self.open:
             return
         asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read)
-        if self._alive:
+        if self._live:
             mode = termios.tcgetattr(sys.stdin)
             mode[3] = mode[3] & ~(termios.ICANON | termios.ECHO) | termios.NOFLSH
             termios.tcsetattr(sys.stdin, termios.TCSANOW, mode)
             _control(_MARK_PASTES)
 
-    def leave(self) -> None:
-        """The terminal is another's now, who must not be read from, nor its modes be set."""
+    def detach(self) -> None:
+        """Stop reading, but keep the modes: the terminal belongs to another process group."""
         asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
 
-    def rest(self) -> None:
-        """Take no more keys; the terminal is as it was."""
+    def release(self) -> None:
+        """Stop reading and restore the modes."""
         if self._before is None:
             return
         asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
         with suppress(termios.error, OSError):  # the terminal was closed
             termios.tcsetattr(sys.stdin, termios.TCSANOW, self._before)
-            if self._alive:
+            if self._live:
                 _control(_MARK_NO_PASTES)
         self._before = None
 
@@ -131,15 +128,14 @@ class Keyboard:
             read = b""
         if read:
             self._take(self._whole(self._cut + self._decoder.decode(read)))
-        elif self._alive:  # where Ctrl-D is a key like others
-            self.rest()
-            self._closed()
+        elif self._live:  # where Ctrl-D is a key like others
+            self.release()
+            self._on_close()
         else:
-            self._over()
+            self._end_input()
 
     def _whole(self, text: str) -> str:
-        """`text` without a sequence at its end that is not complete. A lone escape is a key, but for within a paste,
-        where it may begin the mark of its end."""
+        """Cut an incomplete sequence off. A lone escape is a key, but inside a paste it may begin the end mark."""
         found = _CUT.search(text)
         self._cut = found[0] if found is not None and (self._pasting or len(found[0]) > 1) else ""
         return text.removesuffix(self._cut)
@@ -152,14 +148,14 @@ class Keyboard:
                 case "text":
                     self.typed += token[0]
                 case "enter" if self._pasting or (self._ask is None and token.end() < len(text)):
-                    self.typed += "\n"  # more came at once behind it: pasted, where the terminal does not say so
+                    self.typed += "\n"  # more text follows: an unmarked paste
                 case "enter":
                     line, self.typed = self.typed, ""
-                    self._entered(line, self._ask)
-                    return  # what came at once behind an answer could not be meant for what comes next
+                    self._on_line(line, self._ask)
+                    return  # text behind an answer is not for the next question
                 case _ if not self._pasting:  # a paste holds no keys
                     self._edit(token[0])
-        self._touched()
+        self._on_change()
 
     def _edit(self, key: str) -> None:
         if key in _ERASE:
@@ -169,11 +165,11 @@ class Keyboard:
         elif key == _ERASE_ALL:
             self.clear()
         elif key == _END and not self.typed:
-            self._over()
+            self._end_input()
 
-    def _over(self) -> None:
-        self.rest()
-        self._entered(None, self._ask)
+    def _end_input(self) -> None:
+        self.release()
+        self._on_line(None, self._ask)
 
 
 def _control(sequence: str) -> None:

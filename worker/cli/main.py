@@ -1,4 +1,4 @@
-"""The table of commands, and the edge where an error becomes words and an exit code."""
+"""The table of commands; turns errors into messages and exit codes."""
 
 import errno
 import importlib
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from worker.cli import door
-from worker.cli.exits import Exit, of_error
-from worker.cli.look.text import prose
+from worker.cli import command_support
+from worker.cli.exit_codes import ExitCode, exit_code_of_error
+from worker.cli.render.formatting import escape_prose
 from worker.settings import Settings
 from workflows.domain.errors import HoldfastError
 from workflows.domain.value import Value
@@ -22,58 +22,62 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class Entry(Value):
-    """A command: the module of `worker.cli.commands` that holds it, and what it is for."""
+class CommandEntry(Value):
+    """A command's module in `worker.cli.commands`, and its summary."""
 
     module: str
-    line: str
+    summary: str
 
 
-TABLE: Final = {
+COMMAND_SECTIONS: Final = {
     "Work": {
-        "run": Entry(module="run", line="Give a task to the agent, and follow it to its end."),
-        "sessions": Entry(module="sessions", line="List the sessions, or show one."),
-        "watch": Entry(module="watch", line="Watch a session: what has happened, and what happens."),
-        "send": Entry(module="send", line="Send a prompt to a session."),
-        "retry": Entry(module="retry", line="Retry a failed turn, and follow it to its end."),
-        "resume": Entry(module="resume", line="Let a parked session go on, as things are now."),
-        "stop": Entry(module="sessions", line="Stop a session's turn."),
-        "end": Entry(module="sessions", line="End a session for good."),
+        "run": CommandEntry(module="run", summary="Give a task to the agent, and follow it to its end."),
+        "sessions": CommandEntry(module="sessions", summary="List the sessions, or show one."),
+        "watch": CommandEntry(module="watch", summary="Watch a session: what has happened, and what happens."),
+        "send": CommandEntry(module="send", summary="Send a prompt to a session."),
+        "retry": CommandEntry(module="retry", summary="Retry a failed turn, and follow it to its end."),
+        "resume": CommandEntry(module="resume", summary="Let a suspended session continue, as things are now."),
+        "stop": CommandEntry(module="sessions", summary="Stop a session's turn."),
+        "end": CommandEntry(module="sessions", summary="End a session for good."),
     },
     "Questions": {
-        "asks": Entry(module="asks", line="List what waits for an answer, with the exact effect."),
-        "answer": Entry(module="asks", line="Answer an ask; the only one that is open needs no ASK."),
-        "grants": Entry(module="grants", line="List standing grants, or revoke them."),
+        "asks": CommandEntry(module="asks", summary="List what waits for an answer, with the exact effect."),
+        "answer": CommandEntry(module="asks", summary="Answer an ask; the only one that is open needs no ASK."),
+        "grants": CommandEntry(module="grants", summary="List standing grants, or revoke them."),
     },
     "Records": {
-        "log": Entry(module="record", line="Tell on one page what a session has done, or show its log, or verify it."),
-        "export": Entry(module="record", line="Write a session as JSON, in OpenCode's form."),
+        "log": CommandEntry(
+            module="record", summary="Tell on one page what a session has done, or show its log, or verify it."
+        ),
+        "export": CommandEntry(module="record", summary="Write a session as JSON, in OpenCode's form."),
     },
     "Keeping": {
-        "archive": Entry(module="record", line="Move a session into a file, and out of the database."),
-        "backup": Entry(module="keeping", line="Write all sessions into one file, while they go on."),
-        "restore": Entry(module="keeping", line="Bring back what an archive or a backup holds."),
+        "archive": CommandEntry(module="record", summary="Move a session into a file, and out of the database."),
+        "backup": CommandEntry(module="backups", summary="Write all sessions into one file, while they go on."),
+        "restore": CommandEntry(module="backups", summary="Bring back what an archive or a backup holds."),
     },
     "Stack": {
-        "up": Entry(module="stack", line="Start the stack in the background."),
-        "down": Entry(module="stack", line="Stop the stack; sessions go on at its next start."),
-        "status": Entry(module="stack", line="Show what of the stack runs, and where."),
-        "doctor": Entry(module="stack", line="Check what the stack needs, and say what to do."),
-        "logs": Entry(module="stack", line="Show the logs of the stack's processes."),
-        "auth": Entry(module="auth", line="Keep the keys of model providers."),
-        "models": Entry(module="models", line="List the models that can be chosen here."),
+        "up": CommandEntry(module="stack", summary="Start the stack in the background."),
+        "down": CommandEntry(module="stack", summary="Stop the stack; sessions go on at its next start."),
+        "status": CommandEntry(module="stack", summary="Show what of the stack runs, and where."),
+        "doctor": CommandEntry(module="stack", summary="Check what the stack needs, and say what to do."),
+        "logs": CommandEntry(module="stack", summary="Show the logs of the stack's processes."),
+        "auth": CommandEntry(module="auth", summary="Keep the keys of model providers."),
+        "models": CommandEntry(module="models", summary="List the models that can be chosen here."),
     },
     "More": {
-        "completion": Entry(module="completion", line="Print what makes a shell complete commands, models and ids."),
-        "demo": Entry(module="more", line="Play a task that is killed again and again, and goes on."),
-        "version": Entry(module="more", line="Show the version."),
+        "completion": CommandEntry(
+            module="completion", summary="Print what makes a shell complete commands, models and ids."
+        ),
+        "demo": CommandEntry(module="misc", summary="Play a task that is killed again and again, and goes on."),
+        "version": CommandEntry(module="misc", summary="Show the version."),
     },
 }
-COMMANDS: Final = {name: entry for section in TABLE.values() for name, entry in section.items()}
+COMMANDS: Final = {name: entry for section in COMMAND_SECTIONS.values() for name, entry in section.items()}
 
 
-class Commands(click.Group):
-    """All commands; a command's module is imported when it is typed."""
+class CommandGroup(click.Group):
+    """All commands; each module is imported when its command is typed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -94,48 +98,50 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
-        """As for the help: no command is imported for it."""
+        """Complete from the table, without imports."""
         from click.shell_completion import CompletionItem  # only Tab needs it
 
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         return [
-            CompletionItem(name, help=entry.line) for name, entry in COMMANDS.items() if name.startswith(incomplete)
+            CompletionItem(name, help=entry.summary) for name, entry in COMMANDS.items() if name.startswith(incomplete)
         ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table as it stands: no command is imported for it."""
-        for title, section in TABLE.items():
+        """Write the table, without imports."""
+        for title, section in COMMAND_SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, entry.line) for name, entry in section.items()])
+                formatter.write_dl([(name, entry.summary) for name, entry in section.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # before click makes a failure of it: who reads our output may stop reading
-            return Exit.BROKEN_PIPE
+        except BrokenPipeError:  # the reader of our output may leave: no failure, as click would have it
+            return ExitCode.BROKEN_PIPE
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
-            return Exit.HUNG_UP
+            return ExitCode.HUNG_UP
 
 
-def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from worker import release  # only this and the stack's commands tell it
+        from worker import release  # start-up time
 
-        click.echo(f"holdfast {release.mine()}")
+        click.echo(f"holdfast {release.installed_release()}")
         context.exit()
 
 
 @click.group(
-    cls=Commands,
+    cls=CommandGroup,
     invoke_without_command=True,
     epilog="Exit codes and examples: docs/usage.md, and `holdfast COMMAND --help`.",
 )
 @click.option("-c", "--continue", "again", is_flag=True, help="Go on in the last session of this directory.")
-@click.option("--thinking", is_flag=True, help="Show what the model thinks, too.")
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+@command_support.thinking_option
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
 @click.pass_context
 def commands(context: click.Context, again: bool, thinking: bool) -> None:
     """Holdfast runs a coding agent that can be killed at any moment, and goes on.
@@ -162,55 +168,54 @@ def commands(context: click.Context, again: bool, thinking: bool) -> None:
 
 
 def main() -> NoReturn:
-    """Run one command. The process ends by `os._exit`: one that has reached Temporal may abort if it ends by itself."""
-    logging.disable(logging.WARNING)  # of libraries, on reconnecting for instance: what a person must know is raised
+    """Run one command. Ends by `os._exit`: a Temporal connection may abort a normal exit."""
+    logging.disable(logging.WARNING)  # libraries log reconnects; what a person must know is raised
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text streams of ours
-    code = _code()
+    code = _run_command()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()
     os._exit(code)
 
 
-def _code() -> int:
-    """Run the command, say what went wrong, and tell how it ended."""
+def _run_command() -> int:
     try:
         colour = False if Settings.read().environment.get("NO_COLOR") else None
         return int(commands.main(prog_name="holdfast", standalone_mode=False, color=colour) or 0)
     except click.Abort:
-        return Exit.INTERRUPTED
+        return ExitCode.INTERRUPTED
     except click.ClickException as error:
-        return _shown(error)
+        return _print_click_error(error)
     except HoldfastError as error:
-        return _said(error)
+        return _print_error(error)
     except Exception as error:
-        if isinstance(error, OSError) and (known := _of_the_home(error)) is not None:
-            return _said(known)
-        traceback.print_exc()  # a bug of ours: all that can be done here is to show it
-        return Exit.BUG
+        if isinstance(error, OSError) and (known := _explain_home_error(error)) is not None:
+            return _print_error(known)
+        traceback.print_exc()  # a bug of ours
+        return ExitCode.BUG
 
 
-def _shown(error: click.ClickException) -> int:
-    """What click says of a mistake, in the form of all our errors; the help where no argument was given."""
+def _print_click_error(error: click.ClickException) -> int:
+    """Print click's message in our form; the help if no argument was given."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return error.exit_code
-    door.say(f"holdfast: {prose(error.format_message())}")
+    command_support.print_note(f"holdfast: {escape_prose(error.format_message())}")
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        door.say(f"`{error.ctx.command_path} --help` shows what can be typed.")
+        command_support.print_note(f"`{error.ctx.command_path} --help` shows what can be typed.")
     return error.exit_code
 
 
-def _said(error: HoldfastError) -> Exit:
-    door.say(f"holdfast: {prose(str(error))}")
-    return of_error(error)
+def _print_error(error: HoldfastError) -> ExitCode:
+    command_support.print_note(f"holdfast: {escape_prose(str(error))}")
+    return exit_code_of_error(error)
 
 
-def _of_the_home(error: OSError) -> HoldfastError | None:
-    from worker.stack import home  # only what has failed pays for it
+def _explain_home_error(error: OSError) -> HoldfastError | None:
+    from worker.stack import home  # start-up time: only for errors
 
-    return home.unusable(Settings.read().home, error)
+    return home.as_home_error(Settings.read().home, error)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""`holdfast demo`: the task that it plays, and how it is killed, watched and judged."""
+"""`holdfast demo`: an agent fixes a failing test while its processes are killed."""

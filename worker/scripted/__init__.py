@@ -1,1 +1,1 @@
-"""The scripted model: a real OpenAI-compatible HTTP server that plays a script, for the demo, tests and benches."""
+"""The scripted model of the demo, tests and benches."""

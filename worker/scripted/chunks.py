@@ -1,4 +1,4 @@
-"""The chunks in which an OpenAI-compatible endpoint streams an answer."""
+"""Chunks of an OpenAI-compatible stream."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -7,14 +7,14 @@ from typing import Any
 
 from worker.scripted.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
 
-Delta = dict[str, Any]
+ChunkDelta = dict[str, Any]
 
 
-def chunks(answer: ScriptedAnswer, *, identity: str, model: str, prompt: int) -> Iterator[Delta]:
-    """The chunks of an answer, the last one with the usage.
+def answer_chunks(answer: ScriptedAnswer, *, identity: str, model: str, prompt: int) -> Iterator[ChunkDelta]:
+    """An answer's chunks; the last has the usage.
 
-    `identity` names the request: it makes the ids of calls that the script leaves open. `prompt` is the length
-    of the request in characters, for the estimate of tokens.
+    `identity` names the request, for call ids that the script leaves open. `prompt`: its length in characters, to
+    estimate tokens.
     """
     head = {"id": f"chatcmpl-{identity}", "object": "chat.completion.chunk", "created": 0, "model": model}
     for delta in _deltas(answer, identity):
@@ -23,7 +23,7 @@ def chunks(answer: ScriptedAnswer, *, identity: str, model: str, prompt: int) ->
     yield {**head, "choices": [], "usage": _usage(answer.usage or _estimate(answer, prompt))}
 
 
-def _deltas(answer: ScriptedAnswer, identity: str) -> Iterator[Delta]:
+def _deltas(answer: ScriptedAnswer, identity: str) -> Iterator[ChunkDelta]:
     yield {"role": "assistant", "content": ""}
     for piece in _pieces(answer.reasoning, answer.chunk):
         yield {"reasoning_content": piece}
@@ -33,7 +33,7 @@ def _deltas(answer: ScriptedAnswer, identity: str) -> Iterator[Delta]:
     yield from _interleave(calls) if answer.interleaved else chain.from_iterable(calls)
 
 
-def _call(index: int, call: ScriptedCall, length: int, identity: str) -> Iterator[Delta]:
+def _call(index: int, call: ScriptedCall, length: int, identity: str) -> Iterator[ChunkDelta]:
     name = call.id if call.id is not None else f"call_{identity}_{index}"
     opening = {"index": index, "id": name, "type": "function", "function": {"name": call.name, "arguments": ""}}
     yield {"tool_calls": [opening]}
@@ -41,7 +41,7 @@ def _call(index: int, call: ScriptedCall, length: int, identity: str) -> Iterato
         yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
-def _interleave(calls: Iterable[Iterator[Delta]]) -> Iterator[Delta]:
+def _interleave(calls: Iterable[Iterator[ChunkDelta]]) -> Iterator[ChunkDelta]:
     return (delta for row in zip_longest(*calls) for delta in row if delta is not None)
 
 
@@ -50,8 +50,8 @@ def _pieces(text: str, length: int) -> Iterator[str]:
 
 
 def _estimate(answer: ScriptedAnswer, prompt: int) -> ScriptedUsage:
-    said = answer.text + answer.reasoning + "".join(call.name + call.raw for call in answer.tools)
-    return ScriptedUsage(input=prompt // 4, output=len(said) // 4, reasoning=len(answer.reasoning) // 4)
+    output_text = answer.text + answer.reasoning + "".join(call.name + call.raw for call in answer.tools)
+    return ScriptedUsage(input=prompt // 4, output=len(output_text) // 4, reasoning=len(answer.reasoning) // 4)
 
 
 def _usage(usage: ScriptedUsage) -> dict[str, Any]:
@@ -64,6 +64,6 @@ def _usage(usage: ScriptedUsage) -> dict[str, Any]:
     }
 
 
-def event(data: Any) -> bytes:
-    """A server-sent event; JSON in ASCII, so that NUL and lone surrogates travel escaped."""
+def sse_event(data: Any) -> bytes:
+    """ASCII JSON, which escapes NUL and lone surrogates."""
     return b"data: " + (data if isinstance(data, str) else json.dumps(data)).encode() + b"\n\n"

@@ -1,4 +1,4 @@
-"""What the scripted model says: a script is a list of answers, with the faults that may befall them."""
+"""The model's scripts: lists of answers and their faults."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from workflows.domain.value import Value
 
-DEFAULT: Final = "default"  # the script of a conversation without a marker
+DEFAULT_SCRIPT: Final = "default"  # for conversations without a marker
 _MARKER: Final = re.compile(r"\[\[script:([\w.-]+)\]\]")
 
 
@@ -23,8 +23,8 @@ class Refuse(Value):
     body: JsonValue = {"error": {"message": "Rate limit reached", "type": "rate_limit_error"}}
 
 
-class Page(Value):
-    """Answer with a document, as whatever else may listen at an address does, instead of a stream."""
+class WebPage(Value):
+    """Answer with a document, as another program at the address may."""
 
     kind: Literal["page"] = "page"
     content_type: str = "text/html"
@@ -32,21 +32,21 @@ class Page(Value):
 
 
 class Drop(Value):
-    """Cut the connection: after so many chunks, or before the answer has begun (`after` is None)."""
+    """Cut the connection after `after` chunks, or before the answer (None)."""
 
     kind: Literal["drop"] = "drop"
     after: int | None = None
 
 
 class Stall(Value):
-    """Go silent, before the answer has begun (`after` is None) or after so many chunks, until the client leaves."""
+    """Go silent after `after` chunks, or before the answer (None), until the client leaves."""
 
     kind: Literal["stall"] = "stall"
     after: int | None = None
 
 
 class Garbage(Value):
-    """Send an event that is no JSON after so many chunks, and end the stream there."""
+    """Send an event that is no JSON after `after` chunks, and end the stream."""
 
     kind: Literal["garbage"] = "garbage"
     after: int = 0
@@ -54,7 +54,7 @@ class Garbage(Value):
 
 
 class StreamError(Value):
-    """Report an error inside the stream after so many chunks, as providers do once the status line is sent."""
+    """Report an error inside the stream after `after` chunks."""
 
     kind: Literal["error"] = "error"
     after: int = 0
@@ -62,18 +62,18 @@ class StreamError(Value):
 
 
 class Hold(Value):
-    """After so many chunks, create `path`.reached, and go on once `path` exists."""
+    """After `after` chunks, create `path`.reached; go on once `path` exists."""
 
     kind: Literal["hold"] = "hold"
     after: int = 0
     path: str
 
 
-Fault = Annotated[Refuse | Page | Drop | Stall | Garbage | StreamError | Hold, Field(discriminator="kind")]
+ScriptedFault = Annotated[Refuse | WebPage | Drop | Stall | Garbage | StreamError | Hold, Field(discriminator="kind")]
 
 
 class ScriptedCall(Value):
-    """A tool call; `arguments` as text are sent as they stand, however broken."""
+    """`arguments` given as text are sent verbatim, even if broken."""
 
     name: str
     arguments: dict[str, JsonValue] | str = {}
@@ -85,7 +85,7 @@ class ScriptedCall(Value):
 
 
 class ScriptedUsage(Value):
-    """Token counts as the provider reports them: `input` holds `cached`, `output` holds `reasoning`."""
+    """As providers report them: `input` includes `cached`, `output` includes `reasoning`."""
 
     input: int
     output: int
@@ -94,10 +94,10 @@ class ScriptedUsage(Value):
 
 
 class ScriptedAnswer(Value):
-    """One model answer. `faults` maps the n-th request for this answer (from 1) to what goes wrong then.
+    """`faults` maps the answer's n-th request (from 1) to a fault.
 
-    `chunk` is the length in characters of the pieces in which text and arguments are sent, `delay` the pause
-    in seconds after each of them. Without `usage`, four characters count as a token.
+    Text and arguments go in pieces of `chunk` characters, with pauses of `delay` seconds. Without `usage`, four
+    characters count as a token.
     """
 
     text: str = ""
@@ -108,7 +108,7 @@ class ScriptedAnswer(Value):
     chunk: int = Field(default=16, ge=1)
     delay: float = Field(default=0, ge=0)
     interleaved: bool = False
-    faults: dict[int, Fault] = {}
+    faults: dict[int, ScriptedFault] = {}
 
     @property
     def reason(self) -> str:
@@ -116,14 +116,14 @@ class ScriptedAnswer(Value):
 
 
 class Script(Value):
-    """Answers in order; `aside` answers requests that offer no tools (titles, summaries), where it is given."""
+    """Ordered answers; `auxiliary_answer`: for requests without tools (titles, summaries)."""
 
     answers: tuple[ScriptedAnswer, ...]
-    aside: ScriptedAnswer | None = None
+    auxiliary_answer: ScriptedAnswer | None = None
 
 
-class Cue(Value):
-    """Where a conversation stands: the script that its newest marker names, and how many answers came since."""
+class ScriptPosition(Value):
+    """The newest marker's script, and the answers since."""
 
     script: str
     step: int
@@ -133,16 +133,16 @@ _scripts: Final = TypeAdapter(dict[str, Script])
 
 
 def read_scripts(path: Path) -> Mapping[str, Script]:
-    """The scripts of a JSON file: an object from name to script."""
+    """A JSON file's scripts, by name."""
     return _scripts.validate_json(path.read_bytes())
 
 
-def cue(messages: Sequence[Mapping[str, Any]]) -> Cue:
-    """The cue follows from the conversation alone, so a repeated request gets the same answer."""
-    name, step = DEFAULT, 0
+def script_position(messages: Sequence[Mapping[str, Any]]) -> ScriptPosition:
+    """Follows from the messages alone: a repeated request gets the same answer."""
+    name, step = DEFAULT_SCRIPT, 0
     for message in messages:
         marker = _MARKER.search(json.dumps(message.get("content"))) if message["role"] == "user" else None
         if marker:
             name, step = marker[1], 0
         step += message["role"] == "assistant"
-    return Cue(script=name, step=step)
+    return ScriptPosition(script=name, step=step)

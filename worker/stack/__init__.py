@@ -1,1 +1,1 @@
-"""The embedded stack: PostgreSQL, Temporal and the worker on one machine, started and kept alive by us."""
+"""The embedded stack: PostgreSQL, Temporal and worker, supervised on one machine."""

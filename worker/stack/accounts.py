@@ -1,4 +1,4 @@
-"""The unprivileged user that PostgreSQL runs as when we are root, because it refuses to run as root."""
+"""The unprivileged user for PostgreSQL, which refuses to run as root."""
 
 import asyncio
 import os
@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from worker.stack import programs
+from worker.stack import system_programs
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
-STATE: Final = Path("/var/lib/holdfast")  # root's home is closed to that user
+SYSTEM_STATE: Final = Path("/var/lib/holdfast")  # that user cannot enter root's home
 
 
 class Account(Value):
@@ -23,8 +23,8 @@ class Account(Value):
     gid: int
 
 
-def mine() -> Account:
-    """Who we are. Raises UsageError for a user id without a name: PostgreSQL would refuse it."""
+def current_account() -> Account:
+    """Raises UsageError for a user id without a name, which PostgreSQL refuses."""
     try:
         entry = pwd.getpwuid(os.geteuid())
     except KeyError:
@@ -35,8 +35,8 @@ def mine() -> Account:
     return _account(entry)
 
 
-async def unprivileged(name: str, environment: Mapping[str, str]) -> Account:
-    """The user `name`, made as a system user without home and shell if it does not exist. Raises UsageError."""
+async def ensure_system_user(name: str, environment: Mapping[str, str]) -> Account:
+    """The system user `name`, without home or shell, created if missing. Raises UsageError."""
     trouble = "it is root"
     if (found := _find(name)) is None:
         trouble = await _create(name, environment)
@@ -50,16 +50,25 @@ async def unprivileged(name: str, environment: Mapping[str, str]) -> Account:
 
 
 async def _create(name: str, environment: Mapping[str, str]) -> str:
-    """Make the user; what the program says about it."""
-    if useradd := programs.find("useradd", environment):
-        argv = [useradd, "--system", "--no-create-home", "--home-dir", str(STATE), "--shell", "/usr/sbin/nologin", name]
-    elif adduser := programs.find("adduser", environment):  # busybox
-        argv = [adduser, "-S", "-D", "-H", "-h", str(STATE), name]
+    """Returns the program's message."""
+    if useradd := system_programs.find("useradd", environment):
+        argv = [
+            useradd,
+            "--system",
+            "--no-create-home",
+            "--home-dir",
+            str(SYSTEM_STATE),
+            "--shell",
+            "/usr/sbin/nologin",
+            name,
+        ]
+    elif adduser := system_programs.find("adduser", environment):  # busybox
+        argv = [adduser, "-S", "-D", "-H", "-h", str(SYSTEM_STATE), name]
     else:
         return "there is neither `useradd` nor `adduser`"
     process = await asyncio.create_subprocess_exec(*argv, stdout=PIPE, stderr=STDOUT)
-    said = (await process.communicate())[0].decode(errors="replace").strip()
-    return said or f"{argv[0]} ended with {process.returncode}"  # another `up` may have been faster: the caller looks
+    output = (await process.communicate())[0].decode(errors="replace").strip()
+    return output or f"{argv[0]} ended with {process.returncode}"  # another `up` may have won: the caller checks
 
 
 def _find(name: str) -> Account | None:

@@ -1,4 +1,4 @@
-"""The data of the embedded PostgreSQL: where they lie, whom they belong to, and how they are made."""
+"""The embedded PostgreSQL's data: location, owner and creation."""
 
 import asyncio
 import os
@@ -16,17 +16,17 @@ from worker.stack.accounts import Account
 from worker.stack.binaries import postgres as binaries
 from worker.stack.binaries.postgres import PostgresBinaries
 from worker.stack.layout import Layout
-from worker.stack.linux import dies_with_me
+from worker.stack.linux import parent_death_signal
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.value import Value
 
-ROLE: Final = "holdfast"  # the application's role, which is no superuser, and the name of its database
+ROLE: Final = "holdfast"  # the application's role, no superuser, and its database
 SUPERUSER: Final = "postgres"
-_LONGEST_SOCKET: Final = 100  # bytes of a socket's path that every system takes
+_MAX_SOCKET_PATH: Final = 100  # bytes of a socket's path, accepted by every system
 
 
-class Identity(TypedDict, total=False):
-    """As whom a program is started; empty for ourselves."""
+class ProcessIdentity(TypedDict, total=False):
+    """The user of a program; empty for ourselves."""
 
     user: int
     group: int
@@ -34,7 +34,7 @@ class Identity(TypedDict, total=False):
 
 
 class Cluster(Value):
-    """One data directory, the programs that serve it, whom they run as, and who may connect."""
+    """A data directory, its programs and their user, and who may connect."""
 
     binaries: PostgresBinaries
     root: Path
@@ -51,57 +51,57 @@ class Cluster(Value):
         return self.data / "postmaster.pid"
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> ProcessIdentity:
         if self.account == self.client:
             return {}
         return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
 
     def url(self, role: str = ROLE, database: str = ROLE) -> str:
-        """The address of a database for a role; it has no password: the kernel tells the server who connects."""
+        """A database's URL for a role; no password: the kernel identifies clients."""
         return f"postgresql://{role}@/{database}?host={quote(str(self.sockets), safe='')}"
 
 
 async def locate(settings: Settings) -> Cluster:
-    """The stack's cluster, which may not exist yet. Raises UsageError when nothing here can serve it."""
-    client = account = accounts.mine()
+    """The stack's cluster, maybe not created yet. Raises UsageError without usable binaries."""
+    client = account = accounts.current_account()
     root = root_of(settings)
-    found = await binaries.find(settings, major(root))
+    found = await binaries.find(settings, data_version(root))
     if client.uid == 0:
-        account = await accounts.unprivileged(settings.postgres_user, settings.environment)
-        _open_to_all(accounts.STATE)
-        found = await binaries.readable(found, accounts.STATE)
+        account = await accounts.ensure_system_user(settings.postgres_user, settings.environment)
+        _make_traversable(accounts.SYSTEM_STATE)
+        found = await binaries.shared_copy(found, accounts.SYSTEM_STATE)
     return Cluster(binaries=found, root=root, sockets=sockets_of(settings, root), account=account, client=client)
 
 
 def root_of(settings: Settings) -> Path:
-    """Where the data are: in the stack's home, or, because root's home is closed to others, in the system's."""
+    """In the stack's home; for root in the system's, because root's home is closed to others."""
     layout = Layout(home=settings.home)
-    return accounts.STATE / layout.key if os.geteuid() == 0 else layout.home / "postgres"
+    return accounts.SYSTEM_STATE / layout.key if os.geteuid() == 0 else layout.home / "postgres"
 
 
-def major(root: Path) -> int | None:
-    """The major version of the PostgreSQL that made the data, or None without data."""
+def data_version(root: Path) -> int | None:
+    """The data's PostgreSQL major version, or None without data."""
     try:
         return int((root / "data" / "PG_VERSION").read_text())
     except FileNotFoundError:
         return None
 
 
-async def create(cluster: Cluster, settings: Settings, say: Callable[[str], None]) -> None:
-    """Make the cluster's directories and, where there are none, its data: completely, or not at all."""
+async def create(cluster: Cluster, settings: Settings, report: Callable[[str], None]) -> None:
+    """Make the directories and, if missing, the data: completely, or not at all."""
     for directory in (cluster.root, cluster.sockets):
-        _private(directory, cluster.account)
+        _make_private(directory, cluster.account)
     if cluster.data.exists():
         return
-    say(f"Creating the database with PostgreSQL {cluster.binaries.major}.")
+    report(f"Creating the database with PostgreSQL {cluster.binaries.major}.")
     scratch = cluster.root / "data.new"
     await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
     environment = environment_of(settings.environment)
     initdb = (cluster.binaries.program("initdb"), "-D", str(scratch), "-U", SUPERUSER, "--data-checksums")
     await _run(cluster, environment, *initdb, "--encoding=UTF8", "--locale=C", "--auth=peer")
     (scratch / "pg_hba.conf").write_text("local all all peer map=holdfast\n")
-    (scratch / "pg_ident.conf").write_text(_identities(cluster))
-    (cluster.root / "HOME").write_text(f"{settings.home}\n")  # for a person who wonders whose data these are
+    (scratch / "pg_ident.conf").write_text(_ident_map(cluster))
+    (cluster.root / "HOME").write_text(f"{settings.home}\n")  # tells people whose data these are
     single = (cluster.binaries.program("postgres"), "--single", "-D", str(scratch), "template1")
     script = f"CREATE ROLE {ROLE} LOGIN\nCREATE DATABASE {ROLE} OWNER {ROLE}\n"
     await _run(cluster, environment, *single, script=script)
@@ -109,33 +109,33 @@ async def create(cluster: Cluster, settings: Settings, say: Callable[[str], None
 
 
 def environment_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """What PostgreSQL's programs get of our environment: nothing that configures a client, and no secrets."""
-    kept = {name: environment[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in environment}
-    return kept | {"LC_ALL": "C", "TZ": "UTC"}
+    """For PostgreSQL's programs: no client configuration, no secrets."""
+    inherited = {name: environment[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in environment}
+    return inherited | {"LC_ALL": "C", "TZ": "UTC"}
 
 
-def _identities(cluster: Cluster) -> str:
+def _ident_map(cluster: Cluster) -> str:
     names = {cluster.account.name, cluster.client.name}
     return "".join(f'holdfast "{name}" {role}\n' for name in sorted(names) for role in (ROLE, SUPERUSER))
 
 
 def sockets_of(settings: Settings, root: Path) -> Path:
-    """Where the server's socket lies: beside the data, or, where that path would be too long, in a short one."""
-    beside = root / "run"
-    if len(bytes(beside / ".s.PGSQL.5432")) <= _LONGEST_SOCKET:
-        return beside
+    """Beside the data, or in a shorter path if that is too long."""
+    socket_dir = root / "run"
+    if len(bytes(socket_dir / ".s.PGSQL.5432")) <= _MAX_SOCKET_PATH:
+        return socket_dir
     return Path(f"/tmp/holdfast-{os.geteuid()}-{Layout(home=settings.home).key}")
 
 
-def _open_to_all(directory: Path) -> None:
-    """Make a directory that others may pass through; one that exists keeps its rights."""
+def _make_traversable(directory: Path) -> None:
+    """Others may pass through; an existing directory keeps its rights."""
     if not directory.exists():
         directory.mkdir(parents=True, exist_ok=True)
         directory.chmod(0o755)
 
 
-def _private(directory: Path, account: Account) -> None:
-    """Make a directory that only `account` may enter; one that exists must be such a directory already."""
+def _make_private(directory: Path, account: Account) -> None:
+    """Only `account` may enter; an existing directory must be that already."""
     try:
         directory.mkdir(mode=0o700)
     except FileExistsError:
@@ -158,9 +158,11 @@ async def _run(cluster: Cluster, environment: Mapping[str, str], *argv: str, scr
         stderr=STDOUT,
         cwd=cluster.root,
         env=environment,
-        preexec_fn=dies_with_me(signal.SIGKILL),  # an orphan would go on writing into what the next `up` makes anew
+        preexec_fn=parent_death_signal(signal.SIGKILL),  # an orphan would write into what the next `up` creates
         **cluster.identity,
     )
-    said = (await process.communicate(script.encode()))[0].decode(errors="replace")
-    if process.returncode != 0 or "ERROR:" in said:  # a single-user server ends with 0 after a failed statement
-        raise Unavailable(f"{Path(argv[0]).name} could not make the database in {str(cluster.root)!r}:\n{said.strip()}")
+    output = (await process.communicate(script.encode()))[0].decode(errors="replace")
+    if process.returncode != 0 or "ERROR:" in output:  # a single-user server exits with 0 after a failed statement
+        raise Unavailable(
+            f"{Path(argv[0]).name} could not make the database in {str(cluster.root)!r}:\n{output.strip()}"
+        )

@@ -1,4 +1,4 @@
-"""What stands in the way of a working stack, and what to do about it."""
+"""Checks what prevents a working stack, with remedies."""
 
 import asyncio
 import shutil
@@ -10,15 +10,15 @@ from typing import Final
 
 from activities.model.keys import Keys
 from activities.model.providers import PROVIDERS
-from activities.store import migrate, server
+from activities.store import migrate, pg_server
 from worker import isolation
 from worker.settings import Settings
-from worker.stack import cluster, elsewhere, home, ports
+from worker.stack import cluster, external_servers, home, ports
 from worker.stack.binaries import postgres, temporal
 from worker.stack.layout import Layout
-from worker.stack.state import Endpoints, PartName
-from worker.stack.status import ServerStatus, endpoints, external, outdated, status
-from worker.stack.temporal import Data
+from worker.stack.state_file import Endpoints, PartName
+from worker.stack.status import ServerStatus, endpoints, external_endpoints, outdated_processes, status
+from worker.stack.temporal import TemporalFiles
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.value import Value
 
@@ -27,49 +27,49 @@ _DISTRIBUTION: Final = "holdfast"
 _GIB: Final = 2**30
 _SCARCE: Final = 2 * _GIB  # bytes
 _SKEWED: Final = 5.0  # seconds
-_STANDSTILL: Final = 60.0  # seconds behind, by which the database refuses what begins now (activities/store/journal.py)
-_ABOUT_TO: Final = 10.0  # seconds until a worker that runs has asked for its first task
-_LOOK_AGAIN: Final = 0.5  # seconds
-_FULL: Final = _GIB // 4  # bytes; both servers stop when nothing is left
+_STANDSTILL: Final = 60.0  # seconds behind; the database then refuses new work (activities/store/journal.py)
+_POLLER_GRACE: Final = 10.0  # seconds for a running worker's first poll
+_POLL_INTERVAL: Final = 0.5  # seconds
+_FULL: Final = _GIB // 4  # bytes; both servers stop at zero
 
 
 class Level(StrEnum):
-    """How bad a finding is: only a failure keeps sessions from running."""
+    """Only a failure keeps sessions from running."""
 
     OK = "ok"
     WARNING = "warning"
     FAILURE = "failure"
 
 
-class Finding(Value):
-    """What one check found, and, where something is wrong, the way out."""
+class CheckResult(Value):
+    """A check's finding and, if wrong, the remedy."""
 
     check: str
     level: Level
-    says: str
+    message: str
     remedy: str = ""
 
 
-Answer = tuple[Level, str, str]  # level, what was found, the way out
-Check = Callable[[Settings], Awaitable[Answer]]
+Diagnosis = tuple[Level, str, str]  # level, finding, remedy
+Check = Callable[[Settings], Awaitable[Diagnosis]]
 
 
-async def examine(settings: Settings) -> list[Finding]:
-    """Make all checks, beside each other; one that cannot be made is a failure, with its reason."""
-    return list(await asyncio.gather(*(_make(name, check, settings) for name, check in _CHECKS.items())))
+async def run_checks(settings: Settings) -> list[CheckResult]:
+    """Run all checks concurrently; one that cannot run fails with its reason."""
+    return list(await asyncio.gather(*(_run_check(name, check, settings) for name, check in _CHECKS.items())))
 
 
-async def _make(name: str, check: Check, settings: Settings) -> Finding:
+async def _run_check(name: str, check: Check, settings: Settings) -> CheckResult:
     try:
-        level, says, remedy = await check(settings)
-    except HoldfastError as error:  # whose words hold the way out
-        level, says, remedy = Level.FAILURE, str(error), ""
+        level, message, remedy = await check(settings)
+    except HoldfastError as error:  # whose message holds the remedy
+        level, message, remedy = Level.FAILURE, str(error), ""
     except OSError as error:
-        level, says, remedy = Level.FAILURE, str(error), "See that what it names is there, and yours."
-    return Finding(check=name, level=level, says=says, remedy=remedy)
+        level, message, remedy = Level.FAILURE, str(error), "See that what it names is there, and yours."
+    return CheckResult(check=name, level=level, message=message, remedy=remedy)
 
 
-async def _packages(settings: Settings) -> Answer:
+async def _packages(settings: Settings) -> Diagnosis:
     owners = packages_distributions()
     strangers = {owner for name in _PACKAGES for owner in owners.get(name, [])} - {_DISTRIBUTION}
     if not strangers:
@@ -81,70 +81,74 @@ async def _packages(settings: Settings) -> Answer:
     )
 
 
-async def _postgres(settings: Settings) -> Answer:
+async def _postgres(settings: Settings) -> Diagnosis:
     if settings.postgres_url is not None:
-        return _database(settings, await elsewhere.postgres(settings.postgres_url))
-    found = await postgres.find(settings, cluster.major(cluster.root_of(settings)))
+        return _database(settings, await external_servers.postgres_status(settings.postgres_url))
+    found = await postgres.find(settings, cluster.data_version(cluster.root_of(settings)))
     if (served := endpoints(settings)) is not None:
-        seen = await elsewhere.postgres(served.postgres_url)
+        seen = await external_servers.postgres_status(served.postgres_url)
         if seen.trouble is not None:
-            return Level.FAILURE, seen.trouble, _ANEW.format(name="postgres")
+            return Level.FAILURE, seen.trouble, _RESTART_REMEDY.format(name="postgres")
     return Level.OK, f"PostgreSQL {found.major} in {found.directory}", ""
 
 
-async def _temporal(settings: Settings) -> Answer:
+async def _temporal(settings: Settings) -> Diagnosis:
     if settings.external_temporal is not None:
-        return _engine(await elsewhere.temporal(settings, settings.external_temporal))
-    found = await temporal.find(settings, Data(home=settings.home).version())
+        return _engine(await external_servers.temporal_status(settings, settings.external_temporal))
+    found = await temporal.find(settings, TemporalFiles(home=settings.home).version())
     if found is None:
         return Level.WARNING, "the program is not here yet", "`holdfast up` downloads or builds it."
     if (served := endpoints(settings)) is not None:
-        seen = await elsewhere.temporal(settings, served.temporal_address)
+        seen = await external_servers.temporal_status(settings, served.temporal_address)
         if seen.trouble is not None:
-            return Level.FAILURE, seen.trouble, _ANEW.format(name="temporal")
+            return Level.FAILURE, seen.trouble, _RESTART_REMEDY.format(name="temporal")
     return Level.OK, f"server {found.version} in {found.path}", ""
 
 
-def _database(settings: Settings, found: ServerStatus) -> Answer:
+def _database(settings: Settings, found: ServerStatus) -> Diagnosis:
     if found.trouble is not None:
-        return Level.FAILURE, found.trouble, _LET_IN
-    says = f"an external server, {found.version} at {found.address}"
+        return Level.FAILURE, found.trouble, _CONNECT_REMEDY
+    message = f"an external server, {found.version} at {found.address}"
     if found.risk is None:
-        return Level.OK, says, ""
+        return Level.OK, message, ""
     level = Level.WARNING if settings.lossy_database else Level.FAILURE
-    return level, f"{says}: it {found.risk}", server.REMEDY
+    return level, f"{message}: it {found.risk}", pg_server.REMEDY
 
 
-def _engine(found: ServerStatus) -> Answer:
+def _engine(found: ServerStatus) -> Diagnosis:
     if found.trouble is not None:
         return Level.FAILURE, found.trouble, "See that it runs, or correct TEMPORAL_ADDRESS and its companions."
-    says = f"an external server, {found.version} at {found.address}"
-    return (Level.WARNING, f"{says}: it {found.risk}", _UPGRADE) if found.risk else (Level.OK, says, "")
+    message = f"an external server, {found.version} at {found.address}"
+    return (Level.WARNING, f"{message}: it {found.risk}", _UPGRADE_REMEDY) if found.risk else (Level.OK, message, "")
 
 
-async def _disk(settings: Settings) -> Answer:
-    """The fullest of the disks that we write to: root's database is not in its home."""
-    places = [settings.home] if settings.postgres_url is not None else [settings.home, cluster.root_of(settings)]
-    usages = [(shutil.disk_usage(home.existing(each)), each) for each in places]
+async def _disk(settings: Settings) -> Diagnosis:
+    """The fullest disk that we write to: root's database is outside of its home."""
+    directories = [settings.home] if settings.postgres_url is not None else [settings.home, cluster.root_of(settings)]
+    usages = [(shutil.disk_usage(home.nearest_existing(each)), each) for each in directories]
     free, place = min(((usage.free, each) for usage, each in usages if usage.total), default=(_SCARCE, settings.home))
     level = Level.FAILURE if free < _FULL else Level.WARNING if free < _SCARCE else Level.OK
-    if level is Level.OK and home.trouble(settings.home) is not None:  # it may be on no disk, as /proc is
+    if level is Level.OK and home.home_problem(settings.home) is not None:  # /proc, for one, is on no disk
         return Level.WARNING, "cannot be seen: the home cannot be used", "See what is said of home."
-    return level, f"{free / _GIB:.1f} GB are free for {place}", "" if level is Level.OK else _ROOM.format(place=place)
+    return (
+        level,
+        f"{free / _GIB:.1f} GB are free for {place}",
+        "" if level is Level.OK else _SPACE_REMEDY.format(place=place),
+    )
 
 
-async def _home(settings: Settings) -> Answer:
-    if (why := home.trouble(settings.home)) is not None:
+async def _home(settings: Settings) -> Diagnosis:
+    if (why := home.home_problem(settings.home)) is not None:
         return Level.FAILURE, f"{settings.home} cannot be used: {why}", home.REMEDY
     return Level.OK, f"{settings.home} can be written to", ""
 
 
-async def _stack(settings: Settings) -> Answer:
+async def _stack(settings: Settings) -> Diagnosis:
     seen = status(settings)
     restarting = [f"{part.name}: {part.trouble}" for part in seen.parts if part.pid is None and part.trouble]
     if seen.serving and not restarting:
         return Level.OK, f"serves, supervised by process {seen.supervisor}", ""
-    if external(settings) is not None and not settings.worker:
+    if external_endpoints(settings) is not None and not settings.worker:
         return Level.OK, "nothing is to be run here: the servers and the workers are elsewhere", ""
     if seen.serving:
         return Level.FAILURE, f"restarts {', '.join(restarting)}", "See `holdfast logs`."
@@ -153,19 +157,19 @@ async def _stack(settings: Settings) -> Answer:
     return Level.WARNING, "does not run", "`holdfast up` starts it."
 
 
-async def _versions(settings: Settings) -> Answer:
+async def _versions(settings: Settings) -> Diagnosis:
     seen = status(settings)
-    if told := outdated(seen):
-        found, _, remedy = told[0].partition(": ")
+    if notices := outdated_processes(seen):
+        found, _, remedy = notices[0].partition(": ")
         return Level.WARNING, found, remedy
     return Level.OK, f"Holdfast {seen.release}, here and in what runs", ""
 
 
-async def _ports(settings: Settings) -> Answer:
-    chosen = ports.noted(Layout(home=settings.home).ports)
+async def _ports(settings: Settings) -> Diagnosis:
+    chosen = ports.load(Layout(home=settings.home).ports)
     if chosen is None or settings.external_temporal is not None or status(settings).supervisor is not None:
         return Level.OK, f"Temporal on {chosen.temporal}, its pages on {chosen.ui}" if chosen else "none needed yet", ""
-    taken = [str(port) for port in (chosen.temporal, chosen.ui) if not ports.free(port)]
+    taken = [str(port) for port in (chosen.temporal, chosen.ui) if not ports.is_free(port)]
     if not taken:
         return Level.OK, f"{chosen.temporal} and {chosen.ui} are free", ""
     return Level.WARNING, f"others listen on {', '.join(taken)}", "Nothing to do: the next start chooses new ones."
@@ -176,29 +180,29 @@ def _url(settings: Settings) -> str | None:
     return settings.postgres_url or (served.postgres_url if served else None)
 
 
-async def _clock(settings: Settings) -> Answer:
+async def _clock(settings: Settings) -> Diagnosis:
     if (url := _url(settings)) is None:
-        return _NOT_NOW
+        return _STACK_DOWN
     try:
-        ahead = await server.clock(url) - time.time()
+        ahead = await pg_server.server_time(url) - time.time()
     except Unavailable:
-        return (Level.WARNING, *_UNSEEN[1:])
+        return (Level.WARNING, *_DATABASE_SILENT[1:])
     if abs(ahead) < _SKEWED:
         return Level.OK, "the database's clock and this one agree", ""
-    says = f"the database's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this one"
+    message = f"the database's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this one"
     if ahead < -_STANDSTILL:
-        return Level.FAILURE, says, "Have both machines follow a time server: until then no session can go on."
-    return Level.WARNING, says, "Have both machines follow a time server; ages that are shown are off until then."
+        return Level.FAILURE, message, "Have both machines follow a time server: until then no session can go on."
+    return Level.WARNING, message, "Have both machines follow a time server; ages that are shown are off until then."
 
 
-async def _schema(settings: Settings) -> Answer:
+async def _schema(settings: Settings) -> Diagnosis:
     if (url := _url(settings)) is None:
-        return _NOT_NOW
+        return _STACK_DOWN
     try:
-        await server.look(url)  # which waits seconds for one that is not there, and not minutes
+        await pg_server.inspect_server(url)  # fails in seconds, not minutes, if it is away
     except Unavailable:
-        return _UNSEEN
-    found, known = await migrate.current_version(url), len(migrate.known())
+        return _DATABASE_SILENT
+    found, known = await migrate.current_version(url), len(migrate.scripts())
     if found == known:
         return Level.OK, f"the database is at migration {found}", ""
     if found < known:
@@ -207,41 +211,45 @@ async def _schema(settings: Settings) -> Answer:
     return Level.FAILURE, f"the database is at migration {found}, this Holdfast knows {known}", "Use the newer one."
 
 
-async def _poller(settings: Settings) -> Answer:
+async def _poller(settings: Settings) -> Diagnosis:
     if (served := endpoints(settings)) is None:
-        return _NOT_NOW
-    found = await _asked(settings, served)
+        return _STACK_DOWN
+    found = await _await_pollers(settings, served)
     if found.trouble is not None:
         return Level.FAILURE, "cannot be seen: Temporal does not answer", "See what is said of temporal."
-    known = await elsewhere.hosts_of(settings)
+    known = await external_servers.host_statuses(settings)
     if any(host.taken for host in known):
-        return Level.FAILURE, f"{_place(settings)} is another machine's, whose worker takes what is begun here", _RENAME
+        return (
+            Level.FAILURE,
+            f"{_worker_scope(settings)} is another machine's, whose worker takes what is begun here",
+            _RENAME_REMEDY,
+        )
     if found.workers:
-        return Level.OK, f"{found.workers} worker{'s' * (found.workers != 1)} of {_place(settings)}", ""
-    await elsewhere.must_be_the_engine(settings, served)
+        return Level.OK, f"{found.workers} worker{'s' * (found.workers != 1)} of {_worker_scope(settings)}", ""
+    await external_servers.require_own_engine(settings, served)
     if others := [host.name for host in known if host.working]:
-        return Level.WARNING, f"no worker of {_place(settings)}, only of {', '.join(others)}", _ELSEWHERE
+        return Level.WARNING, f"no worker of {_worker_scope(settings)}, only of {', '.join(others)}", _OTHER_HOST_REMEDY
     here = "`holdfast up` starts one; see `holdfast logs`."
     there = "Start one where the work trees are: `python -P -m worker.serve`."
-    return Level.FAILURE, f"no worker of {_place(settings)}", here if settings.worker else there
+    return Level.FAILURE, f"no worker of {_worker_scope(settings)}", here if settings.worker else there
 
 
-async def _asked(settings: Settings, served: Endpoints) -> ServerStatus:
-    """How Temporal is, and who asks it for tasks: a worker of ours that runs may be just about to."""
+async def _await_pollers(settings: Settings, served: Endpoints) -> ServerStatus:
+    """Waits briefly for our own worker's first poll."""
     ours = any(part.name == PartName.WORKER and part.pid is not None for part in status(settings).parts)
-    until = time.monotonic() + (_ABOUT_TO if ours else 0)
+    until = time.monotonic() + (_POLLER_GRACE if ours else 0)
     while True:
-        found = await elsewhere.temporal(settings, served.temporal_address)
+        found = await external_servers.temporal_status(settings, served.temporal_address)
         if found.workers or found.trouble is not None or time.monotonic() > until:
             return found
-        await asyncio.sleep(_LOOK_AGAIN)
+        await asyncio.sleep(_POLL_INTERVAL)
 
 
-def _place(settings: Settings) -> str:
+def _worker_scope(settings: Settings) -> str:
     return repr(settings.task_queue) if settings.host is None else f"host {settings.host!r}"
 
 
-async def _key(settings: Settings) -> Answer:
+async def _key(settings: Settings) -> Diagnosis:
     stored = set(Keys(settings.auth).list())
     given = {provider.id for provider in PROVIDERS.values() if any(map(settings.environment.get, provider.variables))}
     if stored | given:
@@ -253,33 +261,37 @@ async def _key(settings: Settings) -> Answer:
     )
 
 
-_LET_IN: Final = (
+_CONNECT_REMEDY: Final = (
     "See that it runs and lets you in, or correct HOLDFAST_POSTGRES_URL: host, user, password and database stand there."
 )
-_UPGRADE: Final = "Upgrade it, one minor version at a time; docs/deploy.md has the way."
-_ROOM: Final = (
+_UPGRADE_REMEDY: Final = "Upgrade it, one minor version at a time; docs/deploy.md has the way."
+_SPACE_REMEDY: Final = (
     "Free some space on the disk of {place}: `holdfast status` says what takes room, `holdfast archive` moves "
     "a session out of the database."
 )
-_ELSEWHERE: Final = (
+_OTHER_HOST_REMEDY: Final = (
     "What is started here waits: start a worker here, or name the host that shares these files by HOLDFAST_HOST."
 )
-_RENAME: Final = (
+_RENAME_REMEDY: Final = (
     "Give this machine a name of its own by HOLDFAST_HOST, or have both share the work trees and HOLDFAST_HOME; then "
     "`holdfast down` and `holdfast up`."
 )
-_ANEW: Final = (
+_RESTART_REMEDY: Final = (
     "`holdfast logs {name}` may say why; `holdfast down`, then `holdfast up` begins anew, and nothing is lost."
 )
-_UNSEEN: Final[Answer] = (
+_DATABASE_SILENT: Final[Diagnosis] = (
     Level.FAILURE,
     "cannot be seen: PostgreSQL does not answer",
     "See what is said of postgres.",
 )
-_NOT_NOW: Final[Answer] = (Level.WARNING, "cannot be seen while the stack does not run", "`holdfast up` starts it.")
+_STACK_DOWN: Final[Diagnosis] = (
+    Level.WARNING,
+    "cannot be seen while the stack does not run",
+    "`holdfast up` starts it.",
+)
 
 
-async def _isolation(settings: Settings) -> Answer:
+async def _isolation(settings: Settings) -> Diagnosis:
     return Level.WARNING, isolation.NOTICE, isolation.REMEDY
 
 

@@ -1,44 +1,44 @@
-"""Taking the stack down: the worker finishes what it can, then the servers stop cleanly."""
+"""Stops the stack: drains the worker, then stops the servers cleanly."""
 
 import signal
 from collections.abc import Callable
 from typing import Final
 
 from worker.settings import Settings
-from worker.stack import locks, processes, state
-from worker.stack.incumbent import incumbent, runs
+from worker.stack import locks, processes, state_file
 from worker.stack.layout import Layout
-from worker.stack.state import Phase
+from worker.stack.running_supervisor import await_supervisor_state, is_running
+from worker.stack.state_file import StackPhase
 from workflows.domain.errors import Unavailable
 
-_PATIENCE: Final = 120.0  # seconds for the whole stack; the supervisor has shorter ones for each part
+_TIMEOUT: Final = 120.0  # seconds for the whole stack
 
 
-async def down(settings: Settings, say: Callable[[str], None]) -> None:
-    """Stop the stack and wait for its end; nothing happens when nothing runs. Raises Unavailable when it hangs."""
+async def down(settings: Settings, report: Callable[[str], None]) -> None:
+    """Stop the stack, if it runs; waits for its end. Raises Unavailable if it hangs."""
     layout = Layout(home=settings.home)
     if not layout.home.exists():
         return
-    async with locks.held(layout.up_lock, lambda: say("Another command starts or stops the stack: waiting for it.")):
-        if runs(layout):
-            say("Stopping the stack.")
+    async with locks.hold(layout.up_lock, lambda: report("Another command starts or stops the stack: waiting for it.")):
+        if is_running(layout):
+            report("Stopping the stack.")
             await _stop(layout)
-        _note(layout)
+        _record_down(layout)
 
 
 async def _stop(layout: Layout) -> None:
-    seen = await incumbent(layout, _PATIENCE)
+    seen = await await_supervisor_state(layout, _TIMEOUT)
     if seen is None:
         return  # it has ended by itself
     seen.supervisor.kill(signal.SIGTERM)
-    if not await processes.gone(seen.supervisor, _PATIENCE):
+    if not await processes.wait_until_gone(seen.supervisor, _TIMEOUT):
         raise Unavailable(
             f"The supervisor (process {seen.supervisor.pid}) does not end. See `holdfast logs`; `kill -9` is safe."
         )
 
 
-def _note(layout: Layout) -> None:
-    """Note that somebody wanted the stack down, also where its supervisor had been killed."""
-    seen = state.read(layout.state)
-    if seen is not None and seen.phase is not Phase.DOWN:
-        state.write(layout.state, seen.model_copy(update={"phase": Phase.DOWN}))
+def _record_down(layout: Layout) -> None:
+    """Also if the supervisor was killed."""
+    seen = state_file.read(layout.state)
+    if seen is not None and seen.phase is not StackPhase.DOWN:
+        state_file.write(layout.state, seen.model_copy(update={"phase": StackPhase.DOWN}))

@@ -1,4 +1,4 @@
-"""Whether Holdfast's home can be written to, and what a person is told where it cannot."""
+"""Checks that Holdfast's home is writable."""
 
 import errno
 import os
@@ -9,43 +9,43 @@ from typing import Final
 from workflows.domain.errors import UsageError
 
 REMEDY: Final = "See that it is a directory of yours with room in it, or name another one by HOLDFAST_HOME."
-_OF_THE_PLACE: Final = frozenset(
+_PATH_ERRNOS: Final = frozenset(
     (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
-)  # of what is in the way, and no fault of ours
+)  # the obstacle's errors, not ours
 
 
-class Unusable(UsageError):
-    """Nothing can be written to the home."""
+class HomeUnusable(UsageError):
+    """The home is not writable."""
 
     def __init__(self, home: Path, why: str) -> None:
         super().__init__(f"Holdfast's home {str(home)!r} cannot be used: {why}. {REMEDY}")
 
 
-def existing(path: Path) -> Path:
-    """The path, or what of it is there, as far as it can be seen."""
+def nearest_existing(path: Path) -> Path:
+    """The path, or its nearest existing, visible ancestor."""
     return next(part for part in (path, *path.parents) if os.path.lexists(part))
 
 
-def trouble(home: Path) -> str | None:
-    """Why nothing can be written to the home, or to where it would be made; None: it can."""
-    place = existing(home)
-    if not place.is_dir():
-        return f"{str(place)!r} is {'a link to nowhere' if place.is_symlink() else 'no directory'}"
+def home_problem(home: Path) -> str | None:
+    """Why the home cannot be written or created, or None."""
+    nearest = nearest_existing(home)
+    if not nearest.is_dir():
+        return f"{str(nearest)!r} is {'a link to nowhere' if nearest.is_symlink() else 'no directory'}"
     try:
-        with tempfile.TemporaryFile(dir=place) as file:
+        with tempfile.TemporaryFile(dir=nearest) as file:
             file.write(b"x")
-    except FileNotFoundError:  # what /proc says
-        return f"{str(place)!r} takes no files"
+    except FileNotFoundError:  # from /proc
+        return f"{str(nearest)!r} takes no files"
     except OSError as error:
-        return f"nothing can be written to {str(place)!r}: {error.strerror}"
+        return f"nothing can be written to {str(nearest)!r}: {error.strerror}"
     return None
 
 
-def unusable(home: Path, error: OSError) -> Unusable | None:
-    """What an error comes of, if it comes of the home, or of something in it that is in the way."""
-    if (why := trouble(home)) is not None:
-        return Unusable(home, why)
+def as_home_error(home: Path, error: OSError) -> HomeUnusable | None:
+    """The error as the home's, if the home or its content caused it."""
+    if (why := home_problem(home)) is not None:
+        return HomeUnusable(home, why)
     named = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
-    if error.errno in _OF_THE_PLACE and named is not None and named.is_relative_to(home):
-        return Unusable(home, f"{str(named)!r}: {error.strerror}")
+    if error.errno in _PATH_ERRNOS and named is not None and named.is_relative_to(home):
+        return HomeUnusable(home, f"{str(named)!r}: {error.strerror}")
     return None

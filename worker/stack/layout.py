@@ -1,4 +1,4 @@
-"""Where the files of a stack lie below its home."""
+"""The layout of a stack's files in its home."""
 
 import hashlib
 from pathlib import Path
@@ -7,7 +7,7 @@ from workflows.domain.value import Value
 
 
 class Layout(Value):
-    """The paths of one stack; `key` tells stacks apart outside their homes."""
+    """A stack's paths; `key` identifies it outside of its home."""
 
     home: Path
 
@@ -25,17 +25,17 @@ class Layout(Value):
 
     @property
     def worker(self) -> Path:
-        """Which worker was started here last, in its own words."""
+        """The note of the worker last started here."""
         return self.home / "run" / "worker.json"
 
     @property
     def up_lock(self) -> Path:
-        """Held while somebody starts or stops the stack."""
+        """Held while the stack is started or stopped."""
         return self.home / "up.lock"
 
     @property
     def supervisor_lock(self) -> Path:
-        """Held by the supervisor as long as it lives, from whoever starts it on."""
+        """Held by the supervisor from before its start to its death."""
         return self.home / "supervisor.lock"
 
     @property
@@ -50,7 +50,7 @@ class Layout(Value):
         return self.logs / f"{name}.log"
 
     def create(self) -> None:
-        """Make the directories; what we make is for the owner only."""
+        """Make the directories, private to the owner."""
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         for directory in (self.temporal, self.logs):
             directory.mkdir(mode=0o700, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What we ask of the Linux kernel so that a supervisor's own `kill -9` does no harm; elsewhere this does nothing."""
+"""Linux calls that make a supervisor's own `kill -9` harmless; no-ops elsewhere."""
 
 import ctypes
 import os
@@ -15,15 +15,15 @@ _LIBC: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def adopt_orphans() -> None:
-    """Become the parent of what our children leave behind, instead of the machine's first process."""
+    """Adopt our children's orphans, in place of init."""
     if _LIBC is not None:
         _LIBC.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def dies_with_me(number: signal.Signals) -> Callable[[], None]:
-    """What a child does before it becomes its program: ask for `number` at the death of this process.
+def parent_death_signal(number: signal.Signals) -> Callable[[], None]:
+    """A child's hook before exec: request signal `number` at this process's death.
 
-    Call it, and start the child, on the main thread: the kernel means the death of the thread.
+    Call it and start the child on the main thread: the kernel means the thread's death.
     """
     parent = os.getpid()
 
@@ -38,7 +38,7 @@ def dies_with_me(number: signal.Signals) -> Callable[[], None]:
 
 
 def zombies() -> frozenset[int]:
-    """Children of this process that have ended and were not waited for yet."""
+    """Children that ended and were not waited for."""
     me = os.getpid()
     try:
         children = Path(f"/proc/{me}/task/{me}/children").read_text().split()

@@ -1,4 +1,4 @@
-"""Locks between processes: the kernel lets go of them when their holder dies, however it dies."""
+"""Locks between processes; the kernel releases a dead holder's."""
 
 import asyncio
 import fcntl
@@ -8,14 +8,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-_PAUSE: Final = 0.05  # seconds between two tries: a thread that blocks in flock could not be cancelled
+_PAUSE: Final = 0.05  # seconds: a thread blocked in flock could not be cancelled
 
 
-def acquire(path: Path) -> int | None:
-    """Take the lock at `path` if it is free: an open file descriptor that holds it until it is closed, or None.
+def try_acquire(path: Path) -> int | None:
+    """Take the lock at `path` if free: returns a descriptor that holds it until closed, or None.
 
-    A child that inherits the descriptor holds the lock too, for as long as it lives. A directory that is not there is
-    made, for its owner only.
+    A child that inherits it holds the lock too. Makes a missing directory, private to the owner.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -27,25 +26,25 @@ def acquire(path: Path) -> int | None:
     return descriptor
 
 
-def free(path: Path) -> bool:
-    """Whether nobody holds the lock at `path`, which need not be there."""
+def is_free(path: Path) -> bool:
+    """Whether the lock at `path` is free; the file need not exist."""
     if not path.exists():
         return True
-    descriptor = acquire(path)
+    descriptor = try_acquire(path)
     if descriptor is not None:
         os.close(descriptor)
     return descriptor is not None
 
 
 @asynccontextmanager
-async def held(path: Path, waiting: Callable[[], None] = lambda: None) -> AsyncIterator[int]:
-    """Hold the lock at `path`; `waiting` is called once when somebody else has it. Yields its descriptor."""
-    descriptor = acquire(path)
+async def hold(path: Path, on_wait: Callable[[], None] = lambda: None) -> AsyncIterator[int]:
+    """Hold the lock at `path`, yielding its descriptor; calls `on_wait` once if another holds it."""
+    descriptor = try_acquire(path)
     if descriptor is None:
-        waiting()
+        on_wait()
     while descriptor is None:
         await asyncio.sleep(_PAUSE)
-        descriptor = acquire(path)
+        descriptor = try_acquire(path)
     try:
         yield descriptor
     finally:

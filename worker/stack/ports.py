@@ -1,4 +1,4 @@
-"""Free ports on loopback, chosen once and remembered."""
+"""Free ports on loopback, chosen once and stored."""
 
 import random
 import socket
@@ -10,36 +10,36 @@ from pydantic import ValidationError
 from workflows.domain.value import Value
 
 LOOPBACK: Final = "127.0.0.1"
-_RANGE: Final = range(20000, 32000)  # below the ports that the system hands out for outgoing connections
-_NO_NOTE: Final = (OSError, ValidationError)
+_RANGE: Final = range(20000, 32000)  # below the ephemeral ports
+_UNREADABLE: Final = (OSError, ValidationError)
 
 
 class Ports(Value):
-    """Where the embedded Temporal listens: for programs, and for people."""
+    """The embedded Temporal's ports, for programs and people."""
 
     temporal: int
     ui: int
 
 
-def remembered(path: Path) -> Ports:
-    """The ports noted at `path` if both are still free; else new ones, noted there."""
-    ports = noted(path)
-    if ports is None or not (free(ports.temporal) and free(ports.ui)):
+def load_or_choose(path: Path) -> Ports:
+    """The ports stored at `path` if both are free; else new ones, stored there."""
+    ports = load(path)
+    if ports is None or not (is_free(ports.temporal) and is_free(ports.ui)):
         temporal, ui = _choose(2)
         ports = Ports(temporal=temporal, ui=ui)
         path.write_text(ports.model_dump_json())
     return ports
 
 
-def noted(path: Path) -> Ports | None:
+def load(path: Path) -> Ports | None:
     try:
         return Ports.model_validate_json(path.read_bytes())
-    except _NO_NOTE:
+    except _UNREADABLE:
         return None
 
 
-def free(port: int) -> bool:
-    """Whether a server could listen on this port of loopback now."""
+def is_free(port: int) -> bool:
+    """Whether this port of loopback is free."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -51,4 +51,4 @@ def free(port: int) -> bool:
 
 def _choose(count: int) -> list[int]:
     candidates = random.sample(_RANGE, len(_RANGE))
-    return [port for port in candidates[:500] if free(port)][:count]
+    return [port for port in candidates[:500] if is_free(port)][:count]

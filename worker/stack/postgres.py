@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL server, reached by a Unix socket in a directory that only its owner may enter."""
+"""The embedded PostgreSQL server, on a Unix socket in a private directory."""
 
 import asyncio
 import signal
@@ -9,18 +9,18 @@ from typing import Final
 
 from worker.stack import processes
 from worker.stack.cluster import Cluster, environment_of
-from worker.stack.linux import dies_with_me
-from worker.stack.state import PartName
+from worker.stack.linux import parent_death_signal
+from worker.stack.state_file import PartName
 
-_POLL: Final = 0.02  # seconds; the server tells in a file
-_STEPS: Final = ((signal.SIGINT, 30.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))  # fast, immediate, gone
+_POLL: Final = 0.02  # seconds; the server reports in a file
+_STOP_SIGNALS: Final = ((signal.SIGINT, 30.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))  # fast, immediate, gone
 _SETTINGS: Final = (
     "listen_addresses=",  # the socket only
     "unix_socket_permissions=0700",
     "max_connections=100",
     "shared_buffers=64MB",
     "max_wal_size=512MB",
-    "jit=off",  # compiling costs more than our small queries take
+    "jit=off",  # compilation costs more than our small queries
     "timezone=UTC",
     "log_timezone=UTC",
     "cluster_name=holdfast",
@@ -28,10 +28,10 @@ _SETTINGS: Final = (
 
 
 class PostgresService:
-    """The server of a cluster, as a part of the stack."""
+    """The cluster's server as a part of the stack."""
 
     name = PartName.POSTGRES
-    farewell = _STEPS
+    stop_signals = _STOP_SIGNALS
 
     def __init__(self, cluster: Cluster, log: Path, environment: Mapping[str, str]) -> None:
         self._cluster = cluster
@@ -39,7 +39,7 @@ class PostgresService:
         self._environment = environment_of(environment)
 
     async def start(self) -> Process:
-        await self._clear()
+        await self._end_leftovers()
         settings = (*_SETTINGS, f"unix_socket_directories={self._cluster.sockets}")
         with self._log.open("ab") as log:
             return await asyncio.create_subprocess_exec(
@@ -52,42 +52,42 @@ class PostgresService:
                 cwd=self._cluster.root,
                 env=self._environment,
                 start_new_session=True,
-                preexec_fn=dies_with_me(signal.SIGQUIT),
+                preexec_fn=parent_death_signal(signal.SIGQUIT),
                 **self._cluster.identity,
             )
 
     async def ready(self, process: Process) -> None:
-        """Wait for the word "ready" in the server's own pid file."""
+        """Wait for "ready" in the server's pid file."""
         while True:
-            lines = self._noted()
+            lines = self._pid_file_lines()
             if len(lines) > 7 and lines[0] == str(process.pid) and lines[7].strip() == "ready":
                 return
             await asyncio.sleep(_POLL)
 
-    async def _clear(self) -> None:
-        """End the server that an earlier supervisor left, and remove what a dead one left.
+    async def _end_leftovers(self) -> None:
+        """PostgreSQL takes any process with the noted pid for a server, even a zombie or a stranger, and refuses to
+        start.
 
-        PostgreSQL itself takes any process with the noted number for a server, also a zombie or a stranger, and
-        refuses to start. We know a server by its working directory: it is the data directory.
+        We recognize a server by its working directory, the data directory.
         """
-        noted = self._noted()
+        noted = self._pid_file_lines()
         if noted and noted[0].isdigit() and self._is_server(int(noted[0])):
             await self._end(processes.ref(int(noted[0])))
         self._cluster.pid_file.unlink(missing_ok=True)
         for socket in self._cluster.sockets.glob(".s.PGSQL.*"):
             socket.unlink(missing_ok=True)
 
-    def _noted(self) -> list[str]:
+    def _pid_file_lines(self) -> list[str]:
         try:
             return self._cluster.pid_file.read_text().splitlines()
         except FileNotFoundError:
             return []
 
     def _is_server(self, pid: int) -> bool:
-        return processes.directory(pid) == self._cluster.data.resolve()
+        return processes.working_directory(pid) == self._cluster.data.resolve()
 
     async def _end(self, server: processes.ProcessRef) -> None:
-        for number, seconds in _STEPS:
+        for number, seconds in _STOP_SIGNALS:
             server.kill(number)
-            if await processes.gone(server, seconds):
+            if await processes.wait_until_gone(server, seconds):
                 return

@@ -1,4 +1,4 @@
-"""Processes by who they are, not by their number: numbers are reused, and zombies answer to them."""
+"""Processes by identity: pids are reused, and zombies answer to them."""
 
 import asyncio
 import os
@@ -10,11 +10,11 @@ from typing import Final
 
 from workflows.domain.value import Value
 
-_POLL: Final = 0.02  # seconds; the end of a process that is not our child cannot be waited for portably
+_POLL: Final = 0.02  # seconds; only children can be waited for portably
 
 
 class ProcessRef(Value):
-    """One process for ever: its number, and when it was born (boot and clock tick on Linux)."""
+    """One process for ever: pid and time of birth (boot and clock tick on Linux)."""
 
     pid: int
     born: str
@@ -30,17 +30,17 @@ class ProcessRef(Value):
                 os.kill(self.pid, number)
 
 
-def me() -> ProcessRef:
+def current_process() -> ProcessRef:
     return ref(os.getpid())
 
 
 def ref(pid: int) -> ProcessRef:
-    """The reference to a process that runs now; one that has just ended is never `alive`."""
+    """A running process's reference; one that has just ended is never `alive`."""
     return ProcessRef(pid=pid, born=born(pid) or "gone")
 
 
 def born(pid: int) -> str | None:
-    """When the process that has this number now was born, or None when there is none or only a zombie."""
+    """The process's time of birth; None if gone or a zombie."""
     if sys.platform != "linux":
         return _born_elsewhere(pid)
     try:
@@ -51,8 +51,8 @@ def born(pid: int) -> str | None:
     return None if state in "ZX" else f"{_boot()}/{ticks}"
 
 
-async def gone(process: ProcessRef, seconds: float) -> bool:
-    """Wait until the process has ended, at most so long; whether it has. It need not be a child of ours."""
+async def wait_until_gone(process: ProcessRef, seconds: float) -> bool:
+    """Wait at most `seconds` for any process; returns whether it ended."""
     deadline = asyncio.get_running_loop().time() + seconds
     while process.alive:
         if asyncio.get_running_loop().time() > deadline:
@@ -61,14 +61,14 @@ async def gone(process: ProcessRef, seconds: float) -> bool:
     return True
 
 
-def directory(pid: int) -> Path | None:
-    """The working directory of a process that may be looked at, else None."""
+def working_directory(pid: int) -> Path | None:
+    """A process's working directory; None if unreadable."""
     if sys.platform == "linux":
         try:
             return Path(f"/proc/{pid}/cwd").readlink()
         except OSError:
             return None
-    import psutil  # a cost at start-up that Linux need not pay
+    import psutil  # Linux need not load it
 
     try:
         return Path(psutil.Process(pid).cwd())
@@ -81,7 +81,7 @@ def _boot() -> str:
 
 
 def _born_elsewhere(pid: int) -> str | None:
-    import psutil  # a cost at start-up that Linux need not pay
+    import psutil  # Linux need not load it
 
     try:
         process = psutil.Process(pid)

@@ -1,27 +1,27 @@
-"""How much room a stack takes, and how long it keeps what."""
+"""A stack's sizes and retention."""
 
 import asyncio
 import os
 from pathlib import Path
 
-from activities.store import server
-from activities.tools import output
+from activities.calls import output
+from activities.store import pg_server
 from worker.settings import Settings
 from worker.stack.layout import Layout
-from worker.stack.state import Endpoints
-from worker.stack.status import Kept, Sizes
+from worker.stack.state_file import Endpoints
+from worker.stack.status import Retention, StackSizes
 from workflows.domain.errors import Unavailable
 
 _DAY = 24 * 3600
 
 
-async def measured(settings: Settings, places: Endpoints | None) -> Sizes:
-    """Look at the files, and ask the database: an external one, else that of our stack at `places`, if it serves."""
+async def measure_sizes(settings: Settings, endpoints: Endpoints | None) -> StackSizes:
+    """Measure the files and the database: an external one, else that at `endpoints`."""
     layout = Layout(home=settings.home)
     folders = (layout.temporal, *(layout.home / name for name in ("calls", "tool-output", "archive", "logs")))
     temporal, calls, outputs, archives, logs = await asyncio.to_thread(lambda: [*map(_size, folders)])
-    url = settings.postgres_url or (places.postgres_url if places is not None else None)
-    return Sizes(
+    url = settings.postgres_url or (endpoints.postgres_url if endpoints is not None else None)
+    return StackSizes(
         postgres=await _database(url),
         temporal=None if settings.external_temporal else temporal,
         outputs=calls + outputs,
@@ -30,23 +30,23 @@ async def measured(settings: Settings, places: Endpoints | None) -> Sizes:
     )
 
 
-def kept(settings: Settings) -> Kept:
-    """How long sessions stay in the database, and outputs in the home."""
+def retention(settings: Settings) -> Retention:
+    """How long the database keeps sessions, and the home outputs."""
     runs = None if settings.external_temporal else settings.retention_days
-    return Kept(sessions=settings.archive_after_days, outputs=output.RETENTION / _DAY, runs=runs)
+    return Retention(sessions=settings.archive_after_days, outputs=output.RETENTION_SECONDS / _DAY, runs=runs)
 
 
 async def _database(url: str | None) -> int | None:
     if url is None:
         return None
     try:
-        return await server.size(url)
+        return await pg_server.database_size(url)
     except Unavailable:
         return None
 
 
 def _size(folder: Path) -> int:
-    """What the files below take on the disk; files that go meanwhile count nothing."""
+    """Vanished files count nothing."""
     found = 0
     for directory, _, names in os.walk(folder):
         for name in names:

@@ -1,16 +1,16 @@
-"""What runs, by one small file: cheap enough for every command."""
+"""The stack's status, from one small file for every command."""
 
 from worker import release
 from worker.release import Release
 from worker.settings import Settings
-from worker.stack import state
+from worker.stack import state_file
 from worker.stack.layout import Layout
-from worker.stack.state import Endpoints, Part, PartName, Phase, WorkerNote
+from worker.stack.state_file import Endpoints, PartName, StackPart, StackPhase, WorkerNote
 from workflows.domain.value import Value
 
 
 class PartStatus(Value):
-    """One part of the stack as a person wants to see it; `pid` is None while it does not run."""
+    """`pid` is None while the part does not run."""
 
     name: str
     pid: int | None
@@ -20,8 +20,8 @@ class PartStatus(Value):
     release: Release | None = None
 
 
-class Sizes(Value):
-    """Bytes; `postgres` is None while the database does not answer, `temporal` where it is a server elsewhere."""
+class StackSizes(Value):
+    """Bytes; `postgres` is None if it does not answer, `temporal` if external."""
 
     postgres: int | None
     temporal: int | None
@@ -30,16 +30,16 @@ class Sizes(Value):
     logs: int
 
 
-class Kept(Value):
-    """For how many days; None is for ever, where nothing else is said."""
+class Retention(Value):
+    """Days; None is for ever, unless noted."""
 
     sessions: float | None
     outputs: float
-    runs: float | None  # of Temporal; None: an external one decides that itself
+    runs: float | None  # Temporal's; None: an external one decides
 
 
 class ServerStatus(Value):
-    """An external server as it is seen from here; `workers` ask a Temporal for the tasks of our host."""
+    """An external server seen from here; `workers` poll Temporal for our host."""
 
     name: str
     address: str
@@ -50,9 +50,9 @@ class ServerStatus(Value):
 
 
 class HostStatus(Value):
-    """A host that workers or sessions have named; `sessions` have work there, and wait where nobody is `working`.
+    """A host with workers or sessions; `sessions` have work there, and wait unless `working`.
 
-    `taken`: it has the name of this machine's, and is another's.
+    `taken`: another machine has our host name.
     """
 
     name: str
@@ -62,12 +62,10 @@ class HostStatus(Value):
 
 
 class StackStatus(Value):
-    """The stack as it is now. `stopped` says that somebody wanted it down; else it may be brought up again, unless
-    there is `trouble` with its home.
+    """`stopped`: taken down on purpose; else it may be started, unless its home has `trouble`.
 
-    `servers` are the external ones, and `hosts` those of their workers, where somebody has looked at them; `sizes` and
-    `kept` are there when somebody has measured. `release` is that of the command which looks, `supervisor_release` may
-    be another one.
+    `hosts`: of the external `servers`' workers; they, `sizes` and `retention` are set only if measured. `release`: this
+    command's; `supervisor_release` may differ.
     """
 
     serving: bool
@@ -80,37 +78,37 @@ class StackStatus(Value):
     parts: tuple[PartStatus, ...] = ()
     servers: tuple[ServerStatus, ...] = ()
     hosts: tuple[HostStatus, ...] = ()
-    sizes: Sizes | None = None
-    kept: Kept | None = None
+    sizes: StackSizes | None = None
+    retention: Retention | None = None
 
 
-def external(settings: Settings) -> Endpoints | None:
-    """The addresses of external servers, if both are named: then there is no server to run here."""
+def external_endpoints(settings: Settings) -> Endpoints | None:
+    """The external servers, if both are: then none runs here."""
     if settings.postgres_url is None or settings.external_temporal is None:
         return None
     return Endpoints(postgres_url=settings.postgres_url, temporal_address=settings.external_temporal)
 
 
 def endpoints(settings: Settings) -> Endpoints | None:
-    """The addresses of the servers: of the external ones, else of the stack if it serves."""
-    if (named := external(settings)) is not None:
+    """The external servers, or the stack's if it serves."""
+    if (named := external_endpoints(settings)) is not None:
         return named
-    seen = state.read(Layout(home=settings.home).state)
+    seen = state_file.read(Layout(home=settings.home).state)
     return seen.endpoints if seen is not None and seen.serving else None
 
 
 def status(settings: Settings) -> StackStatus:
-    """What runs of the stack, and where."""
+    """The stack's parts and addresses."""
     layout = Layout(home=settings.home)
-    seen = state.read(layout.state)
+    seen = state_file.read(layout.state)
     trouble = _trouble(settings) if seen is None or not seen.alive else None
     if seen is None:
-        return StackStatus(serving=False, stopped=False, release=release.mine(), trouble=trouble)
-    worker = state.noted(layout.worker)
+        return StackStatus(serving=False, stopped=False, release=release.installed_release(), trouble=trouble)
+    worker = state_file.read_worker_note(layout.worker)
     return StackStatus(
         serving=seen.serving,
-        stopped=seen.phase is Phase.DOWN,
-        release=release.mine(),
+        stopped=seen.phase is StackPhase.DOWN,
+        release=release.installed_release(),
         trouble=trouble,
         supervisor_release=seen.release if seen.alive else None,
         supervisor=seen.supervisor.pid if seen.alive else None,
@@ -120,35 +118,35 @@ def status(settings: Settings) -> StackStatus:
 
 
 def _trouble(settings: Settings) -> str | None:
-    from worker.stack import home  # which most commands do without
+    from worker.stack import home  # most commands do without
 
-    why = home.trouble(settings.home)
-    return None if why is None else str(home.Unusable(settings.home, why))
-
-
-def outdated(seen: StackStatus) -> list[str]:
-    """What is said of processes that another Holdfast has started than the one which looks: each with the way out."""
-    return _differing(seen.release, _release(seen, PartName.WORKER), seen.supervisor_release)
+    why = home.home_problem(settings.home)
+    return None if why is None else str(home.HomeUnusable(settings.home, why))
 
 
-def noticed(settings: Settings) -> list[str]:
-    """The same for a command that does something else, and what `unapplied` says.
+def outdated_processes(seen: StackStatus) -> list[str]:
+    """Messages, with remedies, on processes of another release."""
+    return _release_notices(seen.release, _release(seen, PartName.WORKER), seen.supervisor_release)
 
-    It needs no whole status, and shall start quickly.
+
+def stack_notices(settings: Settings) -> list[str]:
+    """The same for other commands, plus `unapplied_settings`.
+
+    Quicker: needs no whole status.
     """
     layout = Layout(home=settings.home)
-    seen, worker = state.read(layout.state), state.noted(layout.worker)
+    seen, worker = state_file.read(layout.state), state_file.read_worker_note(layout.worker)
     if seen is None or not seen.serving:
         return []
     part = seen.part(PartName.WORKER)
     ours = worker is not None and part is not None and worker.process == part.process
     known = worker.release if worker is not None and ours else None
-    return [*_differing(release.mine(), known, seen.release), *unapplied(settings)]
+    return [*_release_notices(release.installed_release(), known, seen.release), *unapplied_settings(settings)]
 
 
-def unapplied(settings: Settings) -> list[str]:
-    """What is said of settings that this shell names and the running worker does not go by."""
-    worker = state.noted(Layout(home=settings.home).worker)
+def unapplied_settings(settings: Settings) -> list[str]:
+    """Messages on settings of this shell that the running worker does not use."""
+    worker = state_file.read_worker_note(Layout(home=settings.home).worker)
     known, here = worker.settings if worker is not None else {}, settings.digests()
     names = [name for name in here if settings.environment.get(name) and known.get(name, here[name]) != here[name]]
     if not names:
@@ -159,26 +157,26 @@ def unapplied(settings: Settings) -> list[str]:
     ]
 
 
-def _differing(mine: Release, worker: Release | None, supervisor: Release | None) -> list[str]:
-    said = []
+def _release_notices(mine: Release, worker: Release | None, supervisor: Release | None) -> list[str]:
+    notices = []
     if worker not in (None, mine):
-        said.append(
+        notices.append(
             f"The worker runs Holdfast {worker}, this command is {mine}: "
             "`holdfast up --restart-worker` starts it anew, and sessions go on."
         )
     if supervisor not in (None, mine):
-        said.append(
+        notices.append(
             f"The stack's supervisor is Holdfast {supervisor}, this command is {mine}: "
             "`holdfast down` and `holdfast up` replace it, and sessions go on."
         )
-    return said
+    return notices
 
 
 def _release(seen: StackStatus, name: PartName) -> Release | None:
     return next((part.release for part in seen.parts if part.name == name), None)
 
 
-def _part(part: Part, worker: WorkerNote | None) -> PartStatus:
+def _part(part: StackPart, worker: WorkerNote | None) -> PartStatus:
     pid = part.process.pid if part.process is not None and part.process.alive else None
     return PartStatus(
         name=part.name,

@@ -1,4 +1,4 @@
-"""Bringing the stack up: what every command that needs it calls first."""
+"""Starts the stack, for every command that needs it."""
 
 import asyncio
 import os
@@ -8,101 +8,99 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from worker import isolation
-from worker.settings import Resume, Settings
-from worker.stack import cluster, locks, processes, state
+from worker.settings import ResumePolicy, Settings
+from worker.stack import cluster, locks, processes, state_file
 from worker.stack.binaries import temporal as binaries
-from worker.stack.incumbent import incumbent
 from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
-from worker.stack.state import RESTART_WORKER, START_WORKER, Endpoints, Part, PartName, Phase, StackState
-from worker.stack.status import external, unapplied
-from worker.stack.temporal import Data
+from worker.stack.running_supervisor import await_supervisor_state
+from worker.stack.state_file import RESTART_WORKER, START_WORKER, Endpoints, PartName, StackPart, StackPhase, StackState
+from worker.stack.status import external_endpoints, unapplied_settings
+from worker.stack.temporal import TemporalFiles
 from workflows.domain.errors import Unavailable, UsageError
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 Migrate = Callable[[str], Awaitable[object]]
 
-_POLL: Final = 0.02  # seconds between two looks at what the supervisor says
-_SOON: Final = 4.0  # seconds for a connection to an external database
-_HOPELESS: Final = 4  # times that a server may end before it has served
+_POLL: Final = 0.02  # seconds
+_CONNECT_TIMEOUT: Final = 4.0  # seconds
+_MAX_EXITS: Final = 4  # exits of a server before it has served
 _LOG_TAIL: Final = 15  # lines
 
 
 async def _migrate(postgres_url: str) -> None:
-    from activities.store.migrate import migrate  # a running stack is migrated: its commands need not load psycopg
+    from activities.store.migrate import migrate  # a running stack is migrated: its commands skip psycopg
 
     await migrate(postgres_url)
 
 
-async def up(settings: Settings, say: Say, *, worker: bool = True, migrate: Migrate = _migrate) -> Endpoints:
-    """Have the stack serve, and return its addresses: starts what is missing, once, in the background.
+async def up(settings: Settings, report: Report, *, worker: bool = True, migrate: Migrate = _migrate) -> Endpoints:
+    """Start what is missing, once, in the background; returns the addresses.
 
-    `worker=False` starts the servers only. Raises UsageError or Unavailable with the way out.
+    `worker=False`: only the servers. Raises UsageError or Unavailable with the remedy.
     """
     worker = worker and settings.worker
-    if not worker and (named := external(settings)) is not None:
+    if not worker and (named := external_endpoints(settings)) is not None:
         return named
     layout = Layout(home=settings.home)
-    complete = _with_worker if worker else _serving
-    if (ready := state.read(layout.state)) is not None and complete(ready):
-        for told in unapplied(settings):
-            say(told)
-        return _agreed(settings, ready)
+    complete = _has_worker if worker else _serving
+    if (ready := state_file.read(layout.state)) is not None and complete(ready):
+        for notice in unapplied_settings(settings):
+            report(notice)
+        return _require_same_servers(settings, ready)
     layout.create()
-    async with locks.held(layout.up_lock, lambda: say("Another command starts or stops the stack: waiting for it.")):
-        layout.create()  # again: what was waited for may have been `down --purge`
+    async with locks.hold(layout.up_lock, lambda: report("Another command starts or stops the stack: waiting for it.")):
+        layout.create()  # again: we may have waited for `down --purge`
         if worker:
-            await _alone(settings)
-        serving = await _servers(settings, layout, say)
+            await _require_free_host(settings)
+        serving = await _start_servers(settings, layout, report)
         if not complete(serving):
-            await _trusted(settings)
-            await _only_engine(settings, serving)
+            await _require_durable_database(settings)
+            await _require_own_engine(settings, serving)
             await migrate(serving.endpoints.postgres_url)
-            await _park(settings, serving, say)
+            await _suspend_sessions(settings, serving, report)
             await _register(settings, serving.endpoints)
             serving.supervisor.kill(START_WORKER)
-            serving = await _until(layout, serving.supervisor, _with_worker, settings.start_seconds)
-            say(f"{isolation.NOTICE} {isolation.REMEDY}")
-    return _agreed(settings, serving)
+            serving = await _wait_until(layout, serving.supervisor, _has_worker, settings.start_seconds)
+            report(f"{isolation.NOTICE} {isolation.REMEDY}")
+    return _require_same_servers(settings, serving)
 
 
-async def restart_worker(settings: Settings, say: Say, *, migrate: Migrate = _migrate) -> None:
-    """Have the worker finish what it can, and another one start, of the Holdfast that is installed now.
+async def restart_worker(settings: Settings, report: Report, *, migrate: Migrate = _migrate) -> None:
+    """Drain the worker and start one of the installed release; the servers go on.
 
-    The servers go on. Raises UsageError where no worker is started here, or Unavailable.
+    Raises UsageError if no worker is started here, or Unavailable.
     """
     layout = Layout(home=settings.home)
-    async with locks.held(layout.up_lock, lambda: say("Another command starts or stops the stack: waiting for it.")):
-        seen = state.read(layout.state)
+    async with locks.hold(layout.up_lock, lambda: report("Another command starts or stops the stack: waiting for it.")):
+        seen = state_file.read(layout.state)
         part = seen.part(PartName.WORKER) if seen is not None and seen.serving else None
         if seen is None or part is None:
             raise UsageError("No worker of this stack runs here: `holdfast status` tells what runs.")
         await migrate(seen.endpoints.postgres_url)
-        say("Restarting the worker; it may finish what it is at.")
+        report("Restarting the worker; it may finish what it is at.")
         seen.supervisor.kill(RESTART_WORKER)
         patience = settings.drain_seconds + settings.start_seconds
-        await _until(layout, seen.supervisor, lambda now: _another(layout, now, part), patience)
+        await _wait_until(layout, seen.supervisor, lambda now: _worker_replaced(layout, now, part), patience)
 
 
-def _another(layout: Layout, now: StackState, before: Part) -> bool:
-    """Whether a new worker runs, and has said who it is."""
-    part, note = now.part(PartName.WORKER), state.noted(layout.worker)
+def _worker_replaced(layout: Layout, now: StackState, before: StackPart) -> bool:
+    part, note = now.part(PartName.WORKER), state_file.read_worker_note(layout.worker)
     return part is not None and note is not None and part.process == note.process != before.process
 
 
-async def _park(settings: Settings, serving: StackState, say: Say) -> None:
-    """Before the worker of a new boot starts, have what was at work wait for a person, if that is wanted.
+async def _suspend_sessions(settings: Settings, serving: StackState, report: Report) -> None:
+    """Runs before a new boot's worker, if that is the policy.
 
-    Only where the database is this stack's own: other workers may be at work in another one.
+    Only in our own database: an external one may have other workers.
     """
-    if settings.resume is not Resume.AUTO and serving.part(PartName.POSTGRES) is not None:
-        from worker.parking import park_all  # as above
+    if settings.resume is not ResumePolicy.AUTO and serving.part(PartName.POSTGRES) is not None:
+        from worker.startup_suspension import suspend_all  # as above
 
-        await park_all(settings, serving.endpoints.postgres_url, say)
+        await suspend_all(settings, serving.endpoints.postgres_url, report)
 
 
-def _agreed(settings: Settings, seen: StackState) -> Endpoints:
-    """The addresses of a running stack, unless the settings name other servers than it was started with."""
+def _require_same_servers(settings: Settings, seen: StackState) -> Endpoints:
     own = {part.name for part in seen.parts}
     postgres = None if PartName.POSTGRES in own else seen.endpoints.postgres_url
     temporal = None if PartName.TEMPORAL in own else seen.endpoints.temporal_address
@@ -118,43 +116,42 @@ def _serving(seen: StackState) -> bool:
     return seen.serving
 
 
-def _with_worker(seen: StackState) -> bool:
+def _has_worker(seen: StackState) -> bool:
     return seen.serving and seen.part(PartName.WORKER) is not None
 
 
-async def _servers(settings: Settings, layout: Layout, say: Say) -> StackState:
-    """Have the supervisor run and its servers serve."""
-    found = await incumbent(layout, settings.start_seconds)
-    if found is not None and found.phase in (Phase.STOPPING, Phase.DOWN):
-        await processes.gone(found.supervisor, settings.start_seconds)
+async def _start_servers(settings: Settings, layout: Layout, report: Report) -> StackState:
+    found = await await_supervisor_state(layout, settings.start_seconds)
+    if found is not None and found.phase in (StackPhase.STOPPING, StackPhase.DOWN):
+        await processes.wait_until_gone(found.supervisor, settings.start_seconds)
     if found is None or not found.alive:
-        await _prepare(settings, say)
-        say("Starting the stack.")
-        async with locks.held(layout.supervisor_lock) as lock:
+        await _prepare(settings, report)
+        report("Starting the stack.")
+        async with locks.hold(layout.supervisor_lock) as lock:
             supervisor = _spawn(settings, layout, lock)
     else:
         supervisor = found.supervisor
-    return await _until(layout, supervisor, _serving, settings.start_seconds)
+    return await _wait_until(layout, supervisor, _serving, settings.start_seconds)
 
 
-async def _prepare(settings: Settings, say: Say) -> None:
-    """Whatever takes long or may need a person's help, before anything runs in the background."""
+async def _prepare(settings: Settings, report: Report) -> None:
+    """Do what is slow or may need a person, before the background starts."""
     if settings.postgres_url is None:
-        await cluster.create(await cluster.locate(settings), settings, say)
+        await cluster.create(await cluster.locate(settings), settings, report)
     if settings.external_temporal is None:
-        await binaries.obtain(settings, Data(home=settings.home).version(), say)
+        await binaries.obtain(settings, TemporalFiles(home=settings.home).version(), report)
 
 
 def _spawn(settings: Settings, layout: Layout, lock: int) -> ProcessRef:
-    """Start the supervisor in a session of its own; it inherits our environment, which its arguments never show.
+    """The supervisor gets its own session and our environment, which no argument shows.
 
-    It inherits its lock, too: there is no moment in which it runs and nobody can tell, though we be killed in it.
+    It inherits its lock too: it counts as running at every moment, even if we are killed.
     """
     log = os.fspath(layout.log("supervisor"))
     os.set_inheritable(lock, True)
     pid = os.posix_spawn(
         sys.executable,
-        [sys.executable, "-P", "-m", "worker.stack.supervise", str(lock)],
+        [sys.executable, "-P", "-m", "worker.stack.stack_supervisor", str(lock)],
         dict(settings.environment),
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -166,21 +163,21 @@ def _spawn(settings: Settings, layout: Layout, lock: int) -> ProcessRef:
     return processes.ref(pid)
 
 
-async def _until(
+async def _wait_until(
     layout: Layout, supervisor: ProcessRef, complete: Callable[[StackState], bool], seconds: float
 ) -> StackState:
-    """Wait until the supervisor says so. Raises Unavailable when it ends, or cannot succeed."""
+    """Raises Unavailable if the supervisor ends, or cannot succeed."""
     deadline = asyncio.get_running_loop().time() + seconds
     while True:
-        alive = supervisor.alive  # before the look: what it said at its end counts
-        seen = _of(supervisor, layout)
+        alive = supervisor.alive  # before the read: its last state counts
+        seen = _state_of(supervisor, layout)
         if seen is not None and complete(seen):
             return seen
         if not alive:
-            raise Unavailable(f"The stack's supervisor has ended.{_tail(layout, 'supervisor')}")
-        if seen is not None and (lost := _hopeless(seen)):
+            raise Unavailable(f"The stack's supervisor has ended.{_log_tail(layout, 'supervisor')}")
+        if seen is not None and (lost := _crash_looping(seen)):
             supervisor.kill(signal.SIGTERM)
-            raise Unavailable(f"{lost} does not start.{_tail(layout, lost)}")
+            raise Unavailable(f"{lost} does not start.{_log_tail(layout, lost)}")
         if asyncio.get_running_loop().time() > deadline:
             raise Unavailable(
                 f"The stack does not serve after {seconds:.0f} s. It goes on trying in the background: "
@@ -189,63 +186,61 @@ async def _until(
         await asyncio.sleep(_POLL)
 
 
-def _of(supervisor: ProcessRef, layout: Layout) -> StackState | None:
-    """What this supervisor says; an earlier one may have left its word."""
-    seen = state.read(layout.state)
+def _state_of(supervisor: ProcessRef, layout: Layout) -> StackState | None:
+    seen = state_file.read(layout.state)
     return seen if seen is not None and seen.supervisor == supervisor else None
 
 
-def _hopeless(seen: StackState) -> PartName | None:
-    """A server that keeps ending before it has served."""
-    return next((part.name for part in seen.parts if part.exits >= _HOPELESS and not seen.serving), None)
+def _crash_looping(seen: StackState) -> PartName | None:
+    return next((part.name for part in seen.parts if part.exits >= _MAX_EXITS and not seen.serving), None)
 
 
-def _tail(layout: Layout, name: str) -> str:
+def _log_tail(layout: Layout, name: str) -> str:
     log = layout.log(name)
     lines = log.read_text(errors="replace").splitlines()[-_LOG_TAIL:] if log.exists() else []
     return "\n".join((f" The end of {str(log)!r}:", *lines))
 
 
-async def _trusted(settings: Settings) -> None:
-    """Refuse an external database that may lose what it has acknowledged; our own keeps it. Raises UsageError."""
+async def _require_durable_database(settings: Settings) -> None:
+    """Refuse an external database that may lose acknowledged commits. Raises UsageError."""
     if settings.postgres_url is None:
         return
-    from activities.store import server  # as for `_migrate`
+    from activities.store import pg_server  # as for `_migrate`
 
-    await server.require(settings.postgres_url, lossy=settings.lossy_database)
+    await pg_server.require_server(settings.postgres_url, lossy=settings.lossy_database)
 
 
-async def _alone(settings: Settings) -> None:
-    """Refuse a host that workers of another machine have the name of, which our own database has none of.
+async def _require_free_host(settings: Settings) -> None:
+    """Refuse a host name of other machines' workers; our own database has none.
 
     Raises HostTaken.
     """
     if settings.postgres_url is not None and settings.host is not None:
         from activities.store import hosts  # as for `_migrate`
         from activities.store.database import Database
-        from worker import machine
+        from worker import machine_id
 
-        async with Database(settings.postgres_url, size=1, patience=_SOON) as database:
-            await hosts.must_not_be_taken(database, settings.host, machine.known(settings.home))
+        async with Database(settings.postgres_url, size=1, connect_timeout=_CONNECT_TIMEOUT) as database:
+            await hosts.check_not_taken(database, settings.host, machine_id.existing_machine_id(settings.home))
 
 
 async def _register(settings: Settings, served: Endpoints) -> None:
-    """Tell an external Temporal of our search attributes; our own is told by its part of the stack."""
+    """Only for an external Temporal; our own does so in its part of the stack."""
     if settings.external_temporal is None:
         return
-    from worker.connect import connect, register_attributes  # a second to import, and only an external server needs it
+    from worker.connect import connect, register_attributes  # takes a second, only for an external server
 
     await register_attributes(await connect(settings, served))
 
 
-async def _only_engine(settings: Settings, serving: StackState) -> None:
-    """Refuse an external database whose sessions another Temporal runs, before it is touched; what was started for it
-    is of no use then, and ends. Raises EngineTaken."""
+async def _require_own_engine(settings: Settings, serving: StackState) -> None:
+    """Refuse, untouched, an external database whose sessions another Temporal runs; stop what was started for it.
+    Raises EngineTaken."""
     from activities.store.engines import EngineTaken  # as for `_migrate`
-    from worker.stack import elsewhere
+    from worker.stack import external_servers
 
     try:
-        await elsewhere.must_be_the_engine(settings, serving.endpoints)
+        await external_servers.require_own_engine(settings, serving.endpoints)
     except EngineTaken:
         serving.supervisor.kill(signal.SIGTERM)
         raise

@@ -1,4 +1,4 @@
-"""What a call would do to the world, exactly; its digest; and how a call is recovered after a crash."""
+"""What exactly a call would do, its digest, and how it is recovered after a crash."""
 
 import hashlib
 from enum import StrEnum
@@ -6,13 +6,13 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from workflows.domain.chain import canonical
+from workflows.domain.hash_chain import canonical_json
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
 
 
 class Recovery(StrEnum):
-    """What a later attempt may do when it finds the claim of an earlier one (reliability.md 6)."""
+    """What a later attempt may do with an earlier one's claim (reliability.md 6)."""
 
     REPEATABLE = "repeatable"
     IDEMPOTENT = "idempotent"
@@ -22,9 +22,9 @@ class Recovery(StrEnum):
 
 
 class Target(Value):
-    """One file that a call changes or runs: real path, SHA-256 of its bytes before (None: absent) and after.
+    """A file that a call changes or runs: real path, SHA-256 before (None: absent) and after.
 
-    `before` of a program that is too large to be read is what the file system says of it.
+    `before` of a program too large to read is its file system metadata.
     """
 
     path: str
@@ -33,10 +33,9 @@ class Target(Value):
 
 
 class Effect(Value):
-    """The effect record (security.md 4): what a person approves, and what the claim recomputes.
+    """The effect record (security.md 4): a person approves it, the claim recomputes it.
 
-    `arguments` are the validated arguments as the model sent them, or the raw command. `unchecked`: the world could
-    not be looked at, so nothing but tool, arguments and directory is known.
+    `arguments`: validated, or the raw command. `unchecked`: only tool, arguments and directory are known.
     """
 
     version: int = 1
@@ -50,22 +49,22 @@ class Effect(Value):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical record, in hex: what ask, answer, claim and outcome carry."""
+        """SHA-256 of the canonical record in hex; ask, answer, claim and outcome carry it."""
         record = self.model_dump(mode="json", exclude=None if self.unchecked else {"unchecked"})
-        return hashlib.sha256(canonical(_exact(record))).hexdigest()
+        return hashlib.sha256(canonical_json(_floats_as_text(record))).hexdigest()
 
 
 class Plan(Value):
-    """What a call would do and what has to be permitted for it, seen without any effect.
+    """A call's effect and the permissions it needs, found without side effects.
 
-    Made twice: when the model's answer is stored, and again in the claim, directly before the effect; a
-    difference between the two is drift. `file_key` names the file that is changed, so that two calls with the
-    same key run one after the other.
+    Made when the answer is stored and again in the claim, directly before the effect; a difference is drift. Calls with
+    the same `file_key` (the changed file) run one after the other. `quick`: ends within milliseconds and may run twice.
     """
 
     requests: tuple[PermissionRequest, ...]
     effect: Effect
     file_key: str | None = None
+    quick: bool = False
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -73,14 +72,14 @@ class Plan(Value):
 
 
 def input_digest(tool: str, arguments: dict[str, Any]) -> str:
-    """A short digest of tool and arguments, for the loop guard: equal calls have equal digests."""
-    return hashlib.sha256(canonical({"tool": tool, "input": _exact(arguments)})).hexdigest()[:16]
+    """The loop guard's short digest: equal for equal tool and arguments."""
+    return hashlib.sha256(canonical_json({"tool": tool, "input": _floats_as_text(arguments)})).hexdigest()[:16]
 
 
-def _exact(value: Any) -> Any:
-    """Floats as text: canonical JSON holds none, and a model may write some."""
+def _floats_as_text(value: Any) -> Any:
+    """Canonical JSON holds no floats, but a model may write some."""
     if isinstance(value, float):
         return {"float": repr(value)}
     if isinstance(value, dict):
-        return {key: _exact(item) for key, item in value.items()}
-    return [_exact(item) for item in value] if isinstance(value, list) else value
+        return {key: _floats_as_text(item) for key, item in value.items()}
+    return [_floats_as_text(item) for item in value] if isinstance(value, list) else value

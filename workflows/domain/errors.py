@@ -1,14 +1,30 @@
-"""Our errors, one family.
+"""Our errors, one family; some are defined in other modules, whose types they need.
 
 HoldfastError
-├── UsageError            what a person typed or wrote is wrong; says where and what to do
-│   ├── ConfigError       a configuration file: file, line, field
-│   └── UnknownAgent      an agent that does not exist, or that people may not choose
-├── NotFound              a session, ask, turn or grant that does not exist
-├── Conflict              the thing exists, but is no longer in the state that the request needs
+├── UsageError            wrong input of a person; says where and what to do
+│   ├── ConfigError       in a configuration file
+│   ├── UnknownAgent      an agent that does not exist or is not for people
+│   ├── EngineTaken       activities.store.engines
+│   ├── HostTaken         activities.store.hosts
+│   ├── DamagedArchive    activities.archive.archive_file
+│   └── HomeUnusable      worker.stack.home
+├── NotFound              no such session, ask, turn or grant
+├── Conflict              no longer in the state that the request needs
 ├── ToolError             what a model reads when its call failed
-├── StaleFence            a higher fence, a later chain or an ended turn: touch nothing more
-└── Unavailable           the database, the engine or the stack cannot be reached just now
+├── ModelError            activities.model.failures
+├── StaleFence            a higher fence, a later epoch or an ended turn: touch nothing more
+├── DatabaseNewer         activities.store.migrate
+├── DatabaseOlder         activities.store.migrate
+├── DatabaseForeign       activities.store.migrate
+└── Unavailable           database, engine or stack cannot be reached
+    ├── SchemaMissing     activities.store.outages
+    ├── Unreachable       activities.store.outages
+    └── ReadOnly          activities.store.outages
+
+Not of the family, because a caller in the same package or a library always catches them:
+TreeTooLarge, UndecodableWord, WorkBudgetExceeded, UnreadableIndex (activities.shell.analysis), CheckFailed
+(activities.calls.planner), OutcomeUnknown, CallStopped (activities.tools.tool), Moved (activities.store.outages),
+GivenUp (activities.fault_limit: Temporal), UnsafeMember (worker.tar_extraction: tarfile).
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +32,7 @@ from typing import Any
 
 
 class HoldfastError(Exception):
-    """Root of every error that Holdfast raises on purpose."""
+    """Root of our errors."""
 
 
 class UsageError(HoldfastError):
@@ -24,11 +40,11 @@ class UsageError(HoldfastError):
 
 
 class ConfigError(UsageError):
-    """A configuration file is wrong: the message names the file, the line and the field."""
+    """A configuration file is wrong: file, line, field."""
 
 
 class UnknownAgent(UsageError):
-    """An agent cannot work here: `problem` is a sentence, `available` are the names to choose from."""
+    """An agent cannot work here: `problem` is a sentence, `available` the names to choose from."""
 
     def __init__(self, problem: str, available: Iterable[str]) -> None:
         super().__init__(f"{problem} Available agents: {', '.join(sorted(available)) or 'none'}.")
@@ -39,20 +55,22 @@ class NotFound(HoldfastError):
 
 
 class Conflict(HoldfastError):
-    """The thing exists, but is no longer in the state that the request needs."""
+    """It exists, but not in the state that the request needs."""
 
 
 class ToolError(HoldfastError):
-    """A tool call failed in a way the model should read; nothing is retried. `metadata` is for people and clients."""
+    """A call failed; the model reads the message, nothing is retried. `metadata` is for people and clients, `changes`
+    are of its session (`messages.SessionChange`)."""
 
-    def __init__(self, message: str, metadata: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, message: str, metadata: Mapping[str, Any] | None = None, changes: tuple[Any, ...] = ()) -> None:
         super().__init__(message)
         self.metadata = dict(metadata or {})
+        self.changes = changes
 
 
 class StaleFence(HoldfastError):
-    """The caller has been overtaken by a higher fence, a later chain, or the end of its turn."""
+    """A higher fence, a later epoch, or the turn's end has overtaken the caller."""
 
 
 class Unavailable(HoldfastError):
-    """The database, the engine or the stack cannot be reached just now."""
+    """The database, the engine or the stack cannot be reached now."""

@@ -1,4 +1,4 @@
-"""The id forms: OpenCode's, time-ordered, because its clients sort by them (opencode.md 12.1)."""
+"""OpenCode's time-ordered ids; its clients sort by them (opencode.md 12.1)."""
 
 import random
 import re
@@ -13,9 +13,9 @@ AskId = NewType("AskId", str)
 GrantId = NewType("GrantId", str)
 StopId = NewType("StopId", str)
 RetryId = NewType("RetryId", str)
-ParkId = NewType("ParkId", str)
-SnapshotId = NewType("SnapshotId", str)
-NoteId = NewType("NoteId", str)  # made of what it is about: a turn and "error", or turn, step and count of a failure
+SuspensionId = NewType("SuspensionId", str)
+TurnConfigId = NewType("TurnConfigId", str)
+NoteId = NewType("NoteId", str)  # derived: a turn and "error", or turn, step and count of a failure
 
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _FORM: Final = re.compile(r"[a-z]{3}_[0-9a-f]{12}[0-9A-Za-z]{14}")
@@ -23,7 +23,7 @@ _MASK: Final = (1 << 48) - 1
 
 
 class Prefix(StrEnum):
-    """First letters of an id; sessions sort newest first, all others oldest first."""
+    """Ids' prefixes; sessions sort newest first, all others oldest first."""
 
     SESSION = "ses"
     TURN = "trn"
@@ -33,15 +33,14 @@ class Prefix(StrEnum):
     GRANT = "gra"
     STOP = "stp"
     RETRY = "rty"
-    PARK = "prk"
-    SNAPSHOT = "cfg"
+    SUSPENSION = "sus"
+    TURN_CONFIG = "cfg"
 
 
 def mint(prefix: Prefix, milliseconds: int, counter: int, source: random.Random) -> str:
     """Make an id: prefix, 12 hex digits of `ms * 4096 + counter`, 14 random base-62 characters.
 
-    The caller brings time, counter (0 to 4095, restarting each millisecond) and randomness, so that workflow
-    code can pass the engine's.
+    `counter`: 0 to 4095, restarting each millisecond. Workflow code passes Temporal's time and randomness.
     """
     moment = (milliseconds * 4096 + counter) & _MASK
     if prefix is Prefix.SESSION:
@@ -50,20 +49,20 @@ def mint(prefix: Prefix, milliseconds: int, counter: int, source: random.Random)
     return f"{prefix}_{moment:012x}{tail}"
 
 
-WORKFLOW: Final = "holdfast.session"  # the type of a session's workflow
+WORKFLOW_TYPE: Final = "holdfast.session"  # of a session
 
 
 def workflow_id(session: SessionId) -> str:
-    """The workflow that is this session."""
+    """The id of this session's workflow."""
     return f"session/{session}"
 
 
-def session_of(prompt: MessageId) -> SessionId:
-    """The session that begins with this prompt, for whoever has to name both before either is there."""
+def session_id_for(prompt: MessageId) -> SessionId:
+    """The session that this prompt begins, derived before either is stored."""
     moment, tail = int(prompt[4:16], 16), prompt[16:]
     return SessionId(f"{Prefix.SESSION}_{~moment & _MASK:012x}{tail}")
 
 
 def is_id(prefix: Prefix, text: str) -> bool:
-    """Whether `text` has the form of an id with this prefix."""
+    """Whether `text` is an id with this prefix."""
     return text.startswith(f"{prefix}_") and _FORM.fullmatch(text) is not None

@@ -1,18 +1,19 @@
-"""Messages and their parts, as they are stored: what a person said, what a model answered, what its calls gave."""
+"""Messages and their parts, as stored."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
-from workflows.domain.ids import MessageId, PartId, TurnId
+from workflows.domain.ids import MessageId, PartId, SessionId, TurnId
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
 
 class CallState(StrEnum):
-    """How far a call is, in the ledger (design 6)."""
+    """A call's state in the ledger (design 6)."""
 
     PREPARED = "prepared"
     CLAIMED = "claimed"
@@ -28,19 +29,42 @@ class CallState(StrEnum):
 
     @property
     def status(self) -> str:
-        """The word that OpenCode's clients know for it; whatever did not succeed is an error."""
+        """OpenCode's word; any settled state but DONE is an error."""
         words = {CallState.PREPARED: "pending", CallState.CLAIMED: "running", CallState.DONE: "completed"}
         return words.get(self, "error")
 
 
+class TodosReplaced(Value):
+    """The session's task list was replaced."""
+
+    type: Literal["todos"] = "todos"
+    todos: list[JsonValue]
+
+
+class SubagentSettled(Value):
+    """A subagent ended with its call: its session and its log's position."""
+
+    type: Literal["subagent"] = "subagent"
+    child: SessionId
+    seq: int
+    head: str
+
+
+SessionChange: TypeAlias = TodosReplaced | SubagentSettled
+
+
 class Outcome(Value):
-    """What a settled call gave: `output` for the model, the rest for people. `error` marks what is no success."""
+    """A settled call's result: `output` for the model, the rest for people.
+
+    `changes` to its session are made in the outcome's transaction and not stored with it.
+    """
 
     title: str = ""
     output: str
     error: bool = False
     metadata: dict[str, JsonValue] = {}
     attachments: tuple[dict[str, JsonValue], ...] = ()
+    changes: tuple[SessionChange, ...] = Field(default=(), exclude=True)
 
 
 class TextPart(Value):
@@ -49,15 +73,24 @@ class TextPart(Value):
 
 
 class ReasoningPart(Value):
-    """Thinking that a provider shows; `details` are its own signatures, given back to it unchanged."""
+    """A provider's visible reasoning; `details` are its signatures, sent back unchanged."""
 
     type: Literal["reasoning"] = "reasoning"
     text: str
     details: tuple[dict[str, JsonValue], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class RequestedCall:
+    """A call as the model wrote it; `arguments` may be anything. `id` is unique within the answer."""
+
+    id: str
+    name: str
+    arguments: str
+
+
 class ToolPart(Value):
-    """A call with its outcome, if it has one; `provider_id` is the provider's own name for it."""
+    """A call with its outcome, if any; `provider_id` is the provider's name for it."""
 
     type: Literal["tool"] = "tool"
     id: PartId
@@ -72,8 +105,8 @@ StoredPart: TypeAlias = Annotated[TextPart | ReasoningPart, Field(discriminator=
 Part: TypeAlias = Annotated[TextPart | ReasoningPart | ToolPart, Field(discriminator="type")]
 
 
-class AnswerBody(Value):
-    """What an answer cost and why it ended; `cost` is a decimal string in US dollars, None where it is not known."""
+class AnswerMetadata(Value):
+    """An answer's cost (decimal string in US dollars, None if unknown) and why it ended."""
 
     finish: str
     agent: str
@@ -83,7 +116,7 @@ class AnswerBody(Value):
 
 
 class UserMessage(Value):
-    """A prompt that was taken; `steered` when it came while its turn ran."""
+    """A taken prompt; `steered` when it came during its turn."""
 
     role: Literal["user"] = "user"
     id: MessageId
@@ -98,13 +131,13 @@ class UserMessage(Value):
 
 
 class AssistantMessage(Value):
-    """A committed answer with its parts, in the order of the answer."""
+    """A stored answer with its parts, in order."""
 
     role: Literal["assistant"] = "assistant"
     id: MessageId
     turn: TurnId
     step: int
-    body: AnswerBody
+    body: AnswerMetadata
     at: datetime
     parts: tuple[Part, ...] = ()
 

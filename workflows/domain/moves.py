@@ -1,14 +1,14 @@
-"""The next move of a turn: a pure function of the state, the order is the specification's (opencode.md 4.2)."""
+"""A turn's next move: a pure function of its state, in the specified order (opencode.md 4.2)."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from workflows.domain.state import EMPTY_ANSWERS, TurnState
+from workflows.domain.state import MAX_EMPTY_ANSWERS, TurnState
 
 
 @dataclass(frozen=True)
 class Generate:
-    """Ask the model for the answer of this step; with `text_only` it is the last, and calls are refused."""
+    """Ask the model for this step's answer; with `text_only` it is the last, and calls are refused."""
 
     step: int
     text_only: bool = False
@@ -23,23 +23,23 @@ Move: TypeAlias = Generate | Settle
 
 
 def next_move(turn: TurnState) -> Move | None:
-    """What the turn does next; None when it is over."""
-    if turn.broken_off:
+    """The turn's next move; None when it is over."""
+    if turn.is_aborted:
         return None
     if turn.open_calls():
         return Settle()
-    if turn.ends_by_reject() or _answered(turn):
+    if turn.ends_by_reject() or _ends_turn(turn):
         return None
     step = turn.step + 1
     return Generate(step, text_only=turn.max_steps is not None and step >= turn.max_steps)
 
 
-def _answered(turn: TurnState) -> bool:
-    """Whether the newest answer ends the turn: no calls to report on, and not an empty one to ask for again."""
+def _ends_turn(turn: TurnState) -> bool:
+    """Whether the newest answer has no calls to report on and is not empty."""
     if turn.finish is None:
         return False
     if turn.max_steps is not None and turn.step >= turn.max_steps:
-        return turn.text is not False or turn.step > turn.max_steps  # without a text it is asked once more
+        return turn.has_text is not False or turn.step > turn.max_steps  # without text, ask once more
     if turn.calls:
         return False
-    return turn.empty_answers == 0 or turn.empty_answers > EMPTY_ANSWERS
+    return turn.empty_answers == 0 or turn.empty_answers > MAX_EMPTY_ANSWERS

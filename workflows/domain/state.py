@@ -1,4 +1,4 @@
-"""SessionState: the one value that a session's workflow keeps, and that continue-as-new carries."""
+"""SessionState: all state of a session's workflow, carried by continue-as-new."""
 
 from enum import StrEnum
 
@@ -7,47 +7,47 @@ from pydantic import BaseModel
 from workflows.domain.ids import AskId, PartId, SessionId, StopId, TurnId
 from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.findings import Finding
-from workflows.domain.permissions.loop_guard import GUARD as GUARD
-from workflows.domain.permissions.loop_guard import repeated
+from workflows.domain.permissions.loop_guard import GUARD_REQUEST as GUARD_REQUEST
+from workflows.domain.permissions.loop_guard import find_repeats
 from workflows.domain.permissions.rules import Action
 from workflows.domain.step_flaw import StepFlaw
 from workflows.domain.value import Value
 from workflows.domain.wire import (
     ANY_FILE,
-    STOPPED,
+    FINISH_STOPPED,
+    CallResult,
+    CallResultState,
     CloseReason,
-    Loaded,
+    LoadResult,
     OpenTurn,
     PreparedCall,
-    Ran,
-    RanState,
-    Step,
+    StepResult,
     StopRef,
 )
 
-ASK_GUARD = Finding(permission=loop_guard.PERMISSION, action=Action.ASK)
-EMPTY_ANSWERS = 3  # asked again this often when a model answers nothing (opencode.md 4.2)
+GUARD_FINDING = Finding(permission=loop_guard.PERMISSION, action=Action.ASK)
+MAX_EMPTY_ANSWERS = 3  # retries of an empty answer (opencode.md 4.2)
 
 
-_FAILURES = {
+_FLAW_MESSAGES = {
     StepFlaw.BLOCKED: "The provider's content filter blocked the answer.",
     StepFlaw.CUT: "The answer was cut at the limit of its length before it said anything: raise the model's "
     "`limit.output` (above 32,000: `maxOutputTokens` in its `options`), or have it think less.",
 }
 
 
-class Limits(Value):
-    """Numbers that the workflow needs and a replay must find again: seconds, and events of history."""
+class TurnLimits(Value):
+    """Numbers that a replay must find again: seconds, and events of history."""
 
     idle: float = 300.0
     events: int = 2000
     heartbeat: float = 3.0
-    generate: float = 3600.0
-    effect: float = 7200.0
+    model_timeout: float = 3600.0
+    tool_timeout: float = 7200.0
 
 
-class Phase(StrEnum):
-    """How far a call is."""
+class CallPhase(StrEnum):
+    """A call's progress."""
 
     NEW = "new"
     ASKED = "asked"
@@ -55,159 +55,161 @@ class Phase(StrEnum):
     SETTLED = "settled"
 
 
-class CallState(BaseModel):
-    """A call of the step in progress, and the answers that it has got so far.
+class OpenCall(BaseModel):
+    """A call of the step in progress.
 
-    `answered` are the indices of its requests that somebody (or a grant) has answered; which way, the rows say.
+    `answered`: indices of its requests that a person or grant answered.
     """
 
     id: PartId
     tool: str
-    loop: str
+    loop_digest: str
     findings: tuple[Finding, ...] = ()
     guard: Finding | None = None
     repeats: bool = False
-    file: str | None = None
-    shown: str | None = None
+    file_key: str | None = None
+    label: str | None = None
+    quick: bool = False
     revision: int = 0
-    phase: Phase = Phase.NEW
+    phase: CallPhase = CallPhase.NEW
     ask: AskId | None = None
     request: int | None = None
     answered: list[int] = []
     rejected: bool = False
 
     @classmethod
-    def prepared(cls, call: PreparedCall, repeats: bool) -> "CallState":
+    def from_prepared(cls, call: PreparedCall, repeats: bool) -> "OpenCall":
         state = cls(
             id=call.id,
             tool=call.tool,
-            loop=call.loop,
+            loop_digest=call.loop_digest,
             findings=call.findings,
             guard=call.guard,
             repeats=repeats,
-            file=call.file,
-            shown=call.shown,
+            file_key=call.file_key,
+            label=call.label,
+            quick=call.quick,
             revision=call.revision,
-            phase=Phase.SETTLED if call.settled else Phase.NEW,
+            phase=CallPhase.SETTLED if call.settled else CallPhase.NEW,
             answered=list(call.answered),
         )
         if call.ask is not None and call.request is not None:
-            state.asked(call.ask, call.request)
+            state.wait_for_ask(call.ask, call.request)
         return state
 
     @property
     def open(self) -> bool:
-        return self.phase is not Phase.SETTLED
+        return self.phase is not CallPhase.SETTLED
 
-    def due(self) -> dict[int, Finding]:
-        """What decides this call: the findings of its requests, and the loop guard's before them if it repeats."""
+    def effective_findings(self) -> dict[int, Finding]:
+        """Its requests' findings, after the loop guard's if the call repeats."""
         due = dict(enumerate(self.findings))
-        return {GUARD: self.guard or ASK_GUARD, **due} if self.repeats else due
+        return {GUARD_REQUEST: self.guard or GUARD_FINDING, **due} if self.repeats else due
 
-    def rivals(self, other: "CallState") -> bool:
-        """Whether both may change one file."""
-        if self.file is None or other.file is None:
+    def conflicts_with(self, other: "OpenCall") -> bool:
+        """Whether both may change the same file."""
+        if self.file_key is None or other.file_key is None:
             return False
-        return self.file == other.file or ANY_FILE in (self.file, other.file)
+        return self.file_key == other.file_key or ANY_FILE in (self.file_key, other.file_key)
 
-    def asked(self, ask: AskId, request: int) -> None:
-        self.phase, self.ask, self.request = Phase.ASKED, ask, request
+    def wait_for_ask(self, ask: AskId, request: int) -> None:
+        self.phase, self.ask, self.request = CallPhase.ASKED, ask, request
 
-    def heard(self) -> None:
-        """The ask that this call waits for has been answered; its row says how."""
+    def record_answer(self) -> None:
+        """This call's ask was answered; its row has the answer."""
         if self.request is not None:
             self.answered.append(self.request)
-        self.phase, self.request = Phase.NEW, None
+        self.phase, self.request = CallPhase.NEW, None
 
-    def reported(self) -> None:
-        """The subagent that works for this call has come to an end; its rows say to which."""
-        self.phase = Phase.NEW
+    def record_subagent_end(self) -> None:
+        """This call's subagent has ended; its rows say how."""
+        self.phase = CallPhase.NEW
 
-    def ran(self, result: Ran) -> None:
+    def apply_result(self, result: CallResult) -> None:
         match result.state:
-            case RanState.SETTLED | RanState.REJECTED:
-                self.phase, self.rejected = Phase.SETTLED, result.state is RanState.REJECTED
-            case RanState.STARTED:
-                self.phase = Phase.DELEGATED
-            case RanState.DRIFTED:
+            case CallResultState.SETTLED | CallResultState.REJECTED:
+                self.phase, self.rejected = CallPhase.SETTLED, result.state is CallResultState.REJECTED
+            case CallResultState.DELEGATED:
+                self.phase = CallPhase.DELEGATED
+            case CallResultState.DRIFTED:
                 self.findings, self.revision = result.findings, result.revision
-                self.answered = []  # a person's answer to the loop guard is found again by `Asks.open`
+                self.answered = []  # `AskActivities.open` finds an answer to the loop guard again
                 if self.guard is not None and self.guard.action is Action.ALLOW:
                     self.guard = None  # a grant may have been revoked
-            case RanState.WAITING:
+            case CallResultState.WAITING:
                 if self.answered and self.ask is not None:
-                    self.asked(self.ask, self.answered.pop())
+                    self.wait_for_ask(self.ask, self.answered.pop())
 
 
 class TurnState(BaseModel):
-    """The open turn: its newest step and that step's calls; `text` is that of the step's answer (see Step)."""
+    """The open turn: its newest step and that step's calls; `has_text` as in `StepResult`."""
 
     id: TurnId
     number: int
     step: int = 0
     finish: str | None = None
-    calls: list[CallState] = []
-    recent: list[str] = []
-    text: bool | None = None
+    calls: list[OpenCall] = []
+    recent_digests: list[str] = []
+    has_text: bool | None = None
     flaw: StepFlaw | None = None
     empty_answers: int = 0
     max_steps: int | None = None
-    goes_on_after_reject: bool = False
+    continue_after_reject: bool = False
     rejected: bool = False
     error: str | None = None
 
     @classmethod
-    def opened(cls, turn: OpenTurn) -> "TurnState":
+    def from_open_turn(cls, turn: OpenTurn) -> "TurnState":
         state = cls(
             id=turn.id,
             number=turn.number,
             step=turn.step,
-            recent=list(turn.recent),
+            recent_digests=list(turn.recent_digests),
             max_steps=turn.max_steps,
-            goes_on_after_reject=turn.goes_on_after_reject,
+            continue_after_reject=turn.continue_after_reject,
             rejected=turn.rejected,
             error=turn.error,
         )
         if turn.answer is not None:
-            state.answered(turn.answer)
+            state.add_answer(turn.answer)
         elif turn.step:
-            state.step -= 1  # registered, but its answer is not stored: that step is asked for again
+            state.step -= 1  # its answer is not stored: ask again
         return state
 
-    def answered(self, step: Step) -> None:
-        """Take the calls of a stored answer over."""
-        digests = [call.loop for call in step.calls]
-        repeats = repeated(self.recent, digests)
-        self.recent = (self.recent + digests)[-2:]
-        self.calls = [CallState.prepared(call, again) for call, again in zip(step.calls, repeats, strict=True)]
-        self.finish, self.text, self.flaw = step.finish, step.text, step.flaw
+    def add_answer(self, step: StepResult) -> None:
+        """Add a stored answer and its calls."""
+        digests = [call.loop_digest for call in step.calls]
+        repeats = find_repeats(self.recent_digests, digests)
+        self.recent_digests = (self.recent_digests + digests)[-2:]
+        self.calls = [OpenCall.from_prepared(call, again) for call, again in zip(step.calls, repeats, strict=True)]
+        self.finish, self.has_text, self.flaw = step.finish, step.has_text, step.flaw
         empty = step.flaw is StepFlaw.EMPTY or (not step.calls and step.finish in ("unknown", "tool-calls"))
         self.empty_answers = self.empty_answers + 1 if empty else 0
 
-    def open_calls(self) -> list[CallState]:
+    def open_calls(self) -> list[OpenCall]:
         return [call for call in self.calls if call.open]
 
     @property
     def refuses_calls(self) -> bool:
-        """Whether the newest answer was to be text alone, and its calls are not carried out."""
-        return self.text is not None
+        """Whether the newest step asked for text only."""
+        return self.has_text is not None
 
     @property
-    def broken_off(self) -> bool:
-        """Whether the newest answer ends the turn at once: its calls are not carried out."""
-        return self.error is not None or self.flaw in _FAILURES
+    def is_aborted(self) -> bool:
+        """Whether an error or the newest answer ends the turn before its calls run."""
+        return self.error is not None or self.flaw in _FLAW_MESSAGES
 
     @property
     def failure(self) -> str | None:
-        """Why the turn ends as failed, if it does."""
-        if self.error is None and self.flaw in _FAILURES:
-            return _FAILURES[self.flaw]
-        if self.error is None and self.text is False and self.max_steps is not None:
+        """Why the turn failed, if it did."""
+        if self.error is None and self.flaw in _FLAW_MESSAGES:
+            return _FLAW_MESSAGES[self.flaw]
+        if self.error is None and self.has_text is False and self.max_steps is not None:
             return (
                 f"The agent has used up its {self.max_steps} step{'' if self.max_steps == 1 else 's'} without an "
                 "answer: its `steps` in the configuration says how many it may take."
             )
-        if self.error is None and self.flaw is StepFlaw.EMPTY and self.empty_answers > EMPTY_ANSWERS:
+        if self.error is None and self.flaw is StepFlaw.EMPTY and self.empty_answers > MAX_EMPTY_ANSWERS:
             return f"The model gave an empty answer {self.empty_answers} times in a row."
         return self.error
 
@@ -215,28 +217,27 @@ class TurnState(BaseModel):
     def reason(self) -> CloseReason:
         if self.failure is not None:
             return CloseReason.FAILED
-        if self.finish == STOPPED:
+        if self.finish == FINISH_STOPPED:
             return CloseReason.STOPPED
         return CloseReason.REJECTED if self.ends_by_reject() else CloseReason.DONE
 
     def ends_by_reject(self) -> bool:
         rejected = self.rejected or any(call.rejected for call in self.calls)
-        return rejected and not self.goes_on_after_reject
+        return rejected and not self.continue_after_reject
 
 
 class SessionState(BaseModel):
-    """What a session's workflow remembers. Nothing that matters lives only in a coroutine.
+    """All state of a session's workflow: no coroutine holds anything that matters.
 
-    `chain` is the start of the chain's first run in microseconds, `schedule` counts the activities of the chain:
-    together with an activity's attempt they are its fence. `rung` says that a prompt's bell came since the rows
-    were last looked at, `looks` counts the calls to look again; `answers`, `settled` and `stops` hold bells until
-    their turn closes.
+    `epoch`: start of the first run in microseconds; `sequence` counts the activities since. With an activity's attempt
+    they form its fence. `rung`: a prompt was signalled since the rows were last loaded. `looks` counts the signals to
+    load again. `answers`, `settled` and `stops` hold signals until their turn closes.
     """
 
     session: SessionId
-    limits: Limits = Limits()
-    chain: int | None = None
-    schedule: int = 0
+    limits: TurnLimits = TurnLimits()
+    epoch: int | None = None
+    sequence: int = 0
     minted: int = 0
     loaded: bool = False
     rung: bool = False
@@ -247,42 +248,39 @@ class SessionState(BaseModel):
     settled: list[PartId] = []
     stops: list[StopRef] = []
 
-    def whole(self) -> "SessionState":
-        """A copy in which every field counts as set.
-
-        Our payload converter leaves out what was never set, and a list that was only appended to counts as that.
-        """
+    def with_all_fields_set(self) -> "SessionState":
+        """A copy with every field set: the payload converter omits lists that were only appended to."""
         return SessionState.model_validate(self.model_dump())
 
     def has_work(self) -> bool:
         return self.turn is not None or self.rung or not self.loaded
 
-    def take_up(self, loaded: Loaded) -> None:
-        """Go on from what the rows say (opencode.md 4.2 works from stored messages, so do we)."""
+    def apply_load_result(self, loaded: LoadResult) -> None:
+        """Continue from the rows, as OpenCode does from stored messages (opencode.md 4.2)."""
         self.loaded = True
         self.ended = loaded.ended
         if loaded.turn is not None:
-            self.turn = TurnState.opened(loaded.turn)
+            self.turn = TurnState.from_open_turn(loaded.turn)
             if loaded.turn.stopped or loaded.ended:
                 self.stop()
 
     def stop(self) -> None:
-        """Take a stop of the open turn for told, by its rows: its signal may be late, or never come."""
+        """Apply a stop found in the rows: its signal may be late or lost."""
         if self.turn is not None:
-            self.rung_stop(StopRef(stop=StopId(""), turn=self.turn.id))
+            self.add_stop(StopRef(stop=StopId(""), turn=self.turn.id))
 
-    def rung_stop(self, stop: StopRef) -> None:
-        """Keep a stop until its turn closes, once."""
+    def add_stop(self, stop: StopRef) -> None:
+        """Add a stop once, until its turn closes."""
         if stop not in self.stops:
             self.stops.append(stop)
 
-    def stop_due(self) -> bool:
-        """Whether a stop names the open turn; one that names another turn, or none, is not for it."""
+    def has_pending_stop(self) -> bool:
+        """Whether a stop names the open turn."""
         return self.turn is not None and any(stop.turn == self.turn.id for stop in self.stops)
 
-    def closed(self, *, untaken: bool, ended: bool) -> None:
-        """Forget the turn and the bells that were for it."""
+    def close_turn(self, *, prompts_waiting: bool, ended: bool) -> None:
+        """Drop the turn and its signals."""
         self.turn = None
         self.answers, self.settled, self.stops = [], [], []
-        self.rung = self.rung or untaken
+        self.rung = self.rung or prompts_waiting
         self.ended = ended

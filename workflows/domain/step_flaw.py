@@ -1,18 +1,18 @@
-"""What is wrong with an answer, told from its end and from whether it holds anything."""
+"""What makes an answer unusable."""
 
 from enum import StrEnum
 
 
 class StepFlaw(StrEnum):
-    """Why an answer cannot stand as it is."""
+    """Why an answer is unusable."""
 
-    BLOCKED = "blocked"  # the provider's content filter, or the model itself, refused to go on
-    CUT = "cut"  # the limit of the output was reached before there was text or a call
-    EMPTY = "empty"  # neither text nor calls, or an end that is none: it is asked for again
+    BLOCKED = "blocked"  # refused by the provider's content filter or the model
+    CUT = "cut"  # output limit reached before any text or call
+    EMPTY = "empty"  # neither text nor calls, or no proper finish: retried
 
 
-def flaw(finish: str, *, text: bool, calls: bool) -> StepFlaw | None:
-    """The flaw of an answer that ended with `finish` (OpenCode's words); None: it is as it should be."""
+def find_flaw(finish: str, *, text: bool, calls: bool) -> StepFlaw | None:
+    """The flaw of an answer with this `finish` (OpenCode's words); None: usable."""
     if finish == "content-filter":
         return StepFlaw.BLOCKED
     if calls:

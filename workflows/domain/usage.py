@@ -1,4 +1,4 @@
-"""Tokens and cost of model answers (opencode.md 12.2); money is decimal, because events hold no floats."""
+"""Tokens and cost of answers (opencode.md 12.2); money is decimal, because events hold no floats."""
 
 import math
 from decimal import Decimal
@@ -10,7 +10,7 @@ _MILLION: Final = Decimal(1_000_000)
 
 
 class ReportedUsage(Value):
-    """What a provider reports: `input` still holds the cached tokens, `output` the reasoning."""
+    """A provider's report: `input` includes cached tokens, `output` reasoning."""
 
     input: float | None = None
     output: float | None = None
@@ -21,9 +21,9 @@ class ReportedUsage(Value):
 
 
 class Tokens(Value):
-    """Tokens of an answer or of many: `input` without cache reads and writes, `output` without reasoning.
+    """Tokens of one or more answers: `input` without cache reads and writes, `output` without reasoning.
 
-    `total` is the provider's own figure, None when it gave none.
+    `total`: the provider's own figure, if any.
     """
 
     total: int | None = None
@@ -46,23 +46,22 @@ class Tokens(Value):
 
     @property
     def reported(self) -> bool:
-        """Whether a provider has counted anything: no answer takes no tokens."""
+        """Whether a provider counted anything: every answer takes tokens."""
         return bool(self.context or self.reasoning)
 
     @property
     def prompt(self) -> int:
-        """Everything that was sent, cached or not."""
+        """All tokens sent, cached or not."""
         return self.input + self.cache_read + self.cache_write
 
     @property
     def context(self) -> int:
-        """How much of the context window is used: reasoning is not added (opencode.md 4.4)."""
+        """Tokens of the context window, without reasoning (opencode.md 4.4)."""
         return self.total or self.prompt + self.output
 
 
 class Rates(Value):
-    """US dollars per million tokens. Without rates of their own, reasoning costs what output costs, and the cache what
-    input costs."""
+    """US dollars per million tokens. Without own rates, reasoning costs as output and the cache as input."""
 
     input: Decimal = Decimal(0)
     output: Decimal = Decimal(0)
@@ -83,19 +82,19 @@ class Rates(Value):
         ) / _MILLION
 
 
-class Tier(Rates):
-    """Rates of prompts that are longer than `above` tokens."""
+class PriceTier(Rates):
+    """Rates of prompts of more than `above` tokens."""
 
     above: int
 
 
 class Price(Rates):
-    """Rates of a model, with the tiers that replace them for long prompts."""
+    """A model's rates, with the tiers that replace them for long prompts."""
 
-    tiers: tuple[Tier, ...] = ()
+    tiers: tuple[PriceTier, ...] = ()
 
     def rates(self, prompt: int) -> Rates:
-        """The rates for a prompt of this many tokens: those of the highest tier that it exceeds."""
+        """The rates of the highest tier that a prompt of this many tokens exceeds."""
         reached = [tier for tier in self.tiers if prompt > tier.above]
         return max(reached, key=lambda tier: tier.above) if reached else self
 
@@ -106,14 +105,14 @@ class Price(Rates):
 
 
 class Cost(Value):
-    """US dollars of many answers; `unpriced` is how many more there are whose cost is not known."""
+    """US dollars of many answers; `unpriced` counts those of unknown cost, not included."""
 
     dollars: Decimal = Decimal(0)
     unpriced: int = 0
 
     @classmethod
     def of(cls, recorded: str | None) -> Self:
-        """The cost of one answer as events hold it: a decimal string, or None where it is not known."""
+        """One answer's cost from an event: a decimal string, None if unknown."""
         return cls(unpriced=1) if recorded is None else cls(dollars=Decimal(recorded))
 
     def __add__(self, other: "Cost") -> "Cost":
@@ -121,12 +120,12 @@ class Cost(Value):
 
     @property
     def known(self) -> bool:
-        """Whether there is an amount to name; no dollars beside unpriced answers are none."""
+        """Whether there is an amount: zero dollars beside unpriced answers is none."""
         return bool(self.dollars) or not self.unpriced
 
 
-def measure(reported: ReportedUsage) -> Tokens:
-    """Tokens in our counting; what is negative or not finite counts as 0."""
+def normalize_usage(reported: ReportedUsage) -> Tokens:
+    """Tokens in our counting; negative or infinite numbers count as 0."""
     cache_read, cache_write = _count(reported.cache_read), _count(reported.cache_write)
     reasoning = _count(reported.reasoning)
     return Tokens(
@@ -140,12 +139,12 @@ def measure(reported: ReportedUsage) -> Tokens:
 
 
 def cost(tokens: Tokens, price: Price | None) -> Decimal | None:
-    """What an answer cost, in US dollars; None without a price."""
+    """An answer's cost in US dollars; None without a price."""
     return None if price is None else price.rates(tokens.prompt).cost(tokens)
 
 
 def decimal_text(amount: Decimal) -> str:
-    """An amount as events hold it: plain digits, no exponent, no zeros at the end."""
+    """An amount for events: plain digits, no exponent, no trailing zeros."""
     return format(amount.normalize(), "f")
 
 

@@ -1,11 +1,11 @@
-"""What passes between workflow and activities, and the bells: ids and numbers, never contents."""
+"""What passes between workflow, activities and signals: ids and numbers, never contents."""
 
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from pydantic import ConfigDict
 
-from workflows.domain.closing import CloseReason as CloseReason
+from workflows.domain.close_reason import CloseReason as CloseReason
 from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId, TurnId
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.replies import AskState as AskState
@@ -15,116 +15,116 @@ from workflows.domain.value import Value as Strict
 ANY_FILE: Final = "*"
 
 
-class Value(Strict):
-    """What crosses between releases: fields that a newer one has added are left out, not refused."""
+class WireValue(Strict):
+    """Crosses between releases: ignores fields that a newer one has added."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 class Fence(NamedTuple):
-    """Who may write: chain (start of its first run, µs), schedule number, attempt; compared in this order."""
+    """Fencing token: epoch (start of the first run, µs), sequence number, attempt; compared in this order."""
 
-    chain: int
-    schedule: int
+    epoch: int
+    sequence: int
     attempt: int
 
 
-class Request(Value):
-    """What every activity is told: the session, and the first two numbers of its fence."""
+class Request(WireValue):
+    """Every activity's input: the session, and its fence without the attempt."""
 
     session: SessionId
-    chain: int
-    schedule: int
+    epoch: int
+    sequence: int
 
     def fence(self, attempt: int) -> Fence:
-        return Fence(self.chain, self.schedule, attempt)
+        return Fence(self.epoch, self.sequence, attempt)
 
 
-class PromptRef(Value):
-    """Bell: a prompt was accepted."""
+class PromptRef(WireValue):
+    """Signal: a prompt was accepted."""
 
     prompt: MessageId
 
 
-class AnswerRef(Value):
-    """Bell: an ask was answered; its row says how."""
+class AnswerRef(WireValue):
+    """Signal: an ask was answered; its row has the answer."""
 
     ask: AskId
 
 
-class StopRef(Value):
-    """Bell: a stop was accepted, for this turn (None: only untaken prompts were there)."""
+class StopRef(WireValue):
+    """Signal: a stop was accepted for this turn (None: only for untaken prompts)."""
 
     stop: StopId
     turn: TurnId | None = None
 
 
-class SettledRef(Value):
-    """Bell: the subagent that works for this call has ended its turn, or will never begin it."""
+class SettledRef(WireValue):
+    """Signal: this call's subagent has ended its turn, or will never begin it."""
 
     call: PartId
 
 
-class LookRef(Value):
-    """Bell: look at your rows again; `row` is the one that was written, a retry's or a park's."""
+class LookRef(WireValue):
+    """Signal: load your rows again; `row`: the new one, of a retry or suspension."""
 
     row: str
 
 
-class PreparedCall(Value):
+class PreparedCall(WireValue):
     """A stored call, without its contents.
 
-    `loop` is the digest of tool and arguments, `effect` the beginning of the effect's digest, `file` stands for
-    the file that the call changes (ANY_FILE: it could not be looked at yet). `ask` (open, for `request`) and
-    `answered` (indices of requests) are only set when a chain takes an open turn over. `shown` is what the engine's
-    own UI may say of it, if more than names.
+    `loop_digest`: of tool and arguments; `effect_digest`: start of the effect's digest; `file_key`: the file that the
+    call changes (ANY_FILE: unknown). `ask` (open, for `request`) and `answered` (indices of requests) are set only when
+    a run resumes an open turn. `label`: shown in Temporal's UI besides names.
     """
 
     id: PartId
     tool: str
-    loop: str
+    loop_digest: str
     findings: tuple[Finding, ...] = ()
     guard: Finding | None = None
-    effect: str | None = None
-    file: str | None = None
+    effect_digest: str | None = None
+    file_key: str | None = None
     revision: int = 0
     settled: bool = False
     ask: AskId | None = None
     request: int | None = None
     answered: tuple[int, ...] = ()
-    shown: str | None = None
+    label: str | None = None
+    quick: bool = False
 
 
 class LoadRequest(Request):
-    """`turn` is the id of the turn that is opened when there is a prompt and no open turn."""
+    """`turn`: the id of the turn to open for a prompt if none is open."""
 
     turn: TurnId
 
 
-class OpenTurn(Value):
-    """An open turn as its rows tell it: the highest registered step, and whether its answer is stored."""
+class OpenTurn(WireValue):
+    """An open turn from its rows: the highest registered step, and its answer if stored."""
 
     id: TurnId
     number: int
     step: int = 0
-    answer: "Step | None" = None
+    answer: "StepResult | None" = None
     stopped: bool = False
     rejected: bool = False
     max_steps: int | None = None
-    goes_on_after_reject: bool = False
-    recent: tuple[str, ...] = ()
+    continue_after_reject: bool = False
+    recent_digests: tuple[str, ...] = ()
     error: str | None = None
 
 
-class Loaded(Value):
-    """What there is to do: the open turn (a new one, if a prompt waited), or nothing."""
+class LoadResult(WireValue):
+    """The work: the open turn (a new one, if a prompt waited), or nothing."""
 
     turn: OpenTurn | None = None
     ended: bool = False
 
 
 class GenerateRequest(Request):
-    """`message` is the id under which the answer is stored, whichever attempt stores it."""
+    """`message`: the id of the stored answer, the same for all attempts."""
 
     turn: TurnId
     step: int
@@ -132,25 +132,24 @@ class GenerateRequest(Request):
     text_only: bool = False
 
 
-PARKED: Final = "parked"  # finish of a step that is not asked for before a person lets the session go on
-STOPPED: Final = "stopped"  # finish of a step that was not asked for any more: its turn is being stopped
+FINISH_SUSPENDED: Final = "suspended"  # finish of a step in a suspended session
+FINISH_STOPPED: Final = "stopped"  # finish of a step without a request: its turn is being stopped
 
 
-class Step(Value):
-    """A stored answer: why it ended (OpenCode's words, or STOPPED), and its calls.
+class StepResult(WireValue):
+    """A stored answer: why it ended (OpenCode's words, or one of the above), and its calls.
 
-    `text` is set where text alone was asked for, and says whether there is any: calls are refused then. `flaw` says
-    why the answer cannot stand as it is.
+    `has_text` is set if the step asked for text only. `flaw`: why the answer is unusable.
     """
 
     finish: str
     calls: tuple[PreparedCall, ...] = ()
-    text: bool | None = None
+    has_text: bool | None = None
     flaw: StepFlaw | None = None
 
 
 class AskRequest(Request):
-    """Open an ask for one permission request of a call (`request` = -1: the loop guard)."""
+    """Open an ask for one request of a call (`request` = -1: the loop guard)."""
 
     turn: TurnId
     call: PartId
@@ -159,60 +158,59 @@ class AskRequest(Request):
     revision: int
 
 
-class AskOpened(Value):
-    """How the ask for that call and request stands, and its id: the one that was opened first. None: there is none."""
+class AskResult(WireValue):
+    """The ask's state and id (None: there is no ask)."""
 
     state: AskState
     ask: AskId | None = None
 
 
 class RunRequest(Request):
-    """Run a call. `guarded` says that the loop guard asked, and must have been answered."""
+    """`loop_guarded`: the loop guard asked and must have been answered."""
 
     turn: TurnId
     call: PartId
     revision: int = 0
-    guarded: bool = False
+    loop_guarded: bool = False
 
 
 class RefuseRequest(Request):
-    """Refuse a call that a rule denies, or one that came when no steps were left (`no_steps_left`)."""
+    """Refuse a call that a rule denies, or that came after the last step (`no_steps_left`)."""
 
     turn: TurnId
     call: PartId
     no_steps_left: bool = False
 
 
-class RanState(StrEnum):
-    """How a call stands: settled, worked for by a subagent, waiting for an answer after all, in need of a new
-    decision, or not begun because the session is parked."""
+class CallResultState(StrEnum):
+    """DELEGATED: its subagent works; WAITING: its ask is open; DRIFTED: needs a new decision; SUSPENDED: not begun."""
 
     SETTLED = "settled"
     REJECTED = "rejected"
-    STARTED = "started"
+    DELEGATED = "delegated"
     WAITING = "waiting"
     DRIFTED = "drifted"
-    PARKED = "parked"
+    SUSPENDED = "suspended"
 
 
-class Ran(Value):
-    """What became of a run. `rejected` without feedback ends the turn (opencode.md 2.5). `stopped`: the turn is being
-    stopped or is over, as its rows say, and nothing more runs for it.
+class CallResult(WireValue):
+    """The result of a run. REJECTED, without feedback, ends the turn (opencode.md 2.5). `stopped`: the turn is stopping
+    or over; nothing more runs for it.
 
-    `child` is the session of the subagent that works for a call that was started, `agent` the subagent's name.
+    `child`: the session of the call's subagent; `agent`: its name.
     """
 
-    state: RanState
+    state: CallResultState
     child: SessionId | None = None
     agent: str | None = None
     findings: tuple[Finding, ...] = ()
-    effect: str | None = None
+    effect_digest: str | None = None
     revision: int = 0
     stopped: bool = False
 
 
 class CloseRequest(Request):
-    """Close the turn, if one is open; `end` ends the session for good as well."""
+    """Close the turn, if one is open; `end` also ends the session."""
 
     turn: TurnId | None = None
     reason: CloseReason
@@ -220,6 +218,6 @@ class CloseRequest(Request):
     end: bool = False
 
 
-class Closed(Value):
-    untaken: bool = False
+class CloseResult(WireValue):
+    prompts_waiting: bool = False
     ended: bool = False

@@ -1,1 +1,1 @@
-"""One module for each protocol that we speak ourselves."""
+"""One module per protocol that we speak ourselves."""

@@ -1,40 +1,40 @@
-"""Anthropic's Messages: where it is asked, which parts of a request are cached, and its events as ours."""
+"""Anthropic's Messages: address, cached parts of a request, and its events as ours."""
 
 import json
 from collections.abc import Iterator
 from typing import Any, Final
 
 from activities.model.port import Endpoint, Finish, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
-from activities.model.wires.reader import Reader, counted, text
+from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
 from workflows.domain.usage import ReportedUsage
 
 _ADDRESS: Final = "https://api.anthropic.com"
-_MARK: Final = {"type": "ephemeral"}
-_ENDS: Final = {
+_CACHE_CONTROL: Final = {"type": "ephemeral"}
+_FINISHES: Final = {
     "end_turn": Finish.STOP,
     "stop_sequence": Finish.STOP,
     "tool_use": Finish.TOOL_CALLS,
     "max_tokens": Finish.LENGTH,
     "refusal": Finish.CONTENT_FILTER,
 }
-_FULL: Final = "model_context_window_exceeded"
+_CONTEXT_FULL: Final = "model_context_window_exceeded"
 
 
 def url(endpoint: Endpoint) -> str:
     return f"{endpoint.base_url or _ADDRESS}/v1/messages"
 
 
-def marked(body: dict[str, Any]) -> dict[str, Any]:
-    """The body with marks at the end of what the next request begins with: the instructions, and the conversation."""
+def mark_cache_points(body: dict[str, Any]) -> dict[str, Any]:
+    """Marks the ends of what the next request repeats: the instructions, and the conversation."""
     last = body["messages"][-1]["content"] if body["messages"] else None
     for blocks in (body.get("system"), last):
         if isinstance(blocks, list) and blocks and blocks[-1].get("text") != "":
-            blocks[-1] = {**blocks[-1], "cache_control": _MARK}
+            blocks[-1] = {**blocks[-1], "cache_control": _CACHE_CONTROL}
     return body
 
 
-class AnthropicReader(Reader):
-    """Reads the events of one message."""
+class AnthropicReader(AnswerReader):
+    """Reads one message's events."""
 
     def __init__(self, provider: str) -> None:
         super().__init__(provider)
@@ -50,12 +50,12 @@ class AnthropicReader(Reader):
             case "content_block_stop":
                 yield from self._stop(event["index"])
             case "message_start":
-                self._used(event["message"].get("usage"))
+                self._set_usage(event["message"].get("usage"))
             case "message_delta":
-                self._used(event.get("usage"))
-                self._ended(event["delta"].get("stop_reason"))
+                self._set_usage(event.get("usage"))
+                self._set_finish(event["delta"].get("stop_reason"))
             case "error":
-                raise self.reported(event["error"])
+                raise self.reported_failure(event["error"])
 
     def _start(self, index: int, block: dict[str, Any]) -> Iterator[ModelEvent]:
         match block["type"]:
@@ -68,14 +68,14 @@ class AnthropicReader(Reader):
                 yield ReasoningDelta("", dict(block))
             case "tool_use":
                 whole = json.dumps(block["input"]) if block.get("input") else ""
-                yield ToolCallDelta(index, text(block["id"]), text(block["name"]), whole)
+                yield ToolCallDelta(index, require_text(block["id"]), require_text(block["name"]), whole)
 
     def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[ModelEvent]:
         match delta["type"]:
             case "text_delta":
-                yield TextDelta(text(delta["text"]) or "")
+                yield TextDelta(require_text(delta["text"]) or "")
             case "input_json_delta":
-                yield ToolCallDelta(index, None, None, text(delta["partial_json"]) or "")
+                yield ToolCallDelta(index, None, None, require_text(delta["partial_json"]) or "")
             case "thinking_delta":
                 self._thoughts[index]["thinking"] += delta["thinking"]
                 yield ReasoningDelta(delta["thinking"])
@@ -83,22 +83,22 @@ class AnthropicReader(Reader):
                 self._thoughts[index]["signature"] += delta["signature"]
 
     def _stop(self, index: int) -> Iterator[ModelEvent]:
-        """A block of thinking is signed at its end: it has to be given back with all of its text."""
+        """A block of thinking is signed at its end: it must be returned with all of its text."""
         thought = self._thoughts.pop(index, None)
         if thought and thought["signature"]:
             yield ReasoningDelta("", thought)
 
-    def _used(self, usage: dict[str, Any] | None) -> None:
+    def _set_usage(self, usage: dict[str, Any] | None) -> None:
         self._usage |= {name: count for name, count in (usage or {}).items() if isinstance(count, int)}
         read, written = (self._usage.get(f"cache_{kind}_input_tokens", 0) for kind in ("read", "creation"))
-        prompt, said = self._usage.get("input_tokens", 0) + read + written, self._usage.get("output_tokens", 0)
-        self.tokens = counted(
-            ReportedUsage(input=prompt, output=said, total=prompt + said, cache_read=read, cache_write=written)
+        prompt, answer = self._usage.get("input_tokens", 0) + read + written, self._usage.get("output_tokens", 0)
+        self.tokens = count_tokens(
+            ReportedUsage(input=prompt, output=answer, total=prompt + answer, cache_read=read, cache_write=written)
         )
 
-    def _ended(self, reason: str | None) -> None:
-        if reason == _FULL:
-            said = "The answer has filled the model's context window."
-            raise self.failure(said, retryable=False, code="context_length_exceeded")
+    def _set_finish(self, reason: str | None) -> None:
+        if reason == _CONTEXT_FULL:
+            message = "The answer has filled the model's context window."
+            raise self.failure(message, retryable=False, code="context_length_exceeded")
         if reason is not None:
-            self.end = _ENDS.get(reason, Finish.UNKNOWN)
+            self.finish_reason = _FINISHES.get(reason, Finish.UNKNOWN)

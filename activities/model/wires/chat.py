@@ -1,22 +1,24 @@
-"""OpenAI's chat completions, and whatever speaks them word for word."""
+"""OpenAI's chat completions, also of other providers that speak exactly them."""
 
 from typing import Final
 
-from activities.model.litellm_form import body, dumps
-from activities.model.port import Message, ModelRequest
-from activities.model.remembered import Remembered
-from activities.model.wires.http_wire import Prepared
+from activities.model.chat_format import build_body, encode_body
+from activities.model.identity_cache import IdentityCache
+from activities.model.port import InputMessage, ModelRequest
+from activities.model.wires.http_wire import WireRequest
 
 _PATH: Final = "/chat/completions"
 
 
-class Chat:
-    """Writes requests; of a conversation only what it has gained since its last request is written anew."""
+class ChatRequestBuilder:
+    """Writes requests; encodes only what a conversation has gained since its last request."""
 
     def __init__(self) -> None:
-        self._written: Remembered[Message, bytes] = Remembered()
+        self._encoded: IdentityCache[InputMessage, bytes] = IdentityCache()
 
-    async def prepare(self, request: ModelRequest) -> Prepared:
+    async def prepare(self, request: ModelRequest) -> WireRequest:
         endpoint = request.endpoint
-        form = {**body(request, self._written), "model": endpoint.name, "stream": True}
-        return Prepared(f"{endpoint.base_url}{_PATH}", {**endpoint.authorization, **endpoint.headers}, dumps(form))
+        form = {**build_body(request, self._encoded), "model": endpoint.name, "stream": True}
+        return WireRequest(
+            f"{endpoint.base_url}{_PATH}", {**endpoint.authorization, **endpoint.headers}, encode_body(form)
+        )

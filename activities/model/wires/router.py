@@ -1,67 +1,75 @@
-"""The model port: each request goes out on the wire that its endpoint names."""
+"""The model port: sends each request on its endpoint's wire."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, MutableMapping
 from contextlib import aclosing
 from typing import Final
 
+from activities.model import litellm_table
+from activities.model.chat_format import ChunkReader
 from activities.model.failures import ModelError
-from activities.model.headers import without_secrets
-from activities.model.litellm_form import ChunkReader
+from activities.model.headers import redact_failure
 from activities.model.litellm_model import LiteLLM
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
 from activities.model.wires import responses
 from activities.model.wires.anthropic import AnthropicReader
-from activities.model.wires.chat import Chat
-from activities.model.wires.exchange import Connections
+from activities.model.wires.chat import ChatRequestBuilder
 from activities.model.wires.gemini import GeminiReader
+from activities.model.wires.http_client import Connections
 from activities.model.wires.http_wire import HttpWire
-from activities.model.wires.responses_form import ResponsesReader
-from activities.model.wires.silence import Silence
+from activities.model.wires.responses_format import ResponsesReader
+from activities.model.wires.timeouts import StreamTimeouts
 from activities.redact import Redactor
 
-ASSUMED: Final = Silence()
+DEFAULT_TIMEOUTS: Final = StreamTimeouts()
 NO_SECRETS: Final = Redactor()
 
 
 class WireRouter:
-    """Every wire of this process. `environment` is the process's: litellm is imported in it, prepared before.
-    `redactor` knows the secrets of the process."""
+    """Every wire of this process.
+
+    `environment`: the process's, prepared before litellm is imported. `redactor` knows the process's secrets.
+    """
 
     def __init__(
         self,
         environment: MutableMapping[str, str],
         *,
-        silence: Silence = ASSUMED,
+        timeouts: StreamTimeouts = DEFAULT_TIMEOUTS,
         redactor: Redactor = NO_SECRETS,
     ) -> None:
         self._redactor = redactor
-        self._litellm = LiteLLM(environment, silence)
+        self._facts: dict[str, ModelFacts] = {}
+        self._litellm = LiteLLM(environment, timeouts)
         self._connections = Connections()
         self._wires: Mapping[Wire, HttpWire] = {
-            Wire.CHAT: HttpWire(self._connections, silence, Chat().prepare, ChunkReader),
-            Wire.RESPONSES: HttpWire(self._connections, silence, responses.prepare, ResponsesReader),
-            Wire.ANTHROPIC: HttpWire(self._connections, silence, self._litellm.anthropic, AnthropicReader),
-            Wire.GEMINI: HttpWire(self._connections, silence, self._litellm.gemini, GeminiReader),
+            Wire.CHAT: HttpWire(self._connections, timeouts, ChatRequestBuilder().prepare, ChunkReader),
+            Wire.RESPONSES: HttpWire(self._connections, timeouts, responses.prepare, ResponsesReader),
+            Wire.ANTHROPIC: HttpWire(self._connections, timeouts, self._litellm.prepare_anthropic, AnthropicReader),
+            Wire.GEMINI: HttpWire(self._connections, timeouts, self._litellm.prepare_gemini, GeminiReader),
         }
 
-    async def warm(self) -> None:
-        """Import what asks models, on a thread, where it takes its seconds without holding anybody up."""
-        await self._litellm.warm()
+    async def warm(self, wire: Wire = Wire.LITELLM) -> None:
+        """Import litellm on a thread if it writes the requests of this wire: it takes seconds."""
+        if wire not in (Wire.CHAT, Wire.RESPONSES):
+            await self._litellm.load()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """See `ModelPort.stream`. No failure shows the key or the headers of the endpoint."""
+        """See `ModelPort.stream`. No failure shows the endpoint's key or headers."""
         wire: HttpWire | LiteLLM = self._wires.get(request.endpoint.wire, self._litellm)
         try:
             async with aclosing(wire.stream(request)) as events:
                 async for event in events:
                     yield event
         except ModelError as error:
-            # without what led to it, whose text may show them
-            raise ModelError(without_secrets(error.failure, request.endpoint, self._redactor)) from None
+            # without its cause, whose text may show them
+            raise ModelError(redact_failure(error.failure, request.endpoint, self._redactor)) from None
 
     async def facts(self, model: str) -> ModelFacts:
-        """See `ModelPort.facts`."""
-        return await self._litellm.facts(model)
+        """See `ModelPort.facts`; from litellm's file: a person's own endpoint needs no litellm."""
+        if model not in self._facts:
+            self._facts[model] = await asyncio.to_thread(litellm_table.read_facts, model)
+        return self._facts[model]
 
     async def close(self) -> None:
         """Close all connections."""

@@ -1,1 +1,1 @@
-"""What a shell command would do, read off its structure: commands, words, paths, and what cannot be read off."""
+"""Static analysis of shell commands: commands, words, paths, unknowns."""

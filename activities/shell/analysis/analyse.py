@@ -1,4 +1,4 @@
-"""Analysis of a text: what it would do itself, and what the programs in it would run in turn."""
+"""What a text, and the programs in it, would do."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -8,17 +8,17 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
-from activities.files.resolve import real
-from activities.shell.analysis.program import Command, Program
-from activities.shell.analysis.runners import Run, run_by
-from activities.shell.analysis.variables import read_by_others
-from activities.shell.analysis.walk import Walk
-from activities.shell.analysis.words import Decoder
-from activities.shell.analysis.work import Work
+from activities.files.real_paths import real_path
+from activities.shell.analysis.budget import WorkBudget
+from activities.shell.analysis.program import Command, ShellProgram
+from activities.shell.analysis.runners import InnerCommands, inner_commands
+from activities.shell.analysis.variables import sets_visible_variable
+from activities.shell.analysis.walk import SyntaxWalker
+from activities.shell.analysis.words import WordDecoder
 from workflows.domain.errors import ToolError
 
-_DEEPEST: Final = 8  # programs run by programs
-# Builtins that change the shell, or that evaluate what looks like a plain word (security.md 2.2, 2.5).
+_MAX_DEPTH: Final = 8  # programs run by programs
+# Builtins that change the shell or evaluate a plain-looking word (security.md 2.2, 2.5).
 _CHANGING: Final = frozenset(
     {"export", "declare", "typeset", "local", "readonly", "unset", "set", "shopt", "alias", "unalias", "trap", "hash"}
     | {"enable", "let", "coproc", "bind", "complete", "compopt", "popd", "dirs", "fc", "history", "eval", "source", "."}
@@ -30,94 +30,101 @@ _LOCAL_ADDRESS: Final = re.compile(
 )
 _PLAIN_ARGUMENT: Final = re.compile(r"[^\[]*|.*\[[^$`]*\].*", re.S)
 _CHDIR: Final = re.compile(r"(?:-C|--chdir=)(.+)", re.S)
-_MAY_CHDIR: Final = re.compile(r"-[^-C=]+C|--ch")  # the same among other letters, or shortened
-# Programs for which a word that is only known at run time is text, never an option, a path or an address.
+_MAY_CHDIR: Final = re.compile(r"-[^-C=]+C|--ch")  # bundled with other letters, or abbreviated
+# To these programs, an unknown word is text, never an option, a path or an address.
 PRINTING: Final = frozenset({"echo", "true", "false", ":", "printf", "pwd"})
 
 
 @dataclass(frozen=True)
-class Shell:
-    """The shell that a text would run in: its directory, its home, and the variables that we set for it."""
+class ShellContext:
+    """The shell of a text: directory, home, and the variables that we set."""
 
     directory: Path
     home: Path
     variables: Mapping[str, str]
 
-    def decoding(self, text: str) -> Callable[[tuple[Path, ...]], Decoder]:
-        """Decoders of the words of a text, by where the shell may be. The values of variables are certain when they
-        are set by us, and the text only reads them."""
+    def decoder_factory(self, text: str) -> Callable[[tuple[Path, ...]], WordDecoder]:
+        """Word decoders by the shell's possible directories. A variable's value is certain if we set it and the text
+        only reads it.
+        """
         names = {name for name in (*self.variables, "HOME", "PWD") if not re.search(rf"(?<![${{\w]){name}\b", text)}
         known = {name: value for name, value in self.variables.items() if name in names}
 
         @cache
-        def decoder(places: tuple[Path, ...]) -> Decoder:
-            here = {"PWD": str(places[0])} if "PWD" in names and len(places) == 1 else {}
-            return Decoder({**known, **here}.get, str(self.home) if "HOME" in names else None)
+        def decoder(directories: tuple[Path, ...]) -> WordDecoder:
+            here = {"PWD": str(directories[0])} if "PWD" in names and len(directories) == 1 else {}
+            return WordDecoder({**known, **here}.get, str(self.home) if "HOME" in names else None)
 
         return decoder
 
 
-def analyse(text: str, shell: Shell) -> Program:
-    """All that `text` would do, as far as it can be read off. Raises ToolError for what is nested too deeply."""
-    return _Analysis(shell).of(text, (shell.directory,))
+def analyse(text: str, shell: ShellContext) -> ShellProgram:
+    """All that `text` would do, as far as known. Raises ToolError for too deep nesting."""
+    return _Analyser(shell).analyse_text(text, (shell.directory,))
 
 
-class _Analysis:
-    """Looks into the programs that run other programs; each of them once, however often it is named."""
+class _Analyser:
+    """Each program that a text runs is analysed once."""
 
-    def __init__(self, shell: Shell) -> None:
+    def __init__(self, shell: ShellContext) -> None:
         self.shell = shell
-        self.work = Work()
+        self.budget = WorkBudget()
         self.depth = 0
         self.seen: set[tuple[str, tuple[Path, ...], bool]] = set()
 
-    def of(self, text: str, places: tuple[Path, ...], *, lost: bool = False) -> Program:
-        program = self.walked(text, places, lost=lost)
-        if "\\\n" in text and program.opaque:  # a word may go on in the next line: denies see it joined, too
-            program.commands += self.walked(text.replace("\\\n", ""), places, lost=lost).commands
-        with program.checked():
-            program.commands = [self.expanded(command, program) for command in program.commands]
+    def analyse_text(
+        self, text: str, directories: tuple[Path, ...], *, directory_unknown: bool = False
+    ) -> ShellProgram:
+        program = self.read_program(text, directories, directory_unknown=directory_unknown)
+        if "\\\n" in text and program.opaque:  # a word may continue on the next line: denies match the joined text too
+            program.commands += self.read_program(
+                text.replace("\\\n", ""), directories, directory_unknown=directory_unknown
+            ).commands
+        with program.within_budget():
+            program.commands = [self.expand(command, program) for command in program.commands]
         return program
 
-    def walked(self, text: str, places: tuple[Path, ...], *, lost: bool) -> Program:
-        return Walk(self.shell.decoding(text), self.work, lost=lost).read(text, places)
+    def read_program(self, text: str, directories: tuple[Path, ...], *, directory_unknown: bool) -> ShellProgram:
+        return SyntaxWalker(self.shell.decoder_factory(text), self.budget, directory_unknown=directory_unknown).read(
+            text, directories
+        )
 
-    def expanded(self, command: Command, program: Program) -> Command:
-        """The command together with what it would run."""
-        self.work.spend(len(command.words) * len(command.directories))
-        _judge_words(command, program)
-        run = run_by(command)
+    def expand(self, command: Command, program: ShellProgram) -> Command:
+        """The command with what it would run."""
+        self.budget.spend(len(command.words) * len(command.directories))
+        _check_words(command, program)
+        run = inner_commands(command)
         if run is None:
             return command
         if not run.transparent:
-            _add(program.doubts, f"{command.name!r} runs other commands")
-        command = _moved(command)
+            _add(program.ask_reasons, f"{command.name!r} runs other commands")
+        command = _with_chdir(command)
         self.depth += 1
-        if self.depth > _DEEPEST:
+        if self.depth > _MAX_DEPTH:
             raise ToolError(f"{command.name!r} is run through too many other programs: run it directly.")
         inner = [*self.commands(run, command, program), *self.texts(run, command, program)]
         self.depth -= 1
         return replace(command, inner=tuple(inner))
 
-    def commands(self, run: Run, command: Command, program: Program) -> Iterator[Command]:
+    def commands(self, run: InnerCommands, command: Command, program: ShellProgram) -> Iterator[Command]:
         for words in run.commands:
             inner = replace(command, words=words)
-            key = (inner.canonical, inner.directories, inner.lost)
+            key = (inner.canonical, inner.directories, inner.directory_unknown)
             if key not in self.seen:
                 self.seen.add(key)
-                yield self.expanded(inner, program)
+                yield self.expand(inner, program)
 
-    def texts(self, run: Run, command: Command, program: Program) -> Iterator[Command]:
+    def texts(self, run: InnerCommands, command: Command, program: ShellProgram) -> Iterator[Command]:
         for text in run.texts:
-            found = self.of(text, command.directories, lost=command.lost)
+            found = self.analyse_text(text, command.directories, directory_unknown=command.directory_unknown)
             program.redirects += found.redirects
             for reason in found.opaque if found.guarded else ():
                 program.guard(reason)
             yield from found.commands
 
 
-def _moved(command: Command) -> Command:
-    """The command where it runs others: `env -C` leads elsewhere."""
+def _with_chdir(command: Command) -> Command:
+    """`env -C` changes the directory of the command inside."""
     words = iter(command.words[1:] if command.name == "env" else ())
     for word in takewhile(lambda each: each.outline.startswith("-") or "=" in each.outline, words):
         option = word.text
@@ -125,23 +132,24 @@ def _moved(command: Command) -> Command:
             word = next(words, word)
         hit = _CHDIR.fullmatch(f"-C{word.outline}" if option in ("-C", "--chdir") else word.outline)
         if hit:
-            places = tuple(real(each / hit[1]) for each in command.directories)
-            command = replace(command, directories=places, lost=command.lost or word.text is None)
+            directories = tuple(real_path(each / hit[1]) for each in command.directories)
+            command = replace(
+                command, directories=directories, directory_unknown=command.directory_unknown or word.text is None
+            )
         elif _MAY_CHDIR.match(word.outline):
-            command = replace(command, lost=True)
+            command = replace(command, directory_unknown=True)
     return command
 
 
-def _judge_words(command: Command, program: Program) -> None:
-    """Reasons to ask that lie in the program's name and its words."""
+def _check_words(command: Command, program: ShellProgram) -> None:
     name = command.name
-    if command.reading and (alias := command.reading.alias):
-        _add(program.doubts, f"'{name} {alias}' is an alias or an internal command of {name!r}")
+    if command.parsed_arguments and (alias := command.parsed_arguments.alias):
+        _add(program.ask_reasons, f"'{name} {alias}' is an alias or an internal command of {name!r}")
     if any(_LOCAL_ADDRESS.search(word) for word in command.arguments):
-        _add(program.doubts, f"{name!r} may reach a service on this machine or its network")
-    for word in read_by_others(command):
-        _add(program.doubts, f"it sets a variable that programs may read ({word})")
-    if name in _CHANGING and not command.only_stricter:
+        _add(program.ask_reasons, f"{name!r} may reach a service on this machine or its network")
+    for word in sets_visible_variable(command):
+        _add(program.ask_reasons, f"it sets a variable that programs may read ({word})")
+    if name in _CHANGING and not command.only_restricts:
         _add(program.opaque, f"{name!r} changes the shell")
     elif name in _EVALUATING and _evaluates(command):
         _add(program.opaque, f"{name!r} may run its arguments as commands")

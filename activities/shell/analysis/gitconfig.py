@@ -1,4 +1,4 @@
-"""Git configuration: which settings of a repository are known to start no program and to read no other file."""
+"""The git settings that start no program and read no other file."""
 
 import re
 from typing import Final
@@ -6,15 +6,15 @@ from typing import Final
 _BLANK: Final = re.compile(r"[ \t]*(?:[#;].*)?")
 _SECTION: Final = re.compile(r'[ \t]*\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\]|\\.)*)")?\][ \t]*(?:[#;].*)?')
 _SETTING: Final = re.compile(r"[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
-_STRANGE: Final = re.compile(r"[^\t\x20-\U0010ffff]")  # characters that git takes for blanks or ends of lines, or not
+_STRANGE: Final = re.compile(r"[^\t\x20-\U0010ffff]")  # git may treat these as blanks or ends of lines
 
-# Settings by section; `section.` is one with a name in it, `*` any setting. Hooks belong to commands that change
-# something: what reads runs none (`READING_GIT`), and who allows a commit allows them.
+# Settings by section; `section.` has a name in it, `*` is any setting. Hooks run only in commands that change something
+# (the others: `READ_ONLY_GIT`), and allowing a commit allows its hooks.
 _HARMLESS: Final = {
     section: frozenset(names.split())
     for section, names in {
         "advice": "*",
-        "alias": "*",  # never asked for under the name of a command of git's own
+        "alias": "*",  # git ignores an alias named like its own command
         "alias.": "*",
         "apply": "whitespace ignorewhitespace",
         "blame": "coloring date showemail showroot markunblamablelines markignoredlines",
@@ -46,7 +46,7 @@ _HARMLESS: Final = {
         "format": "pretty",
         "fsck": "*",
         "gc": "auto autodetach autopacklimit cruftpacks packrefs pruneexpire reflogexpire reflogexpireunreachable",
-        "gitbutler": "*",  # these four are other programs' own
+        "gitbutler": "*",  # these four belong to other programs
         "gitflow": "*",
         "gitflow.": "*",
         "github": "*",
@@ -92,8 +92,10 @@ _HARMLESS: Final = {
 
 
 def unknown_setting(content: str) -> str | None:
-    """The first setting that is not known to be harmless, or a line that git may read in another way than we do; None:
-    there is none. `core.worktree` is such a setting, for who knows where it leads to say."""
+    """The first setting not known to be harmless, or line that git may read differently, or None.
+
+    Includes `core.worktree`: only the caller knows where it may lead.
+    """
     section, name = "", None
     for line in content.replace("\r\n", "\n").split("\n"):
         if _STRANGE.search(line) or line.endswith("\\"):

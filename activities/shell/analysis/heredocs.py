@@ -1,35 +1,34 @@
-"""Here-documents: the text that is fed, when it is certain where it ends and that nothing in it is expanded."""
+"""The text of a here-document with a certain end and no expansions."""
 
 import re
 from typing import Final
 
 from tree_sitter import Node
 
-from activities.shell.analysis.tree import text_of
-from activities.shell.analysis.words import Undecidable
+from activities.shell.analysis.syntax_tree import node_text
+from activities.shell.analysis.words import UndecodableWord
 
 _DELIMITER: Final = re.compile(r"""(['"]?)([A-Za-z0-9_.-]+)\1""", re.ASCII)
 
 
-def document(node: Node) -> str:
-    """The text of a `heredoc_redirect`. Raises Undecidable where bash may see another one than the tree."""
+def heredoc_text(node: Node) -> str:
+    """Raises UndecodableWord where bash may read a `heredoc_redirect` unlike the syntax tree."""
     named = {child.type: child for child in node.children}
     start, body, end = (named.get(kind) for kind in ("heredoc_start", "heredoc_body", "heredoc_end"))
-    delimiter = _DELIMITER.fullmatch(text_of(start)) if start else None
+    delimiter = _DELIMITER.fullmatch(node_text(start)) if start else None
     if start is None or end is None or delimiter is None:
-        raise Undecidable("it has a here-document without a plain end")
-    text = text_of(body) if body else ""
+        raise UndecodableWord("it has a here-document without a plain end")
+    text = node_text(body) if body else ""
     if not delimiter[1] and re.search(r"[$`\\]", text):
-        raise Undecidable("it has a here-document with expansions")
+        raise UndecodableWord("it has a here-document with expansions")
     tabs = "<<-" in named
     lines = [line.lstrip("\t") if tabs else line for line in text.split("\n")]
-    if delimiter[2] in lines or text_of(end) != delimiter[2] or not _alone(end, tabs):
-        raise Undecidable("it has a here-document that does not end where it seems to")
+    if delimiter[2] in lines or node_text(end) != delimiter[2] or not _is_on_own_line(end, tabs):
+        raise UndecodableWord("it has a here-document that does not end where it seems to")
     return text
 
 
-def _alone(end: Node, tabs: bool) -> bool:
-    """Whether the end stands on a line of its own."""
+def _is_on_own_line(end: Node, tabs: bool) -> bool:
     root = end
     while root.parent is not None:
         root = root.parent

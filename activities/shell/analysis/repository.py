@@ -1,4 +1,4 @@
-"""Repository: where git finds one, and whether its configuration may have reading commands run programs."""
+"""Where git finds a repository, and whether its configuration may make reading commands run programs."""
 
 import os.path
 import re
@@ -8,28 +8,32 @@ from typing import Final
 
 from activities.shell.analysis.gitconfig import unknown_setting
 
-_MOST: Final = 256 * 1024  # bytes of a configuration, and
-_MOST_INDEX: Final = 64 * 1024 * 1024  # of an index, that are looked at
-_MOST_INSIDE: Final = 64  # repositories in one
+_MAX_CONFIG: Final = 256 * 1024  # bytes
+_MAX_INDEX: Final = 64 * 1024 * 1024  # bytes
+_MAX_INSIDE: Final = 64  # repositories in one
 _WORK_TREE: Final = re.compile(r"(?im)^[ \t]*worktree[ \t]*=[ \t]*(\S+)[ \t]*$")
-# An entry of an index (gitformat-index) for a repository inside: its mode, numbers and a hash, flags, and its name.
-_LINK: Final = re.compile(rb"\0\0\xe0\0.{32}([\x00-\xff])[\x00-\xff]([^\0]+)\0", re.S)
-_EXTENDED: Final = 0x40  # of the flags: two more bytes follow
+# An inner repository's index entry (gitformat-index): mode, numbers and hash, flags, name.
+_LINKS: Final = tuple(
+    re.compile(rb"\0\0\xe0\0(?=.{%d}(.).([^\0]+)\0)" % (12 + size), re.S)
+    for size in (20, 32)  # bytes of a hash: SHA-1 and SHA-256
+)
+_EXTENDED: Final = 0x40  # a flag: two more bytes follow
 
 
-def root_of(directory: Path) -> Path | None:
-    """The directory in which git finds a repository, for a command that runs in `directory`: the nearest one with a
-    `.git`, or one that is a bare repository itself, as can be checked out like any other files."""
+def find_repository(directory: Path) -> Path | None:
+    """The repository of a command in `directory`: the nearest parent that has a `.git` or is a bare repository (which
+    may be checked-out files).
+    """
     return next((each for each in (directory, *directory.parents) if _has_git(each) or _is_bare(each)), None)
 
 
-def suspicion(root: Path) -> str | None:
-    """Why git may run programs that the repository at `root`, or one inside of it, names; None: it does not."""
+def unsafe_setting(root: Path) -> str | None:
+    """Why git may run programs that the repository at `root`, or one inside it, names."""
     todo, seen = [root], {root}
     try:
         while todo:
-            if len(seen) > _MOST_INSIDE:
-                return f"it holds more than {_MOST_INSIDE} repositories"
+            if len(seen) > _MAX_INSIDE:
+                return f"it holds more than {_MAX_INSIDE} repositories"
             each = todo.pop()
             git, common = _git(each)
             for file in (common / "config", git / "config.worktree"):
@@ -43,8 +47,8 @@ def suspicion(root: Path) -> str | None:
     return None
 
 
-def index_of(root: Path) -> Path:
-    """Where the repository at `root` keeps the names that it tracks. Raises OSError or ValueError."""
+def index_path(root: Path) -> Path:
+    """A repository's index. Raises OSError or ValueError."""
     return _git(root)[0] / "index"
 
 
@@ -58,8 +62,7 @@ def _is_bare(directory: Path) -> bool:
 
 
 def _git(root: Path) -> tuple[Path, Path]:
-    """The directories of a repository: its own, and that of its common configuration. `.git` of a linked work tree or a
-    submodule only points to it."""
+    """A repository's own and common directory; a linked work tree's or submodule's `.git` file points to it."""
     git = root / ".git" if _has_git(root) else root
     if not git.is_dir():
         git = git.parent / git.read_text("utf-8").removeprefix("gitdir:").strip()
@@ -68,10 +71,10 @@ def _git(root: Path) -> tuple[Path, Path]:
 
 
 def _unknown(configuration: Path, root: Path, git: Path) -> str | None:
-    """The setting of a configuration that speaks against it. A submodule's names its work tree, which may be `root`."""
+    """A configuration's first unsafe setting. A submodule names its work tree, which may be `root`."""
     if not configuration.is_file():
         return None
-    content = _read(configuration, _MOST).decode("utf-8")
+    content = _read(configuration, _MAX_CONFIG).decode("utf-8")
     unknown = unknown_setting(content)
     if unknown == "core.worktree":
         trees = {os.path.realpath(git / found) for found in _WORK_TREE.findall(content)}
@@ -80,10 +83,11 @@ def _unknown(configuration: Path, root: Path, git: Path) -> str | None:
 
 
 def _inside(root: Path, index: Path) -> Iterator[Path]:
-    """The repositories inside of a work tree that git goes into: those in its index that are checked out. Raises
-    ValueError for an index that is too large, or shortens names."""
-    content = _read(index, _MOST_INDEX) if index.is_file() else b""
-    links = list(_LINK.finditer(content))
+    """The checked-out repositories in a work tree, by its index; git enters these. Raises ValueError if that is too
+    large or abbreviates names.
+    """
+    content = _read(index, _MAX_INDEX) if index.is_file() else b""
+    links = [link for form in _LINKS for link in form.finditer(content)]
     if links and content[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
         raise ValueError("names of repositories in an index of another version")
     for link in links:

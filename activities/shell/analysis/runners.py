@@ -1,4 +1,4 @@
-"""Runners: programs whose arguments are programs, and what they would run (security.md 2.3, 5)."""
+"""Programs that run other programs given in their arguments (security.md 2.3, 5)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,10 +11,10 @@ from workflows.domain.errors import ToolError
 
 @dataclass(frozen=True)
 class Wrapper:
-    """How the arguments of a program lead to another command.
+    """How a program's arguments lead to another command.
 
-    `values` are options that take the next word, `flags` the others that are known, `operands` the words between
-    them and the command. A `transparent` wrapper changes nothing that matters: the inner command decides.
+    `values`: options that take the next word; `flags`: other known options; `operands`: number of words between these
+    and the command. `transparent`: rules for the inner command decide.
     """
 
     values: frozenset[str] = frozenset()
@@ -24,15 +24,15 @@ class Wrapper:
 
 
 @dataclass(frozen=True)
-class Run:
-    """What a command would run: other commands, word by word, and texts for a shell."""
+class InnerCommands:
+    """What a command would run: other commands, as words, and shell texts."""
 
     commands: tuple[tuple[Word, ...], ...] = ()
     texts: tuple[str, ...] = ()
     transparent: bool = False
 
 
-_MOST_WORDS: Final = 200  # for a program of which it is not known where the inner command begins
+_MAX_WORDS: Final = 200  # of a program whose inner command may begin anywhere
 
 
 def _wrapper(values: str = "", flags: str = "", operands: int = 0, *, transparent: bool = False) -> Wrapper:
@@ -88,38 +88,40 @@ _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=.*", re.S)
 _LOADER: Final = re.compile(r"(?:.*/)?ld(?:-linux.*|-musl.*)?\.so[.0-9]*")
 
 
-def run_by(command: Command) -> Run | None:
-    """What `command` would run in turn; None when it is no runner."""
+def inner_commands(command: Command) -> InnerCommands | None:
+    """What `command` would run; None if it is no runner."""
     name, words = command.name, command.words[1:]
     if name == "command" and any(word.text in ("-v", "-V") for word in words[:1]):
         return None
     if name in _WRAPPERS:
-        return _behind(_WRAPPERS[name], words)
+        return _unwrap(_WRAPPERS[name], words)
     if name in _SHELLS:
-        return Run(texts=(*_given(words), *([command.document] if command.document else [])))
+        return InnerCommands(texts=(*_given(words), *([command.stdin_text] if command.stdin_text else [])))
     if name in _TEXT_RUNNERS:
-        return Run(commands=tuple(_everywhere(words)), texts=(_joined(words), *_given(words), *_single(words)))
+        return InnerCommands(
+            commands=tuple(_possible_commands(words)), texts=(_joined(words), *_given(words), *_single(words))
+        )
     if name == "find":
-        return _found(words)
+        return _find_actions(words)
     if name in _OPAQUE_RUNNERS or _LOADER.fullmatch(name):
-        return Run(commands=tuple(_everywhere(words)))
+        return InnerCommands(commands=tuple(_possible_commands(words)))
     if (name, words[0].text if words else None) in _CONTAINERS:
-        return Run(commands=tuple(_everywhere(words)))
-    return Run() if _inline(name, words) else None
+        return InnerCommands(commands=tuple(_possible_commands(words)))
+    return InnerCommands() if _runs_inline_code(name, words) else None
 
 
-def _behind(wrapper: Wrapper, words: tuple[Word, ...]) -> Run:
+def _unwrap(wrapper: Wrapper, words: tuple[Word, ...]) -> InnerCommands:
     rest = list(words)
     while rest and (rest[0].known.startswith("-") or _ASSIGNMENT.fullmatch(rest[0].known)):
         option = rest.pop(0).known
         if option in wrapper.values:
             del rest[:1]
         elif not _known(option, wrapper):
-            return Run(commands=tuple(_everywhere(words)), texts=tuple(_given(words)))
+            return InnerCommands(commands=tuple(_possible_commands(words)), texts=tuple(_given(words)))
         if option == "--":
             break
     inner = tuple(rest[wrapper.operands :])
-    return Run(
+    return InnerCommands(
         (inner,) if inner else (), tuple(_given(inner)) if wrapper.operands else (), wrapper.transparent and bool(inner)
     )
 
@@ -136,17 +138,17 @@ def _known(option: str, wrapper: Wrapper) -> bool:
     )
 
 
-def _everywhere(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-    """Every place where the inner command may begin, when the options before it are not known."""
-    if len(words) > _MOST_WORDS:
-        raise ToolError(f"More than {_MOST_WORDS} words go to a program that runs others: write them into a script.")
+def _possible_commands(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+    """Every possible beginning of the inner command after unknown options."""
+    if len(words) > _MAX_WORDS:
+        raise ToolError(f"More than {_MAX_WORDS} words go to a program that runs others: write them into a script.")
     for at, word in enumerate(words):
         if not word.known.startswith("-") and not _ASSIGNMENT.fullmatch(word.known):
             yield words[at:]
 
 
 def _given(words: tuple[Word, ...]) -> Iterator[str]:
-    """The words behind an option like `-c` or `-xc`: a text for a shell."""
+    """Words after an option like `-c` or `-xc`."""
     for at, word in enumerate(words[:-1]):
         if re.fullmatch(r"-[A-Za-z]*c|--command", word.known):
             rest = words[at + 1 :]
@@ -161,17 +163,17 @@ def _joined(words: tuple[Word, ...]) -> str:
     return " ".join(word.script for word in words)
 
 
-def _found(words: tuple[Word, ...]) -> Run | None:
-    """The commands of `find … -exec … ;`."""
+def _find_actions(words: tuple[Word, ...]) -> InnerCommands | None:
+    """`find … -exec … ;`"""
     starts = [at for at, word in enumerate(words) if word.text in _FIND_ACTIONS]
     if not starts:
         return None
     ends = [next((to for to in range(at, len(words)) if words[to].text in (";", "+")), len(words)) for at in starts]
-    return Run(commands=tuple(words[at + 1 : to] for at, to in zip(starts, ends, strict=True) if to > at + 1))
+    return InnerCommands(commands=tuple(words[at + 1 : to] for at, to in zip(starts, ends, strict=True) if to > at + 1))
 
 
-def _inline(name: str, words: tuple[Word, ...]) -> bool:
-    """Whether an interpreter gets its program in an argument or on its standard input."""
+def _runs_inline_code(name: str, words: tuple[Word, ...]) -> bool:
+    """As an argument or on standard input."""
     language = re.sub(r"(?:js)?[0-9.]*$", "", program_name(name).rpartition("/")[2])
     if language not in _INLINE:
         return False

@@ -1,4 +1,4 @@
-"""Walk: from the syntax tree of a text to its commands; whatever it does not know becomes a reason to ask."""
+"""Collects the commands in a text's syntax tree; unknown syntax is a reason to ask."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -8,27 +8,27 @@ from typing import Final, TypeVar
 
 from tree_sitter import Node
 
-from activities.files.resolve import is_directory
-from activities.shell.analysis.heredocs import document
-from activities.shell.analysis.places import Places, reached, stay, union
-from activities.shell.analysis.program import CHANGES_DIRECTORY, Command, Program, Redirect, Word
-from activities.shell.analysis.tree import find, leaves, parse, text_of
-from activities.shell.analysis.variables import is_own
-from activities.shell.analysis.words import Decoder, Undecidable
-from activities.shell.analysis.work import MOST_PLACES, Work
+from activities.files.real_paths import is_directory
+from activities.shell.analysis.budget import MAX_DIRECTORIES, WorkBudget
+from activities.shell.analysis.directories import DirectoriesAfter, cd_target, unchanged_directories, union
+from activities.shell.analysis.heredocs import heredoc_text
+from activities.shell.analysis.program import CHANGES_DIRECTORY, Command, Redirect, ShellProgram, Word
+from activities.shell.analysis.syntax_tree import find_nodes, leaves, node_text, parse
+from activities.shell.analysis.variables import is_private_name
+from activities.shell.analysis.words import UndecodableWord, WordDecoder
 from workflows.domain.errors import ToolError
 
 T = TypeVar("T")
 
-_MOST_COMMANDS: Final = 500
-_DEEPEST: Final = 20  # nested constructs (security.md 2.3, 10)
-_REFUSED: Final = 60  # nested constructs of which nothing is even asked about
+_MAX_COMMANDS: Final = 500
+_MAX_DEPTH: Final = 20  # nested constructs (security.md 2.3, 10)
+_REFUSED_DEPTH: Final = 60  # nested constructs: refused unasked
 
 _BETWEEN: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _BETWEEN_WORDS: Final = re.compile(rb"(?:\\\n)*[ \t](?:[ \t]|\\\n)*")
 _HARMLESS: Final = re.compile(r"LANG|LC_[A-Z]+|TZ|NO_COLOR|CI|TERM|COLUMNS|LINES")
 _DESCRIPTOR: Final = re.compile(rb"\{(?:[^\s<>{}]|\\\n)+\}(?:\\\n)*[<>]")  # `{PATH}> f` sets PATH
-_OPERATOR: Final = b"<>&|"  # the bytes that operators of redirections are made of
+_OPERATOR: Final = b"<>&|"  # bytes of redirection operators
 _NO_TARGETS: Final = frozenset({"file_descriptor", "ERROR"})
 _NO_FILES: Final = re.compile(r"\d+|-")
 _SYMBOLS: Final = "; ;; & && || | |& ! ( ) { } [ ] $( <( >( `"
@@ -49,323 +49,341 @@ _VALUES: Final = frozenset(
 )
 _SILENT: Final = _VALUES | {"comment", "variable_name", "extglob_pattern"}
 _MOVING: Final = frozenset({"builtin", "command", "eval", "source", ".", "trap", "time"})
-_ELSEWHERE: Final = re.compile(rb"CDPATH|cdable_vars")  # with them, `cd` does not go where it says
+_ELSEWHERE: Final = re.compile(rb"CDPATH|cdable_vars")  # these may lead `cd` elsewhere
 _MOVES: Final = re.compile(r"\b(?:cd|chdir|pushd|popd)\b")
 _KEYWORDS: Final = frozenset({"if", "then", "else", "fi", "do", "done", "case", "esac", "{", "}", "!", "[["})
 
 
-class Walk:
-    """Collects what one text would do; `decoder` decodes words by where the shell may be."""
+class SyntaxWalker:
+    """Collects what a text would do. `decoder` gives a word decoder for the shell's possible directories."""
 
-    def __init__(self, decoder: Callable[[tuple[Path, ...]], Decoder], work: Work, *, lost: bool = False) -> None:
+    def __init__(
+        self, decoder: Callable[[tuple[Path, ...]], WordDecoder], budget: WorkBudget, *, directory_unknown: bool = False
+    ) -> None:
         self.decoder = decoder
-        self.lost = lost  # whether the shell may be in directories that are only known at run time
+        self.directory_unknown = directory_unknown  # the shell's directory may only be known at run time
         self.depth = 0
-        self.repeats = 0
-        self.broken = False
+        self.loop_depth = 0
+        self.has_error = False
         self.source = b""
-        self.program = Program(work=work)
+        self.program = ShellProgram(budget=budget)
 
-    def read(self, text: str, places: tuple[Path, ...]) -> Program:
-        """Analyse a text that starts in one of `places`."""
+    def read(self, text: str, directories: tuple[Path, ...]) -> ShellProgram:
+        """Analyse a text that starts in one of `directories`."""
         self.source = text.encode()
         root = parse(self.source)
-        self.broken = root.has_error
+        self.has_error = root.has_error
         if root.has_error:
             self.opaque("it is not valid bash")
         if root.children:
             first, last = root.children[0].start_byte, root.children[-1].end_byte
-            self.between(0, first)
-            self.between(last, len(self.source))
-        with self.program.checked():
-            self.visit(root, places)
+            self.check_blank(0, first)
+            self.check_blank(last, len(self.source))
+        with self.program.within_budget():
+            self.visit(root, directories)
         return self.program
 
     def opaque(self, reason: str) -> None:
         if reason not in self.program.opaque:
             self.program.opaque.append(reason)
 
-    def doubt(self, reason: str) -> None:
-        if reason not in self.program.doubts:
-            self.program.doubts.append(reason)
+    def add_ask_reason(self, reason: str) -> None:
+        if reason not in self.program.ask_reasons:
+            self.program.ask_reasons.append(reason)
 
-    def visit(self, node: Node, places: tuple[Path, ...]) -> Places:
-        """Take one node and all below it; returns where the shell may be afterwards."""
-        if len(places) > MOST_PLACES:  # what is left of the text is looked at in some of them: denies still see it
-            self.program.guard(f"it may run in more than {MOST_PLACES} directories")
-            places = places[:MOST_PLACES]
-        self.program.work.spend(len(places))
+    def visit(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
+        """Analyse a node and all below; returns where the shell may be afterwards."""
+        if len(directories) > MAX_DIRECTORIES:  # the rest is analysed in some of them: denies still match
+            self.program.guard(f"it may run in more than {MAX_DIRECTORIES} directories")
+            directories = directories[:MAX_DIRECTORIES]
+        self.program.budget.spend(len(directories))
         if node.type == "command":
-            return self.command(node, places)
+            return self.command(node, directories)
         if not node.is_named:
             if node.type not in _SEPARATORS and node.type.strip():
                 self.opaque(f"it has {node.type!r} where it is not expected")
-            return stay(places)
+            return unchanged_directories(directories)
         if node.type in _VALUES:
-            self.values([node], places)
-        if node.type == "extglob_pattern" and re.search(r"[$`(]", text_of(node)):
+            self.decode_words([node], directories)
+        if node.type == "extglob_pattern" and re.search(r"[$`(]", node_text(node)):
             self.opaque("it uses a pattern with more than wildcards")
         if node.type in _SILENT:
-            return stay(places)
+            return unchanged_directories(directories)
         self.depth += 1
         try:
-            return self._nested(node, places)
+            return self._nested(node, directories)
         finally:
             self.depth -= 1
 
-    def _nested(self, node: Node, places: tuple[Path, ...]) -> Places:
-        if self.depth > _REFUSED:
+    def _nested(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
+        if self.depth > _REFUSED_DEPTH:
             raise ToolError("The command is nested too deeply: put its steps into a script, or run them one by one.")
-        if self.depth > _DEEPEST:
+        if self.depth > _MAX_DEPTH:
             self.program.guard("it is nested too deeply")
         if node.type != "heredoc_redirect":
-            self.gaps(node)
+            self.check_gaps(node)
         match node.type:
             case "list" if len(node.children) == 3:
-                return self.chain(node, places)
+                return self.and_or_list(node, directories)
             case "redirected_statement":
-                return self.redirected(node, places)
+                return self.redirected_statement(node, directories)
             case kind if kind in _ORDERLY:
-                return self.orderly(node, places)
+                return self.compound(node, directories)
             case kind if kind in _APART:
-                return self.apart(node, places)
-            case "test_command" if text_of(node.children[0]) == "[":
-                return self.bracket(node, places)
+                return self.subshell(node, directories)
+            case "test_command" if node_text(node.children[0]) == "[":
+                return self.test_command(node, directories)
         if not node.is_error:
             sets = node.type in _ASSIGNMENTS
             self.opaque("it sets variables" if sets else f"it uses a {node.type.replace('_', ' ')}")
-        self.repeated(lambda: self.strays(node, places))
-        return stay(places)
+        self.visit_loop(lambda: self.visit_unknown(node, directories))
+        return unchanged_directories(directories)
 
-    def repeated(self, visit: Callable[[], T]) -> T:
-        """Visit what may run more than once: a change of directory in it holds for what stands before that, too."""
-        lost, commands, redirects = self.lost, len(self.program.commands), len(self.program.redirects)
-        self.repeats += 1
+    def visit_loop(self, visit: Callable[[], T]) -> T:
+        """Visit what may run again: a change of directory in it also affects what precedes that."""
+        directory_unknown = self.directory_unknown
+        commands, redirects = len(self.program.commands), len(self.program.redirects)
+        self.loop_depth += 1
         found = visit()
-        if self.lost and not lost:
+        if self.directory_unknown and not directory_unknown:
             del self.program.commands[commands:], self.program.redirects[redirects:]
             found = visit()
-        self.repeats -= 1
+        self.loop_depth -= 1
         return found
 
-    def orderly(self, node: Node, places: tuple[Path, ...]) -> Places:
-        """One after the other, whatever became of the one before; in a loop again and again."""
+    def compound(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
+        """Commands in sequence, each after any outcome of the previous; a loop repeats."""
         if node.type in _LOOPS:
-            return self.repeated(lambda: self.steps(node, places))
-        return self.steps(node, places)
+            return self.visit_loop(lambda: self.sequence(node, directories))
+        return self.sequence(node, directories)
 
-    def steps(self, node: Node, places: tuple[Path, ...]) -> Places:
+    def sequence(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
         if node.type == "compound_statement" and (node.text or b"")[1:2].strip():
             self.opaque("it has a brace without a space before the next word")
         variable = node.child_by_field_name("variable")
-        if variable is not None and not is_own(text_of(variable)):
-            self.doubt(f"it sets a variable that programs may read ({text_of(variable)})")
-        after = stay(places)
+        if variable is not None and not is_private_name(node_text(variable)):
+            self.add_ask_reason(f"it sets a variable that programs may read ({node_text(variable)})")
+        after = unchanged_directories(directories)
         for child in node.children:
-            after = self.visit(child, after.anyhow)
-            after = Places(after.done, union(places, after.anyhow) if node.type != "program" else after.anyhow)
+            after = self.visit(child, after.in_any_case)
+            after = DirectoriesAfter(
+                after.on_success, union(directories, after.in_any_case) if node.type != "program" else after.in_any_case
+            )
         return after
 
-    def chain(self, node: Node, places: tuple[Path, ...]) -> Places:
-        """`A && B || C`, which the tree holds as pairs of pairs."""
+    def and_or_list(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
+        """`A && B || C`, which the tree nests as pairs."""
         rest: list[tuple[Node, Node]] = []
         while node.type == "list" and len(node.children) == 3:
-            self.gaps(node)
+            self.check_gaps(node)
             rest.append((node.children[1], node.children[2]))
             node = node.children[0]
-        after = self.visit(node, places)
+        after = self.visit(node, directories)
         for operator, right in reversed(rest):
             both = operator.type == "&&"
-            then = self.visit(right, after.done if both else after.anyhow)
-            done = then.done if both else union(after.done, then.done)
-            after = Places(done, union(after.anyhow, then.anyhow))
+            then = self.visit(right, after.on_success if both else after.in_any_case)
+            on_success = then.on_success if both else union(after.on_success, then.on_success)
+            after = DirectoriesAfter(on_success, union(after.in_any_case, then.in_any_case))
         return after
 
-    def apart(self, node: Node, places: tuple[Path, ...]) -> Places:
-        """What runs in a shell of its own: a pipeline's parts, groups in parentheses, substitutions."""
+    def subshell(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
+        """Parts in a shell of their own: of a pipeline, in parentheses, in substitutions."""
         if node.type in _SUBSTITUTIONS:
-            self.doubt("it uses command substitution")
-        after, lost = places, self.lost
+            self.add_ask_reason("it uses command substitution")
+        after, directory_unknown = directories, self.directory_unknown
         for child in node.children:
             if child.type in ("file_redirect", "heredoc_redirect"):
                 self.opaque("it redirects inside a substitution")
-                self.strays(child, places)
+                self.visit_unknown(child, directories)
             else:
-                after = self.visit(child, places if node.type == "pipeline" else after).anyhow
-        self.lost = lost
-        return stay(places)
+                after = self.visit(child, directories if node.type == "pipeline" else after).in_any_case
+        self.directory_unknown = directory_unknown
+        return unchanged_directories(directories)
 
-    def redirected(self, node: Node, places: tuple[Path, ...]) -> Places:
+    def redirected_statement(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
         body = node.child_by_field_name("body")
         if body is not None and body.type == "command":
-            return self.command(body, places, node)
-        after = stay(places) if body is None else self.visit(body, places)
-        # The redirection of a list is that of its last command, which may run where the others have gone.
-        here = union(places, after.anyhow) if body is not None and body.type == "list" else places
+            return self.command(body, directories, node)
+        after = unchanged_directories(directories) if body is None else self.visit(body, directories)
+        # A list's redirection belongs to its last command, which may run where the others have changed to.
+        here = union(directories, after.in_any_case) if body is not None and body.type == "list" else directories
         words, _ = self.redirects(node, here)
         if body is None or words:
             self.opaque("it redirects without a command")
         if words:
-            self.note(Command(text_of(node).strip(), tuple(words), here))
+            self.add_command(Command(node_text(node).strip(), tuple(words), here))
         return after
 
-    def redirects(self, node: Node, places: tuple[Path, ...]) -> tuple[list[Word], str | None]:
-        """Note the redirections at a node; returns the words of its command that stand behind one, and what is fed."""
+    def redirects(self, node: Node, directories: tuple[Path, ...]) -> tuple[list[Word], str | None]:
+        """Note a node's redirections; returns the words after them, and the text fed to the command."""
         words: list[Word] = []
-        fed: str | None = None
+        stdin_text: str | None = None
         for child in node.children_by_field_name("redirect"):
             if child.type == "file_redirect":
-                words += self.file(child, places)
+                words += self.file_redirect(child, directories)
             elif child.type == "heredoc_redirect":
-                fed = self.heredoc(child, places)
+                stdin_text = self.heredoc(child, directories)
             else:
-                fed = self.values([each for each in child.children if each.is_named], places)[0].text
-        return words, fed
+                stdin_text = self.decode_words([each for each in child.children if each.is_named], directories)[0].text
+        return words, stdin_text
 
-    def file(self, node: Node, places: tuple[Path, ...]) -> list[Word]:
-        """Note where a redirection leads; the tree takes the words behind it for further targets: they are returned."""
+    def file_redirect(self, node: Node, directories: tuple[Path, ...]) -> list[Word]:
+        """Note a redirection's target; returns the words after it, which the tree takes for further targets."""
         targets = [child for child in node.children if child.is_named and child.type not in _NO_TARGETS]
-        words = self.values(targets, places)
+        words = self.decode_words(targets, directories)
         for one, two in pairwise(targets):
-            self.between(one.end_byte, two.start_byte, _BETWEEN_WORDS)
+            self.check_blank(one.end_byte, two.start_byte, _BETWEEN_WORDS)
         if not words:
             return []
         operator = self.operator(targets[0])
         if operator == "<>":
             self.program.guard("'<>' opens a file for reading and writing")
         if not (operator in (">&", "<&") and _NO_FILES.fullmatch(words[0].known)):
-            if self.only_then_known(words[0]):
+            if self.known_only_at_run_time(words[0]):
                 self.program.guard("it redirects to or from a file that is only known at run time")
-            self.program.redirects.append((Redirect(words[0], writes=operator not in ("<", "<&")), places))
+            self.program.redirects.append((Redirect(words[0], writes=operator not in ("<", "<&")), directories))
         return words[1:]
 
-    def only_then_known(self, target: Word) -> bool:
-        """Whether only a run of the text tells which file a redirection leads to."""
+    def known_only_at_run_time(self, target: Word) -> bool:
+        """Whether a redirection's file is only known at run time."""
         if target.text is None or target.pattern is not None:
             return True
-        return (self.lost and not target.text.startswith("/")) or (self.broken and target.text != "/dev/null")
+        return (self.directory_unknown and not target.text.startswith("/")) or (
+            self.has_error and target.text != "/dev/null"
+        )
 
     def operator(self, target: Node) -> str:
-        """The operator before the target of a redirection, from the text: the tree has no `<>`."""
+        """A redirection's operator, from the source: the tree has no `<>`."""
         before = self.source[: target.start_byte].replace(b"\\\n", b"").rstrip(b" \t")
         return before[len(before.rstrip(_OPERATOR)) :].decode()
 
-    def heredoc(self, node: Node, places: tuple[Path, ...]) -> str | None:
+    def heredoc(self, node: Node, directories: tuple[Path, ...]) -> str | None:
         for child in node.children:
             if child.type == "file_redirect":
                 self.opaque("it redirects after a here-document")
-                self.file(child, places)
+                self.file_redirect(child, directories)
             elif child.is_named and not child.type.startswith("heredoc"):
-                self.visit(child, places)
+                self.visit(child, directories)
             elif child.type == "heredoc_body":
-                self.substitutions(child, places)
+                self.substitutions(child, directories)
         try:
-            return document(node)
-        except Undecidable as reason:
+            return heredoc_text(node)
+        except UndecodableWord as reason:
             self.opaque(str(reason))
             return None
 
-    def command(self, node: Node, places: tuple[Path, ...], shown: Node | None = None) -> Places:
-        """Note a simple command; `shown` is the statement with its redirections, which clients see."""
-        self.gaps(node, _BETWEEN_WORDS)
-        at = len(self.program.commands)  # before the commands inside its words
+    def command(self, node: Node, directories: tuple[Path, ...], shown: Node | None = None) -> DirectoriesAfter:
+        """Note a simple command; `shown`: the statement with its redirections, for clients."""
+        self.check_gaps(node, _BETWEEN_WORDS)
+        at = len(self.program.commands)  # before the commands in its words
         assigned = [child for child in node.children if child.type == "variable_assignment"]
-        names = tuple(self.assignment(child, places) for child in assigned)
+        names = tuple(self.assignment(child, directories) for child in assigned)
         redirects = node.children_by_field_name("redirect")
         apart = {each.id for each in (*assigned, *redirects)}
-        words = self.values([each for each in node.children if each.id not in apart], places)
-        inner, fed = self.redirects(node, places)
-        outer, document = self.redirects(shown, places) if shown else ([], None)
-        source = text_of(shown or node).strip()
-        return self.note(Command(source, (*words, *inner, *outer), places, names, document or fed, lost=self.lost), at)
+        words = self.decode_words([each for each in node.children if each.id not in apart], directories)
+        inner, stdin_text = self.redirects(node, directories)
+        outer, document = self.redirects(shown, directories) if shown else ([], None)
+        source = node_text(shown or node).strip()
+        return self.add_command(
+            Command(
+                source,
+                (*words, *inner, *outer),
+                directories,
+                names,
+                document or stdin_text,
+                directory_unknown=self.directory_unknown,
+            ),
+            at,
+        )
 
-    def assignment(self, node: Node, places: tuple[Path, ...]) -> str:
-        """The name that is set; its value is looked at like a word."""
+    def assignment(self, node: Node, directories: tuple[Path, ...]) -> str:
+        """Returns the assigned name; analyses the value like a word."""
         name, value = (node.child_by_field_name(field) for field in ("name", "value"))
         if name is not None and name.type != "variable_name":
             self.opaque("it sets an element of an array")
-            self.strays(name, places)
-        self.values([value] if value is not None else [], places)
-        return text_of(name) if name is not None else ""
+            self.visit_unknown(name, directories)
+        self.decode_words([value] if value is not None else [], directories)
+        return node_text(name) if name is not None else ""
 
-    def bracket(self, node: Node, places: tuple[Path, ...]) -> Places:
-        """`[ … ]`: the words of a test, as a command named `[`."""
+    def test_command(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
+        """`[ … ]`, as a command named `[`."""
         pieces = [leaf for leaf in leaves(node) if leaf.type not in ("[", "]")]
         if any(leaf.type in ("<", ">") for leaf in pieces):
             self.program.guard("it redirects inside a test")
-        words = self.values(pieces, places)
-        return self.note(Command(text_of(node), (Word("[", "["), *words), places))
+        words = self.decode_words(pieces, directories)
+        return self.add_command(Command(node_text(node), (Word("[", "["), *words), directories))
 
-    def note(self, command: Command, at: int | None = None) -> Places:
+    def add_command(self, command: Command, at: int | None = None) -> DirectoriesAfter:
         if not command.words:
             self.opaque("it sets variables")
-            return stay(command.directories)
-        if len(self.program.commands) >= _MOST_COMMANDS:
+            return unchanged_directories(command.directories)
+        if len(self.program.commands) >= _MAX_COMMANDS:
             self.program.guard("it contains too many commands")
         if any(not _HARMLESS.fullmatch(name) for name in command.assignments):
-            self.doubt("it sets environment variables for a command")
-        if not command.plainly_named or command.words[0].text in _KEYWORDS:
+            self.add_ask_reason("it sets environment variables for a command")
+        if not command.has_plain_name or command.words[0].text in _KEYWORDS:
             self.opaque(f"{command.words[0].source!r} is not a plain program name")
         self.program.commands.insert(len(self.program.commands) if at is None else at, command)
-        self.lost = self.lost or _moves_unseen(command)
-        return self.moved(command) if command.name in CHANGES_DIRECTORY else stay(command.directories)
+        self.directory_unknown = self.directory_unknown or _may_change_directory(command)
+        if command.name in CHANGES_DIRECTORY:
+            return self.change_directory(command)
+        return unchanged_directories(command.directories)
 
-    def moved(self, command: Command) -> Places:
+    def change_directory(self, command: Command) -> DirectoriesAfter:
         """Where the shell is after a change of directory."""
-        self.program.work.spend(sum(len(place.parts) for place in command.directories))
-        to = reached(command, self.decoder(command.directories).home)
-        if to is None or self.repeats or _ELSEWHERE.search(self.source):
-            self.lost = True
+        self.program.budget.spend(sum(len(directory.parts) for directory in command.directories))
+        to = cd_target(command, self.decoder(command.directories).home)
+        if to is None or self.loop_depth or _ELSEWHERE.search(self.source):
+            self.directory_unknown = True
             self.opaque("it changes to a directory that is only known at run time")
-            return stay(command.directories)
+            return unchanged_directories(command.directories)
         self.program.directories += to
         certain = len(self.program.commands) == 1 and all(map(is_directory, to))
-        return stay(to) if certain else Places(to, union(command.directories, to))
+        return unchanged_directories(to) if certain else DirectoriesAfter(to, union(command.directories, to))
 
-    def values(self, nodes: Iterable[Node], places: tuple[Path, ...]) -> list[Word]:
-        """The words of some nodes, and the commands inside them. What cannot be decoded is an unknown word."""
+    def decode_words(self, nodes: Iterable[Node], directories: tuple[Path, ...]) -> list[Word]:
+        """The nodes' words; visits the commands inside. An undecodable word is an unknown one."""
         words: list[Word] = []
         for node in nodes:
-            self.substitutions(node, places)
-            source = text_of(node)
+            self.substitutions(node, directories)
+            source = node_text(node)
             if _DESCRIPTOR.match(self.source, node.start_byte):
                 self.opaque("it keeps the number of a file in a variable")
             if node.type in _OPERATORS:
                 words.append(Word(source, source))
                 continue
             try:
-                decoded = self.decoder(() if self.lost else places).words(node)
-                self.program.work.spend(len(decoded))
+                decoded = self.decoder(() if self.directory_unknown else directories).words(node)
+                self.program.budget.spend(len(decoded))
                 words += decoded
-            except Undecidable as reason:
+            except UndecodableWord as reason:
                 self.opaque(str(reason))
                 words += reason.words or [Word(source, None)]
         return words
 
-    def substitutions(self, node: Node, places: tuple[Path, ...]) -> None:
-        for found in find(node, _SUBSTITUTIONS):
-            self.visit(found, places)
+    def substitutions(self, node: Node, directories: tuple[Path, ...]) -> None:
+        for found in find_nodes(node, _SUBSTITUTIONS):
+            self.visit(found, directories)
 
-    def strays(self, node: Node, places: tuple[Path, ...]) -> None:
-        """The commands and files below a node that is not understood: denies still see them."""
-        for found in find(node, frozenset({"command", "file_redirect"}) | _SUBSTITUTIONS):
+    def visit_unknown(self, node: Node, directories: tuple[Path, ...]) -> None:
+        """Visit the commands and files below a node that is not understood, for denies."""
+        for found in find_nodes(node, frozenset({"command", "file_redirect"}) | _SUBSTITUTIONS):
             if found.type == "file_redirect":
-                self.file(found, places)
+                self.file_redirect(found, directories)
             else:
-                self.visit(found, places)
+                self.visit(found, directories)
 
-    def gaps(self, node: Node, allowed: re.Pattern[bytes] = _BETWEEN) -> None:
-        """Every byte between two children is a blank: else the tree and the shell may see different words."""
+    def check_gaps(self, node: Node, allowed: re.Pattern[bytes] = _BETWEEN) -> None:
+        """Require blanks between children; else tree and shell may see different words."""
         for one, two in pairwise(node.children):
-            self.between(one.end_byte, two.start_byte, allowed)
+            self.check_blank(one.end_byte, two.start_byte, allowed)
 
-    def between(self, start: int, end: int, allowed: re.Pattern[bytes] = _BETWEEN) -> None:
+    def check_blank(self, start: int, end: int, allowed: re.Pattern[bytes] = _BETWEEN) -> None:
         if allowed.fullmatch(self.source[start:end]) is None:
             self.opaque("it has unexpected characters between its words")
 
 
-def _moves_unseen(command: Command) -> bool:
-    """Whether a command may change the directory in a way that is not followed."""
+def _may_change_directory(command: Command) -> bool:
     if command.words[0].text is None or command.name == "popd":
         return True
     return command.name in _MOVING and _MOVES.search(command.canonical) is not None

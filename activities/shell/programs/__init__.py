@@ -1,1 +1,1 @@
-"""What is known of single programs: which of their options and operands only read, and the small languages of some."""
+"""Knowledge of single programs: options and operands that only read, and some small languages."""

@@ -1,4 +1,4 @@
-"""awk: programs that only print; files, pipes, other programs and the names of its input are not understood."""
+"""awk programs that only print. Files, pipes, other programs and input names are not understood."""
 
 import re
 from typing import Final
@@ -14,13 +14,13 @@ _PATTERN: Final = re.compile(r"(?P<operand>/(?:[^/\\\n\[]|\\[^\n]|\[\^?\]?[^\]\\
 _REACHING: Final = frozenset({"system", "getline", "close", "fflush", "ARGV", "ARGC", "ENVIRON", "PROCINFO", "SYMTAB"})
 _FORBIDDEN: Final = _REACHING | {"|", "@", "&"}
 _PRINTING: Final = frozenset({"print", "printf"})
-_GOES_ON: Final = frozenset({",", "&&", "||", "?", ":"})  # a line that ends so is continued
-# Behind these a slash may divide or begin a pattern: what follows could be read in two ways.
+_GOES_ON: Final = frozenset({",", "&&", "||", "?", ":"})  # a line that ends with one continues
+# After these a slash may divide or begin a pattern.
 _UNCLEAR: Final = frozenset({")", "++", "--", "else", "do", "in", "case", "exit", "return", "length", "delete"})
 
 
-def prints(program: str) -> bool:
-    """Whether an awk program reaches nothing but its input and its output."""
+def only_prints(program: str) -> bool:
+    """Whether an awk program reaches nothing but its input and output."""
     at, last, printing, depth = 0, "", False, 0
     while at < len(program):
         found = _next(program, at, last)
@@ -41,7 +41,7 @@ def prints(program: str) -> bool:
 
 
 def _next(program: str, at: int, last: str) -> re.Match[str] | None:
-    """The token at a place; a slash divides behind a name, a number, a text or an index, and else begins a pattern."""
+    """The token at `at`. A slash divides after a name, number, string or index; else it begins a pattern."""
     if program[at] != "/":
         return _TOKEN.match(program, at)
     if last in _UNCLEAR:

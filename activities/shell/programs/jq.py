@@ -1,12 +1,12 @@
-"""jq: filters that see nothing but their input."""
+"""jq filters that see only their input."""
 
 import re
 from typing import Final
 
-# Other inputs, the environment, and modules; a field of that name (`.input`) is none of them.
+# Other inputs, the environment, modules. A field of that name (`.input`) does not match.
 _REACHING: Final = re.compile(r"\$ENV|\$__|(?<![.\w$])(?:input|inputs|env|import|include|modulemeta|get_search_list)\b")
 
 
-def prints(program: str) -> bool:
+def only_prints(program: str) -> bool:
     """Whether a filter reaches nothing but its input."""
     return _REACHING.search(program) is None

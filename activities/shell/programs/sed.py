@@ -1,10 +1,10 @@
-"""sed: programs that only print and substitute; whatever reads, writes or runs something else is not understood."""
+"""sed programs that only print and substitute. Reading, writing or running something is not understood."""
 
 import re
 from functools import cache
 from typing import Final
 
-_PIECE: Final = r"(?:[^{0}\\\n\[]|\\[^\n]|\[\^?\]?[^\]\\\n{0}]*\])*"  # of a pattern, up to its delimiter
+_PIECE: Final = r"(?:[^{0}\\\n\[]|\\[^\n]|\[\^?\]?[^\]\\\n{0}]*\])*"  # a pattern up to its delimiter
 _PATTERN: Final = _PIECE.format("/")
 _ADDRESS: Final = rf"(?:\d+(?:~\d+)?|\$|/{_PATTERN}/[IM]*)"
 _ADDRESSES: Final = rf"(?:{_ADDRESS}(?:\s*,\s*(?:[+~]\d+|{_ADDRESS}))?\s*)?(?:!\s*)?"
@@ -14,8 +14,8 @@ _END: Final = re.compile(r"[ \t]*(?:[;\n]|(?=[{}#])|$)")
 _DELIMITERS: Final = frozenset("/|,#:;!@%~_+='\"&")
 
 
-def prints(program: str) -> bool:
-    """Whether every command of a sed program is understood, and does nothing but print and change lines."""
+def only_prints(program: str) -> bool:
+    """Whether every command is understood and only prints or changes lines."""
     at = 0
     while program[at:].strip(" \t\n;"):
         begun = _STARTS.match(program, at)
@@ -36,7 +36,7 @@ def prints(program: str) -> bool:
 
 
 def _change(program: str, at: int) -> int | None:
-    """Where an `s` or `y` command ends that does nothing but change text; None for any other."""
+    """The end of an `s` or `y` command that only changes text."""
     delimiter = program[at + 1 : at + 2]
     if delimiter not in _DELIMITERS:
         return None

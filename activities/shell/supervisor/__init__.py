@@ -1,1 +1,1 @@
-"""The program that runs one command and outlives the worker; imports the standard library only, to start fast."""
+"""Runs one command and outlives the worker; imports the standard library only, to start fast."""

@@ -1,6 +1,6 @@
-"""Processes, as far as the supervisor has to know them: identity, descendants, parents that die.
+"""Process identity, descendants, and death with a parent.
 
-Standard library only: the supervisor imports it.
+Standard library only.
 """
 
 import ctypes
@@ -13,17 +13,14 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def moment(pid: int) -> str | None:
-    """When a process was started: the boot, and clock ticks since then; None where the system does not tell.
-
-    A pid may belong to somebody else by now; together with this it is an identity.
-    """
+def start_time(pid: int) -> str | None:
+    """A process's start: boot id and clock ticks since then; None without /proc. With the pid, an identity."""
     stat, boot = _stat(pid), _text("/proc/sys/kernel/random/boot_id")
     return f"{boot.strip()}/{stat[19]}" if stat and boot else None
 
 
 def descendants(ancestor: int) -> list[int]:
-    """All processes below `ancestor`, parents before their children; none where there is no /proc."""
+    """All processes below `ancestor`, parents first; empty without /proc."""
     children: dict[int, list[int]] = {}
     for pid in _pids():
         if stat := _stat(pid):
@@ -35,7 +32,7 @@ def descendants(ancestor: int) -> list[int]:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every descendant whose own parent dies (Linux)."""
+    """Become a subreaper: the parent of orphaned descendants (Linux)."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -44,8 +41,8 @@ def die_with_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def send(function: Callable[[int, int], None], target: int, number: int) -> None:
-    """Signal a process or group that may be gone already, or not be ours to signal."""
+def send_signal(function: Callable[[int, int], None], target: int, number: int) -> None:
+    """Signal a process or group, which may be gone or not ours."""
     try:
         function(target, number)
     except (ProcessLookupError, PermissionError):
@@ -61,7 +58,7 @@ def _pids() -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the third on (state, parent, ...); the name before may hold anything."""
+    """The fields of /proc/PID/stat from the third on (state, parent, ...); the name before may hold any character."""
     return _text(f"/proc/{pid}/stat").rpartition(")")[2].split()
 
 

@@ -1,46 +1,64 @@
--- What was said, accepted, asked, answered, claimed and done.
+-- Sessions, their logs, and the rows that the events explain.
 -- Content columns are json, not jsonb: json keeps escapes of NUL and of lone surrogates, which jsonb refuses.
 
 CREATE TABLE session (
     id          text PRIMARY KEY,
-    host        text,                               -- where its directory is; none: wherever a worker is
+    host        text,                               -- that has its directory; none: any worker's
     directory   text        NOT NULL,
     title       text        NOT NULL,
     agent       text        NOT NULL,
     model       text,
-    environment json        NOT NULL,               -- of the shell that started it, names of the allow-list only
-    parent      text REFERENCES session,            -- whose agent has started it; none: a person has
-    rules       json        NOT NULL DEFAULT '[]',  -- a subagent's, besides those of its agent
+    environment json        NOT NULL,               -- of the shell that started it: variables of the allow-list
+    parent      text REFERENCES session,            -- the session whose agent started it; none: a person did
+    rules       json        NOT NULL DEFAULT '[]',  -- of a subagent, besides those of its agent
     status      text        NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'ended', 'archived')),
-    chain       bigint      NOT NULL DEFAULT 0,     -- the newest chain seen: start of its first run, microseconds
-    seq         bigint      NOT NULL DEFAULT 0,     -- of its last event
-    head        bytea       NOT NULL,               -- hash of its last event
     stuck       text,                               -- why its workflow task keeps failing, if it does
-    parked      text,                               -- its open park: it goes on only when a person says so
-    place       json,                               -- its directory as its last turn has left it
-    archive     json,                               -- the file that its rows were moved to; this row stays
-    created_at  timestamptz NOT NULL DEFAULT now(),
-    updated_at  timestamptz NOT NULL DEFAULT now()
+    suspension  text,                               -- its open suspension: only a person can resume it
+    directory_identity json,                        -- its directory, as its last turn left it
+    sources     json,                               -- where its configuration is read; none for a subagent
+    restored_at timestamptz,                        -- from an archive; its age counts from then
+    archive     json,                               -- the file that has its rows; this row stays
+    created_at  timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX session_updated ON session (updated_at DESC);
+CREATE INDEX session_stuck ON session (id) WHERE stuck IS NOT NULL;
 CREATE INDEX session_parent ON session (parent) WHERE parent IS NOT NULL;
 
-CREATE TABLE host (                                 -- machines, or whatever shares files, that workers have named
+-- The end of a session's log, whose row lock is the lock of the log. Every transaction on a session updates it, so it
+-- has a table of its own: no column that changes is indexed, and half of each page is free for HOT updates.
+CREATE TABLE session_head (
+    session    text PRIMARY KEY REFERENCES session,
+    epoch      bigint      NOT NULL DEFAULT 0,      -- the newest epoch seen: start of its first run, microseconds
+    seq        bigint      NOT NULL DEFAULT 0,      -- of the last event
+    head       bytea       NOT NULL,                -- hash of the last event
+    updated_at timestamptz NOT NULL DEFAULT now()   -- when the last event was appended
+) WITH (fillfactor = 50);
+
+CREATE TABLE host (                                 -- named by workers: a machine, or machines that share files
     name    text PRIMARY KEY,
-    seen_at timestamptz NOT NULL                    -- when one of its workers has last said that it works
+    machine text,                                   -- the id in the data directory of its workers
+    address text,                                   -- from which its last worker connected
+    seen_at timestamptz NOT NULL                    -- last report of one of its workers
+);
+
+CREATE TABLE engine (                               -- the one Temporal that runs the sessions: two would run each twice
+    singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+    namespace text NOT NULL,                        -- the id that Temporal gave it
+    target    text NOT NULL,                        -- as its last worker names it: NAMESPACE at HOST:PORT
+    address   text,                                 -- from which that worker connected
+    seen_at   timestamptz NOT NULL
 );
 
 CREATE TABLE event (
     session   text   NOT NULL REFERENCES session,
     seq       bigint NOT NULL,
     type      text   NOT NULL,
-    canonical bytea  NOT NULL,                      -- the bytes that were hashed, as they were hashed
+    canonical bytea  NOT NULL,                      -- the bytes that were hashed
     prev_hash bytea  NOT NULL,
     hash      bytea  NOT NULL,
     PRIMARY KEY (session, seq)
 );
 
-CREATE TABLE snapshot (
+CREATE TABLE turn_config (
     id   text PRIMARY KEY,
     body json NOT NULL
 );
@@ -49,7 +67,7 @@ CREATE TABLE turn (
     id        text PRIMARY KEY,
     session   text        NOT NULL REFERENCES session,
     number    integer     NOT NULL,
-    snapshot  text        NOT NULL REFERENCES snapshot,
+    turn_config text      NOT NULL REFERENCES turn_config,
     agent     text        NOT NULL,
     model     text        NOT NULL,
     state     text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'ended')),
@@ -58,16 +76,16 @@ CREATE TABLE turn (
     error     text,
     opened_at timestamptz NOT NULL DEFAULT now(),
     ended_at  timestamptz,
-    told_at   timestamptz,                          -- when a person's own command was told of the end
+    notified_at timestamptz,                        -- when the person's command was run for its end
     UNIQUE (session, number)
 );
 CREATE UNIQUE INDEX turn_one_open ON turn (session) WHERE state = 'open';
-CREATE INDEX turn_untold ON turn (ended_at) WHERE state = 'ended' AND told_at IS NULL;
+CREATE INDEX turn_unnotified ON turn (ended_at) WHERE state = 'ended' AND notified_at IS NULL;
 
 CREATE TABLE prompt (
     id           text PRIMARY KEY,                  -- the user message's id, minted by the client
     session      text        NOT NULL REFERENCES session,
-    accepted     bigint      NOT NULL,              -- seq of its event: the order of acceptance
+    accepted_seq bigint      NOT NULL,              -- of its event: the order of acceptance
     mode         text        NOT NULL CHECK (mode IN ('steer', 'queue')),
     body         json        NOT NULL,
     salt         bytea       NOT NULL,
@@ -76,33 +94,33 @@ CREATE TABLE prompt (
     state        text        NOT NULL DEFAULT 'accepted' CHECK (state IN ('accepted', 'taken', 'withdrawn')),
     turn         text REFERENCES turn,
     step         integer,
-    taken        bigint,                            -- seq of its taking: the order in a view
+    taken_seq    bigint,                            -- of its taking: the order in a view
     accepted_at  timestamptz NOT NULL DEFAULT now(),
     delivered_at timestamptz,
-    UNIQUE (session, accepted)
+    UNIQUE (session, accepted_seq)
 );
 CREATE INDEX prompt_turn ON prompt (turn) WHERE turn IS NOT NULL;
-CREATE INDEX prompt_untaken ON prompt (session, accepted) WHERE state = 'accepted';
+CREATE INDEX prompt_untaken ON prompt (session, accepted_seq) WHERE state = 'accepted';
 CREATE INDEX prompt_undelivered ON prompt (accepted_at) WHERE delivered_at IS NULL AND state = 'accepted';
 
-CREATE TABLE retry (                                -- a failed turn is to be taken up by a turn of its own
+CREATE TABLE retry (                                -- a request to retry a failed turn in a new turn
     id           text PRIMARY KEY,
     session      text        NOT NULL REFERENCES session,
-    failed       text        NOT NULL REFERENCES turn,
-    accepted     bigint      NOT NULL,              -- seq of its event: its place among the prompts
+    failed_turn  text        NOT NULL REFERENCES turn,
+    accepted_seq bigint      NOT NULL,              -- of its event: its place among the prompts
     model        text,
     author       text        NOT NULL,
     state        text        NOT NULL DEFAULT 'accepted' CHECK (state IN ('accepted', 'taken', 'withdrawn')),
-    turn         text REFERENCES turn,              -- the one that took it up
+    turn         text REFERENCES turn,              -- that retries it
     accepted_at  timestamptz NOT NULL DEFAULT now(),
     delivered_at timestamptz
 );
 CREATE UNIQUE INDEX retry_one_untaken ON retry (session) WHERE state = 'accepted';
 CREATE UNIQUE INDEX retry_turn ON retry (turn);
-CREATE INDEX retry_failed ON retry (failed);
+CREATE INDEX retry_failed_turn ON retry (failed_turn);
 CREATE INDEX retry_undelivered ON retry (accepted_at) WHERE delivered_at IS NULL AND state = 'accepted';
 
-CREATE TABLE park (                                 -- a question to a person: whether a session may go on
+CREATE TABLE suspension (                           -- asks a person whether a session may go on
     id           text PRIMARY KEY,
     session      text        NOT NULL REFERENCES session,
     reason       text        NOT NULL,
@@ -110,12 +128,12 @@ CREATE TABLE park (                                 -- a question to a person: w
     now_is       text,
     state        text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'answered', 'closed')),
     author       text,
-    parked_at    timestamptz NOT NULL DEFAULT now(),
+    suspended_at timestamptz NOT NULL DEFAULT now(),
     settled_at   timestamptz,
     delivered_at timestamptz
 );
-CREATE UNIQUE INDEX park_one_open ON park (session) WHERE state = 'open';
-CREATE INDEX park_undelivered ON park (settled_at) WHERE state = 'answered' AND delivered_at IS NULL;
+CREATE UNIQUE INDEX suspension_one_open ON suspension (session) WHERE state = 'open';
+CREATE INDEX suspension_undelivered ON suspension (settled_at) WHERE state = 'answered' AND delivered_at IS NULL;
 
 CREATE TABLE stop (
     id           text PRIMARY KEY,
@@ -128,14 +146,14 @@ CREATE TABLE stop (
 CREATE INDEX stop_turn ON stop (turn);
 CREATE INDEX stop_undelivered ON stop (accepted_at) WHERE delivered_at IS NULL;
 
-CREATE TABLE generation (                           -- one model step: who may commit its answer, what failed so far
+CREATE TABLE generation (                           -- a model step: who may commit its answer, its failures so far
     turn      text     NOT NULL REFERENCES turn,
     step      integer  NOT NULL,
-    fence     bigint[] NOT NULL,                    -- chain, schedule number, attempt: compared in this order
+    fence     bigint[] NOT NULL,                    -- epoch, sequence, attempt: compared in this order
     failures  integer  NOT NULL DEFAULT 0,
     waited_ms bigint   NOT NULL DEFAULT 0,
-    kind      text,                                 -- of the newest failure: a status, or network
-    next_at   timestamptz,                          -- nobody asks again before this
+    kind      text,                                 -- of the newest failure: an HTTP status, or network
+    next_at   timestamptz,                          -- the next request waits until then
     PRIMARY KEY (turn, step)
 );
 
@@ -171,14 +189,14 @@ CREATE TABLE call (                                 -- the ledger
     arguments    json        NOT NULL,
     salt         bytea       NOT NULL,
     recovery     text        NOT NULL,
-    plan         json,                              -- requests and effect, as seen last; none when planning failed
+    plan         json,                              -- requests and effect, as last planned; none when planning failed
     digest       text,                              -- of the plan's effect
-    loop         text        NOT NULL,              -- digest of tool and arguments, for the loop guard
+    loop_digest  text        NOT NULL,              -- digest of tool and arguments, for the loop guard
     revision     integer     NOT NULL DEFAULT 0,    -- counts drifts: asks belong to one
     state        text        NOT NULL DEFAULT 'prepared'
                  CHECK (state IN ('prepared', 'claimed', 'done', 'failed', 'unknown', 'cancelled', 'refused')),
     fence        bigint[],
-    machine      text,                              -- whose workspace and processes the claim is about
+    machine      text,                              -- that has the workspace and processes of the claim
     decision     json,
     outcome      json,
     outcome_salt bytea,
@@ -191,12 +209,12 @@ CREATE TABLE call (                                 -- the ledger
 CREATE INDEX call_session ON call (session);
 CREATE INDEX call_claimed ON call (id) WHERE state = 'claimed';
 
-CREATE TABLE task (                                 -- a call that a subagent works for, in a session of its own
+CREATE TABLE task (                                 -- a call that a subagent carries out in its own session
     call         text PRIMARY KEY REFERENCES call,
     session      text        NOT NULL REFERENCES session,   -- of the call
     child        text        NOT NULL REFERENCES session,
     prompt       text        NOT NULL UNIQUE REFERENCES prompt,
-    settled_at   timestamptz,                       -- when the turn of its prompt ended, or its prompt was withdrawn
+    settled_at   timestamptz,                       -- when its prompt's turn ended, or its prompt was withdrawn
     delivered_at timestamptz
 );
 CREATE INDEX task_child ON task (child);
@@ -207,7 +225,7 @@ CREATE TABLE grant_ (
     id          text PRIMARY KEY,
     session     text        NOT NULL REFERENCES session,
     project     text,                               -- directory, for project scope
-    host        text,                               -- where that directory is, as the session's
+    host        text,                               -- that has this directory, as in session
     body        json        NOT NULL,
     author      text        NOT NULL,
     uses        integer     NOT NULL DEFAULT 0,
@@ -215,10 +233,10 @@ CREATE TABLE grant_ (
     expires_at  timestamptz,
     revoked_at  timestamptz,
     revoked_by  text,
-    spread_at   timestamptz                         -- when it had answered the open asks of its project's other sessions
+    propagated_at timestamptz                       -- when it had answered open asks of the project's other sessions
 );
 CREATE INDEX grant_session ON grant_ (session) WHERE revoked_at IS NULL;
-CREATE INDEX grant_unspread ON grant_ (created_at) WHERE project IS NOT NULL AND spread_at IS NULL;
+CREATE INDEX grant_unpropagated ON grant_ (created_at) WHERE project IS NOT NULL AND propagated_at IS NULL;
 CREATE INDEX grant_project ON grant_ (project) WHERE revoked_at IS NULL AND project IS NOT NULL;
 
 CREATE TABLE ask (
@@ -234,24 +252,25 @@ CREATE TABLE ask (
     reply        text CHECK (reply IN ('once', 'always', 'reject')),
     feedback     json,
     feedback_salt bytea,
-    by_grant     text REFERENCES grant_,
+    by_grant     text,                              -- no foreign key: it may belong to a session that is archived
     author       text,
     reason       text,
     asked_at     timestamptz NOT NULL DEFAULT now(),
     settled_at   timestamptz,
     delivered_at timestamptz,
-    told_at      timestamptz,                       -- when a person's own command was told that it waits
+    notified_at  timestamptz,                       -- when the person's command was run for it
+    answer_seq   bigint,                            -- of the event of the answer: the row alone proves nothing
     UNIQUE (call, revision, request)
 );
 CREATE UNIQUE INDEX ask_one_open ON ask (call) WHERE state = 'open';
 CREATE INDEX ask_open ON ask (asked_at) WHERE state = 'open';
-CREATE INDEX ask_untold ON ask (asked_at) WHERE state = 'open' AND told_at IS NULL;
+CREATE INDEX ask_unnotified ON ask (asked_at) WHERE state = 'open' AND notified_at IS NULL;
 CREATE INDEX ask_open_session ON ask (session) WHERE state = 'open';
 CREATE INDEX ask_turn ON ask (turn);
 CREATE INDEX ask_by_grant ON ask (by_grant) WHERE by_grant IS NOT NULL;
 CREATE INDEX ask_undelivered ON ask (settled_at) WHERE state = 'answered' AND delivered_at IS NULL;
 
-CREATE TABLE note (                                 -- words that events name by their seal: a provider's, an error's
+CREATE TABLE note (                                 -- messages of providers and errors, which events name by their seal
     id      text PRIMARY KEY,
     session text  NOT NULL REFERENCES session,
     body    json  NOT NULL,
@@ -259,12 +278,19 @@ CREATE TABLE note (                                 -- words that events name by
 );
 CREATE INDEX note_session ON note (session);
 
+CREATE TABLE fault (                                -- failures of our own code, counted so that retries end
+    session  text   NOT NULL REFERENCES session,
+    work     text   NOT NULL,                       -- what failed: a step, a call, a load, a close
+    attempts text[] NOT NULL,                       -- that failed, each once
+    PRIMARY KEY (session, work)
+);
+
 CREATE TABLE todo (
     session text PRIMARY KEY REFERENCES session,
     items   json NOT NULL
 );
 
-CREATE UNLOGGED TABLE delta (                       -- half answers and live output; may be lost
+CREATE UNLOGGED TABLE delta (                       -- partial answers and live output; may be lost
     id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     session text    NOT NULL,
     source  text    NOT NULL,                       -- message or call
@@ -275,11 +301,13 @@ CREATE UNLOGGED TABLE delta (                       -- half answers and live out
 CREATE INDEX delta_source ON delta (source);
 CREATE INDEX delta_session ON delta (session, id);
 
--- Both lock a row that has to be as it was when it was last seen, or end the transaction: who writes what he has
--- decided on by then need not read first.
-CREATE FUNCTION hold_session(held text, last_seq bigint, newest_chain bigint) RETURNS void LANGUAGE plpgsql AS $$
+-- Optimistic concurrency: each function locks a row that must still be as the caller has last seen it, and fails
+-- otherwise. A caller whose decision rests on that row need not read it again.
+CREATE FUNCTION hold_session(held text, last_seq bigint, newest_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM FROM session WHERE id = held AND seq = last_seq AND chain = newest_chain AND archive IS NULL FOR UPDATE;
+    PERFORM FROM session_head h JOIN session s ON s.id = h.session
+    WHERE h.session = held AND h.seq = last_seq AND h.epoch = newest_epoch AND s.archive IS NULL
+    FOR UPDATE OF h, s;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'session % has moved on', held USING ERRCODE = 'serialization_failure';
     END IF;
@@ -292,9 +320,9 @@ BEGIN
     END IF;
 END $$;
 
-CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION refuse_event_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP = 'DELETE' THEN                        -- what lies in an archive, whose last hash the session's row keeps
+    IF TG_OP = 'DELETE' THEN                        -- of archived events; session_head keeps the last hash
         IF EXISTS (SELECT FROM holdfast.session WHERE id = OLD.session AND status = 'archived') THEN
             RETURN OLD;
         END IF;
@@ -302,8 +330,8 @@ BEGIN
     RAISE EXCEPTION 'the event log is append-only';
 END $$;
 CREATE TRIGGER event_append_only BEFORE UPDATE OR DELETE ON event
-    FOR EACH ROW EXECUTE FUNCTION refuse_change();
+    FOR EACH ROW EXECUTE FUNCTION refuse_event_change();
 CREATE TRIGGER event_no_truncate BEFORE TRUNCATE ON event
-    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_event_change();
 ALTER TABLE event ENABLE ALWAYS TRIGGER event_append_only;
 ALTER TABLE event ENABLE ALWAYS TRIGGER event_no_truncate;

@@ -1,27 +1,34 @@
--- name: put
+-- name: insert
+-- Open an ask.
 INSERT INTO ask (id, session, turn, call, revision, request, body, digest)
 VALUES (%(id)s, %(session)s, %(turn)s, %(call)s, %(revision)s, %(request)s, %(body)s, %(digest)s)
 
 -- name: of_call
+-- Lock a call's asks; each with its answer's event and the call's state.
 SELECT a.*, e.canonical AS answer, c.state AS call_state
 FROM ask a JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.call = %(call)s ORDER BY a.revision, a.request FOR UPDATE OF a
 
 -- name: open_of_session
+-- Lock the open asks of a session.
 SELECT * FROM ask WHERE session = %(session)s AND state = 'open' ORDER BY asked_at, id FOR UPDATE
 
 -- name: open_of_turn
+-- Lock the open asks of a turn.
 SELECT * FROM ask WHERE turn = %(turn)s AND state = 'open' ORDER BY asked_at, id FOR UPDATE
 
 -- name: lock
+-- Lock an ask; with its answer's event and its call's state.
 SELECT a.*, e.canonical AS answer, c.state AS call_state
 FROM ask a JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
 WHERE a.id = %(ask)s FOR UPDATE OF a
 
 -- name: find
+-- The session of an ask.
 SELECT session FROM ask WHERE id = %(ask)s
 
 -- name: answer
+-- Record the answer to an ask, with the number of its event.
 UPDATE ask SET state = 'answered', reply = %(reply)s, feedback = %(feedback)s,
                feedback_salt = %(salt)s, by_grant = %(grant)s,
                author = %(author)s, settled_at = now(),
@@ -29,25 +36,29 @@ UPDATE ask SET state = 'answered', reply = %(reply)s, feedback = %(feedback)s,
 WHERE id = %(ask)s
 
 -- name: reopen
+-- Discard an answer that no event explains.
 UPDATE ask SET state = 'open', reply = NULL, feedback = NULL, feedback_salt = NULL, by_grant = NULL, author = NULL,
                settled_at = NULL, delivered_at = NULL, answer_seq = NULL
 WHERE id = %(ask)s
 
 -- name: close
+-- Close an ask without an answer.
 UPDATE ask SET state = 'closed', reason = %(reason)s, settled_at = now() WHERE id = %(ask)s
 
 -- name: not_run
+-- The calls of a turn that an answer allowed and that have not been claimed.
 SELECT a.id, a.call FROM ask a JOIN call c ON c.id = a.call
 WHERE a.turn = %(turn)s AND a.state = 'answered' AND a.reply <> 'reject' AND c.state = 'prepared'
 
 -- name: inbox
+-- Open asks, or one ask in any state, of all sessions or of one tree; with the agents from the top session down.
 WITH RECURSIVE tree AS (
     SELECT id FROM session WHERE id = %(session)s
     UNION ALL
     SELECT s.id FROM session s JOIN tree ON s.parent = tree.id
 )
 SELECT a.id, a.session, a.call, a.body, a.digest, a.asked_at, a.request, a.state, c.tool, c.arguments, c.plan,
-       s.title, s.directory, s.agent, t.snapshot,
+       s.title, s.directory, s.agent, t.turn_config,
        CASE WHEN s.parent IS NULL THEN ARRAY[s.agent] ELSE (
            WITH RECURSIVE line AS (
                SELECT s.parent, s.agent, 0 AS above
@@ -63,4 +74,5 @@ WHERE (a.state = 'open' OR a.id = %(ask)s)
 ORDER BY a.asked_at, a.id LIMIT %(limit)s
 
 -- name: open_ids
+-- All open asks, the oldest first.
 SELECT id FROM ask WHERE state = 'open' ORDER BY asked_at, id

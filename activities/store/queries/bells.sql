@@ -1,41 +1,51 @@
 -- name: rang_prompt
+-- Record that the signal for a prompt was delivered.
 UPDATE prompt SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
 
 -- name: rang_ask
+-- Record that the signal for an answer was delivered.
 UPDATE ask SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
 
 -- name: rang_stop
+-- Record that the signal for a stop was delivered.
 UPDATE stop SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
 
 -- name: rang_task
+-- Record that the signal for a settled task was delivered.
 UPDATE task SET delivered_at = now() WHERE call = %(id)s AND delivered_at IS NULL
 
 -- name: unheard
+-- The settled tasks of a child whose callers have not been signalled.
 SELECT k.call AS id, k.session FROM task k JOIN call c ON c.id = k.call
 WHERE k.child = %(child)s AND k.settled_at IS NOT NULL AND k.delivered_at IS NULL AND c.state = 'claimed'
 ORDER BY k.settled_at, k.call
 
 -- name: rang_retry
+-- Record that the signal for a retry was delivered.
 UPDATE retry SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
 
 -- name: rang_park
-UPDATE park SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
+-- Record that the signal for a resumed session was delivered.
+UPDATE suspension SET delivered_at = now() WHERE id = %(id)s AND delivered_at IS NULL
 
 -- name: pass_on
+-- Notify one of the connected signal senders, chosen at random.
 SELECT pg_notify(ringer, %(bell)s) FROM (
     SELECT application_name AS ringer FROM pg_stat_activity
     WHERE datname = current_database() AND starts_with(application_name, %(ringer)s) ORDER BY random() LIMIT 1
 ) AS listening
 
 -- name: delivered
+-- Whether the signal for a row was delivered.
 SELECT id FROM prompt WHERE id = %(id)s AND delivered_at IS NOT NULL
 UNION ALL SELECT id FROM ask WHERE id = %(id)s AND delivered_at IS NOT NULL
 UNION ALL SELECT id FROM stop WHERE id = %(id)s AND delivered_at IS NOT NULL
 UNION ALL SELECT call FROM task WHERE call = %(id)s AND delivered_at IS NOT NULL
 UNION ALL SELECT id FROM retry WHERE id = %(id)s AND delivered_at IS NOT NULL
-UNION ALL SELECT id FROM park WHERE id = %(id)s AND delivered_at IS NOT NULL
+UNION ALL SELECT id FROM suspension WHERE id = %(id)s AND delivered_at IS NOT NULL
 
 -- name: undelivered
+-- Rows older than a moment whose signal is still due.
 SELECT 'prompt' AS kind, p.id, p.session, NULL AS turn FROM prompt p JOIN session s ON s.id = p.session
 WHERE p.delivered_at IS NULL AND p.state = 'accepted' AND s.status = 'active' AND p.accepted_at < %(before)s
 UNION ALL
@@ -51,10 +61,11 @@ UNION ALL
 SELECT 'retry', r.id, r.session, NULL FROM retry r
 WHERE r.delivered_at IS NULL AND r.state = 'accepted' AND r.accepted_at < %(before)s
 UNION ALL
-SELECT 'resume', k.id, k.session, NULL FROM park k
+SELECT 'resume', k.id, k.session, NULL FROM suspension k
 WHERE k.delivered_at IS NULL AND k.state = 'answered' AND k.settled_at < %(before)s
 
 -- name: waiting
+-- Sessions that have something to do and have not moved for a while, or are stuck.
 WITH found AS (
     SELECT session FROM turn WHERE state = 'open'
     UNION SELECT session FROM prompt WHERE state = 'accepted'
@@ -62,13 +73,13 @@ WITH found AS (
     UNION SELECT id FROM session WHERE stuck IS NOT NULL
 )
 SELECT s.id AS session, s.stuck, (SELECT id FROM prompt p WHERE p.session = s.id AND p.state = 'accepted'
-                                  ORDER BY accepted LIMIT 1) AS prompt,
+                                  ORDER BY accepted_seq LIMIT 1) AS prompt,
        EXISTS (SELECT 1 FROM ask a WHERE a.session = s.id AND a.state = 'open')
        OR EXISTS (SELECT 1 FROM task k WHERE k.session = s.id AND k.settled_at IS NULL) AS resting,
        EXISTS (SELECT 1 FROM turn t WHERE t.session = s.id AND t.state = 'open')
        OR EXISTS (SELECT 1 FROM prompt p WHERE p.session = s.id AND p.state = 'accepted')
        OR EXISTS (SELECT 1 FROM retry r WHERE r.session = s.id AND r.state = 'accepted') AS working
-FROM found JOIN session s ON s.id = found.session
+FROM found JOIN session s ON s.id = found.session JOIN session_head h ON h.session = s.id
 WHERE s.stuck IS NOT NULL
-   OR (s.parked IS NULL AND s.updated_at < now() - make_interval(secs => %(quiet)s)
+   OR (s.suspension IS NULL AND h.updated_at < now() - make_interval(secs => %(quiet)s)
        AND (s.status = 'active' OR EXISTS (SELECT 1 FROM turn t WHERE t.session = s.id AND t.state = 'open')))

@@ -1,54 +1,68 @@
 -- name: prepare
+-- Add a prepared call to the ledger.
 INSERT INTO call (id, session, turn, step, position, message, provider_id, tool, arguments, salt, recovery, plan,
-                  digest, loop)
+                  digest, loop_digest)
 VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(position)s, %(message)s, %(provider_id)s, %(tool)s,
-        %(arguments)s, %(salt)s, %(recovery)s, %(plan)s, %(digest)s, %(loop)s)
+        %(arguments)s, %(salt)s, %(recovery)s, %(plan)s, %(digest)s, %(loop_digest)s)
 
 -- name: of_step
+-- The calls of a step, in the order of its answer.
 SELECT * FROM call WHERE turn = %(turn)s AND step = %(step)s ORDER BY position
 
--- name: shown
+-- name: of_session
+-- The calls of a session, as a transcript shows them.
 SELECT id, message, position, provider_id, tool, arguments, state, outcome FROM call WHERE session = %(session)s
 
 -- name: unsettled
+-- Lock the calls of a turn that are not settled.
 SELECT * FROM call WHERE turn = %(turn)s AND state IN ('prepared', 'claimed') ORDER BY step, position FOR UPDATE
 
 -- name: get
-SELECT c.*, s.directory, s.environment, t.snapshot
+-- A call, with the directory, environment and configuration that it runs in.
+SELECT c.*, s.directory, s.environment, t.turn_config
 FROM call c JOIN session s ON s.id = c.session JOIN turn t ON t.id = c.turn WHERE c.id = %(call)s
 
 -- name: lock
+-- Lock a call of this session.
 SELECT * FROM call WHERE id = %(call)s AND session = %(session)s FOR UPDATE
 
 -- name: recent_loops
-SELECT loop FROM call WHERE turn = %(turn)s AND step < %(step)s ORDER BY step DESC, position DESC LIMIT 2
+-- The loop digests of the two calls before a step, for the loop guard.
+SELECT loop_digest FROM call WHERE turn = %(turn)s AND step < %(step)s ORDER BY step DESC, position DESC LIMIT 2
 
 -- name: any_rejected
+-- Whether a person rejected a call of the turn without feedback.
 SELECT EXISTS (SELECT 1 FROM ask WHERE turn = %(turn)s AND state = 'answered' AND reply = 'reject'
                AND feedback IS NULL) AS rejected
 
 -- name: claim
+-- Claim a call: fence, machine, and the decision that allowed it.
 UPDATE call SET state = 'claimed', fence = %(fence)s, machine = %(machine)s, decision = %(decision)s,
                 claimed_at = now()
 WHERE id = %(call)s
 
 -- name: reclaim
+-- Pass a claim on to a newer fence.
 UPDATE call SET fence = %(fence)s WHERE id = %(call)s
 
 -- name: drift
+-- Replace a plan that no longer holds; asks of the old revision do not count for the new one.
 UPDATE call SET plan = %(plan)s, digest = %(digest)s, revision = revision + 1 WHERE id = %(call)s
 
 -- name: settle
+-- Record the outcome of a call.
 UPDATE call SET state = %(state)s, outcome = %(outcome)s, outcome_salt = %(salt)s, settled_at = now()
 WHERE id = %(call)s
 
--- name: fence
-SELECT c.state, c.fence, s.chain FROM call c JOIN session s ON s.id = c.session WHERE c.id = %(call)s
+-- name: current_claim
+-- The state and fence of a call, with its session's epoch.
+SELECT c.state, c.fence, h.epoch FROM call c JOIN session_head h ON h.session = c.session WHERE c.id = %(call)s
 
--- name: keep_todos
+-- name: store_todos
+-- Replace a session's to-do list.
 INSERT INTO todo (session, items) VALUES (%(session)s, %(items)s)
 ON CONFLICT (session) DO UPDATE SET items = excluded.items
 
 -- name: claimed
+-- All claimed calls.
 SELECT id FROM call WHERE state = 'claimed'
-

@@ -1,17 +1,22 @@
 -- name: after
+-- A page of a session's events after a number.
 SELECT seq, canonical FROM event WHERE session = %(session)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s
 
--- name: whole
+-- name: hash_chain
+-- A page of a session's events after a number, with their hashes.
 SELECT seq, type, canonical, prev_hash, hash FROM event WHERE session = %(session)s AND seq > %(after)s
 ORDER BY seq LIMIT %(limit)s
 
 -- name: hash
+-- The hash of one event.
 SELECT encode(hash, 'hex') AS hash FROM event WHERE session = %(session)s AND seq = %(seq)s
 
 -- name: head
-SELECT seq, head FROM session WHERE id = %(session)s
+-- The number and hash of a session's last event.
+SELECT seq, head FROM session_head WHERE session = %(session)s
 
--- name: contents
+-- name: sealed_contents
+-- Stored contents that events name by a seal, with their salts.
 SELECT id, body::text AS body, salt FROM prompt WHERE id = ANY(%(ids)s)
 UNION ALL
 SELECT id, body::text, salt FROM part WHERE id = ANY(%(ids)s)
@@ -24,7 +29,8 @@ SELECT id || '/outcome', outcome::text, outcome_salt FROM call WHERE id = ANY(%(
 UNION ALL
 SELECT id || '/feedback', feedback::text, feedback_salt FROM ask WHERE id = ANY(%(ids)s) AND feedback_salt IS NOT NULL
 
--- name: named
+-- name: contents
+-- Stored contents that events name by id.
 SELECT id, body FROM prompt WHERE id = ANY(%(ids)s)
 UNION ALL
 SELECT id, body FROM part WHERE id = ANY(%(ids)s)

@@ -1,5 +1,6 @@
--- name: seen
--- A server that has just started has heard of nobody for a while: so long nobody else takes the host, either.
+-- name: report_alive
+-- Take or keep a host's name for a machine, unless another machine's worker was seen within 15 s.
+-- The silence counts from the server's start at the earliest: while the server was down, no report could come.
 INSERT INTO host (name, seen_at, machine, address) VALUES (%(name)s, now(), %(machine)s, host(inet_client_addr()))
 ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at, machine = excluded.machine, address = excluded.address
 WHERE host.machine IS NULL OR host.machine = excluded.machine
@@ -7,14 +8,16 @@ WHERE host.machine IS NULL OR host.machine = excluded.machine
 RETURNING name
 
 -- name: holder
+-- The machine that has a host's name, and since when it is silent.
 SELECT name, machine, address, seen_at > now() - interval '15 s' AS working,
-       extract(epoch FROM now() - seen_at)::float8 AS silent
+       extract(epoch FROM now() - seen_at)::float8 AS silent_seconds
 FROM host WHERE name = %(name)s
 
--- name: listed
+-- name: list_all
+-- All hosts that workers or sessions name, with how many sessions have something to do there.
 SELECT n.name, coalesce(h.seen_at > now() - interval '15 s', false) AS working, h.seen_at, h.machine,
        (SELECT count(DISTINCT s.id) FROM session s
-        WHERE s.host = n.name AND s.parked IS NULL
+        WHERE s.host = n.name AND s.suspension IS NULL
           AND (s.id IN (SELECT session FROM turn WHERE state = 'open')
                OR (s.status = 'active' AND s.id IN (SELECT session FROM prompt WHERE state = 'accepted')))) AS sessions
 FROM (SELECT name FROM host UNION SELECT host FROM session WHERE host IS NOT NULL) n

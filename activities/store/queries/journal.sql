@@ -1,20 +1,24 @@
 -- name: lock
-SELECT status, directory, chain, seq, head, parked, archive,
+-- Lock a session, head first; both rows as the last transaction left them, and the latest beginning of a new epoch.
+SELECT s.status, s.directory, h.epoch, h.seq, h.head, s.suspension, s.archive,
        (extract(epoch FROM now() + interval '1 minute') * 1000000)::bigint AS latest
-FROM session WHERE id = %(session)s FOR UPDATE
+FROM session_head h JOIN session s ON s.id = h.session WHERE h.session = %(session)s FOR UPDATE OF h, s
 
 -- name: hold
-SELECT hold_session(%(session)s, %(seq)s, %(chain)s)
+-- Lock a session that must still be as it was last seen, or fail.
+SELECT hold_session(%(session)s, %(seq)s, %(epoch)s)
 
--- name: own
-UPDATE session SET chain = %(chain)s WHERE id = %(session)s
+-- name: set_epoch
+-- Let a newer epoch take the session over.
+UPDATE session_head SET epoch = %(epoch)s WHERE session = %(session)s
 
 -- name: append
+-- Append events, move the head, and say whether a connection follows the session.
 WITH appended AS (
     INSERT INTO event (session, seq, type, canonical, prev_hash, hash)
     SELECT %(session)s, * FROM unnest(%(seqs)s::bigint[], %(types)s::text[], %(canonicals)s::bytea[],
                                       %(before)s::bytea[], %(hashes)s::bytea[])
 ), advanced AS (
-    UPDATE session SET seq = %(seq)s, head = %(head)s, updated_at = now() WHERE id = %(session)s
+    UPDATE session_head SET seq = %(seq)s, head = %(head)s, updated_at = now() WHERE session = %(session)s
 )
 SELECT NOT pg_try_advisory_xact_lock(%(followers)s, hashtext(%(session)s)) AS followed

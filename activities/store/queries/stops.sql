@@ -1,11 +1,14 @@
 -- name: accept
+-- Accept a stop; one without a turn has nothing to deliver.
 INSERT INTO stop (id, session, turn, author, delivered_at)
 VALUES (%(id)s, %(session)s, %(turn)s, %(author)s, CASE WHEN %(turn)s::text IS NULL THEN now() END)
 
--- name: due
+-- name: turns_to_stop
+-- Which of these turns have to stop: a stop names them, or their session has ended.
 SELECT t.id FROM turn t JOIN session s ON s.id = t.session
 WHERE t.id = ANY(%(turns)s) AND t.state = 'open'
   AND (s.status = 'ended' OR EXISTS (SELECT FROM stop WHERE stop.turn = t.id))
 
 -- name: find
+-- A stop by its id.
 SELECT id, session, turn FROM stop WHERE id = %(id)s

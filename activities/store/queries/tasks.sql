@@ -1,23 +1,31 @@
--- name: keep
+-- name: insert
+-- Record that a subagent works for a call.
 INSERT INTO task (call, session, child, prompt) VALUES (%(call)s, %(session)s, %(child)s, %(prompt)s)
 
 -- name: of_call
-SELECT k.call, k.child, k.prompt, k.settled_at IS NOT NULL AS settled, s.agent, s.seq, encode(s.head, 'hex') AS head,
+-- The task of a call: the end of the child's log, and the turn that took its prompt.
+SELECT k.call, k.child, k.prompt, k.settled_at IS NOT NULL AS settled, s.agent, h.seq, encode(h.head, 'hex') AS head,
        t.id AS turn, t.reason, t.error, t.model
-FROM task k JOIN session s ON s.id = k.child JOIN prompt p ON p.id = k.prompt LEFT JOIN turn t ON t.id = p.turn
+FROM task k JOIN session s ON s.id = k.child JOIN session_head h ON h.session = k.child
+JOIN prompt p ON p.id = k.prompt LEFT JOIN turn t ON t.id = p.turn
 WHERE k.call = %(call)s
 
 -- name: unsettled
-SELECT k.call, k.child, k.prompt, s.agent, s.seq FROM task k JOIN session s ON s.id = k.child
+-- The unsettled tasks of a session.
+SELECT k.call, k.child, k.prompt, s.agent, h.seq
+FROM task k JOIN session s ON s.id = k.child JOIN session_head h ON h.session = k.child
 WHERE k.session = %(session)s AND k.settled_at IS NULL ORDER BY k.call
 
--- name: heard
+-- name: mark_delivered
+-- Mark the settled tasks of a turn as delivered.
 UPDATE task SET delivered_at = now() FROM call c
 WHERE c.id = task.call AND c.turn = %(turn)s AND task.settled_at IS NOT NULL AND task.delivered_at IS NULL
 
 -- name: settle_turn
+-- Settle the task whose prompt this turn took.
 UPDATE task SET settled_at = now() FROM prompt p
 WHERE p.id = task.prompt AND p.turn = %(turn)s AND task.settled_at IS NULL
 
 -- name: settle_prompt
+-- Settle the task of a withdrawn prompt.
 UPDATE task SET settled_at = now() WHERE prompt = %(prompt)s AND settled_at IS NULL

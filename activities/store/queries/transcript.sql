@@ -1,4 +1,5 @@
 -- name: answers
+-- A page of a session's answers after a turn and step.
 SELECT m.id, m.body, m.turn, m.step, m.created_at, t.number, t.opened_at
 FROM turn t CROSS JOIN LATERAL (
     SELECT * FROM message
@@ -9,36 +10,43 @@ WHERE t.session = %(session)s AND t.number >= %(number)s
 ORDER BY t.number, m.step LIMIT %(limit)s
 
 -- name: prompts
-SELECT p.id, p.body, p.turn, p.step, p.taken, p.accepted_at, t.number, t.agent, t.model, t.opened_at
+-- The prompts of a session that were taken between two turns and steps.
+SELECT p.id, p.body, p.turn, p.step, p.taken_seq, p.accepted_at, t.number, t.agent, t.model, t.opened_at
 FROM turn t JOIN prompt p ON p.turn = t.id
 WHERE t.session = %(session)s AND t.number BETWEEN %(number)s AND %(last_number)s
   AND (t.number, p.step) > (%(number)s, %(step)s) AND (t.number, p.step) <= (%(last_number)s, %(last_step)s)
-ORDER BY p.taken
+ORDER BY p.taken_seq
 
 -- name: parts
+-- The text and reasoning parts of messages.
 SELECT id, message, position, body FROM part WHERE message = ANY(%(messages)s)
 
 -- name: calls
+-- The calls of messages.
 SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state, c.outcome, c.claimed_at, c.settled_at
 FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step WHERE m.id = ANY(%(messages)s)
 
 -- name: answers_from
+-- The answers of a session from a turn and step on.
 SELECT m.id, m.body, m.turn, m.step, m.created_at, t.number
 FROM turn t JOIN message m ON m.turn = t.id AND m.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
 WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)
 
 -- name: prompts_from
-SELECT p.id, p.body, p.turn, p.step, p.taken, p.accepted_at, t.number
+-- The prompts of a session that were taken after a turn and step.
+SELECT p.id, p.body, p.turn, p.step, p.taken_seq, p.accepted_at, t.number
 FROM turn t JOIN prompt p ON p.turn = t.id AND p.step > CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
 WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)
 
 -- name: parts_from
+-- The text and reasoning parts of a session's answers from a turn and step on.
 SELECT p.id, p.message, p.position, p.body
 FROM turn t JOIN message m ON m.turn = t.id AND m.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
 JOIN part p ON p.message = m.id
 WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)
 
 -- name: calls_from
+-- The calls of a session from a turn and step on.
 SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state, c.outcome
 FROM turn t JOIN call c ON c.turn = t.id AND c.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
 WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)

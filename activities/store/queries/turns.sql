@@ -1,18 +1,23 @@
 -- name: open_turn
-SELECT id, number, snapshot, agent, model, step, error FROM turn WHERE session = %(session)s AND state = 'open'
+-- The open turn of a session.
+SELECT id, number, turn_config, agent, model, step, error FROM turn WHERE session = %(session)s AND state = 'open'
 
 -- name: last_number
+-- The number of a session's newest turn, or 0.
 SELECT coalesce(max(number), 0) AS number FROM turn WHERE session = %(session)s
 
 -- name: open
-INSERT INTO turn (id, session, number, snapshot, agent, model, error)
-VALUES (%(id)s, %(session)s, %(number)s, %(snapshot)s, %(agent)s, %(model)s, %(error)s)
+-- Open a turn.
+INSERT INTO turn (id, session, number, turn_config, agent, model, error)
+VALUES (%(id)s, %(session)s, %(number)s, %(turn_config)s, %(agent)s, %(model)s, %(error)s)
 
--- name: state
-SELECT t.state, t.snapshot, t.agent, t.model, t.number, EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped
+-- name: status
+-- A turn of this session, and whether a stop names it.
+SELECT t.state, t.turn_config, t.agent, t.model, t.number, EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped
 FROM turn t WHERE t.id = %(turn)s AND t.session = %(session)s
 
--- name: over
+-- name: why_over
+-- The nearest turn, from this one up through its callers, that was stopped or whose session has ended.
 WITH RECURSIVE line AS (
     SELECT id, 0 AS above FROM turn WHERE id = %(turn)s
     UNION ALL
@@ -25,14 +30,17 @@ LEFT JOIN LATERAL (SELECT author, accepted_at FROM stop WHERE turn = t.id ORDER 
 WHERE s.status = 'ended' OR o.author IS NOT NULL
 ORDER BY line.above LIMIT 1
 
--- name: registered
+-- name: record_step
+-- Raise the highest registered step of a turn.
 UPDATE turn SET step = greatest(step, %(step)s) WHERE id = %(turn)s
 
 -- name: close
+-- Close an open turn; no row if it is closed.
 UPDATE turn SET state = 'ended', reason = %(reason)s, error = %(error)s, ended_at = now()
 WHERE id = %(turn)s AND state = 'open'
 RETURNING id
 
--- name: cut_short
+-- name: unfinished
+-- The turns of a session that failed, were stopped, or were cut short by its end.
 SELECT id, number, agent, model, reason, error, opened_at, ended_at
 FROM turn WHERE session = %(session)s AND reason IN ('failed', 'stopped', 'ended') ORDER BY number

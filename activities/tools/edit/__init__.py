@@ -1,1 +1,1 @@
-"""The edit tool, and the finders that forgive small differences."""
+"""The edit tool, and the finders that tolerate small differences."""

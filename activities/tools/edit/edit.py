@@ -1,14 +1,14 @@
-"""edit: replace one passage of a file, or all its copies; or create a file."""
+"""edit: replace one passage of a file or all its copies, or create a file."""
 
 from typing import ClassVar
 
 from pydantic import Field
 
-from activities.files.locate import Kind, Located
-from activities.files.text import Text, checked
-from activities.tools.change import FileChange
+from activities.files.locate import LocatedPath, PathKind
+from activities.files.text_file import TextFile, require_encodable
+from activities.tools.arguments import Params
 from activities.tools.edit.substitute import substitute
-from activities.tools.tool import Params
+from activities.tools.file_change import FileChangeTool
 from workflows.domain.errors import ToolError
 
 
@@ -21,30 +21,30 @@ class EditParams(Params):
     replace_all: bool = Field(default=False, alias="replaceAll")
 
 
-class Edit(FileChange[EditParams]):
-    """Finds `oldString` in a file, exactly or nearly, and puts `newString` in its place."""
+class EditTool(FileChangeTool[EditParams]):
+    """Finds `oldString` in a file, exactly or nearly, and replaces it by `newString`."""
 
     name = "edit"
     params = EditParams
-    subject = "file_path"
-    done: ClassVar[str] = "Edit applied successfully."
+    subject = "filePath"
+    success_message: ClassVar[str] = "Edit applied successfully."
 
     def path(self, params: EditParams) -> str:
         return params.file_path
 
-    def content(self, params: EditParams, located: Located, before: bytes | None) -> bytes:
+    def content(self, params: EditParams, located: LocatedPath, before: bytes | None) -> bytes:
         if params.old_string == params.new_string:
             raise ToolError("No changes to apply: oldString and newString are identical.")
-        if located.kind is Kind.DIRECTORY:
+        if located.kind is PathKind.DIRECTORY:
             raise ToolError(f"Path is a directory, not a file: {located.path}")
         if params.old_string == "":
-            return _created(checked(params.new_string), before)
+            return _content_of_new_file(require_encodable(params.new_string), before)
         if before is None:
             raise ToolError(f"File {located.path} not found")
-        return _edited(params, Text.of(before))
+        return _edit_content(params, TextFile.of(before))
 
 
-def _created(content: str, before: bytes | None) -> bytes:
+def _content_of_new_file(content: str, before: bytes | None) -> bytes:
     if before is not None:
         raise ToolError(
             "oldString cannot be empty when editing an existing file. Provide the exact text to replace, "
@@ -53,10 +53,13 @@ def _created(content: str, before: bytes | None) -> bytes:
     return content.encode()
 
 
-def _edited(params: EditParams, text: Text) -> bytes:
-    old, new = (_ending_as(text.ending, value) for value in (params.old_string, checked(params.new_string)))
-    return Text(substitute(text.content, old, new, everywhere=params.replace_all), text.marked).raw()
+def _edit_content(params: EditParams, text: TextFile) -> bytes:
+    old, new = (
+        _with_line_ending(text.line_ending, value)
+        for value in (params.old_string, require_encodable(params.new_string))
+    )
+    return TextFile(substitute(text.content, old, new, replace_all=params.replace_all), text.has_bom).encode()
 
 
-def _ending_as(ending: str, value: str) -> str:
+def _with_line_ending(ending: str, value: str) -> str:
     return value.replace("\r\n", "\n").replace("\n", ending)

@@ -1,4 +1,4 @@
-"""Replacing a passage that may have been quoted a little wrong; pure."""
+"""Replaces a passage that may be quoted inexactly; pure."""
 
 from collections.abc import Iterable
 
@@ -6,24 +6,23 @@ from activities.tools.edit.finders import FINDERS, Span
 from workflows.domain.errors import ToolError
 
 
-def substitute(content: str, old: str, new: str, *, everywhere: bool = False) -> str:
-    """`content` with `new` where `old` was; `everywhere` replaces all copies of what was found.
+def substitute(content: str, old: str, new: str, *, replace_all: bool = False) -> str:
+    """`content` with `old` replaced by `new`; `everywhere` replaces all copies of the match.
 
-    The first finder that finds anything decides: one place is replaced, several are an error, since an edit of
-    the wrong place would go unnoticed.
+    The first finder with a match decides. Several matches are an error: editing the wrong one would go unnoticed.
     """
-    places = next(filter(None, (_first_two(finder(content, old)) for finder in FINDERS)), None)
-    if places is None:
+    matches = next(filter(None, (_first_two(finder(content, old)) for finder in FINDERS)), None)
+    if matches is None:
         raise ToolError(
             "Could not find oldString in the file. It must match exactly, including whitespace, indentation, "
             "and line endings."
         )
-    start, end = places[0]
+    start, end = matches[0]
     found = content[start:end]
     _guard_span(found, old)
-    if everywhere:
+    if replace_all:
         return content.replace(found, new)
-    if len(places) > 1:
+    if len(matches) > 1:
         raise ToolError(
             "Found multiple matches for oldString. Provide more surrounding context to make the match unique."
         )
@@ -31,7 +30,7 @@ def substitute(content: str, old: str, new: str, *, everywhere: bool = False) ->
 
 
 def _first_two(spans: Iterable[Span]) -> list[Span]:
-    """The first place found and another one, if any; what lies inside the first or around it is the same place."""
+    """Two matches, if any; a match inside or around the first is the same one."""
     found = (span for span in spans if span[0] < span[1])
     first = next(found, None)
     if first is None:
@@ -45,7 +44,7 @@ def _within(inner: Span, outer: Span) -> bool:
 
 
 def _guard_span(found: str, old: str) -> None:
-    """Refuse a match that is much larger than what was asked for (opencode.md 7.3)."""
+    """Refuse a match much larger than the quote (opencode.md 7.3)."""
     lines, old_lines = found.count("\n") + 1, old.count("\n") + 1
     longer = len(found.strip()) > max(len(old.strip()) + 500, 4 * len(old.strip()))
     if lines >= max(old_lines + 3, 2 * old_lines) or (old_lines > 1 and longer):

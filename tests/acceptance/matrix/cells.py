@@ -1,4 +1,4 @@
-"""The cells of the fault matrix: what is killed, at which moment (reliability.md 5)."""
+"""The cells of the fault matrix: what is killed, and when (reliability.md 5)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from itertools import product
 from typing import Final
 
 
-class Fault(StrEnum):
+class CellFault(StrEnum):
     """What is killed with SIGKILL."""
 
     WORKER = "worker"
@@ -16,7 +16,7 @@ class Fault(StrEnum):
 
 
 class Point(StrEnum):
-    """A moment that can be observed, named by the letters of reliability.md 5."""
+    """An observable moment, named by the letters of reliability.md 5."""
 
     STREAMING = "D"
     ANSWERED = "E-H"
@@ -29,16 +29,16 @@ class Point(StrEnum):
     RENEWING = "N"
 
     def answers_to(self, name: str) -> bool:
-        """Whether a person who says `H`, `L` or `L-works` means this one."""
+        """Whether `H`, `L` or `L-works` names this moment."""
         return name in (self.value, *self.split("-"))
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination; `key` is how the template of the page, the figures and the tests name it."""
+    """One combination; `key` names it in the page's template, the figures and the tests."""
 
     point: Point
-    fault: Fault
+    fault: CellFault
 
     @property
     def key(self) -> str:
@@ -48,4 +48,4 @@ class Cell:
         return f"{self.point} {self.fault}"
 
 
-CELLS: Final = tuple(Cell(point, fault) for point, fault in product(Point, Fault))
+CELLS: Final = tuple(Cell(point, fault) for point, fault in product(Point, CellFault))

@@ -1,15 +1,15 @@
-"""A window of lines costs the same however large the file is."""
+"""A window of lines costs the same in files of any size."""
 
 from pathlib import Path
 
 import pytest
 
-from activities.files.lines import BYTE_LIMIT, LINE_LIMIT, SCANNED, Window, window
+from activities.files.lines import BYTE_LIMIT, LINE_LIMIT, MAX_SCANNED_BYTES, Window, read_window
 
 
 def seen(path: Path, first: int = 1, limit: int = 2000) -> Window:
     with path.open("rb") as file:
-        return window(file, first, limit)
+        return read_window(file, first, limit)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_lines_come_without_their_endings(tmp_path: Path, content: bytes, lines:
 
 
 @pytest.mark.parametrize("ending", ["", "\n"])
-def test_a_window_says_where_it_ends_and_how_many_lines_there_are(tmp_path: Path, ending: str) -> None:
+def test_a_window_reports_its_end_and_the_number_of_lines(tmp_path: Path, ending: str) -> None:
     (tmp_path / "file").write_text("\n".join(str(n) for n in range(1, 101)) + ending)
     middle, end = seen(tmp_path / "file", 10, 2), seen(tmp_path / "file", 99)
     assert (middle.lines, middle.last, middle.total, middle.complete) == (("10", "11"), 11, 100, False)
@@ -44,7 +44,7 @@ def test_behind_the_end_there_is_nothing_but_the_number_of_lines(tmp_path: Path,
     assert seen(tmp_path / "file", total + 7) == Window(total + 7, (), total)
 
 
-def test_a_long_line_is_cut_whatever_its_characters(tmp_path: Path) -> None:
+def test_a_long_line_of_any_characters_is_cut(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("😀" * 3_000_000 + "\nnext\n")
     first, second = seen(tmp_path / "file").lines
     assert first == "😀" * LINE_LIMIT + "... (line truncated to 2000 chars)"
@@ -62,7 +62,7 @@ def test_a_huge_file_is_never_read_whole(tmp_path: Path) -> None:
         file.write(b"one\ntwo\n" + b"x" * 100)
         file.truncate(5 * 1024**3)
     with (tmp_path / "huge").open("rb") as file:
-        shown = window(file, 1, 2)
-        assert file.tell() <= SCANNED + 2 * 1024 * 1024
+        shown = read_window(file, 1, 2)
+        assert file.tell() <= MAX_SCANNED_BYTES + 2 * 1024 * 1024
     assert (shown.lines, shown.total, shown.complete) == (("one", "two"), None, False)
     assert seen(tmp_path / "huge", 4) == Window(4, (), None)

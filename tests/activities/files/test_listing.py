@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from activities.files.listing import LISTED, Listing, listing, similar
+from activities.files.listing import MAX_NAMES, Listing, list_directory, similar_names
 
 
 def test_names_are_sorted_and_directories_end_in_a_slash(tmp_path: Path) -> None:
@@ -10,19 +10,19 @@ def test_names_are_sorted_and_directories_end_in_a_slash(tmp_path: Path) -> None
     (tmp_path / "a").touch()
     (tmp_path / "c").symlink_to("b")
     (tmp_path / "d").symlink_to("gone")
-    assert listing(tmp_path) == Listing(("a", "b/", "c/", "d"), complete=True)
+    assert list_directory(tmp_path) == Listing(("a", "b/", "c/", "d"), complete=True)
 
 
 def test_a_crowded_directory_is_listed_in_part(tmp_path: Path) -> None:
-    for number in range(LISTED + 1):
+    for number in range(MAX_NAMES + 1):
         (tmp_path / str(number)).touch()
-    found = listing(tmp_path)
-    assert (len(found.names), found.complete) == (LISTED, False)
+    found = list_directory(tmp_path)
+    assert (len(found.names), found.complete) == (MAX_NAMES, False)
 
 
 def test_similar_names_contain_the_name_or_are_contained_in_it(tmp_path: Path) -> None:
     for name in ("Readme.md", "readme.txt", "other"):
         (tmp_path / name).touch()
-    assert similar(tmp_path / "README") == ["Readme.md", "readme.txt"]
-    assert similar(tmp_path / "readme.md.bak") == ["Readme.md"]
-    assert similar(tmp_path / "gone/readme") == []
+    assert similar_names(tmp_path / "README") == ["Readme.md", "readme.txt"]
+    assert similar_names(tmp_path / "readme.md.bak") == ["Readme.md"]
+    assert similar_names(tmp_path / "gone/readme") == []

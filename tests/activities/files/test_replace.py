@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from activities.files.replace import Replacement, digest, remove_temporaries, replace
+from activities.files.replace import Replacement, file_digest, remove_temporaries, replace_file
 from workflows.domain.errors import StaleFence, ToolError
 
 
 async def passed() -> None:
-    """A fence that nobody has overtaken."""
+    """A fence that is still valid."""
 
 
 async def overtaken() -> None:
@@ -20,7 +20,7 @@ async def overtaken() -> None:
 
 
 def change(target: Path, attempt: str = "1-1-1") -> Replacement:
-    return Replacement(target, digest(target), b"new", call="prt_1", attempt=attempt)
+    return Replacement(target, file_digest(target), b"new", call="prt_1", attempt=attempt)
 
 
 def names(folder: Path) -> list[str]:
@@ -31,14 +31,14 @@ async def test_a_file_gets_new_content_and_keeps_its_rights(tmp_path: Path) -> N
     target = tmp_path / "run.sh"
     target.write_text("old")
     target.chmod(0o750)
-    await replace(change(target), passed)
+    await replace_file(change(target), passed)
     assert target.read_text() == "new"
     assert stat.S_IMODE(target.stat().st_mode) == 0o750
     assert names(tmp_path) == [target.name]
 
 
 async def test_a_new_file_is_made_with_its_folders(tmp_path: Path) -> None:
-    await replace(change(tmp_path / "a/b/new.txt"), passed)
+    await replace_file(change(tmp_path / "a/b/new.txt"), passed)
     assert (tmp_path / "a/b/new.txt").read_text() == "new"
 
 
@@ -48,7 +48,7 @@ async def test_a_file_that_was_changed_meanwhile_is_left_alone(tmp_path: Path) -
     seen = change(target)
     target.write_text("somebody else's")
     with pytest.raises(ToolError, match="changed meanwhile"):
-        await replace(seen, passed)
+        await replace_file(seen, passed)
     assert target.read_text() == "somebody else's"
     assert names(tmp_path) == [target.name]
 
@@ -57,13 +57,13 @@ async def test_a_file_that_appeared_meanwhile_is_left_alone(tmp_path: Path) -> N
     seen = change(tmp_path / "file")
     (tmp_path / "file").write_text("somebody else's")
     with pytest.raises(ToolError, match="changed meanwhile"):
-        await replace(seen, passed)
+        await replace_file(seen, passed)
     assert (tmp_path / "file").read_text() == "somebody else's"
 
 
 async def test_an_overtaken_attempt_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(StaleFence):
-        await replace(change(tmp_path / "file"), overtaken)
+        await replace_file(change(tmp_path / "file"), overtaken)
     assert names(tmp_path) == []
 
 
@@ -73,11 +73,11 @@ async def test_the_late_rename_of_a_zombie_fails(tmp_path: Path) -> None:
 
     async def paused_while_a_later_attempt_works() -> None:
         remove_temporaries(target, "prt_1")
-        await replace(dataclasses.replace(change(target, attempt="1-1-2"), content=b"newest"), passed)
+        await replace_file(dataclasses.replace(change(target, attempt="1-1-2"), content=b"newest"), passed)
         target.write_text("old")
 
     with pytest.raises(ToolError):
-        await replace(change(target), paused_while_a_later_attempt_works)
+        await replace_file(change(target), paused_while_a_later_attempt_works)
     assert target.read_text() == "old"
 
 
@@ -94,7 +94,7 @@ async def test_a_cancellation_before_the_rename_changes_nothing(tmp_path: Path) 
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await replace(change(tmp_path / "file"), stopped)
+        await replace_file(change(tmp_path / "file"), stopped)
     assert names(tmp_path) == []
 
 
@@ -104,5 +104,5 @@ async def test_a_cancellation_during_the_rename_comes_too_late(tmp_path: Path) -
         assert task is not None
         task.cancel()
 
-    await replace(change(tmp_path / "file"), stopped_when_it_is_over)
+    await replace_file(change(tmp_path / "file"), stopped_when_it_is_over)
     assert (tmp_path / "file").read_text() == "new"

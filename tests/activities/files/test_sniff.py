@@ -1,4 +1,4 @@
-"""Images, PDFs and binary data are told from text."""
+"""Images, PDFs and binary data are distinguished from text."""
 
 from pathlib import PurePath
 

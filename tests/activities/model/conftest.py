@@ -9,30 +9,30 @@ import pytest
 from pydantic import JsonValue
 
 from activities.model.wires.router import WireRouter
-from activities.model.wires.silence import Silence
-from tests.activities.model.asking import Asking, Open
-from tests.activities.scene import Scene
+from activities.model.wires.timeouts import StreamTimeouts
+from tests.activities.model.model_rig import ModelRig, Open
+from tests.activities.rig import ActivityRig
+from worker.scripted.model_server import serve
 from worker.scripted.script import Script, ScriptedAnswer
-from worker.scripted.server import serve
 
 
 @pytest.fixture
 async def adapter() -> AsyncIterator[WireRouter]:
     """An adapter that gives up on a silent provider after an hour."""
-    adapter = WireRouter(os.environ, silence=Silence(3600, 3600, 3600))
+    adapter = WireRouter(os.environ, timeouts=StreamTimeouts(3600, 3600, 3600))
     yield adapter
     await adapter.close()
 
 
 @pytest.fixture
-def open_model(scene: Scene, adapter: WireRouter) -> Open:
+def open_model(rig: ActivityRig, adapter: WireRouter) -> Open:
     @asynccontextmanager
-    async def opened(*answers: ScriptedAnswer, **config: JsonValue) -> AsyncIterator[Asking]:
+    async def opened(*answers: ScriptedAnswer, **config: JsonValue) -> AsyncIterator[ModelRig]:
         async with serve(Script(answers=answers)) as server:
             provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": server.url, "apiKey": "k"}}
-            scene.config.mkdir()
-            (scene.config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}}))
-            await scene.open_turn(**config)
-            yield Asking(scene, server, adapter)
+            rig.config.mkdir()
+            (rig.config / "opencode.json").write_text(json.dumps({"provider": {"scripted": provider}}))
+            await rig.open_turn(**config)
+            yield ModelRig(rig, server, adapter)
 
     return opened

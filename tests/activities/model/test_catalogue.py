@@ -1,4 +1,4 @@
-"""Which models are listed, and in which form."""
+"""Which models are listed, and how."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from activities.model import litellm_table
-from activities.model.catalogue import Choice, choices, providers
-from activities.model.endpoints import Endpoints
+from activities.model.catalogue import ModelChoice, list_models, list_providers
+from activities.model.endpoints import EndpointResolver
 from activities.model.keys import Keys
 from activities.model.port import ModelFacts
 from workflows.domain.config.config import Config, Provider
@@ -21,7 +21,7 @@ TODAY = date(2026, 6, 1)
 LIMITS = {"max_input_tokens": 1000, "max_output_tokens": 100}
 CHAT = {"mode": "chat", **LIMITS}
 LOCAL = {"options": {"baseURL": "http://127.0.0.1:9/v1"}}
-TABLE: litellm_table.Table = {
+TABLE: litellm_table.ModelTable = {
     "claude-x": {**CHAT, "litellm_provider": "anthropic", "input_cost_per_token": 3e-6, "output_cost_per_token": 15e-6},
     "claude-old": {**CHAT, "litellm_provider": "anthropic", "deprecation_date": "2026-05-31"},
     "claude-picture": {**LIMITS, "mode": "image_generation", "litellm_provider": "anthropic"},
@@ -50,10 +50,10 @@ class TablePort:
     """A port that knows litellm's real table."""
 
     def __init__(self) -> None:
-        self.table = litellm_table.read()
+        self.table = litellm_table.read_table()
 
     async def facts(self, model: str) -> ModelFacts:
-        return litellm_table.facts(self.table, model)
+        return litellm_table.find_facts(self.table, model)
 
     stream = None
 
@@ -108,7 +108,7 @@ def test_an_address_of_ones_own_has_what_is_described_or_else_what_the_company_h
     assert [each.model for each in listed("anthropic", **LOCAL)] == ["anthropic/claude-x"]
 
 
-def test_a_wrong_package_is_told() -> None:
+def test_a_wrong_package_is_reported() -> None:
     with pytest.raises(UsageError, match="left-pad"):
         listed("own", npm="left-pad", **LOCAL)
 
@@ -127,11 +127,11 @@ def test_a_wrong_package_is_told() -> None:
 def test_providers_are_those_with_a_key_or_a_configuration(
     configured: tuple[str, ...], stored: tuple[str, ...], environment: Mapping[str, str], expected: list[str]
 ) -> None:
-    assert providers(configured, stored, environment) == expected
+    assert list_providers(configured, stored, environment) == expected
 
 
 def test_all_providers_are_each_there_once_and_none_that_no_agent_can_work_with() -> None:
-    every = providers((), (), {}, every=True)
+    every = list_providers((), (), {}, every=True)
 
     assert {"anthropic", "google", "together", "novita", "ollama"} <= {*every}
     assert not {"gemini", "together_ai", "fireworks-ai", "ollama_chat", "replicate"} & {*every}
@@ -139,21 +139,21 @@ def test_all_providers_are_each_there_once_and_none_that_no_agent_can_work_with(
 
 async def test_every_listed_model_of_the_installed_table_is_reached_by_its_entry(tmp_path: Path) -> None:
     port, config = TablePort(), Config()
-    endpoints = Endpoints(Keys(tmp_path / "auth.json"), EveryKey(), port)  # type: ignore[arg-type]  # asks nothing
-    every = [choice for id in providers((), (), {}, every=True) for choice in installed(id, port.table)]
+    endpoints = EndpointResolver(Keys(tmp_path / "auth.json"), EveryKey(), port)  # type: ignore[arg-type]  # asks nothing
+    every = [choice for id in list_providers((), (), {}, every=True) for choice in installed(id, port.table)]
 
-    reached = [await endpoints.reach(each.model, config) for each in every]
+    resolved = [await endpoints.resolve(each.model, config) for each in every]
 
-    names = [each.endpoint.model for each in reached]
+    names = [each.endpoint.model for each in resolved]
     assert [name for name in names if not {name, name.partition("/")[2]} & port.table.keys()] == []
-    assert [each.facts for each in reached] == [each.facts for each in every]
+    assert [each.facts for each in resolved] == [each.facts for each in every]
     assert {"anthropic", "openai", "google", "mistral", "groq"} <= {each.model.partition("/")[0] for each in every}
 
 
-def installed(id: str, table: litellm_table.Table) -> list[Choice]:
-    return [*choices(id, {}, table, date.today())]
+def installed(id: str, table: litellm_table.ModelTable) -> list[ModelChoice]:
+    return [*list_models(id, {}, table, date.today())]
 
 
-def listed(id: str, **written: Any) -> list[Choice]:
+def listed(id: str, **written: Any) -> list[ModelChoice]:
     configured = {id: Provider.model_validate(written)} if written else {}
-    return [*choices(id, configured, TABLE, TODAY)]
+    return [*list_models(id, configured, TABLE, TODAY)]

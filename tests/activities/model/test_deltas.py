@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from activities.model.deltas import Batch, DeltaBatcher
+from activities.model.deltas import DeltaBatch, DeltaBatcher
 from activities.model.stream import Delta, PartKind
 from workflows.domain.errors import Unavailable
 
@@ -12,16 +12,16 @@ NEVER = 3600.0
 
 
 class Watcher:
-    """Gets batches; `open` says whether it takes them, `got` that one has come."""
+    """Gets batches; `open`: whether it takes them, `got`: one has come."""
 
     def __init__(self) -> None:
-        self.batches: list[Batch] = []
+        self.batches: list[DeltaBatch] = []
         self.open = asyncio.Event()
         self.open.set()
         self.got = asyncio.Event()
         self.came = asyncio.Event()
 
-    async def send(self, batch: Batch) -> None:
+    async def send(self, batch: DeltaBatch) -> None:
         self.came.set()
         await self.open.wait()
         self.batches.append(batch)
@@ -35,17 +35,17 @@ class Watcher:
 async def test_what_is_left_is_sent_at_the_end_in_one_batch() -> None:
     watcher = Watcher()
 
-    async with DeltaBatcher("attempt", watcher.send, always, every=NEVER) as batcher:
+    async with DeltaBatcher("attempt", watcher.send, always, interval=NEVER) as batcher:
         for word in ("a", "b", "c"):
             batcher.add(text(word))
 
-    assert watcher.batches == [Batch("attempt", 0, (text("abc"),))]
+    assert watcher.batches == [DeltaBatch("attempt", 0, (text("abc"),))]
 
 
 async def test_a_batch_is_sent_when_its_time_has_come() -> None:
     watcher = Watcher()
 
-    async with DeltaBatcher("attempt", watcher.send, always, every=0) as batcher:
+    async with DeltaBatcher("attempt", watcher.send, always, interval=0) as batcher:
         batcher.add(text("a"))
         await watcher.got.wait()
         assert watcher.text == "a"
@@ -54,7 +54,7 @@ async def test_a_batch_is_sent_when_its_time_has_come() -> None:
 async def test_a_batch_is_sent_when_it_is_large_enough() -> None:
     watcher = Watcher()
 
-    async with DeltaBatcher("attempt", watcher.send, always, every=NEVER, largest=4) as batcher:
+    async with DeltaBatcher("attempt", watcher.send, always, interval=NEVER, max_chars=4) as batcher:
         batcher.add(text("abcd"))
         await watcher.got.wait()
         assert watcher.text == "abcd"
@@ -63,7 +63,7 @@ async def test_a_batch_is_sent_when_it_is_large_enough() -> None:
 async def test_no_batch_is_larger_than_allowed_and_nothing_is_lost() -> None:
     watcher = Watcher()
 
-    async with DeltaBatcher("attempt", watcher.send, always, every=NEVER, largest=4) as batcher:
+    async with DeltaBatcher("attempt", watcher.send, always, interval=NEVER, max_chars=4) as batcher:
         batcher.add(text("0123456789"))
         batcher.add(text("x", part=1))
 
@@ -71,11 +71,11 @@ async def test_no_batch_is_larger_than_allowed_and_nothing_is_lost() -> None:
     assert (watcher.text, max(sizes)) == ("0123456789x", 4)
 
 
-async def test_a_slow_watcher_holds_nobody_up_and_loses_the_oldest() -> None:
+async def test_a_slow_watcher_delays_no_other_and_loses_the_oldest() -> None:
     watcher = Watcher()
     watcher.open.clear()
 
-    async with DeltaBatcher("attempt", watcher.send, always, every=0, largest=2, backlog=4) as batcher:
+    async with DeltaBatcher("attempt", watcher.send, always, interval=0, max_chars=2, max_backlog=4) as batcher:
         batcher.add(text("aa"))
         await watcher.came.wait()
         for pair in ("bb", "cc", "dd"):
@@ -89,12 +89,12 @@ async def test_a_slow_watcher_holds_nobody_up_and_loses_the_oldest() -> None:
 async def test_a_store_that_cannot_be_reached_costs_a_batch_only() -> None:
     watcher, tries = Watcher(), iter([True, False])
 
-    async def send(batch: Batch) -> None:
+    async def send(batch: DeltaBatch) -> None:
         if next(tries):
             raise Unavailable("no database")
         await watcher.send(batch)
 
-    async with DeltaBatcher("attempt", send, always, every=NEVER, largest=1) as batcher:
+    async with DeltaBatcher("attempt", send, always, interval=NEVER, max_chars=1) as batcher:
         batcher.add(text("a"))
         batcher.add(text("b", part=1))
 
@@ -102,7 +102,7 @@ async def test_a_store_that_cannot_be_reached_costs_a_batch_only() -> None:
 
 
 async def test_a_mistake_of_the_receiver_is_not_hidden() -> None:
-    async def send(_: Batch) -> None:
+    async def send(_: DeltaBatch) -> None:
         raise ValueError("a mistake")
 
     with pytest.raises(ValueError, match="a mistake"):
@@ -114,7 +114,7 @@ async def test_a_failed_answer_sends_nothing_more() -> None:
     watcher = Watcher()
 
     with pytest.raises(LookupError):
-        async with DeltaBatcher("attempt", watcher.send, always, every=NEVER) as batcher:
+        async with DeltaBatcher("attempt", watcher.send, always, interval=NEVER) as batcher:
             batcher.add(text("a"))
             raise LookupError
 
@@ -125,21 +125,21 @@ async def test_deltas_of_different_parts_stay_apart_and_the_name_of_a_call_is_ke
     watcher = Watcher()
     opening, rest = Delta(1, PartKind.CALL, "", "read"), Delta(1, PartKind.CALL, "{}")
 
-    async with DeltaBatcher("attempt", watcher.send, always, every=NEVER) as batcher:
+    async with DeltaBatcher("attempt", watcher.send, always, interval=NEVER) as batcher:
         for delta in (text("a"), opening, rest):
             batcher.add(delta)
 
     assert watcher.batches[0].deltas == (text("a"), Delta(1, PartKind.CALL, "{}", "read"))
 
 
-async def test_what_comes_while_nobody_watches_is_collected_for_whoever_comes() -> None:
+async def test_deltas_without_a_watcher_are_collected_for_the_next_one() -> None:
     watcher, watched, asked = Watcher(), asyncio.Event(), asyncio.Event()
 
     async def there() -> bool:
         asked.set()
         return watched.is_set()
 
-    async with DeltaBatcher("attempt", watcher.send, there, every=0) as batcher:
+    async with DeltaBatcher("attempt", watcher.send, there, interval=0) as batcher:
         batcher.add(text("a"))
         await asked.wait()
         batcher.add(text("b"))
@@ -149,13 +149,13 @@ async def test_what_comes_while_nobody_watches_is_collected_for_whoever_comes() 
     assert watcher.text == "ab"
 
 
-async def test_what_nobody_has_watched_is_dropped_at_the_end() -> None:
+async def test_unwatched_deltas_are_dropped_at_the_end() -> None:
     watcher = Watcher()
 
     async def never() -> bool:
         return False
 
-    async with DeltaBatcher("attempt", watcher.send, never, every=NEVER) as batcher:
+    async with DeltaBatcher("attempt", watcher.send, never, interval=NEVER) as batcher:
         batcher.add(text("a"))
 
     assert watcher.batches == []

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from activities.model.addresses import normalised
-from activities.model.endpoints import Endpoints, Reached
+from activities.model.addresses import normalise_address
+from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.failures import ProviderFailure
-from activities.model.headers import without_secrets
+from activities.model.headers import redact_failure
 from activities.model.keys import Keys
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
-from activities.model.providers import OPENAI, must_be_known
-from activities.project.references import grounded
+from activities.model.providers import OPENAI_URL, check_provider
+from activities.project.config_references import detach_from_file
 from activities.redact import Redactor
 from workflows.domain.config.config import Config, Provider
-from workflows.domain.config.merge import over
+from workflows.domain.config.merge import deep_merge
 from workflows.domain.errors import UsageError
-from workflows.domain.usage import Price, Tier
+from workflows.domain.usage import Price, PriceTier
 
 AZURE = {"options": {"baseURL": "https://us.openai.azure.com/"}}
 LOCAL = {"options": {"baseURL": "http://127.0.0.1:9/v1"}}
@@ -43,38 +43,38 @@ def keys(tmp_path: Path) -> Keys:
 
 
 async def test_a_known_provider_needs_only_its_key(keys: Keys) -> None:
-    reached = await reach(keys, "anthropic/claude", {}, {"ANTHROPIC_API_KEY": "k"})
+    resolved = await reach(keys, "anthropic/claude", {}, {"ANTHROPIC_API_KEY": "k"})
 
-    assert (reached.endpoint.model, reached.endpoint.base_url) == ("anthropic/claude", None)
-    assert key(reached) == "k"
-    assert not reached.endpoint.compatible
-    assert reached.price == Price(input=Decimal(3))
-    assert reached.facts.context == 200_000
+    assert (resolved.endpoint.model, resolved.endpoint.base_url) == ("anthropic/claude", None)
+    assert key(resolved) == "k"
+    assert not resolved.endpoint.compatible
+    assert resolved.price == Price(input=Decimal(3))
+    assert resolved.facts.context == 200_000
 
 
 async def test_a_provider_goes_by_the_name_that_litellm_has_for_it(keys: Keys) -> None:
-    reached = await reach(keys, "google/gemini-2.5-pro", {}, {"GEMINI_API_KEY": "k"})
+    resolved = await reach(keys, "google/gemini-2.5-pro", {}, {"GEMINI_API_KEY": "k"})
 
-    assert reached.endpoint.model == "gemini/gemini-2.5-pro"
+    assert resolved.endpoint.model == "gemini/gemini-2.5-pro"
 
 
 async def test_an_own_endpoint_speaks_openais_protocol_and_needs_no_key(keys: Keys) -> None:
-    reached = await reach(keys, "local/llama", {"local": LOCAL})
+    resolved = await reach(keys, "local/llama", {"local": LOCAL})
 
-    assert reached.endpoint.model == "openai/llama"
-    assert reached.endpoint.base_url == "http://127.0.0.1:9/v1"
-    assert reached.endpoint.compatible
-    assert reached.endpoint.key is None
+    assert resolved.endpoint.model == "openai/llama"
+    assert resolved.endpoint.base_url == "http://127.0.0.1:9/v1"
+    assert resolved.endpoint.compatible
+    assert resolved.endpoint.key is None
 
 
 async def test_references_in_the_configuration_are_looked_up(keys: Keys) -> None:
     options = {"baseURL": "{env:URL}", "apiKey": "{env:KEY}", "headers": {"x-team": "{env:TEAM}"}}
     environment = {"URL": "http://here/v1", "KEY": "k", "TEAM": "red"}
 
-    reached = await reach(keys, "local/llama", {"local": {"options": options}}, environment)
+    resolved = await reach(keys, "local/llama", {"local": {"options": options}}, environment)
 
-    assert (reached.endpoint.base_url, key(reached)) == ("http://here/v1", "k")
-    assert reached.endpoint.headers == {"x-team": "red"}
+    assert (resolved.endpoint.base_url, key(resolved)) == ("http://here/v1", "k")
+    assert resolved.endpoint.headers == {"x-team": "red"}
 
 
 async def test_a_model_has_the_name_options_headers_price_and_limits_of_its_entry(keys: Keys) -> None:
@@ -87,14 +87,14 @@ async def test_a_model_has_the_name_options_headers_price_and_limits_of_its_entr
         "attachment": True,
     }
 
-    reached = await reach(keys, "local/llama", {"local": {**LOCAL, "models": {"llama": entry}}})
+    resolved = await reach(keys, "local/llama", {"local": {**LOCAL, "models": {"llama": entry}}})
 
-    assert reached.endpoint.model == "openai/llama-3-70b"
-    assert (reached.options, reached.endpoint.headers) == ({"reasoning_effort": "low"}, {"x-model": "1"})
+    assert resolved.endpoint.model == "openai/llama-3-70b"
+    assert (resolved.options, resolved.endpoint.headers) == ({"reasoning_effort": "low"}, {"x-model": "1"})
     rates = {"input": Decimal("0.1"), "output": Decimal("0.2")}
-    assert reached.price == Price(**rates, tiers=(Tier(above=200_000, **rates | {"input": Decimal("0.4")}),))
-    assert (reached.facts.context, reached.facts.max_output) == (8192, 1024)
-    assert (reached.facts.images, reached.facts.documents) == (True, True)
+    assert resolved.price == Price(**rates, tiers=(PriceTier(above=200_000, **rates | {"input": Decimal("0.4")}),))
+    assert (resolved.facts.context, resolved.facts.max_output) == (8192, 1024)
+    assert (resolved.facts.images, resolved.facts.documents) == (True, True)
 
 
 async def test_references_in_a_models_options_are_looked_up_at_any_depth_and_kept_out_of_failures(
@@ -103,17 +103,17 @@ async def test_references_in_a_models_options_are_looked_up_at_any_depth_and_kep
     (tmp_path / "tenant").write_text("tenant-of-a-file\n")
     plain: Any = {"max_tokens": 9, "prompt_cache_key": "plain-cache-key", "extra_body": {"tokens": ["plain-token"]}}
     given: Any = {"user": "{env:USER_ID}", "extra_body": {"tags": ["a", "b-{env:TAG}"], "tenant": "{file:tenant}"}}
-    tree: Any = {"provider": {"local": {**LOCAL, "models": {"m": {"options": over(plain, given)}}}}}
+    tree: Any = {"provider": {"local": {**LOCAL, "models": {"m": {"options": deep_merge(plain, given)}}}}}
     (file := tmp_path / "opencode.json").write_text(json.dumps(tree))
-    stored: Any = grounded(tree, file, tmp_path)
+    stored: Any = detach_from_file(tree, file, tmp_path)
 
-    reached = await reach(keys, "local/m", stored["provider"], {"USER_ID": "somebody", "TAG": "tagged"})
+    resolved = await reach(keys, "local/m", stored["provider"], {"USER_ID": "somebody", "TAG": "tagged"})
     said = "no: somebody, tenant-of-a-file, plain-token, plain-cache-key"
-    failure = without_secrets(ProviderFailure(provider="local", message=said), reached.endpoint, Redactor())
+    failure = redact_failure(ProviderFailure(provider="local", message=said), resolved.endpoint, Redactor())
 
     extra = {"tags": ["a", "b-tagged"], "tenant": "tenant-of-a-file", "tokens": ["plain-token"]}
-    assert reached.options == {"prompt_cache_key": "plain-cache-key", "extra_body": extra, "user": "somebody"}
-    assert reached.max_output == 9 and "plain-token" not in json.dumps(stored)
+    assert resolved.options == {"prompt_cache_key": "plain-cache-key", "extra_body": extra, "user": "somebody"}
+    assert resolved.max_output == 9 and "plain-token" not in json.dumps(stored)
     assert not [each for each in said.removeprefix("no: ").split(", ") if each in failure.message]
 
 
@@ -127,16 +127,16 @@ async def test_an_unknown_model_has_no_price_and_one_that_costs_nothing_has_one(
 async def test_a_package_names_the_protocol(keys: Keys) -> None:
     proxy = {"npm": "@ai-sdk/anthropic", **LOCAL}
 
-    reached = await reach(keys, "proxy/claude", {"proxy": proxy})
+    resolved = await reach(keys, "proxy/claude", {"proxy": proxy})
 
-    assert (reached.endpoint.model, reached.endpoint.compatible) == ("anthropic/claude", False)
+    assert (resolved.endpoint.model, resolved.endpoint.compatible) == ("anthropic/claude", False)
 
 
 async def test_a_known_provider_keeps_its_protocol_at_another_address(keys: Keys) -> None:
-    reached = await reach(keys, "anthropic/claude", {"anthropic": LOCAL}, {"ANTHROPIC_API_KEY": "k"})
+    resolved = await reach(keys, "anthropic/claude", {"anthropic": LOCAL}, {"ANTHROPIC_API_KEY": "k"})
 
-    assert reached.endpoint.model == "anthropic/claude"
-    assert reached.endpoint.base_url == "http://127.0.0.1:9"
+    assert resolved.endpoint.model == "anthropic/claude"
+    assert resolved.endpoint.base_url == "http://127.0.0.1:9"
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ async def test_a_provider_without_a_configured_address_has_its_own(
 @pytest.mark.parametrize(
     ("model", "provider", "wire", "address"),
     [
-        ("openai/gpt-4o", {}, Wire.RESPONSES, OPENAI),
-        ("openai/gpt-6-sol", {}, Wire.RESPONSES, OPENAI),
-        ("openai/gpt-4o-search-preview", {}, Wire.LITELLM, OPENAI),
+        ("openai/gpt-4o", {}, Wire.RESPONSES, OPENAI_URL),
+        ("openai/gpt-6-sol", {}, Wire.RESPONSES, OPENAI_URL),
+        ("openai/gpt-4o-search-preview", {}, Wire.LITELLM, OPENAI_URL),
         ("openai/some-codex", {"openai": LOCAL}, Wire.RESPONSES, "http://127.0.0.1:9/v1"),
         ("openai/gpt-4o", {"openai": LOCAL}, Wire.CHAT, "http://127.0.0.1:9/v1"),
         ("local/some-codex", {"local": LOCAL}, Wire.CHAT, "http://127.0.0.1:9/v1"),
@@ -201,15 +201,15 @@ async def test_a_model_is_asked_in_the_protocol_that_reaches_it(
     ],
 )
 def test_an_address_is_taken_as_people_write_it(protocol: str, written: str, expected: str) -> None:
-    assert normalised(protocol, written) == expected
+    assert normalise_address(protocol, written) == expected
 
 
-async def test_a_known_provider_that_is_said_to_be_compatible_stays_at_its_address(keys: Keys) -> None:
+async def test_a_known_provider_configured_as_compatible_stays_at_its_address(keys: Keys) -> None:
     written = {"deepseek": {"npm": "@ai-sdk/openai-compatible"}}
 
-    reached = await reach(keys, "deepseek/deepseek-chat", written, {"DEEPSEEK_API_KEY": "k"})
+    resolved = await reach(keys, "deepseek/deepseek-chat", written, {"DEEPSEEK_API_KEY": "k"})
 
-    assert (reached.endpoint.model, reached.endpoint.base_url) == ("deepseek/deepseek-chat", None)
+    assert (resolved.endpoint.model, resolved.endpoint.base_url) == ("deepseek/deepseek-chat", None)
 
 
 async def test_the_package_of_a_company_names_its_address(keys: Keys) -> None:
@@ -257,27 +257,27 @@ async def test_a_key_makes_no_provider_of_a_misspelt_name(keys: Keys) -> None:
 
 def test_a_message_about_a_provider_names_few_of_them() -> None:
     with pytest.raises(UsageError) as caught:
-        must_be_known("nope", {f"own-{number:02}": Provider() for number in range(40)})
+        check_provider("nope", {f"own-{number:02}": Provider() for number in range(40)})
 
     assert "Configured: own-00, own-01, " in str(caught.value) and "own-07 and 32 more." in str(caught.value)
     assert len(str(caught.value)) < 500
 
 
 async def test_a_key_never_shows_in_the_text_of_what_was_reached(keys: Keys) -> None:
-    reached = await reach(keys, "anthropic/claude", {}, {"ANTHROPIC_API_KEY": "sk-secret"})
+    resolved = await reach(keys, "anthropic/claude", {}, {"ANTHROPIC_API_KEY": "sk-secret"})
 
-    assert "sk-secret" not in repr(reached)
+    assert "sk-secret" not in repr(resolved)
 
 
 async def reach(
     keys: Keys, model: str, provider: dict[str, Any], environment: Mapping[str, str] | None = None
-) -> Reached:
+) -> ResolvedModel:
     config = Config.model_validate({"provider": provider})
-    return await Endpoints(keys, environment or {}, Catalogue()).reach(model, config)
+    return await EndpointResolver(keys, environment or {}, Catalogue()).resolve(model, config)
 
 
-def key(reached: Reached) -> str | None:
-    return reached.endpoint.key.get_secret_value() if reached.endpoint.key else None
+def key(resolved: ResolvedModel) -> str | None:
+    return resolved.endpoint.key.get_secret_value() if resolved.endpoint.key else None
 
 
 async def test_a_header_of_ones_own_replaces_that_of_the_key(keys: Keys) -> None:

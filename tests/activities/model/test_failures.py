@@ -7,23 +7,23 @@ from typing import Any
 import pytest
 
 from activities.model.failures import (
-    FACTOR,
+    BACKOFF_FACTOR,
     INITIAL_DELAY,
     JITTER,
-    LONGEST_BLIND_DELAY,
-    LONGEST_DELAY,
+    MAX_DELAY,
+    MAX_DELAY_WITHOUT_HEADERS,
     Overflow,
     ProviderFailure,
     Retry,
     Stop,
     StopKind,
-    delay,
+    classify,
+    error_message,
     from_response,
     from_stream,
     overflows,
-    posture,
+    retry_delay,
     retry_reason,
-    words_of,
 )
 from tests.cases import Case, load
 
@@ -31,7 +31,7 @@ NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("case", load("provider_errors", op="stream_error"))
-def test_an_error_event_of_a_stream_is_told_as_in_the_case(case: Case) -> None:
+def test_an_error_event_of_a_stream_is_read_as_in_the_case(case: Case) -> None:
     failure = from_stream("test", case.input["error"])
 
     told = failure and {**shown(failure), "responseBody": failure.body}
@@ -39,7 +39,7 @@ def test_an_error_event_of_a_stream_is_told_as_in_the_case(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", load("provider_errors", op="api_error"))
-def test_an_http_error_is_told_as_in_the_case(case: Case) -> None:
+def test_an_http_error_is_read_as_in_the_case(case: Case) -> None:
     error = case.input["error"]
     failure = from_response(
         case.input["provider"], error["statusCode"], error["message"], error["responseBody"], {}, error["isRetryable"]
@@ -65,7 +65,7 @@ def test_asking_again_is_decided_as_in_the_case(case: Case) -> None:
 
 @pytest.mark.parametrize("case", load("retry", op="delay_ms"))
 def test_the_delay_is_that_of_the_case(case: Case) -> None:
-    seconds = delay(case.input["attempt"], case.input["headers"], NOW, case.input["jitter_random"])
+    seconds = retry_delay(case.input["attempt"], case.input["headers"], NOW, case.input["jitter_random"])
 
     assert round(seconds * 1000) == case.expected
 
@@ -74,37 +74,37 @@ def test_the_delay_is_that_of_the_case(case: Case) -> None:
 def test_the_policy_has_the_constants_of_the_case_and_no_maximum(case: Case) -> None:
     constants = {
         "initial_delay_ms": INITIAL_DELAY * 1000,
-        "factor": FACTOR,
+        "factor": BACKOFF_FACTOR,
         "jitter_factor": JITTER,
-        "max_delay_without_headers_ms": LONGEST_BLIND_DELAY * 1000,
-        "absolute_max_delay_ms": LONGEST_DELAY * 1000,
+        "max_delay_without_headers_ms": MAX_DELAY_WITHOUT_HEADERS * 1000,
+        "absolute_max_delay_ms": MAX_DELAY * 1000,
     }
 
     assert case.expected == {**constants, "max_retries": case.expected["max_retries"]}
-    assert [Retry(reason="x").wait(attempt, NOW, 0) for attempt in (6, 7, 1000)] == [30, 30, 30]
+    assert [Retry(reason="x").pause_seconds(attempt, NOW, 0) for attempt in (6, 7, 1000)] == [30, 30, 30]
 
 
-def test_a_delay_that_nobody_asked_for_stops_growing_at_minutes() -> None:
+def test_a_delay_without_a_retry_after_stops_growing_at_minutes() -> None:
     retry = Retry(reason="Overloaded", headers={"content-type": "text/html"})
 
-    assert retry.wait(8, NOW, 1) == retry.wait(100_000, NOW, 1) == 320
+    assert retry.pause_seconds(8, NOW, 1) == retry.pause_seconds(100_000, NOW, 1) == 320
 
 
 def test_a_date_as_hint_counts_only_while_it_lies_ahead() -> None:
     ahead = (NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
     past = (NOW - timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
 
-    assert delay(1, {"Retry-After": ahead}, NOW, 0) == 90
-    assert delay(1, {"Retry-After": past}, NOW, 0) == 2
+    assert retry_delay(1, {"Retry-After": ahead}, NOW, 0) == 90
+    assert retry_delay(1, {"Retry-After": past}, NOW, 0) == 2
 
 
 @pytest.mark.parametrize("hint", ["-1", "nan", "inf", "", "soon"])
 def test_a_hint_that_is_no_time_is_ignored(hint: str) -> None:
-    assert delay(1, {"retry-after": hint, "retry-after-ms": hint}, NOW, 0) == 2
+    assert retry_delay(1, {"retry-after": hint, "retry-after-ms": hint}, NOW, 0) == 2
 
 
 def test_no_hint_waits_longer_than_a_timer_can() -> None:
-    assert delay(1, {"retry-after": "1e12"}, NOW, 0) == LONGEST_DELAY
+    assert retry_delay(1, {"retry-after": "1e12"}, NOW, 0) == MAX_DELAY
 
 
 @pytest.mark.parametrize(
@@ -123,14 +123,14 @@ def test_no_hint_waits_longer_than_a_timer_can() -> None:
 def test_what_asking_again_cannot_mend_stops_the_turn(status: int, body: str | None, kind: StopKind) -> None:
     failure = from_response("test", status, "no", body, {}, retryable=status == 429)
 
-    assert posture(failure) == Stop(kind=kind, message="no")
+    assert classify(failure) == Stop(kind=kind, message="no")
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 524, 529])
 def test_every_server_error_is_asked_again_with_its_headers(status: int) -> None:
     failure = from_response("test", status, "hm", None, {"retry-after": "7"}, retryable=False)
 
-    assert posture(failure) == Retry(reason="hm", status=status, headers={"retry-after": "7"})
+    assert classify(failure) == Retry(reason="hm", status=status, headers={"retry-after": "7"})
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_every_server_error_is_asked_again_with_its_headers(status: int) -> None
 def test_throttling_is_asked_again_and_no_overflow(status: int | None, code: str | None, message: str) -> None:
     failure = ProviderFailure(provider="p", message=message, status=status, code=code, retryable=status == 429)
 
-    assert isinstance(posture(failure), Retry)
+    assert isinstance(classify(failure), Retry)
 
 
 @pytest.mark.parametrize(
@@ -160,13 +160,13 @@ def test_throttling_is_asked_again_and_no_overflow(status: int | None, code: str
 def test_what_is_too_long_is_an_overflow(status: int, code: str | None, message: str) -> None:
     failure = ProviderFailure(provider="p", message=message, status=status, code=code, retryable=False)
 
-    assert isinstance(posture(failure), Overflow)
+    assert isinstance(classify(failure), Overflow)
 
 
 def test_a_rate_limit_that_speaks_of_tokens_is_no_overflow() -> None:
     failure = ProviderFailure(provider="test", message="Rate limit reached: too many tokens per minute", status=429)
 
-    assert isinstance(posture(failure), Retry)
+    assert isinstance(classify(failure), Retry)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_rate_limit_that_speaks_of_tokens_is_no_overflow() -> None:
 def test_an_overflow_is_known_by_its_words(message: str) -> None:
     failure = ProviderFailure(provider="test", message=message, status=400)
 
-    assert posture(failure) == Overflow(message=message)
+    assert classify(failure) == Overflow(message=message)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_an_overflow_is_known_by_its_words(message: str) -> None:
         ("Overloaded", "Provider is overloaded"),
     ],
 )
-def test_a_failure_without_a_status_is_told_in_plain_words(text: str, reason: str) -> None:
+def test_a_failure_without_a_status_has_a_plain_reason(text: str, reason: str) -> None:
     assert retry_reason(ProviderFailure(provider="test", message=text)) == reason
 
 
@@ -228,11 +228,11 @@ BEHIND = [
 
 
 @pytest.mark.parametrize(("raw", "said"), BEHIND)
-def test_what_openrouter_passes_on_of_the_provider_behind_it_is_told(raw: object, said: str) -> None:
+def test_the_error_of_the_provider_behind_openrouter_is_shown(raw: object, said: str) -> None:
     metadata = {"raw": raw, "provider_name": "Google"}
     error = {"message": "Provider returned error", "code": 400, "metadata": metadata}
 
     failure = from_stream("openrouter", {"type": "error", "error": error})
 
-    assert words_of(json.dumps({"error": error})) == said
+    assert error_message(json.dumps({"error": error})) == said
     assert failure is not None and failure.message == said

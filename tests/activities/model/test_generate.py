@@ -7,24 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from activities.model.patience import Patience
+from activities.model.retry_budget import RetryBudget
 from activities.store import deltas, events, faults
-from activities.store.deltas import Delta
-from activities.store.prompts import Mode
+from activities.store.deltas import DeltaRow
+from activities.store.prompts import PromptMode
 from tests.activities.conftest import Arm
-from tests.activities.model.asking import Open
-from tests.activities.scene import CHAIN, Scene
-from tests.house import reached
-from worker.scripted.script import Drop, Fault, Hold, Refuse, ScriptedAnswer, ScriptedCall, StreamError
+from tests.activities.model.model_rig import Open
+from tests.activities.rig import CHAIN, ActivityRig
+from tests.harness import wait_for_file
+from worker.scripted.script import Drop, Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedFault, StreamError
 from workflows.domain.errors import Unavailable
-from workflows.domain.events import MessageCompleted, ModelRetry, PromptTaken
+from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.messages import TextPart
-from workflows.domain.wire import STOPPED, Step
+from workflows.domain.wire import FINISH_STOPPED, StepResult
 
 HELLO = ScriptedAnswer(text="Hello.")
 
 
-End = Callable[[Scene], Awaitable[object]]
+End = Callable[[ActivityRig], Awaitable[object]]
 
 
 async def test_an_answer_is_stored_with_its_parts_and_its_calls(open_model: Open) -> None:
@@ -32,7 +33,7 @@ async def test_an_answer_is_stored_with_its_parts_and_its_calls(open_model: Open
     async with open_model(ScriptedAnswer(reasoning="Hm.", text="Let me look.", tools=(read,))) as model:
         step = await model.generate()
         (parts,) = await model.parts()
-        (completed,) = [event for event in await model.scene.events() if isinstance(event, MessageCompleted)]
+        (completed,) = [event for event in await model.rig.events() if isinstance(event, MessageCompleted)]
     assert (step.finish, [call.tool for call in step.calls]) == ("tool-calls", ["read"])
     assert [part.type for part in parts] == ["reasoning", "text", "tool"]
     assert [part.kind for part in completed.parts] == ["reasoning", "text"] and completed.tokens.output > 0
@@ -44,10 +45,10 @@ async def test_a_committed_answer_is_returned_and_nothing_is_taken_or_asked(open
         arm("model.committed=drop@1")
         with pytest.raises(ConnectionResetError):
             await model.generate(request)
-        await model.scene.prompt("And this?")
+        await model.rig.prompt("And this?")
         step = await model.generate(request, attempt=2)
-        taken = [event for event in await model.scene.events() if isinstance(event, PromptTaken)]
-    assert step == Step(finish="stop")
+        taken = [event for event in await model.rig.events() if isinstance(event, PromptTaken)]
+    assert step == StepResult(finish="stop")
     assert len(model.server.ledger.entries) == 1 and len(taken) == 1
 
 
@@ -61,11 +62,11 @@ async def test_an_answer_with_odd_calls_is_paid_once(open_model: Open, command: 
     assert len(model.server.ledger.entries) == 1
 
 
-@pytest.mark.parametrize("end", [Scene.stop, Scene.close, Scene.end])
+@pytest.mark.parametrize("end", [ActivityRig.stop, ActivityRig.close, ActivityRig.end])
 async def test_a_turn_that_is_over_is_not_asked_about(open_model: Open, end: End) -> None:
     async with open_model(HELLO) as model:
-        await end(model.scene)
-        assert await model.generate() == Step(finish=STOPPED)
+        await end(model.rig)
+        assert await model.generate() == StepResult(finish=FINISH_STOPPED)
     assert model.server.ledger.entries == []
 
 
@@ -74,7 +75,7 @@ async def test_an_attempt_that_comes_after_a_later_one_asks_nothing(open_model: 
         request = model.request()
         await model.failure(request, attempt=2)
         stale = await model.failure(request, attempt=1)
-        log = await model.scene.types()
+        log = await model.rig.types()
     assert (stale.type, stale.non_retryable) == ("StaleFence", True) and log[-1] == "write.refused"
     assert len(model.server.ledger.entries) == 1
 
@@ -84,13 +85,13 @@ async def test_an_attempt_that_was_overtaken_commits_nothing(open_model: Open, t
     async with open_model(ScriptedAnswer(text="Hello.", faults=holds)) as model:
         request = model.request()
         zombie = asyncio.create_task(model.failure(request))
-        await reached(tmp_path / "gate1")
+        await wait_for_file(tmp_path / "gate1")
         newest = asyncio.create_task(model.generate(request, attempt=2))
-        await reached(tmp_path / "gate2")
+        await wait_for_file(tmp_path / "gate2")
         (tmp_path / "gate1").touch()
         assert (await zombie).type == "StaleFence" and await model.parts() == []
         (tmp_path / "gate2").touch()
-        assert await newest == Step(finish="stop") and await model.parts() == [[TextPart(text="Hello.")]]
+        assert await newest == StepResult(finish="stop") and await model.parts() == [[TextPart(text="Hello.")]]
 
 
 async def test_an_attempt_that_finds_its_successors_answer_adds_nothing_to_it(open_model: Open, tmp_path: Path) -> None:
@@ -98,30 +99,30 @@ async def test_an_attempt_that_finds_its_successors_answer_adds_nothing_to_it(op
     async with open_model(slow) as model:
         request = model.request()
         zombie = asyncio.create_task(model.generate(request))
-        await reached(tmp_path / "gate")
+        await wait_for_file(tmp_path / "gate")
         stored = await model.generate(request, attempt=2)
         (tmp_path / "gate").touch()
         assert await zombie == stored
-        assert (await model.scene.types()).count("message.completed") == 1
+        assert (await model.rig.types()).count("message.completed") == 1
 
 
 async def test_an_attempt_that_outlived_its_turn_stores_nothing(open_model: Open, tmp_path: Path) -> None:
     slow = ScriptedAnswer(text="Hello.", faults={1: Hold(after=1, path=str(tmp_path / "gate"))})
     async with open_model(slow) as model:
         late = asyncio.create_task(model.generate())
-        await reached(tmp_path / "gate")
-        await model.scene.stop()
-        await model.scene.close()
+        await wait_for_file(tmp_path / "gate")
+        await model.rig.stop()
+        await model.rig.close()
         (tmp_path / "gate").touch()
-        assert await late == Step(finish=STOPPED)
+        assert await late == StepResult(finish=FINISH_STOPPED)
         assert await model.parts() == []
 
 
 async def test_an_earlier_chain_is_refused(open_model: Open) -> None:
     async with open_model(HELLO) as model:
-        model.scene.chain = CHAIN + 1
-        await model.scene.load()
-        assert (await model.failure(model.request(chain=CHAIN))).type == "StaleFence"
+        model.rig.epoch = CHAIN + 1
+        await model.rig.load()
+        assert (await model.failure(model.request(epoch=CHAIN))).type == "StaleFence"
     assert model.server.ledger.entries == []
 
 
@@ -129,11 +130,11 @@ async def test_steered_prompts_are_taken_and_queued_ones_are_not(open_model: Ope
     glob = ScriptedCall(name="glob", arguments={"pattern": "*"})
     async with open_model(ScriptedAnswer(tools=(glob,)), HELLO) as model:
         (call,) = (await model.generate()).calls
-        await model.scene.run(call.id)
-        steered = await model.scene.prompt("Also this.")
-        await model.scene.prompt("Later that.", mode=Mode.QUEUE)
+        await model.rig.run(call.id)
+        steered = await model.rig.prompt("Also this.")
+        await model.rig.prompt("Later that.", mode=PromptMode.QUEUE)
         await model.generate(model.request(step=2))
-        taken = [event for event in await model.scene.events() if isinstance(event, PromptTaken)]
+        taken = [event for event in await model.rig.events() if isinstance(event, PromptTaken)]
         said = await model.prompts_seen()
     assert [(event.step, event.prompt == steered) for event in taken] == [(1, False), (2, True)]
     assert len(said) == 2 and "Also this." in str(said[1]) and "<system-reminder>" in str(said[1])
@@ -143,12 +144,12 @@ async def test_what_comes_after_the_registration_is_not_in_the_view(open_model: 
     slow = ScriptedAnswer(text="Hello.", faults={1: Hold(after=1, path=str(tmp_path / "gate"))})
     async with open_model(slow) as model:
         running = asyncio.create_task(model.generate())
-        await reached(tmp_path / "gate")
-        await model.scene.prompt("Also this.")
+        await wait_for_file(tmp_path / "gate")
+        await model.rig.prompt("Also this.")
         (tmp_path / "gate").touch()
         await running
         assert await model.prompts_seen() == ["Go."]
-        assert (await model.scene.types()).count("prompt.taken") == 1
+        assert (await model.rig.types()).count("prompt.taken") == 1
 
 
 async def test_a_provider_failure_is_an_event_and_a_pause_that_counts(open_model: Open) -> None:
@@ -158,7 +159,7 @@ async def test_a_provider_failure_is_an_event_and_a_pause_that_counts(open_model
         first = await model.failure(request)
         await model.rested()
         failures = [first, await model.failure(request, attempt=2)]
-        retries = [event for event in await model.scene.events() if isinstance(event, ModelRetry)]
+        retries = [event for event in await model.rig.events() if isinstance(event, ModelRetry)]
     assert [failure.type for failure in failures] == ["ProviderFailed"] * 2
     assert [delay.total_seconds() for failure in failures if (delay := failure.next_retry_delay)] == [42.0, 42.0]
     assert [(event.attempt, event.kind) for event in retries] == [(1, "429"), (2, "429")]
@@ -176,7 +177,7 @@ async def test_b14_an_answer_that_breaks_off_leaves_nothing_but_its_retry(open_m
 
 
 @pytest.mark.parametrize("fault", [StreamError(after=2), Drop(after=2)])
-async def test_no_more_than_five_answers_of_a_step_are_begun_and_paid(open_model: Open, fault: Fault) -> None:
+async def test_no_more_than_five_answers_of_a_step_are_begun_and_paid(open_model: Open, fault: ScriptedFault) -> None:
     broken = ScriptedAnswer(text="Hello there, all of you.", faults=dict.fromkeys(range(1, 9), fault))
     async with open_model(broken) as model:
         request = model.request()
@@ -196,13 +197,13 @@ async def test_what_fails_before_an_answer_begins_is_waited_out_longer(open_mode
         for attempt in range(1, 7):
             assert (await model.failure(request, attempt)).type == "ProviderFailed"
             await model.rested()
-        assert await model.generate(request, attempt=7) == Step(finish="stop")
+        assert await model.generate(request, attempt=7) == StepResult(finish="stop")
 
 
 async def test_patience_ends_in_words(open_model: Open) -> None:
     busy = Refuse(status=503, headers={"retry-after": "50"})
     async with open_model(ScriptedAnswer(text="x", faults={1: busy, 2: busy})) as model:
-        model.patience = Patience(60.0)
+        model.retry_budget = RetryBudget(60.0)
         request = model.request()
         first = await model.failure(request)
         await model.rested()
@@ -214,7 +215,7 @@ async def test_patience_ends_in_words(open_model: Open) -> None:
 async def test_a_pause_that_is_longer_than_our_patience_is_not_begun(open_model: Open) -> None:
     away = Refuse(status=429, headers={"retry-after": "7200"})
     async with open_model(ScriptedAnswer(text="x", faults={1: away})) as model:
-        model.patience = Patience(3600.0)
+        model.retry_budget = RetryBudget(3600.0)
         failure = await model.failure()
     assert failure.non_retryable
     assert "scripted/model asks for a pause of 2:00:00, which is too long to wait: Rate limit" in str(failure)
@@ -257,19 +258,19 @@ async def test_what_no_retry_can_mend_ends_the_turn_with_its_reason(
 ) -> None:
     async with open_model(ScriptedAnswer(text="x", faults={1: refusal})) as model:
         failure = await model.failure()
-        log = await model.scene.types()
+        log = await model.rig.types()
     assert (failure.type, failure.non_retryable) == (kind, True) and said in str(failure)
     assert "model.retry" not in log
 
 
 async def test_a_model_that_cannot_be_reached_by_name_says_why(open_model: Open) -> None:
     async with open_model(HELLO) as model:
-        (model.scene.config / "opencode.json").unlink()
-        await model.scene.close()
-        await model.scene.prompt(model="nobody")
-        turn = (await model.scene.load()).turn
+        (model.rig.config / "opencode.json").unlink()
+        await model.rig.close()
+        await model.rig.prompt(model="nobody")
+        turn = (await model.rig.load()).turn
         assert turn is not None
-        model.scene.turn = turn.id
+        model.rig.turn = turn.id
         failure = await model.failure()
     assert (failure.type, failure.non_retryable) == ("ModelFailed", True) and "names no provider" in str(failure)
 
@@ -279,8 +280,8 @@ async def test_the_last_step_has_the_tools_of_the_others_and_may_not_call_them(o
         bodies = []
         for step, text_only in enumerate((False, True), start=1):
             await model.generate(model.request(step=step, text_only=text_only))
-            assert model.server.last is not None
-            bodies.append(model.server.last.body)
+            assert model.server.last_request is not None
+            bodies.append(model.server.last_request.body)
     assert bodies[0]["tools"] and bodies[0]["tools"] == bodies[1]["tools"]
     assert [body.get("tool_choice") for body in bodies] == [None, "none"]
     assert "no more tools can be called" in bodies[1]["messages"][-1]["content"]
@@ -294,14 +295,14 @@ async def test_the_last_step_says_whether_it_has_text_when_it_is_asked_again_too
         steps = [await model.generate(request), await model.generate(request)]
         other = await model.generate(model.request())
 
-    assert [(step.text, len(step.calls)) for step in steps] == [(bool(text.strip()), 1)] * 2
-    assert other.text is None
+    assert [(step.has_text, len(step.calls)) for step in steps] == [(bool(text.strip()), 1)] * 2
+    assert other.has_text is None
 
 
 async def test_what_an_answer_costs_is_not_known_without_a_price(open_model: Open) -> None:
     async with open_model(HELLO) as model:
         await model.generate()
-        (completed,) = [event for event in await model.scene.events() if isinstance(event, MessageCompleted)]
+        (completed,) = [event for event in await model.rig.events() if isinstance(event, MessageCompleted)]
     assert completed.cost is None and completed.finish == "stop"
 
 
@@ -310,22 +311,22 @@ async def test_watchers_see_an_answer_grow_and_its_pieces_are_gone_when_it_is_st
 ) -> None:
     slow = ScriptedAnswer(text="Hello there, all of you.", faults={1: Hold(after=2, path=str(tmp_path / "gate"))})
     async with open_model(slow) as model:
-        scene = model.scene
+        rig = model.rig
         request = model.request()
         running = asyncio.create_task(model.generate(request))
-        piece = await first_piece(scene)
-        assert (piece.source, piece.attempt) == (request.message, f"{CHAIN}-{request.schedule}-1")
+        piece = await first_piece(rig)
+        assert (piece.source, piece.attempt) == (request.message, f"{CHAIN}-{request.sequence}-1")
         assert piece.body["text"] == "Hello there, all"
         (tmp_path / "gate").touch()
         await running
-        assert await deltas.since(scene.database, scene.session, 0) == []
+        assert await deltas.since(rig.database, rig.session, 0) == []
 
 
-async def first_piece(scene: Scene) -> Delta:
-    """The first piece of an answer that watchers get to see."""
-    async with aclosing(events.woken(scene.database, scene.session, at_least_every=1.0)) as ticks:
+async def first_piece(rig: ActivityRig) -> DeltaRow:
+    """The first piece of an answer for watchers."""
+    async with aclosing(events.ticks(rig.database, rig.session, at_least_every=1.0)) as ticks:
         async for _ in ticks:
-            if pieces := await deltas.since(scene.database, scene.session, 0):
+            if pieces := await deltas.since(rig.database, rig.session, 0):
                 return pieces[0]
     raise AssertionError("the log ticks for ever")
 
@@ -358,12 +359,12 @@ async def test_an_absent_store_is_no_failure_of_our_own_however_long_it_is_away(
         with pytest.raises(KeyError):
             await model.generate(request, attempt=46)
         arm("")
-        assert await model.generate(request, attempt=47) == Step(finish="stop")
+        assert await model.generate(request, attempt=47) == StepResult(finish="stop")
 
 
-async def test_an_attempt_that_fails_by_a_fault_of_ours_counts_once(scene: Scene) -> None:
-    await scene.open_turn()
-    fence = scene.fence()
-    fences = (fence, fence, scene.fence())
-    counted = [await faults.count(scene.database, scene.session, "a step", each) for each in fences]
+async def test_an_attempt_that_fails_by_a_fault_of_ours_counts_once(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    fence = rig.fence()
+    fences = (fence, fence, rig.fence())
+    counted = [await faults.count_failed_attempt(rig.database, rig.session, "a step", each) for each in fences]
     assert counted == [1, 1, 2]

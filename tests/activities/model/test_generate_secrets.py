@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.activities.model.asking import Open
+from tests.activities.model.model_rig import Open
 from worker.scripted.script import Refuse, ScriptedAnswer
 
 KEY = "a-key-of-a-test-4711"
@@ -27,7 +27,7 @@ async def test_a_key_that_cannot_be_sent_ends_the_turn_and_is_shown_nowhere(
     async with open_model(ScriptedAnswer(text="Hello.")) as model:
         model.log_in(key)
         failure = await model.failure()
-        log, rows = await model.scene.types(), await model.rows()
+        log, rows = await model.rig.types(), await model.rows()
     assert (failure.type, failure.non_retryable) == ("ModelFailed", True)
     assert "provider.scripted.options.apiKey cannot be sent in a header: its character 21 is" in str(failure)
     assert model.server.ledger.entries == [] and "model.retry" not in log

@@ -34,7 +34,7 @@ def test_without_a_file_there_are_no_keys(keys: Keys) -> None:
     assert keys.get("openai") is None
 
 
-def test_only_the_owner_can_read_the_file_whatever_the_umask_is(keys: Keys) -> None:
+def test_only_the_owner_can_read_the_file_under_any_umask(keys: Keys) -> None:
     before = os.umask(0)
     try:
         keys.set("openai", "sk-1")

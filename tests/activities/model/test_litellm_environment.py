@@ -1,4 +1,4 @@
-"""What litellm finds in its environment."""
+"""litellm's environment."""
 
 import subprocess
 import sys

@@ -1,12 +1,12 @@
-"""What litellm's table knows of models."""
+"""litellm's table of models."""
 
 from decimal import Decimal
 
 import pytest
 
-from activities.model.litellm_table import facts_of
+from activities.model.litellm_table import facts_of_entry
 from activities.model.wires.router import WireRouter
-from workflows.domain.usage import Tier, Tokens, cost
+from workflows.domain.usage import PriceTier, Tokens, cost
 
 
 async def test_a_known_model_has_a_price_and_limits(adapter: WireRouter) -> None:
@@ -68,7 +68,7 @@ def test_a_tier_has_the_rates_of_short_prompts_where_it_names_none(
 ) -> None:
     base = {"input_cost_per_token": 2e-6, "output_cost_per_token": 1e-5, "cache_read_input_token_cost": 5e-7}
 
-    price = facts_of({**base, **known, "input_cost_per_token_above_128k_tokens": 4e-6}).price
+    price = facts_of_entry({**base, **known, "input_cost_per_token_above_128k_tokens": 4e-6}).price
 
     rates = {name: Decimal(rate) for name, rate in tier.items()}
-    assert price is not None and price.tiers == (Tier(above=128_000, **rates),)
+    assert price is not None and price.tiers == (PriceTier(above=128_000, **rates),)

@@ -1,11 +1,11 @@
-"""Media: a model is shown what it can see, and told what is missing."""
+"""Media: a model gets what it can see, and a note about what is missing."""
 
 import base64
 import struct
 
 import pytest
 
-from activities.model.media import LARGEST, WIDEST, shown
+from activities.model.media import MAX_PICTURE_CHARS, MAX_PICTURE_SIDE, select_attachments
 from activities.model.port import FilePiece, ImagePiece, ModelFacts
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, Outcome, ToolPart
@@ -26,8 +26,8 @@ def call(content: bytes, mime: str = "image/png") -> ToolPart:
 
 
 def test_a_picture_and_a_document_are_shown() -> None:
-    (picture,), _ = shown(call(png()), SEEING)
-    (document,), _ = shown(call(b"%PDF-1.4", "application/pdf"), SEEING)
+    (picture,), _ = select_attachments(call(png()), SEEING)
+    (document,), _ = select_attachments(call(b"%PDF-1.4", "application/pdf"), SEEING)
     assert isinstance(picture, ImagePiece) and picture.url.startswith("data:image/png;base64,iVBOR")
     assert isinstance(document, FilePiece) and document.url.startswith("data:application/pdf;base64,")
 
@@ -38,11 +38,13 @@ def test_a_picture_and_a_document_are_shown() -> None:
         (call(png()), ModelFacts(documents=True), "cannot see pictures"),
         (call(b"%PDF-1.4", "application/pdf"), ModelFacts(images=True), "cannot read PDF"),
         (call(b"text that only calls itself so"), SEEING, "no picture"),
-        (call(png(width=WIDEST + 1)), SEEING, "too large"),
-        (call(png(more=LARGEST)), SEEING, "too large"),
+        (call(png(width=MAX_PICTURE_SIDE + 1)), SEEING, "too large"),
+        (call(png(more=MAX_PICTURE_CHARS)), SEEING, "too large"),
     ],
 )
-def test_what_a_provider_would_refuse_is_told_instead(part: ToolPart, facts: ModelFacts, reason: str) -> None:
-    pieces, reasons = shown(part, facts)
+def test_media_that_a_provider_would_refuse_is_described_instead(
+    part: ToolPart, facts: ModelFacts, reason: str
+) -> None:
+    pieces, reasons = select_attachments(part, facts)
     assert pieces == []
     assert reason in reasons[0]

@@ -1,4 +1,4 @@
-"""Stored messages as a model is sent them, case by case."""
+"""Stored messages as sent to a model, case by case."""
 
 import json
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from activities.model import port
-from activities.model.view import view
+from activities.model.input_messages import to_input_messages
 from tests.cases import Case, load
 from workflows.domain.ids import MessageId, PartId, TurnId
 from workflows.domain.messages import (
-    AnswerBody,
+    AnswerMetadata,
     AssistantMessage,
     CallState,
     Message,
@@ -31,13 +31,13 @@ STATES = {"pending": CallState.PREPARED, "running": CallState.CLAIMED, "complete
 
 @pytest.mark.parametrize("case", load("model_messages"))
 def test_a_model_is_sent_what_opencodes_models_are(case: Case) -> None:
-    _, *sent = view("", tuple(stored(case.input["messages"])), "same")
+    _, *sent = to_input_messages("", tuple(stored(case.input["messages"])), "same")
 
     assert [*shown(sent)] == [*plain(case.expected)]
 
 
 def stored(messages: list[dict[str, Any]]) -> Iterator[Message]:
-    """The messages of a case as rows have them: one answer for each step, one text for each prompt."""
+    """A case's messages as rows: one answer per step, one text per prompt."""
     for message in messages:
         if message["role"] == "user":
             (part,) = message["parts"]
@@ -49,7 +49,7 @@ def stored(messages: list[dict[str, Any]]) -> Iterator[Message]:
                 steps.append([])
             else:
                 steps[-1].append(stored_part(part))
-        body = AnswerBody(finish="stop", agent="build", model=message["model"], tokens=Tokens(), cost="0")
+        body = AnswerMetadata(finish="stop", agent="build", model=message["model"], tokens=Tokens(), cost="0")
         for step in steps:
             yield AssistantMessage(id=MessageId("msg_a"), turn=TURN, step=1, body=body, at=NOW, parts=tuple(step))
 
@@ -71,18 +71,18 @@ def stored_part(part: dict[str, Any]) -> Part:
     )
 
 
-def shown(messages: list[port.Message]) -> Iterator[tuple[str, ...]]:
-    """Each thing that is sent, by role and kind; which texts of one message are joined is the wire's business."""
+def shown(messages: list[port.InputMessage]) -> Iterator[tuple[str, ...]]:
+    """Everything sent, by role and kind; the wire decides which texts of a message are joined."""
     for message in messages:
         match message:
-            case port.UserMessage():
+            case port.UserInput():
                 yield "user", str(message.content)
-            case port.AssistantMessage():
+            case port.AssistantInput():
                 if message.content:
                     yield "assistant", message.content
                 for call in message.calls:
                     yield "call", call.id, call.name, json.dumps(json.loads(call.arguments))
-            case port.ToolMessage():
+            case port.ToolResultInput():
                 yield "result", message.call, message.content
 
 

@@ -1,12 +1,13 @@
-"""Putting a streamed answer together."""
+"""Assembling a streamed answer."""
 
 from decimal import Decimal
 
 import pytest
 
 from activities.model.port import Finish, Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
-from activities.model.stream import Answer, Assembly, CallPart, Delta, PartKind, ReasoningPart, TextPart
-from workflows.domain.usage import Price, Tier, Tokens
+from activities.model.stream import Answer, AnswerAssembler, Delta, PartKind
+from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
+from workflows.domain.usage import Price, PriceTier, Tokens
 
 DONE = Finished(Finish.STOP, Tokens(total=3, input=1, output=2))
 
@@ -14,7 +15,12 @@ DONE = Finished(Finish.STOP, Tokens(total=3, input=1, output=2))
 def test_text_and_reasoning_become_parts_in_the_order_in_which_they_began() -> None:
     answer = assembled(ReasoningDelta("hm"), TextDelta("Hel"), TextDelta("lo"), ReasoningDelta("so"), TextDelta("!"))
 
-    assert answer.parts == (ReasoningPart("hm"), TextPart("Hello"), ReasoningPart("so"), TextPart("!"))
+    assert answer.parts == (
+        ReasoningPart(text="hm"),
+        TextPart(text="Hello"),
+        ReasoningPart(text="so"),
+        TextPart(text="!"),
+    )
     assert (answer.finish, answer.tokens) == (Finish.STOP, DONE.tokens)
 
 
@@ -26,10 +32,10 @@ def test_parallel_calls_whose_chunks_interleave_stay_apart() -> None:
         ToolCallDelta(1, None, None, "{}"),
     )
 
-    assert answer.calls == (CallPart("a", "read", '{"p":1}'), CallPart("b", "grep", "{}"))
+    assert answer.calls == (RequestedCall("a", "read", '{"p":1}'), RequestedCall("b", "grep", "{}"))
 
 
-def test_calls_that_all_have_the_index_0_are_told_apart_by_id_and_name() -> None:
+def test_calls_with_the_same_index_differ_by_id_and_name() -> None:
     answer = assembled(ToolCallDelta(0, "a", "read", "{}"), ToolCallDelta(0, "b", "read", "{}"))
 
     assert [call.id for call in answer.calls] == ["a", "b"]
@@ -38,7 +44,7 @@ def test_calls_that_all_have_the_index_0_are_told_apart_by_id_and_name() -> None
 def test_an_id_that_is_repeated_with_every_chunk_begins_no_other_call() -> None:
     answer = assembled(ToolCallDelta(0, "a", "read", "{"), ToolCallDelta(0, "a", "read", "}"))
 
-    assert answer.calls == (CallPart("a", "read", "{}"),)
+    assert answer.calls == (RequestedCall("a", "read", "{}"),)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +68,7 @@ def test_ids_that_cannot_be_sent_and_doubled_ones_are_repaired_in_the_same_way_e
 def test_nul_and_lone_surrogates_are_kept() -> None:
     answer = assembled(TextDelta("a\x00"), TextDelta("\ud800b"), ToolCallDelta(0, "a", "read", "\udfff\x00"))
 
-    assert answer.parts == (TextPart("a\x00\ud800b"), CallPart("a", "read", "\udfff\x00"))
+    assert answer.parts == (TextPart(text="a\x00\ud800b"), RequestedCall("a", "read", "\udfff\x00"))
 
 
 def test_broken_arguments_stay_as_the_model_wrote_them() -> None:
@@ -70,7 +76,7 @@ def test_broken_arguments_stay_as_the_model_wrote_them() -> None:
 
 
 def test_each_event_says_what_it_added_and_where() -> None:
-    assembly = Assembly()
+    assembly = AnswerAssembler()
     events: list[ModelEvent] = [
         TextDelta("a"),
         ToolCallDelta(0, "x", "read", ""),
@@ -91,7 +97,7 @@ def test_empty_text_makes_no_part() -> None:
 
 
 def test_an_answer_without_its_end_cannot_be_taken() -> None:
-    assembly = Assembly()
+    assembly = AnswerAssembler()
     assembly.add(TextDelta("half"))
 
     with pytest.raises(RuntimeError, match="not finished"):
@@ -99,7 +105,7 @@ def test_an_answer_without_its_end_cannot_be_taken() -> None:
 
 
 def assembled(*events: ModelEvent) -> Answer:
-    assembly = Assembly()
+    assembly = AnswerAssembler()
     for event in (*events, DONE):
         assembly.add(event)
     return assembly.answer()
@@ -120,6 +126,6 @@ def assembled(*events: ModelEvent) -> Answer:
 def test_what_an_answer_costs_is_not_known_without_a_price_or_without_counts(
     tokens: Tokens, charged: Decimal | None, rate: str | None, dollars: Decimal | None
 ) -> None:
-    price = None if rate is None else Price(input=Decimal(rate), tiers=(Tier(above=9_000_000),))
+    price = None if rate is None else Price(input=Decimal(rate), tiers=(PriceTier(above=9_000_000),))
 
     assert Answer((), Finish.STOP, tokens, charged).cost(price) == dollars

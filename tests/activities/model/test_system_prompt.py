@@ -1,15 +1,15 @@
 from datetime import date
 
 from activities.model.system_prompt import system_prompt
-from workflows.domain.agents import agents
+from workflows.domain.agents.selection import available_agents
 from workflows.domain.config.config import Config
-from workflows.domain.config.snapshot import Instruction, ProjectSnapshot
+from workflows.domain.config.turn_config import Instruction, TurnConfig
 
-BARE = ProjectSnapshot(directory="/ws/proj/sub", worktree="/ws/proj", config=Config(), rules=())
+BARE = TurnConfig(directory="/ws/proj/sub", worktree="/ws/proj", config=Config(), rules=())
 
 
-def written(snapshot: ProjectSnapshot, model: str = "a/org/model") -> str:
-    return system_prompt(snapshot, model, platform="linux", today=date(2026, 1, 31))
+def written(turn_config: TurnConfig, model: str = "a/org/model") -> str:
+    return system_prompt(turn_config, model, platform="linux", today=date(2026, 1, 31))
 
 
 def test_the_layers_stand_in_their_order() -> None:
@@ -44,7 +44,7 @@ def test_shortened_instructions_say_that_more_is_in_the_file() -> None:
 
 
 def test_a_scout_hears_its_duties_and_how_thorough_it_may_be_asked_to_be() -> None:
-    explore = agents(Config())["explore"]
+    explore = available_agents(Config())["explore"]
     prompt = written(BARE.model_copy(update={"agent": explore}))
 
     for duty in (

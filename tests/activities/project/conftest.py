@@ -1,15 +1,15 @@
-"""The scratch world of the tests of a project's files."""
+"""The scratch home for tests of a project's files."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.activities.project.world import World
+from tests.activities.project.project_home import ProjectHome
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def project_home(tmp_path: Path) -> ProjectHome:
     home = tmp_path.resolve() / "home"
     project = home / "code" / "project"
     (project / ".git").mkdir(parents=True)
-    return World(home=home, config=home / ".config" / "opencode", project=project)
+    return ProjectHome(home=home, config=home / ".config" / "opencode", project=project)

@@ -1,4 +1,4 @@
-"""The agents of a configuration, case by case: what there is, who is the default, and what each may do."""
+"""A configuration's agents, case by case: which exist, which is the default, and what each may do."""
 
 import json
 import re
@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from activities.project.load import Role
-from tests.activities.project.world import World
+from activities.project.config_loader import Role
+from tests.activities.project.project_home import ProjectHome
 from tests.cases import Case, assert_matches, load
-from workflows.domain.agents import Agent
+from workflows.domain.agents.agent import Agent
 from workflows.domain.errors import ConfigError, UsageError
 from workflows.domain.permissions.rules import evaluate
 
@@ -17,22 +17,22 @@ BROKEN_FILE = 'the file is refused with an error naming file and line; no agent 
 
 
 @pytest.mark.parametrize("case", load("agents_config"))
-async def test_agents_are_as_in_opencode(case: Case, world: World) -> None:
-    world.write("opencode.json", json.dumps(case.input["config"]), under=world.config)
+async def test_agents_are_as_in_opencode(case: Case, project_home: ProjectHome) -> None:
+    project_home.write("opencode.json", json.dumps(case.input["config"]), under=project_home.config)
     for name, text in case.input["files"].items():
-        world.write(name, text)
+        project_home.write(name, text)
     if case.holdfast is not None:
         assert case.holdfast == BROKEN_FILE
         with pytest.raises(ConfigError, match=r"bad\.md:\d+"):
-            await world.load()
+            await project_home.load()
         return
     for key, value in case.expected.items():
-        assert_matches({key: await FOUND[key](case, world)}, {key: _wanted(key, value)})
+        assert_matches({key: await FOUND[key](case, project_home)}, {key: _wanted(key, value)})
 
 
-async def _agents(case: Case, world: World) -> dict[str, Any]:
-    """The agents that the case speaks of; None for one that is not there."""
-    known = {agent.name: agent for agent in (await world.load()).delegation.agents}
+async def _agents(case: Case, project_home: ProjectHome) -> dict[str, Any]:
+    """The case's agents; None for a missing one."""
+    known = {agent.name: agent for agent in (await project_home.load()).delegation.agents}
     return {name: _shown(known[name]) if name in known else None for name in case.expected["agents"]}
 
 
@@ -47,25 +47,27 @@ def _shown(agent: Agent) -> dict[str, Any]:
     }
 
 
-async def _names(_: Case, world: World) -> list[str]:
-    snapshot = await world.load()
-    names = sorted(agent.name for agent in snapshot.delegation.agents)
-    return sorted(names, key=lambda name: name != snapshot.agent.name)
+async def _names(_: Case, project_home: ProjectHome) -> list[str]:
+    turn_config = await project_home.load()
+    names = sorted(agent.name for agent in turn_config.delegation.agents)
+    return sorted(names, key=lambda name: name != turn_config.agent.name)
 
 
-async def _default(case: Case, world: World) -> str | dict[str, bool]:
-    """The default agent; for an error, whether it says what the case wants."""
+async def _default(case: Case, project_home: ProjectHome) -> str | dict[str, bool]:
+    """The default agent; for an error, whether it is the case's."""
     try:
-        return (await world.load()).agent.name
+        return (await project_home.load()).agent.name
     except UsageError as error:
         return {"says": case.expected["default_agent"]["error_message_contains"] in str(error)}
 
 
-async def _evaluated(case: Case, world: World) -> list[list[str]]:
+async def _evaluated(case: Case, project_home: ProjectHome) -> list[list[str]]:
     found = []
     for agent, permission, pattern in case.input["evaluate"]:
-        rules = (await world.load(role=Role(agent, ancestors=1))).rules
-        subject = re.sub("^/tmp/", f"{world.home}/tmp/", pattern).replace("<DATA>", str(world.home / "data"))
+        rules = (await project_home.load(role=Role(agent, ancestors=1))).rules
+        subject = re.sub("^/tmp/", f"{project_home.home}/tmp/", pattern).replace(
+            "<DATA>", str(project_home.home / "data")
+        )
         found.append([agent, permission, pattern, evaluate(permission, subject, rules).action.value])
     return found
 

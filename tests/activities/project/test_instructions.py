@@ -4,135 +4,141 @@ from typing import Any
 
 import pytest
 
-from activities.project.files import read_layers
-from activities.project.instructions import LIMIT, MOST, read_instructions
+from activities.project.config_files import read_layers
+from activities.project.instructions import MAX_INSTRUCTION_BYTES, MAX_INSTRUCTION_FILES, read_instructions
 from tests import cases
-from tests.activities.project.world import World
+from tests.activities.project.project_home import ProjectHome
 
 
 @pytest.mark.parametrize("case", cases.load("instructions"))
-def test_instructions_are_found_as_in_opencode(case: cases.Case, world: World) -> None:
+def test_instructions_are_found_as_in_opencode(case: cases.Case, project_home: ProjectHome) -> None:
     given = case.input
-    for folder, key in ((world.project, "files"), (world.home, "home")):
+    for folder, key in ((project_home.project, "files"), (project_home.home, "home")):
         for name, text in given.get(key, {}).items():
-            world.write(name, text, under=folder)
+            project_home.write(name, text, under=folder)
     if config := given.get("config"):
-        world.write("opencode.json", json.dumps(config))
-    profile = world.home / "profile"
-    for folder, key in ((profile, "profile_has_agents_md"), (world.config, "global_has_agents_md")):
+        project_home.write("opencode.json", json.dumps(config))
+    profile = project_home.home / "profile"
+    for folder, key in ((profile, "profile_has_agents_md"), (project_home.config, "global_has_agents_md")):
         if given.get(key):
-            world.write("AGENTS.md", key, under=folder)
+            project_home.write("AGENTS.md", key, under=folder)
 
     environ = {name: value.replace("<PROFILE>", str(profile)) for name, value in given.get("env", {}).items()}
 
-    cases.assert_matches(found(world, given.get("cwd", ""), environ), case.expected)
+    cases.assert_matches(found(project_home, given.get("cwd", ""), environ), case.expected)
 
 
-def found(world: World, directory: str, environ: dict[str, str]) -> dict[str, Any]:
-    place = world.place(directory)
-    sources = world.sources(**environ)
-    instructions, _ = read_instructions(place, read_layers(place, sources, world.managed), sources)
-    names = {str(world.home / "profile"): "<PROFILE>", str(world.project): "<P>", str(world.home): "<H>"}
+def found(project_home: ProjectHome, directory: str, environ: dict[str, str]) -> dict[str, Any]:
+    workspace = project_home.workspace(directory)
+    sources = project_home.sources(**environ)
+    instructions, _ = read_instructions(workspace, read_layers(workspace, sources, project_home.managed), sources)
+    names = {
+        str(project_home.home / "profile"): "<PROFILE>",
+        str(project_home.project): "<P>",
+        str(project_home.home): "<H>",
+    }
     paths = [instruction.path for instruction in instructions]
     for folder, name in names.items():
         paths = [path.replace(folder, name) for path in paths]
     return {"system_prompt_files": paths, "read_attachments": []}
 
 
-def read(world: World, directory: str = "", **environ: str) -> tuple[list[str], list[str]]:
-    """The texts that are found, and the fields that are ignored."""
-    place = world.place(directory)
-    sources = world.sources(**environ)
-    instructions, held = read_instructions(place, read_layers(place, sources, world.managed), sources)
+def read(project_home: ProjectHome, directory: str = "", **environ: str) -> tuple[list[str], list[str]]:
+    """The found texts, and the ignored fields."""
+    workspace = project_home.workspace(directory)
+    sources = project_home.sources(**environ)
+    instructions, held = read_instructions(workspace, read_layers(workspace, sources, project_home.managed), sources)
     return [instruction.text for instruction in instructions], [item.field for item in held]
 
 
-def test_the_nearest_file_comes_before_those_above_it(world: World) -> None:
-    world.write("AGENTS.md", "root")
-    world.write("sub/AGENTS.md", "sub")
+def test_the_nearest_file_comes_before_those_above_it(project_home: ProjectHome) -> None:
+    project_home.write("AGENTS.md", "root")
+    project_home.write("sub/AGENTS.md", "sub")
 
-    assert read(world, "sub") == (["sub", "root"], [])
-
-
-def test_a_link_that_leads_out_of_the_project_is_held_back(world: World) -> None:
-    secret = world.write("secret", "s3cret", under=world.home)
-    (world.project / "AGENTS.md").symlink_to(secret)
-
-    assert read(world) == ([], [f"instructions {world.project}/AGENTS.md"])
+    assert read(project_home, "sub") == (["sub", "root"], [])
 
 
-def test_a_project_names_files_of_its_own_only(world: World) -> None:
-    world.write("rules/a.md", "inside")
-    world.write("secret.md", "outside", under=world.project.parent)
-    world.write("opencode.json", '{"instructions": ["rules/*.md", "../secret.md", "~/.ssh/id", "/etc/passwd"]}')
+def test_a_link_that_leads_out_of_the_project_is_ignored(project_home: ProjectHome) -> None:
+    secret = project_home.write("secret", "s3cret", under=project_home.home)
+    (project_home.project / "AGENTS.md").symlink_to(secret)
 
-    texts, held = read(world)
+    assert read(project_home) == ([], [f"instructions {project_home.project}/AGENTS.md"])
+
+
+def test_a_project_names_files_of_its_own_only(project_home: ProjectHome) -> None:
+    project_home.write("rules/a.md", "inside")
+    project_home.write("secret.md", "outside", under=project_home.project.parent)
+    project_home.write("opencode.json", '{"instructions": ["rules/*.md", "../secret.md", "~/.ssh/id", "/etc/passwd"]}')
+
+    texts, held = read(project_home)
 
     assert texts == ["inside"]
     assert len(held) == 3
 
 
-def test_the_users_own_configuration_may_name_any_file(world: World) -> None:
-    world.write("rules.md", "mine", under=world.home)
-    world.write("opencode.json", '{"instructions": ["~/rules.md", "~/none.md"]}', under=world.config)
+def test_the_users_own_configuration_may_name_any_file(project_home: ProjectHome) -> None:
+    project_home.write("rules.md", "mine", under=project_home.home)
+    project_home.write("opencode.json", '{"instructions": ["~/rules.md", "~/none.md"]}', under=project_home.config)
 
-    assert read(world) == (["mine"], [])
-
-
-def test_a_file_that_is_found_twice_is_told_once(world: World) -> None:
-    world.write("AGENTS.md", "once")
-    world.write("opencode.json", '{"instructions": ["AGENTS.md", "*.md"]}')
-
-    assert read(world) == (["once"], [])
+    assert read(project_home) == (["mine"], [])
 
 
-def test_a_long_file_is_cut_and_says_so(world: World) -> None:
-    world.write("AGENTS.md", "é" * LIMIT)
+def test_a_file_that_is_found_twice_is_reported_once(project_home: ProjectHome) -> None:
+    project_home.write("AGENTS.md", "once")
+    project_home.write("opencode.json", '{"instructions": ["AGENTS.md", "*.md"]}')
 
-    place = world.place()
-    (instruction,), _ = read_instructions(place, (), world.sources())
+    assert read(project_home) == (["once"], [])
 
-    assert len(instruction.text) == LIMIT // 2
+
+def test_a_long_file_is_cut_and_reported_as_incomplete(project_home: ProjectHome) -> None:
+    project_home.write("AGENTS.md", "é" * MAX_INSTRUCTION_BYTES)
+
+    workspace = project_home.workspace()
+    (instruction,), _ = read_instructions(workspace, (), project_home.sources())
+
+    assert len(instruction.text) == MAX_INSTRUCTION_BYTES // 2
     assert not instruction.complete
 
 
-def test_a_pipe_by_the_name_of_instructions_is_no_file(world: World) -> None:
-    os.mkfifo(world.project / "AGENTS.md")
+def test_a_pipe_by_the_name_of_instructions_is_no_file(project_home: ProjectHome) -> None:
+    os.mkfifo(project_home.project / "AGENTS.md")
 
-    assert read(world) == ([], [])
-
-
-def test_a_name_that_no_file_can_have_is_held_back(world: World) -> None:
-    world.write("opencode.json", r'{"instructions": ["/etc/\u0000"]}')
-
-    assert read(world) == ([], ["instructions /etc/\x00"])
+    assert read(project_home) == ([], [])
 
 
-def test_a_switch_leaves_the_files_of_another_agent_out(world: World) -> None:
-    world.write("CLAUDE.md", "project")
-    world.write(".claude/CLAUDE.md", "own", under=world.home)
+def test_an_impossible_file_name_is_ignored(project_home: ProjectHome) -> None:
+    project_home.write("opencode.json", r'{"instructions": ["/etc/\u0000"]}')
 
-    assert read(world)[0] == ["own", "project"]
-    assert read(world, OPENCODE_DISABLE_CLAUDE_CODE="1")[0] == []
+    assert read(project_home) == ([], ["instructions /etc/\x00"])
 
 
-@pytest.mark.parametrize("count", [MOST - 1, MOST, MOST + 1])
-async def test_more_files_than_are_read_are_named(world: World, count: int) -> None:
+def test_a_switch_leaves_the_files_of_another_agent_out(project_home: ProjectHome) -> None:
+    project_home.write("CLAUDE.md", "project")
+    project_home.write(".claude/CLAUDE.md", "own", under=project_home.home)
+
+    assert read(project_home)[0] == ["own", "project"]
+    assert read(project_home, OPENCODE_DISABLE_CLAUDE_CODE="1")[0] == []
+
+
+@pytest.mark.parametrize("count", [MAX_INSTRUCTION_FILES - 1, MAX_INSTRUCTION_FILES, MAX_INSTRUCTION_FILES + 1])
+async def test_more_files_than_are_read_are_named(project_home: ProjectHome, count: int) -> None:
     for number in range(count):
-        world.write(f"rules/{number:03}.md", "Use tabs.")
-    world.write("opencode.json", '{"instructions": ["rules/*.md"]}')
+        project_home.write(f"rules/{number:03}.md", "Use tabs.")
+    project_home.write("opencode.json", '{"instructions": ["rules/*.md"]}')
 
-    found, held = read(world)
+    found, held = read(project_home)
 
-    assert len(found) == min(count, MOST)
-    assert held == [f"instructions {world.project}/rules/{MOST:03}.md"] * (count > MOST)
+    assert len(found) == min(count, MAX_INSTRUCTION_FILES)
+    assert held == [f"instructions {project_home.project}/rules/{MAX_INSTRUCTION_FILES:03}.md"] * (
+        count > MAX_INSTRUCTION_FILES
+    )
 
 
-@pytest.mark.parametrize("size", [LIMIT - 1, LIMIT, LIMIT + 1])
-async def test_a_file_that_is_read_in_part_only_is_named(world: World, size: int) -> None:
-    file = world.write("AGENTS.md", "x" * size)
+@pytest.mark.parametrize("size", [MAX_INSTRUCTION_BYTES - 1, MAX_INSTRUCTION_BYTES, MAX_INSTRUCTION_BYTES + 1])
+async def test_a_file_that_is_read_in_part_only_is_named(project_home: ProjectHome, size: int) -> None:
+    file = project_home.write("AGENTS.md", "x" * size)
 
-    warnings = (await world.load()).warnings
+    warnings = (await project_home.load()).warnings
 
-    expected = f"{file}: only the first 64 KiB are instructions; the model may read the rest."
-    assert warnings == ((expected,) if size > LIMIT else ())
+    expected = f"{file}: only the first 64 KiB are read as instructions."
+    assert warnings == ((expected,) if size > MAX_INSTRUCTION_BYTES else ())

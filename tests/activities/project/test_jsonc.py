@@ -14,7 +14,7 @@ def test_comments_and_trailing_commas_are_read_over() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", "// nothing yet\n"])
-def test_an_empty_file_says_nothing(text: str) -> None:
+def test_an_empty_file_is_an_empty_configuration(text: str) -> None:
     assert parse(text, FILE) == {}
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from activities.project import worktree
-from tests.activities.project.world import World
+from tests.activities.project.project_home import ProjectHome
 
 
 def git(directory: Path, *arguments: str) -> str:
@@ -23,17 +23,19 @@ def repository(tmp_path: Path) -> Path:
     return root
 
 
-def test_the_root_is_the_nearest_directory_with_git(world: World) -> None:
-    assert world.place("a/b").worktree == world.project
-    assert worktree.root(world.home) is None
+def test_the_root_is_the_nearest_directory_with_git(project_home: ProjectHome) -> None:
+    assert project_home.workspace("a/b").worktree == project_home.project
+    assert worktree.find_root(project_home.home) is None
 
 
-def test_a_directory_reached_by_a_link_is_its_real_self(world: World) -> None:
-    (world.home / "link").symlink_to(world.project)
+def test_a_directory_reached_by_a_link_is_its_real_self(project_home: ProjectHome) -> None:
+    (project_home.home / "link").symlink_to(project_home.project)
 
-    place = worktree.place(world.home / "link", data=world.home, home=world.home, temporary=world.home)
+    place = worktree.find_workspace(
+        project_home.home / "link", data=project_home.home, home=project_home.home, temporary=project_home.home
+    )
 
-    assert (place.directory, place.worktree) == (world.project, world.project)
+    assert (place.directory, place.worktree) == (project_home.project, project_home.project)
 
 
 async def test_a_project_is_called_by_its_first_commit_in_every_work_tree(repository: Path) -> None:
@@ -43,24 +45,24 @@ async def test_a_project_is_called_by_its_first_commit_in_every_work_tree(reposi
     linked = repository.parent / "linked"
 
     assert await worktree.project_id(repository, repository) == first
-    assert await worktree.project_id(worktree.root(linked), linked) == first
+    assert await worktree.project_id(worktree.find_root(linked), linked) == first
 
 
-async def test_a_directory_without_commits_is_called_by_its_path(world: World) -> None:
-    here = await worktree.project_id(None, world.project)
+async def test_a_directory_without_commits_is_called_by_its_path(project_home: ProjectHome) -> None:
+    here = await worktree.project_id(None, project_home.project)
 
     assert here.startswith("path-")
-    assert here != await worktree.project_id(None, world.home)
+    assert here != await worktree.project_id(None, project_home.home)
 
 
 def test_the_branch_is_read_in_every_work_tree(repository: Path) -> None:
     git(repository, "worktree", "add", "-q", "-b", "feature/x", "../linked")
 
-    assert worktree.branch(repository) == "main"
-    assert worktree.branch(repository.parent / "linked") == "feature/x"
+    assert worktree.current_branch(repository) == "main"
+    assert worktree.current_branch(repository.parent / "linked") == "feature/x"
 
 
 def test_a_detached_head_is_no_branch(repository: Path) -> None:
     git(repository, "checkout", "-q", "--detach")
 
-    assert worktree.branch(repository) is None
+    assert worktree.current_branch(repository) is None

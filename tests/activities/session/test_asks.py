@@ -2,87 +2,87 @@
 
 import pytest
 
-from tests.activities.scene import Scene
-from workflows.domain.events import AskRaised
+from tests.activities.rig import ActivityRig
+from workflows.domain.events.asks import AskRaised
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.state import GUARD
-from workflows.domain.wire import AskOpened, AskState
+from workflows.domain.state import GUARD_REQUEST
+from workflows.domain.wire import AskResult, AskState
 
 ASK_EDITS = {"permission": {"edit": "ask"}}
 WRITE = {"filePath": "sub/a.txt", "content": "x"}
 
 
-async def test_an_ask_is_a_row_that_carries_the_digest_of_the_effect(scene: Scene) -> None:
-    await scene.open_turn(**ASK_EDITS)
-    call = await scene.called("write", **WRITE)
-    ask, opened = await scene.ask(call)
-    row, effect = await scene.ask_row(ask), await scene.row(call)
-    assert (opened.state, row.state, row.digest) == (AskState.OPEN, AskState.OPEN, effect.digest)
-    assert AskRaised(ask=ask, call=call, permission="edit", digest=row.digest) in await scene.events()
+async def test_an_ask_is_a_row_that_carries_the_digest_of_the_effect(rig: ActivityRig) -> None:
+    await rig.open_turn(**ASK_EDITS)
+    call = await rig.called("write", **WRITE)
+    ask, journal = await rig.ask(call)
+    row, effect = await rig.ask_row(ask), await rig.row(call)
+    assert (journal.state, row.state, row.digest) == (AskState.OPEN, AskState.OPEN, effect.digest)
+    assert AskRaised(ask=ask, call=call, permission="edit", digest=row.digest) in await rig.events()
 
 
-async def test_the_second_attempt_finds_the_row_of_the_first(scene: Scene) -> None:
-    await scene.open_turn(**ASK_EDITS)
-    call = await scene.called("write", **WRITE)
-    ask = await scene.asked(call)
-    assert (await scene.ask(call, ask=ask))[1].state is AskState.OPEN
-    await scene.answer(ask)
-    assert (await scene.ask(call, ask=ask))[1].state is AskState.ANSWERED
-    assert (await scene.types()).count("ask.raised") == 1
+async def test_the_second_attempt_finds_the_row_of_the_first(rig: ActivityRig) -> None:
+    await rig.open_turn(**ASK_EDITS)
+    call = await rig.called("write", **WRITE)
+    ask = await rig.asked(call)
+    assert (await rig.ask(call, ask=ask))[1].state is AskState.OPEN
+    await rig.answer(ask)
+    assert (await rig.ask(call, ask=ask))[1].state is AskState.ANSWERED
+    assert (await rig.types()).count("ask.raised") == 1
 
 
-async def test_another_id_for_the_same_question_opens_no_second_ask(scene: Scene) -> None:
-    await scene.open_turn(**ASK_EDITS)
-    call = await scene.called("write", **WRITE)
-    ask = await scene.asked(call)
-    assert (await scene.ask(call))[1] == AskOpened(state=AskState.OPEN, ask=ask)
-    await scene.answer(ask)
-    assert (await scene.ask(call))[1] == AskOpened(state=AskState.ANSWERED, ask=ask)
-    assert (await scene.types()).count("ask.raised") == 1
+async def test_another_id_for_the_same_question_opens_no_second_ask(rig: ActivityRig) -> None:
+    await rig.open_turn(**ASK_EDITS)
+    call = await rig.called("write", **WRITE)
+    ask = await rig.asked(call)
+    assert (await rig.ask(call))[1] == AskResult(state=AskState.OPEN, ask=ask)
+    await rig.answer(ask)
+    assert (await rig.ask(call))[1] == AskResult(state=AskState.ANSWERED, ask=ask)
+    assert (await rig.types()).count("ask.raised") == 1
 
 
 @pytest.mark.parametrize("over", ["stopped", "ended", "settled", "rejected"])
-async def test_nothing_is_asked_that_nobody_needs_to_know(scene: Scene, over: str) -> None:
-    await scene.open_turn(**ASK_EDITS)
-    call, other = await scene.answered(("write", WRITE), ("bash", {"command": "true"}))
+async def test_no_needless_question_is_opened(rig: ActivityRig, over: str) -> None:
+    await rig.open_turn(**ASK_EDITS)
+    call, other = await rig.answered(("write", WRITE), ("bash", {"command": "true"}))
     match over:
         case "stopped":
-            await scene.stop()
+            await rig.stop()
         case "ended":
-            await scene.close()
+            await rig.close()
         case "settled":
             call = other
-            await scene.run(other)
+            await rig.run(other)
         case "rejected":
-            await scene.answer(await scene.asked(call, GUARD), Reply.REJECT)
-    raised = (await scene.types()).count("ask.raised")
-    assert (await scene.ask(call))[1].state is AskState.CLOSED
-    assert (await scene.types()).count("ask.raised") == raised
+            await rig.answer(await rig.asked(call, GUARD_REQUEST), Reply.REJECT)
+    raised = (await rig.types()).count("ask.raised")
+    assert (await rig.ask(call))[1].state is AskState.CLOSED
+    assert (await rig.types()).count("ask.raised") == raised
 
 
 @pytest.mark.parametrize("about", [{"request": 5}, {"revision": 1}])
-async def test_nothing_is_asked_about_what_the_call_is_not_any_more(scene: Scene, about: dict[str, int]) -> None:
-    await scene.open_turn(**ASK_EDITS)
-    call = await scene.called("write", **WRITE)
-    assert (await scene.ask(call, **about))[1].state is AskState.CLOSED
-    assert "ask.raised" not in await scene.types()
+async def test_no_question_is_opened_about_an_outdated_plan(rig: ActivityRig, about: dict[str, int]) -> None:
+    await rig.open_turn(**ASK_EDITS)
+    call = await rig.called("write", **WRITE)
+    assert (await rig.ask(call, **about))[1].state is AskState.CLOSED
+    assert "ask.raised" not in await rig.types()
 
 
-async def test_a_grant_given_meanwhile_answers_at_once(scene: Scene) -> None:
-    await scene.open_turn(**ASK_EDITS)
-    first, second = await scene.answered(("write", WRITE), ("write", {**WRITE, "filePath": "sub/b.txt"}))
-    settled = await scene.answer(await scene.asked(first), Reply.ALWAYS)
-    ask, opened = await scene.ask(second)
-    row = await scene.ask_row(ask)
-    assert opened.state is AskState.ANSWERED and settled.grant is not None
+async def test_a_grant_given_meanwhile_answers_immediately(rig: ActivityRig) -> None:
+    await rig.open_turn(**ASK_EDITS)
+    first, second = await rig.answered(("write", WRITE), ("write", {**WRITE, "filePath": "sub/b.txt"}))
+    settled = await rig.answer(await rig.asked(first), Reply.ALWAYS)
+    ask, journal = await rig.ask(second)
+    row = await rig.ask_row(ask)
+    assert journal.state is AskState.ANSWERED and settled.grant is not None
     assert (row.reply, row.by_grant, row.author) == (Reply.ALWAYS, settled.grant.id, "tester@here")
-    told = await scene.database.rows(b"SELECT id FROM ask WHERE state = 'answered' AND delivered_at IS NOT NULL")
-    assert [each["id"] for each in told] == [ask]  # by what was returned: nobody has to ring for it
+    told = await rig.database.rows(b"SELECT id FROM ask WHERE state = 'answered' AND delivered_at IS NOT NULL")
+    assert [each["id"] for each in told] == [ask]  # the result reports it: no signal is needed
 
 
-async def test_the_loop_guards_question_is_about_the_tool_and_its_input(scene: Scene) -> None:
-    await scene.open_turn()
-    call = await scene.called("glob", pattern="*")
-    row = await scene.ask_row(await scene.asked(call, GUARD))
+async def test_the_loop_guards_question_is_about_the_tool_and_its_input(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    call = await rig.called("glob", pattern="*")
+    row = await rig.ask_row(await rig.asked(call, GUARD_REQUEST))
     assert (row.body.permission, row.body.patterns, row.body.always) == ("doom_loop", ("glob",), ("glob",))
     assert row.body.metadata == {"tool": "glob", "input": {"pattern": "*"}}

@@ -1,4 +1,4 @@
-"""A place for the commands of a test, an end for whatever it leaves running, and a world to judge commands in."""
+"""A directory for a test's commands, which end with it, and a checker for commands."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from activities.shell import ending
-from tests.activities.shell.commands import Commands
-from tests.activities.shell.world import World, made
+from activities.shell import termination
+from tests.activities.shell.checker import CommandChecker, make_checker
+from tests.activities.shell.command_rig import CommandRig
 
 
 @pytest.fixture
-async def commands(tmp_path: Path) -> AsyncIterator[Commands]:
-    commands = Commands(tmp_path)
+async def commands(tmp_path: Path) -> AsyncIterator[CommandRig]:
+    commands = CommandRig(tmp_path)
     yield commands
     for call, directory in commands.started.items():
-        await asyncio.to_thread(ending.stop, directory, call)
+        await asyncio.to_thread(termination.stop_command, directory, call)
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return made(tmp_path_factory.mktemp("world").resolve())
+def checker(tmp_path_factory: pytest.TempPathFactory) -> CommandChecker:
+    return make_checker(tmp_path_factory.mktemp("world").resolve())

@@ -1,4 +1,4 @@
-"""A session of which nothing is known but its row."""
+"""A session that has only its row."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from activities.mint import Mint
 from activities.store import sessions
 from activities.store.database import Database
 from activities.store.sessions import NewSession
-from workflows.domain.events import Actor
+from workflows.domain.actor import Actor
 from workflows.domain.ids import Prefix, SessionId
 
 ACTOR = Actor(subject="tester@here", method="test")

@@ -1,4 +1,4 @@
-"""The pool: what an unreachable database is called, and JSON in and out."""
+"""The pool: errors of an unreachable database, and JSON in and out."""
 
 import asyncio
 import signal
@@ -9,15 +9,15 @@ import psycopg
 import pytest
 
 from activities.store.database import Database, dumps
-from activities.store.outages import Unprepared, reaching
-from tests.patience import PATIENCE
+from activities.store.outages import SchemaMissing, translate_errors
+from tests.polling import WAIT_TIMEOUT
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId
 
 
 async def test_a_server_that_is_not_there_is_unavailable() -> None:
     with pytest.raises(Unavailable, match="PostgreSQL cannot be reached .`holdfast doctor` says what to do.: .*refuse"):
-        async with Database("postgresql://nobody@127.0.0.1:9/none").listening("holdfast"):
+        async with Database("postgresql://nobody@127.0.0.1:9/none").listen("holdfast"):
             raise AssertionError("nobody listens there")
 
 
@@ -35,7 +35,7 @@ async def test_a_connection_that_is_cut_in_a_transaction_is_unavailable(database
             await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
 
-async def test_a_lock_that_somebody_keeps_is_said_so(database: Database, session: SessionId) -> None:
+async def test_a_lock_held_by_another_process_is_reported(database: Database, session: SessionId) -> None:
     query = b"SELECT FROM session FOR UPDATE"
     async with database.transaction() as holder:
         await holder.execute(query)
@@ -55,20 +55,20 @@ async def test_a_transaction_that_fails_leaves_nothing(database: Database, sessi
     assert row == ("A session",)
 
 
-def test_a_mistake_of_ours_is_not_called_an_outage() -> None:
-    with pytest.raises(psycopg.errors.NotNullViolation), reaching():
+def test_a_bug_of_ours_is_not_translated() -> None:
+    with pytest.raises(psycopg.errors.NotNullViolation), translate_errors():
         raise psycopg.errors.NotNullViolation
 
 
-async def test_a_database_that_no_worker_has_filled_yet_is_named(postgres_url: str) -> None:
+async def test_an_unprepared_database_is_reported(postgres_url: str) -> None:
     async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as connection:
         await connection.execute("DROP SCHEMA holdfast CASCADE")
     async with Database(postgres_url) as database:
-        with pytest.raises(Unprepared, match=r'worker .* makes them.*relation "session" does not exist'):
+        with pytest.raises(SchemaMissing, match=r'worker .* makes them.*relation "session" does not exist'):
             await database.rows(b"SELECT FROM session")
 
 
-def test_json_is_ascii_so_that_any_text_can_be_kept() -> None:
+def test_json_is_ascii_so_that_any_text_can_be_stored() -> None:
     assert dumps({"text": "a\x00b \ud800 ü"}) == r'{"text":"a\u0000b \ud800 \u00fc"}'
 
 
@@ -78,7 +78,7 @@ from activities.store.database import Database
 
 async def hold():
     database = Database(sys.argv[1])
-    async with database.alone(7, silence=3) as given_up, database.alone(9) as kept:
+    async with database.advisory_lock(7, idle_timeout=3) as given_up, database.advisory_lock(9) as kept:
         print(given_up, kept, flush=True)
         await asyncio.Event().wait()
 
@@ -86,14 +86,14 @@ asyncio.run(hold())
 """
 
 
-async def test_a_frozen_process_keeps_a_lock_from_others_where_it_may_not_be_followed(postgres_url: str) -> None:
+async def test_a_frozen_process_keeps_a_lock_only_without_an_idle_timeout(postgres_url: str) -> None:
     database = Database(postgres_url)
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", HOLDER, postgres_url, stdout=PIPE)
     try:
         assert process.stdout is not None and await process.stdout.readline() == b"True True\n"
-        async with database.alone(8, silence=3) as ours, database.alone(7) as before:
+        async with database.advisory_lock(8, idle_timeout=3) as ours, database.advisory_lock(7) as before:
             process.send_signal(signal.SIGSTOP)
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(WAIT_TIMEOUT):
                 while not await taken(database, 7):
                     await asyncio.sleep(0.5)
             assert (ours, before) == (True, False)
@@ -104,5 +104,5 @@ async def test_a_frozen_process_keeps_a_lock_from_others_where_it_may_not_be_fol
 
 
 async def taken(database: Database, key: int) -> bool:
-    async with database.alone(key) as mine:
+    async with database.advisory_lock(key) as mine:
         return mine

@@ -10,11 +10,15 @@ import pytest
 
 from activities.store import events, prompts
 from activities.store.database import Database
-from activities.store.journal import journal
+from activities.store.journal import session_journal
 from activities.store.prompts import NewPrompt
 from tests.activities.store.conftest import ACTOR
 from worker.stack.cluster import SUPERUSER, Cluster
-from workflows.domain.events import Actor, AskAnswered, CallClaimed, Decision, Event, SessionEnded
+from workflows.domain.actor import Actor
+from workflows.domain.events.asks import AskAnswered
+from workflows.domain.events.calls import CallClaimed, RecordedDecision
+from workflows.domain.events.event import Event
+from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.ids import AskId, MessageId, SessionId
 
 TAMPERED = {
@@ -24,17 +28,17 @@ TAMPERED = {
     "another type": ("UPDATE event SET type = 'turn.ended' WHERE seq = 2", "event 2 .* another event's bytes"),
     "another link": ("UPDATE event SET prev_hash = hash WHERE seq = 2", "event 2 .* does not follow"),
     "another content": ("UPDATE prompt SET body = '{}'", "event 2 .* content of msg_1 was changed"),
-    "another head": ("UPDATE session SET head = '\\x00'", "names another last event"),
+    "another head": ("UPDATE session_head SET head = '\\x00'", "names another last event"),
 }
 
 
 @pytest.fixture
 async def told(database: Database, session: SessionId) -> SessionId:
     """A session with three events: created, a prompt, ended."""
-    async with journal(database, session, ACTOR) as opened:
-        await opened.locked()
-        await prompts.accept(opened, NewPrompt(id=MessageId("msg_1"), text="Hello"))
-        opened.record(SessionEnded(reason="done"))
+    async with session_journal(database, session, ACTOR) as journal:
+        await journal.locked()
+        await prompts.accept(journal, NewPrompt(id=MessageId("msg_1"), text="Hello"))
+        journal.record(SessionEnded(reason="done"))
     return session
 
 
@@ -74,7 +78,7 @@ async def test_an_erased_content_still_verifies(database: Database, told: Sessio
 async def test_a_watcher_is_woken_by_what_others_write(database: Database, session: SessionId) -> None:
     async def wait() -> None:
         ticks = 0
-        async with aclosing(events.woken(database, session, at_least_every=60)) as woken:
+        async with aclosing(events.ticks(database, session, at_least_every=60)) as woken:
             async for _ in woken:
                 ticks += 1
                 listening.set()
@@ -84,15 +88,15 @@ async def test_a_watcher_is_woken_by_what_others_write(database: Database, sessi
     listening = asyncio.Event()
     waiting = asyncio.create_task(wait())
     await listening.wait()
-    async with journal(database, session, ACTOR) as opened:
-        await opened.locked()
-        opened.record(SessionEnded(reason="done"))
+    async with session_journal(database, session, ACTOR) as journal:
+        await journal.locked()
+        journal.record(SessionEnded(reason="done"))
     await asyncio.wait_for(waiting, 30)
 
 
 def claim(ask: str, **more: Any) -> CallClaimed:
-    decision = Decision(permission="edit", by="answer", ask=AskId(ask), author=ACTOR.subject)
-    given = {"call": "prt_1", "fence": (1, 1, 1), "digest": "d", "snapshot": "cfg_1", "decisions": (decision,)}
+    decision = RecordedDecision(permission="edit", by="answer", ask=AskId(ask), author=ACTOR.subject)
+    given = {"call": "prt_1", "fence": (1, 1, 1), "digest": "d", "turn_config": "cfg_1", "decisions": (decision,)}
     return CallClaimed.model_validate(given | more)
 
 
@@ -100,7 +104,7 @@ def answered(ask: str, **more: Any) -> AskAnswered:
     return AskAnswered.model_validate({"ask": ask, "call": "prt_1", "reply": "once", "digest": "d"} | more)
 
 
-GUARDED = Decision(permission="doom_loop", by="answer", ask=AskId("per_1"), author=ACTOR.subject)
+GUARDED = RecordedDecision(permission="doom_loop", by="answer", ask=AskId("per_1"), author=ACTOR.subject)
 
 
 @pytest.mark.parametrize(
@@ -119,10 +123,10 @@ GUARDED = Decision(permission="doom_loop", by="answer", ask=AskId("per_1"), auth
 async def test_a_claim_that_no_answer_explains_is_named(
     database: Database, session: SessionId, log: tuple[Event, ...], explained: bool
 ) -> None:
-    async with journal(database, session, ACTOR) as opened:
-        await opened.locked()
+    async with session_journal(database, session, ACTOR) as journal:
+        await journal.locked()
         for event in log:
-            opened.record(event)
+            journal.record(event)
     problem = (await events.verify(database, session)).problem
     if explained:
         assert problem is None
@@ -132,8 +136,8 @@ async def test_a_claim_that_no_answer_explains_is_named(
 
 
 async def test_an_answer_by_another_person_explains_no_claim(database: Database, session: SessionId) -> None:
-    async with journal(database, session, ACTOR) as opened:
-        await opened.locked()
-        opened.record(answered("per_1"), Actor(subject="somebody@else", method="test"))
-        opened.record(claim("per_1"))
+    async with session_journal(database, session, ACTOR) as journal:
+        await journal.locked()
+        journal.record(answered("per_1"), Actor(subject="somebody@else", method="test"))
+        journal.record(claim("per_1"))
     assert "nothing in the log explains" in str((await events.verify(database, session)).problem)

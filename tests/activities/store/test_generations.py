@@ -1,17 +1,26 @@
-"""Model steps as rows: who may commit, and what failed so far."""
+"""Model steps as rows: who may commit, and what has failed."""
 
 import pytest
 
 from activities.store import events, generations
-from activities.store.generations import Begun, Failure, NewAnswer, NewPart, Over, Parked, Paused, Stored
-from tests.activities.scene import BODY, Scene
+from activities.store.generations import (
+    AlreadyStored,
+    BackoffPending,
+    FailedAttempt,
+    NewAnswer,
+    NewPart,
+    StepAttempt,
+    Suspended,
+    TurnOver,
+)
+from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.errors import StaleFence, Unavailable
-from workflows.domain.events import ModelRetry
+from workflows.domain.events.generations import ModelRetry
 from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import ReasoningPart, TextPart
 from workflows.domain.wire import Fence
 
-BUSY = Failure(attempt=1, kind="429", said="busy", pause=0, waited_ms=2000, next_at="2026-01-01T00:00:00Z")
+BUSY = FailedAttempt(attempt=1, kind="429", message="busy", pause=0, waited_ms=2000, next_at="2026-01-01T00:00:00Z")
 FIRST, SECOND = Fence(1, 1, 1), Fence(1, 1, 2)
 ANSWER = NewAnswer(
     id=MessageId("msg_answer"),
@@ -23,113 +32,115 @@ ANSWER = NewAnswer(
 )
 
 
-async def begin(scene: Scene, fence: Fence, step: int = 1) -> Stored | Over | Parked | Paused | Begun:
-    async with scene.journal() as opened:
-        return await generations.begin(opened, scene.turn, step, fence)
+async def begin(
+    rig: ActivityRig, fence: Fence, step: int = 1
+) -> AlreadyStored | TurnOver | Suspended | BackoffPending | StepAttempt:
+    async with rig.journal() as journal:
+        return await generations.begin(journal, rig.turn, step, fence)
 
 
-async def commit(scene: Scene, fence: Fence) -> object:
-    async with scene.journal() as opened:
-        return await generations.commit(opened, scene.turn, 1, fence, ANSWER)
+async def commit(rig: ActivityRig, fence: Fence) -> object:
+    async with rig.journal() as journal:
+        return await generations.commit(journal, rig.turn, 1, fence, ANSWER)
 
 
-async def test_an_attempt_registers_and_the_turn_knows_the_step(scene: Scene) -> None:
-    await scene.open_turn()
-    begun = await begin(scene, FIRST, step=4)
-    assert isinstance(begun, Begun) and (begun.failures, begun.waited_ms) == (0, 0)
-    turn = (await scene.load()).turn
+async def test_an_attempt_registers_and_the_turn_knows_the_step(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    begun = await begin(rig, FIRST, step=4)
+    assert isinstance(begun, StepAttempt) and (begun.failures, begun.waited_ms) == (0, 0)
+    turn = (await rig.load()).turn
     assert turn is not None and turn.step == 4
 
 
-async def test_the_newest_registered_attempt_commits(scene: Scene) -> None:
-    await scene.open_turn()
-    await begin(scene, FIRST)
-    await begin(scene, SECOND)
+async def test_the_newest_registered_attempt_commits(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await begin(rig, FIRST)
+    await begin(rig, SECOND)
     with pytest.raises(StaleFence, match="later attempt"):
-        await commit(scene, FIRST)
-    await commit(scene, SECOND)
-    assert await begin(scene, Fence(1, 2, 1)) == Stored(message=ANSWER.id, body=BODY)
+        await commit(rig, FIRST)
+    await commit(rig, SECOND)
+    assert await begin(rig, Fence(1, 2, 1)) == AlreadyStored(message=ANSWER.id, body=BODY)
 
 
-async def test_b18_a_connection_that_is_cut_in_a_commit_leaves_all_of_it_or_nothing(scene: Scene) -> None:
-    await scene.open_turn()
-    await begin(scene, FIRST)
-    before = await scene.events()
+async def test_b18_a_connection_that_is_cut_in_a_commit_leaves_all_of_it_or_nothing(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await begin(rig, FIRST)
+    before = await rig.events()
     with pytest.raises(Unavailable):
-        async with scene.journal() as opened:
-            await generations.commit(opened, scene.turn, 1, FIRST, ANSWER)
-            opened.append()
-            opened.write(b"SELECT pg_terminate_backend(pg_backend_pid())")
-    assert await scene.events() == before and (await events.verify(scene.database, scene.session)).problem is None
-    await commit(scene, FIRST)
-    assert isinstance(await begin(scene, FIRST), Stored)
+        async with rig.journal() as journal:
+            await generations.commit(journal, rig.turn, 1, FIRST, ANSWER)
+            journal.append()
+            journal.write(b"SELECT pg_terminate_backend(pg_backend_pid())")
+    assert await rig.events() == before and (await events.verify(rig.database, rig.session)).problem is None
+    await commit(rig, FIRST)
+    assert isinstance(await begin(rig, FIRST), AlreadyStored)
 
 
-async def test_an_attempt_that_comes_late_does_not_register(scene: Scene) -> None:
-    await scene.open_turn()
-    await begin(scene, SECOND)
+async def test_an_attempt_that_comes_late_does_not_register(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await begin(rig, SECOND)
     with pytest.raises(StaleFence, match="later attempt"):
-        await begin(scene, FIRST)
+        await begin(rig, FIRST)
 
 
-async def test_nothing_is_committed_into_an_ended_turn(scene: Scene) -> None:
-    await scene.open_turn()
-    await begin(scene, FIRST)
-    await scene.close()
-    assert await commit(scene, FIRST) == Over() and await begin(scene, SECOND, step=2) == Over()
+async def test_nothing_is_committed_into_an_ended_turn(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await begin(rig, FIRST)
+    await rig.close()
+    assert await commit(rig, FIRST) == TurnOver() and await begin(rig, SECOND, step=2) == TurnOver()
 
 
-async def test_an_answer_that_came_before_the_stop_was_applied_is_kept(scene: Scene) -> None:
-    await scene.open_turn()
-    await begin(scene, FIRST)
-    await scene.stop()
-    await commit(scene, FIRST)
-    assert isinstance(await begin(scene, SECOND), Stored) and await begin(scene, SECOND, step=2) == Over()
+async def test_an_answer_that_came_before_the_stop_was_applied_is_kept(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await begin(rig, FIRST)
+    await rig.stop()
+    await commit(rig, FIRST)
+    assert isinstance(await begin(rig, SECOND), AlreadyStored) and await begin(rig, SECOND, step=2) == TurnOver()
 
 
-async def test_a_failure_of_an_overtaken_attempt_or_an_ended_turn_does_not_count(scene: Scene) -> None:
-    await scene.open_turn()
-    await begin(scene, FIRST)
-    await begin(scene, SECOND)
-    async with scene.journal() as opened:
+async def test_a_failure_of_an_overtaken_attempt_or_an_ended_turn_does_not_count(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await begin(rig, FIRST)
+    await begin(rig, SECOND)
+    async with rig.journal() as journal:
         with pytest.raises(StaleFence, match="later attempt"):
-            await generations.failed(opened, scene.turn, 1, FIRST, BUSY)
-    await scene.stop()
-    async with scene.journal() as opened:
-        await generations.failed(opened, scene.turn, 1, SECOND, BUSY)
-    assert "model.retry" not in await scene.types()
+            await generations.record_failure(journal, rig.turn, 1, FIRST, BUSY)
+    await rig.stop()
+    async with rig.journal() as journal:
+        await generations.record_failure(journal, rig.turn, 1, SECOND, BUSY)
+    assert "model.retry" not in await rig.types()
 
 
-async def test_failures_and_their_pauses_are_summed_over_attempts(scene: Scene) -> None:
-    await scene.open_turn()
-    await begin(scene, FIRST)
+async def test_failures_and_their_pauses_are_summed_over_attempts(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await begin(rig, FIRST)
     for attempt, waited in ((1, 2000), (2, 4000)):
-        async with scene.journal() as opened:
+        async with rig.journal() as journal:
             again = BUSY.model_copy(update={"attempt": attempt, "waited_ms": waited})
-            await generations.failed(opened, scene.turn, 1, FIRST, again)
-    begun = await begin(scene, SECOND)
-    assert isinstance(begun, Begun) and (begun.failures, begun.waited_ms) == (2, 6000)
-    retry = (await scene.events())[-1]
+            await generations.record_failure(journal, rig.turn, 1, FIRST, again)
+    begun = await begin(rig, SECOND)
+    assert isinstance(begun, StepAttempt) and (begun.failures, begun.waited_ms) == (2, 6000)
+    retry = (await rig.events())[-1]
     assert isinstance(retry, ModelRetry) and "busy" not in retry.model_dump_json()
-    (seen,) = await scene.database.rows(b"SELECT body FROM note WHERE id = %(id)s", id=retry.note)
-    assert seen["body"] == "busy" and (await events.verify(scene.database, scene.session)).problem is None
+    (seen,) = await rig.database.rows(b"SELECT body FROM note WHERE id = %(id)s", id=retry.note)
+    assert seen["body"] == "busy" and (await events.verify(rig.database, rig.session)).problem is None
 
 
-async def test_a_failure_whose_commit_was_not_acknowledged_counts_once(scene: Scene) -> None:
-    await scene.open_turn()
-    await begin(scene, FIRST)
+async def test_a_failure_whose_commit_was_not_acknowledged_counts_once(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await begin(rig, FIRST)
     for _ in range(2):
-        async with scene.journal() as opened:
-            await generations.failed(opened, scene.turn, 1, FIRST, BUSY)
-    assert (await scene.types()).count("model.retry") == 1
+        async with rig.journal() as journal:
+            await generations.record_failure(journal, rig.turn, 1, FIRST, BUSY)
+    assert (await rig.types()).count("model.retry") == 1
 
 
-async def test_nobody_registers_before_the_end_of_a_pause(scene: Scene) -> None:
-    await scene.open_turn()
-    await begin(scene, FIRST)
-    async with scene.journal() as opened:
-        await generations.failed(opened, scene.turn, 1, FIRST, BUSY.model_copy(update={"pause": 60.0}))
-    early = await begin(scene, SECOND)
-    await scene.database.rows(b"UPDATE generation SET next_at = now()")
-    assert isinstance(early, Paused) and 50 < early.seconds <= 60 and early.failures == 1
-    assert isinstance(await begin(scene, SECOND), Begun)
+async def test_no_attempt_registers_before_the_end_of_a_pause(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await begin(rig, FIRST)
+    async with rig.journal() as journal:
+        await generations.record_failure(journal, rig.turn, 1, FIRST, BUSY.model_copy(update={"pause": 60.0}))
+    early = await begin(rig, SECOND)
+    await rig.database.rows(b"UPDATE generation SET next_at = now()")
+    assert isinstance(early, BackoffPending) and 50 < early.seconds <= 60 and early.failures == 1
+    assert isinstance(await begin(rig, SECOND), StepAttempt)

@@ -1,4 +1,4 @@
-"""Hosts: known by their workers and by their sessions; away when no worker has been there for a while."""
+"""Hosts: known by their workers and sessions; away after a while without a worker."""
 
 import asyncio
 from functools import partial
@@ -9,13 +9,13 @@ from activities.mint import Mint
 from activities.store import grants, hosts, sessions
 from activities.store.database import Database
 from activities.store.hosts import Host, HostTaken
-from activities.store.journal import journal
+from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
-from tests.activities.scene import PERSON, Scene
+from tests.activities.rig import PERSON, ActivityRig
 from tests.activities.store.conftest import ACTOR
-from tests.hosts import LONG_AGO, taken
+from tests.host_claims import LONG_AGO, claim_when_free
 from workflows.domain.ids import Prefix, SessionId
-from workflows.domain.permissions.grants import Scope
+from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply
 
 
@@ -25,79 +25,79 @@ async def session_on(database: Database, host: str | None, directory: str = "/p"
     return new.id
 
 
-async def test_a_host_is_there_as_long_as_its_worker_says_so(database: Database) -> None:
+async def test_a_host_is_online_while_its_worker_reports(database: Database) -> None:
     session = await session_on(database, "alpha")
-    before = (await sessions.get(database, session)).away
-    await hosts.seen(database, "alpha", "one")
-    there = (await sessions.get(database, session)).away
+    before = (await sessions.get(database, session)).host_offline
+    await hosts.report_alive(database, "alpha", "one")
+    there = (await sessions.get(database, session)).host_offline
     await database.rows(LONG_AGO)
-    after = (await sessions.get(database, session)).away
+    after = (await sessions.get(database, session)).host_offline
     assert (before, there, after) == (True, False, True)
 
 
-async def test_a_session_without_a_host_waits_for_none(database: Database) -> None:
-    assert not (await sessions.get(database, await session_on(database, None))).away
+async def test_a_session_without_a_host_is_never_offline(database: Database) -> None:
+    assert not (await sessions.get(database, await session_on(database, None))).host_offline
 
 
-async def test_a_host_is_one_machines_as_long_as_its_worker_is_there(database: Database) -> None:
+async def test_a_host_belongs_to_one_machine_while_its_worker_is_alive(database: Database) -> None:
     for _ in range(2):
-        await hosts.seen(database, "alpha", "one")
-    for refuses in (hosts.seen, hosts.must_not_be_taken):
+        await hosts.report_alive(database, "alpha", "one")
+    for refuses in (hosts.report_alive, hosts.check_not_taken):
         with pytest.raises(HostTaken, match=r"Host 'alpha' is another machine's: 0 s ago .* HOLDFAST_HOST"):
             await refuses(database, "alpha", "other")
-    await hosts.must_not_be_taken(database, "alpha", "one")
+    await hosts.check_not_taken(database, "alpha", "one")
 
 
-async def test_a_host_whose_worker_has_gone_is_anybodys(database: Database) -> None:
-    await hosts.seen(database, "alpha", "one")
+async def test_a_host_whose_worker_has_gone_can_be_taken(database: Database) -> None:
+    await hosts.report_alive(database, "alpha", "one")
     await database.rows(LONG_AGO)
-    await hosts.must_not_be_taken(database, "alpha", "other")
-    await taken(partial(hosts.seen, database, "alpha", "other"))
+    await hosts.check_not_taken(database, "alpha", "other")
+    await claim_when_free(partial(hosts.report_alive, database, "alpha", "other"))
     with pytest.raises(HostTaken):
-        await hosts.seen(database, "alpha", "one")
+        await hosts.report_alive(database, "alpha", "one")
 
 
-async def test_of_many_machines_that_start_under_one_name_one_has_it(database: Database) -> None:
+async def test_of_many_machines_that_start_under_one_name_one_takes_it(database: Database) -> None:
     answers = await asyncio.gather(
-        *(hosts.seen(database, "alpha", machine) for machine in "abcdefgh"), return_exceptions=True
+        *(hosts.report_alive(database, "alpha", machine) for machine in "abcdefgh"), return_exceptions=True
     )
     assert answers.count(None) == 1 and sum(isinstance(answer, HostTaken) for answer in answers) == 7
 
 
-async def test_a_worker_of_an_earlier_release_does_not_say_whose_its_host_is(database: Database) -> None:
+async def test_a_host_without_a_machine_can_be_taken(database: Database) -> None:
     await database.rows(b"INSERT INTO host (name, seen_at) VALUES ('alpha', now())")
-    await hosts.must_not_be_taken(database, "alpha", "one")
-    await hosts.seen(database, "alpha", "one")
+    await hosts.check_not_taken(database, "alpha", "one")
+    await hosts.report_alive(database, "alpha", "one")
 
 
-async def test_hosts_are_listed_with_the_sessions_that_have_work_there(scene: Scene) -> None:
-    await hosts.seen(scene.database, "beta", "one")
-    await session_on(scene.database, "alpha")
-    await scene.database.rows(b"UPDATE session SET host = 'gamma' WHERE id = %(id)s", id=scene.session)
-    await scene.prompt()
-    listed = [(each.name, each.working, each.sessions) for each in await hosts.listed(scene.database)]
+async def test_hosts_are_listed_with_the_sessions_that_have_work_there(rig: ActivityRig) -> None:
+    await hosts.report_alive(rig.database, "beta", "one")
+    await session_on(rig.database, "alpha")
+    await rig.database.rows(b"UPDATE session SET host = 'gamma' WHERE id = %(id)s", id=rig.session)
+    await rig.prompt()
+    listed = [(each.name, each.working, each.sessions) for each in await hosts.list_all(rig.database)]
     assert listed == [("alpha", False, 0), ("beta", True, 0), ("gamma", False, 1)]
 
 
-async def test_a_database_that_nobody_has_prepared_knows_no_hosts(database: Database) -> None:
+async def test_an_unprepared_database_has_no_hosts(database: Database) -> None:
     await database.rows(b"DROP TABLE host")
-    await hosts.must_not_be_taken(database, "alpha", None)
-    found: list[Host] = await hosts.listed(database)
+    await hosts.check_not_taken(database, "alpha", None)
+    found: list[Host] = await hosts.list_all(database)
     assert found == []
 
 
-async def test_a_directory_of_one_host_is_another_one_than_that_of_another_host(scene: Scene) -> None:
+async def test_the_same_path_on_another_host_is_another_directory(rig: ActivityRig) -> None:
     """Neither lists nor grants for a project mix them up."""
-    directory = str(scene.project)
-    there = await session_on(scene.database, "alpha", directory)
-    await scene.open_turn(permission={"edit": "ask"})
-    ask = await scene.asked(await scene.called("write", filePath="a.txt", content="x"))
-    await scene.answer(ask, Reply.ALWAYS, scope=Scope.PROJECT)
-    here = [found.id for found in await sessions.overview(scene.database, directory=directory)]
-    elsewhere = [found.id for found in await sessions.overview(scene.database, directory=directory, host="alpha")]
-    async with journal(scene.database, there, PERSON) as opened:
-        granted_there = await grants.live(opened)
-    async with journal(scene.database, scene.session, PERSON) as opened:
-        granted_here = await grants.live(opened)
-    assert (here, elsewhere) == ([scene.session], [there])
+    directory = str(rig.project)
+    there = await session_on(rig.database, "alpha", directory)
+    await rig.open_turn(permission={"edit": "ask"})
+    ask = await rig.asked(await rig.called("write", filePath="a.txt", content="x"))
+    await rig.answer(ask, Reply.ALWAYS, scope=GrantScope.PROJECT)
+    here = [found.id for found in await sessions.overview(rig.database, directory=directory)]
+    elsewhere = [found.id for found in await sessions.overview(rig.database, directory=directory, host="alpha")]
+    async with session_journal(rig.database, there, PERSON) as journal:
+        granted_there = await grants.list_live(journal)
+    async with session_journal(rig.database, rig.session, PERSON) as journal:
+        granted_here = await grants.list_live(journal)
+    assert (here, elsewhere) == ([rig.session], [there])
     assert (len(granted_here), len(granted_there)) == (1, 0)

@@ -12,9 +12,9 @@ from activities.store.migrate import (
     DatabaseNewer,
     DatabaseOlder,
     current_version,
-    known,
     migrate,
-    require,
+    require_current,
+    scripts,
 )
 from worker.stack.cluster import ROLE, SUPERUSER, Cluster
 from workflows.domain.errors import Unavailable
@@ -22,7 +22,7 @@ from workflows.domain.errors import Unavailable
 
 @pytest.fixture
 def empty_url(template: Cluster) -> Iterator[str]:
-    """A database without anything in it."""
+    """An empty database."""
     name = f"empty_{uuid.uuid4().hex}"
     with psycopg.connect(template.url(SUPERUSER, "postgres"), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} OWNER {ROLE}")
@@ -30,24 +30,24 @@ def empty_url(template: Cluster) -> Iterator[str]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-async def test_an_empty_database_is_brought_up_to_date(empty_url: str) -> None:
+async def test_an_empty_database_is_migrated(empty_url: str) -> None:
     assert await current_version(empty_url) == 0
     with pytest.raises(DatabaseOlder, match="at migration 0, .* `python -P -m worker.prepare`"):
-        await require(empty_url)
-    assert await migrate(empty_url) == len(known())
-    assert await current_version(empty_url) == len(known())
-    await require(empty_url)
+        await require_current(empty_url)
+    assert await migrate(empty_url) == len(scripts())
+    assert await current_version(empty_url) == len(scripts())
+    await require_current(empty_url)
 
 
-async def test_several_at_once_migrate_once(empty_url: str) -> None:
-    assert await asyncio.gather(*(migrate(empty_url) for _ in range(4))) == [len(known())] * 4
+async def test_concurrent_migrations_apply_once(empty_url: str) -> None:
+    assert await asyncio.gather(*(migrate(empty_url) for _ in range(4))) == [len(scripts())] * 4
 
 
 async def test_a_newer_database_is_refused_and_left_alone(empty_url: str) -> None:
     await migrate(empty_url)
     async with await psycopg.AsyncConnection.connect(empty_url) as connection:
         await connection.execute("INSERT INTO holdfast.migration VALUES (99, 'of tomorrow')")
-    for door in (migrate, require):
+    for door in (migrate, require_current):
         with pytest.raises(DatabaseNewer, match="at migration 99"):
             await door(empty_url)
 
@@ -59,11 +59,11 @@ async def test_a_newer_database_is_refused_and_left_alone(empty_url: str) -> Non
         "ALTER TABLE holdfast.migration DROP COLUMN digest",
     ],
 )
-async def test_a_database_that_another_migration_of_the_number_has_made_is_refused(empty_url: str, edit: str) -> None:
+async def test_a_database_with_another_migration_of_the_same_number_is_refused(empty_url: str, edit: str) -> None:
     await migrate(empty_url)
     async with await psycopg.AsyncConnection.connect(empty_url) as connection:
         await connection.execute(edit.encode())
-    for door in (migrate, current_version, require):
+    for door in (migrate, current_version, require_current):
         with pytest.raises(DatabaseForeign, match="its migration 1 is a different one"):
             await door(empty_url)
 

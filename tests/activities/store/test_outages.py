@@ -1,11 +1,11 @@
-"""What of PostgreSQL's errors is an outage, to be waited out, and what is a mistake of ours."""
+"""PostgreSQL's errors: outages, to be waited out, and our own mistakes."""
 
 import psycopg
 import pytest
 from psycopg.errors import lookup
 
 from activities.store.database import Database
-from activities.store.outages import Moved, ReadOnly, Unprepared, Unreachable, reaching
+from activities.store.outages import Moved, ReadOnly, SchemaMissing, Unreachable, translate_errors
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId
 
@@ -15,24 +15,24 @@ OURS = ("22P02", "23502", "23505", "25P02", "42601", "42501", "54000", "P0001")
 
 
 def raised(error: Exception) -> type[Exception]:
-    """What becomes of an error of the driver."""
-    with pytest.raises(Exception) as caught, reaching():
+    """Our error for one of the driver."""
+    with pytest.raises(Exception) as caught, translate_errors():
         raise error
     return caught.type
 
 
 @pytest.mark.parametrize("code", AWAY)
-def test_a_server_that_goes_or_does_not_let_us_in_is_unreachable(code: str) -> None:
+def test_a_server_that_shuts_down_or_refuses_the_login_is_unreachable(code: str) -> None:
     assert raised(lookup(code)("away")) is Unreachable
 
 
 @pytest.mark.parametrize("code", BUSY)
-def test_what_a_server_cannot_do_just_now_is_unavailable(code: str) -> None:
+def test_a_server_that_is_busy_or_out_of_resources_is_unavailable(code: str) -> None:
     assert raised(lookup(code)("later")) is Unavailable
 
 
 @pytest.mark.parametrize("code", OURS)
-def test_a_mistake_of_ours_is_no_outage(code: str) -> None:
+def test_a_bug_of_ours_is_no_outage(code: str) -> None:
     assert raised(lookup(code)("wrong")) is lookup(code)
 
 
@@ -46,14 +46,14 @@ def test_a_wrong_use_of_the_driver_is_no_outage() -> None:
 
 
 def test_a_missing_table_is_a_database_that_no_worker_has_prepared() -> None:
-    assert raised(psycopg.errors.UndefinedTable("no table")) is Unprepared
+    assert raised(psycopg.errors.UndefinedTable("no table")) is SchemaMissing
 
 
-async def test_a_demoted_primary_takes_no_writes_and_is_asked_anew(database: Database, session: SessionId) -> None:
+async def test_the_connection_to_a_demoted_primary_is_replaced(database: Database, session: SessionId) -> None:
     before = await server_process(database)
     with pytest.raises(ReadOnly, match="PostgreSQL is read-only just now.*cannot execute UPDATE"):
-        async with database.statements(b"BEGIN READ ONLY") as said:
-            said.note(b"UPDATE session SET title = 'changed'")
+        async with database.statements(b"BEGIN READ ONLY") as batch:
+            batch.write(b"UPDATE session SET title = 'changed'")
     assert await server_process(database) != before
 
 
@@ -62,7 +62,7 @@ async def server_process(database: Database) -> int:
     return int(row["pid"])
 
 
-async def test_a_session_that_has_moved_on_is_told_from_other_failures_to_serialize(
+async def test_a_session_that_has_moved_on_is_no_other_serialization_failure(
     database: Database, session: SessionId
 ) -> None:
     with pytest.raises(Moved):

@@ -5,7 +5,7 @@ import pytest
 from activities.mint import Mint
 from activities.store import prompts, sessions
 from activities.store.database import Database
-from activities.store.journal import journal
+from activities.store.journal import session_journal
 from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
 from tests.activities.store.conftest import ACTOR
@@ -16,44 +16,44 @@ PROMPT = NewPrompt(id=MessageId("msg_1"), text="Hello")
 
 
 async def test_the_same_prompt_again_is_accepted_once(database: Database, session: SessionId) -> None:
-    async with journal(database, session, ACTOR) as opened:
-        first = await prompts.accept(opened, PROMPT)
-    async with journal(database, session, ACTOR) as opened:
-        second = await prompts.accept(opened, PROMPT)
-        assert await prompts.untaken(opened) == ["msg_1"]
+    async with session_journal(database, session, ACTOR) as journal:
+        first = await prompts.accept(journal, PROMPT)
+    async with session_journal(database, session, ACTOR) as journal:
+        second = await prompts.accept(journal, PROMPT)
+        assert await prompts.untaken(journal) == ["msg_1"]
     assert (first, second) == (True, False)
 
 
 async def test_an_id_of_another_session_is_refused(database: Database, session: SessionId) -> None:
     other = NewSession(id=SessionId(Mint().new(Prefix.SESSION)), directory="/q", title="Another")
     await sessions.create(database, other, ACTOR)
-    async with journal(database, session, ACTOR) as opened:
-        await prompts.accept(opened, PROMPT)
+    async with session_journal(database, session, ACTOR) as journal:
+        await prompts.accept(journal, PROMPT)
     with pytest.raises(Conflict, match="another session"):
-        async with journal(database, other.id, ACTOR) as opened:
-            await prompts.accept(opened, PROMPT)
+        async with session_journal(database, other.id, ACTOR) as journal:
+            await prompts.accept(journal, PROMPT)
 
 
 async def test_an_ended_session_takes_no_prompt(database: Database, session: SessionId) -> None:
-    async with journal(database, session, ACTOR) as opened:
-        await sessions.end(opened, "test")
+    async with session_journal(database, session, ACTOR) as journal:
+        await sessions.end(journal, "test")
     with pytest.raises(Conflict, match="has ended"):
-        async with journal(database, session, ACTOR) as opened:
-            await prompts.accept(opened, PROMPT)
+        async with session_journal(database, session, ACTOR) as journal:
+            await prompts.accept(journal, PROMPT)
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "lone \ud800 surrogate", "\x1b[2K\r", "emoji 🙂", "x" * 1_000_000])
 async def test_any_text_is_kept_as_it_is(database: Database, session: SessionId, text: str) -> None:
-    async with journal(database, session, ACTOR) as opened:
-        await prompts.accept(opened, NewPrompt(id=MessageId("msg_1"), text=text))
+    async with session_journal(database, session, ACTOR) as journal:
+        await prompts.accept(journal, NewPrompt(id=MessageId("msg_1"), text=text))
     async with database.transaction() as connection:
         row = await (await connection.execute("SELECT body FROM prompt")).fetchone()
     assert row is not None and row[0] == {"text": text}
 
 
 async def test_prompts_are_withdrawn_in_the_order_of_acceptance(database: Database, session: SessionId) -> None:
-    async with journal(database, session, ACTOR) as opened:
+    async with session_journal(database, session, ACTOR) as journal:
         for name in ("msg_2", "msg_1"):
-            await prompts.accept(opened, NewPrompt(id=MessageId(name), text="Hello"))
-        assert await prompts.withdraw(opened, "stopped") == ["msg_2", "msg_1"]
-        assert await prompts.untaken(opened) == []
+            await prompts.accept(journal, NewPrompt(id=MessageId(name), text="Hello"))
+        assert await prompts.withdraw_untaken(journal, "stopped") == ["msg_2", "msg_1"]
+        assert await prompts.untaken(journal) == []

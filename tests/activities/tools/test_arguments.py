@@ -1,13 +1,14 @@
-"""A call's arguments, and what a model is told about wrong ones."""
+"""A call's arguments, and the model's message about wrong ones."""
 
 import pytest
 from pydantic import Field, JsonValue
 
-from activities.files.place import Place
-from activities.tools.arguments import validated
-from activities.tools.read import Read, ReadParams
-from activities.tools.todo import TodoWrite
-from activities.tools.tool import Output, Params, Plan, Surroundings, Tool
+from activities.files.workspace import Workspace
+from activities.tools.arguments import Params
+from activities.tools.built_in_tool import BuiltInTool
+from activities.tools.read import ReadParams, ReadTool
+from activities.tools.todo import TodoWriteTool
+from activities.tools.tool import Output, Plan, Tool, ToolContext
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import ToolError
 
@@ -21,32 +22,32 @@ class OddParams(Params):
     table: dict[str, int] = {}
 
 
-class Odd(Tool[OddParams]):
+class Odd(BuiltInTool[OddParams]):
     """A tool that is never run."""
 
     name = "odd"
     recovery = Recovery.REPEATABLE
     params = OddParams
 
-    async def plan(self, params: OddParams, place: Place) -> Plan:
+    async def plan(self, params: OddParams, workspace: Workspace) -> Plan:
         raise NotImplementedError
 
-    async def run(self, params: OddParams, plan: Plan, around: Surroundings) -> Output:
+    async def run(self, params: OddParams, plan: Plan, context: ToolContext) -> Output:
         raise NotImplementedError
 
 
-def problem(tool: Tool[OddParams] | Tool[ReadParams] | TodoWrite, **arguments: JsonValue) -> str:
+def problem(tool: Tool[OddParams] | Tool[ReadParams] | TodoWriteTool, **arguments: JsonValue) -> str:
     with pytest.raises(ToolError) as told:
-        validated(tool, arguments)
+        tool.parse(arguments)
     return str(told.value)
 
 
 def test_good_arguments_become_params_and_unknown_keys_are_ignored() -> None:
-    assert validated(Read(), {"filePath": "a.txt", "colour": "red"}) == ReadParams(filePath="a.txt")
+    assert ReadTool().parse({"filePath": "a.txt", "colour": "red"}) == ReadParams(filePath="a.txt")
 
 
 def test_what_is_wrong_is_told_with_its_place_and_how_to_go_on() -> None:
-    assert problem(Read()) == (
+    assert problem(ReadTool()) == (
         'The read tool was called with invalid arguments: SchemaError(Missing key\n  at ["filePath"]).\n'
         "Please rewrite the input so it satisfies the expected schema."
     )
@@ -63,7 +64,7 @@ def test_what_is_wrong_is_told_with_its_place_and_how_to_go_on() -> None:
     ],
 )
 def test_expected_and_found_are_named(arguments: dict[str, JsonValue], said: str) -> None:
-    assert said in problem(Read(), **arguments)
+    assert said in problem(ReadTool(), **arguments)
 
 
 @pytest.mark.parametrize(
@@ -80,10 +81,10 @@ def test_other_types_have_their_words_too(arguments: dict[str, JsonValue], said:
 
 
 def test_what_is_wrong_inside_an_argument_is_never_called_optional() -> None:
-    said = problem(TodoWrite(), todos=[{"content": 1, "status": "pending", "priority": "low"}])
+    said = problem(TodoWriteTool(), todos=[{"content": 1, "status": "pending", "priority": "low"}])
     assert 'Expected string, got 1\n  at ["todos",0,"content"]' in said
 
 
 def test_every_problem_is_told_and_long_values_are_cut() -> None:
-    said = problem(Read(), filePath=["x" * 1000], limit="y")
+    said = problem(ReadTool(), filePath=["x" * 1000], limit="y")
     assert said.count("\n  at ") == 2 and len(said) < 600

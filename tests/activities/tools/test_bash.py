@@ -1,4 +1,4 @@
-"""bash: what a model gets of a command, and that no crash runs it twice."""
+"""bash: a command's result for the model, and no second run after a crash."""
 
 import asyncio
 import os
@@ -17,13 +17,12 @@ import pytest
 from pydantic import JsonValue
 
 from activities.failpoints import TEST_VARIABLE, VARIABLE, configure
-from activities.files.place import Place
+from activities.files.workspace import Workspace
 from activities.shell.environment import tool_environment
 from activities.shell.lease import CallDirectory, Process
-from activities.tools.arguments import validated
-from activities.tools.bash import Allowance, Bash, BashParams
-from activities.tools.tool import Output, Plan, Surroundings, Unknown
-from tests.activities.tools.calling import Nobody
+from activities.tools.bash import BashParams, BashTool, CommandLimits
+from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
+from tests.activities.tools.tool_calls import NoDelegate
 from tests.cases import Case, load, text
 from workflows.domain.errors import StaleFence, ToolError
 from workflows.domain.ids import PartId, SessionId
@@ -33,15 +32,15 @@ EFFECT = 'echo "effect $$" >> ../ledger'
 
 
 @dataclass
-class World:
-    """A project, and one call of bash in it; attempts are made anew, as by another worker."""
+class BashRig:
+    """A project with one bash call; each attempt is new, as by another worker."""
 
-    place: Place
-    tool: Bash = field(default_factory=Bash)
+    workspace: Workspace
+    tool: BashTool = field(default_factory=BashTool)
     shown: asyncio.Queue[dict[str, JsonValue]] = field(default_factory=asyncio.Queue)
     stale: bool = False
 
-    def around(self) -> Surroundings:
+    def context(self) -> ToolContext:
         async def progress(metadata: dict[str, JsonValue]) -> None:
             await self.shown.put(metadata)
 
@@ -49,75 +48,75 @@ class World:
             if self.stale:
                 raise StaleFence("a later attempt has taken over")
 
-        return Surroundings(
+        return ToolContext(
             session=SessionId("ses_test"),
             call=CALL,
             attempt="1-1-1",
-            place=self.place,
-            environment=tool_environment({"PATH": "/usr/bin:/bin"}, self.place, CALL),
+            workspace=self.workspace,
+            environment=tool_environment({"PATH": "/usr/bin:/bin"}, self.workspace, CALL),
             progress=progress,
             fence=fence,
-            delegate=Nobody(),
+            subagent=NoDelegate(),
         )
 
     async def planned(self, **arguments: Any) -> tuple[BashParams, Plan]:
         params = BashParams(**arguments)
-        return params, await self.tool.plan(params, self.place)
+        return params, await self.tool.plan(params, self.workspace)
 
     async def run(self, command: str, **arguments: Any) -> Output:
-        return await self.tool.run(*await self.planned(command=command, **arguments), self.around())
+        return await self.tool.run(*await self.planned(command=command, **arguments), self.context())
 
     async def begin(self, command: str) -> asyncio.Task[Output]:
-        """An attempt that has come so far that the command runs."""
+        """An attempt whose command runs."""
         begun = self.pipe("begun")
         running = asyncio.create_task(self.run(f"echo > begun; {command}"))
         await asyncio.to_thread(begun.read_text)
         return running
 
     async def recover(self, command: str) -> Output:
-        return await self.tool.recover(*await self.planned(command=command), self.around())
+        return await self.tool.recover(*await self.planned(command=command), self.context())
 
     async def stop(self, command: str) -> Output | None:
-        return await self.tool.stop(*await self.planned(command=command or "true"), self.around())
+        return await self.tool.stop(*await self.planned(command=command or "true"), self.context())
 
-    def keeper(self) -> Process:
-        lease = CallDirectory.of(self.place, CALL).lease()
+    def supervisor(self) -> Process:
+        lease = CallDirectory.of(self.workspace, CALL).lease()
         assert lease is not None
-        assert lease.keeper is not None
-        return lease.keeper
+        assert lease.supervisor is not None
+        return lease.supervisor
 
     def pipe(self, name: str) -> Path:
-        os.mkfifo(self.place.directory / name)
-        return self.place.directory / name
+        os.mkfifo(self.workspace.directory / name)
+        return self.workspace.directory / name
 
     def effects(self) -> list[str]:
-        ledger = self.place.data / "ledger"
+        ledger = self.workspace.data / "ledger"
         return ledger.read_text().splitlines() if ledger.exists() else []
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
+async def world(tmp_path: Path) -> AsyncIterator[BashRig]:
     project = tmp_path / "project"
     project.mkdir()
-    world = World(Place(directory=project, worktree=project, data=tmp_path, home=tmp_path, temporary=tmp_path))
+    world = BashRig(Workspace(directory=project, worktree=project, data=tmp_path, home=tmp_path, temporary=tmp_path))
     yield world
-    with suppress(Unknown):
+    with suppress(OutcomeUnknown):
         await world.stop("")
 
 
 @pytest.mark.parametrize("case", load("tool_outputs", tool="bash"))
-async def test_a_case(case: Case, world: World) -> None:
+async def test_a_case(case: Case, world: BashRig) -> None:
     expected = dict(case.expected)
     for name, content in case.input["files"].items():
-        (world.place.directory / name).write_text(text(content))
+        (world.workspace.directory / name).write_text(text(content))
     if expected.get("error_kind") == "invalid_arguments":
         with pytest.raises(ToolError) as raised:
-            validated(world.tool, case.input["args"])
+            world.tool.parse(case.input["args"])
         assert str(raised.value) == expected["error"]
     elif expected["status"] == "error":
         with pytest.raises(ToolError) as raised:
             await world.run(**case.input["args"])
-        assert str(raised.value) == expected["error"].replace(case.input["project"], str(world.place.directory))
+        assert str(raised.value) == expected["error"].replace(case.input["project"], str(world.workspace.directory))
     else:
         output = await world.run(**case.input["args"])
         assert (output.title, output.truncated) == (expected["title"], expected["truncated"])
@@ -126,32 +125,32 @@ async def test_a_case(case: Case, world: World) -> None:
 
 
 def told_of(code: int) -> str:
-    """What stands below the output of a command that failed (opencode.md 3.4, recommended there)."""
+    """The note below a failed command's output (opencode.md 3.4, recommended there)."""
     return f"\n\n<shell_metadata>\nexit code {code}\n</shell_metadata>" if code else ""
 
 
-async def test_a_plan_names_command_and_resolved_directory(world: World) -> None:
-    (world.place.directory / "sub").mkdir()
-    (world.place.directory / "link").symlink_to("sub")
+async def test_a_plan_names_command_and_resolved_directory(world: BashRig) -> None:
+    (world.workspace.directory / "sub").mkdir()
+    (world.workspace.directory / "link").symlink_to("sub")
     _, plan = await world.planned(command="ls -l", workdir="link", description="lists")
-    assert plan.effect.directory == str(world.place.directory / "sub")
+    assert plan.effect.directory == str(world.workspace.directory / "sub")
     assert plan.effect.arguments == {"command": "ls -l", "workdir": "link"}
     assert [(request.permission, request.patterns) for request in plan.requests] == [("bash", ("ls -l",))]
 
 
-async def test_a_script_that_was_changed_makes_another_record(world: World) -> None:
-    (world.place.directory / "run.sh").write_text("echo one\n")
+async def test_a_script_that_was_changed_makes_another_record(world: BashRig) -> None:
+    (world.workspace.directory / "run.sh").write_text("echo one\n")
     _, before = await world.planned(command="bash run.sh")
-    (world.place.directory / "run.sh").write_text("echo two\n")
+    (world.workspace.directory / "run.sh").write_text("echo two\n")
     _, after = await world.planned(command="bash run.sh")
     assert before.effect.digest != after.effect.digest
 
 
-async def test_reading_with_git_runs_no_program_that_the_repository_names(world: World) -> None:
-    project, ran = world.place.directory, world.place.data / "ran"
-    (world.place.data / "program").write_text(f"#!/bin/sh\necho >> {ran}\n")
-    (world.place.data / "program").chmod(0o755)
-    for arguments in (["init", "-q"], ["config", "core.fsmonitor", str(world.place.data / "program")]):
+async def test_reading_with_git_runs_no_program_that_the_repository_names(world: BashRig) -> None:
+    project, ran = world.workspace.directory, world.workspace.data / "ran"
+    (world.workspace.data / "program").write_text(f"#!/bin/sh\necho >> {ran}\n")
+    (world.workspace.data / "program").chmod(0o755)
+    for arguments in (["init", "-q"], ["config", "core.fsmonitor", str(world.workspace.data / "program")]):
         subprocess.run(["git", *arguments], cwd=project, check=True)
     await world.run("git status --short | head -5")
     assert not ran.exists()
@@ -167,18 +166,18 @@ async def test_reading_with_git_runs_no_program_that_the_repository_names(world:
     ],
 )
 async def test_a_bare_repository_among_the_files_of_a_project_runs_no_program(
-    world: World, command: str, arguments: dict[str, str]
+    world: BashRig, command: str, arguments: dict[str, str]
 ) -> None:
-    ran = world.place.data / "ran"
-    evil = bare_repository(world.place.directory / "fixtures/evil", f"sh -c 'echo >> {ran}; cat \"$1\"' -")
+    ran = world.workspace.data / "ran"
+    evil = bare_repository(world.workspace.directory / "fixtures/evil", f"sh -c 'echo >> {ran}; cat \"$1\"' -")
     (evil / "Makefile").write_text("all:\n\tgit log -p --all\n")
     with suppress(ToolError):
         await world.run(command, **arguments)
     assert not ran.exists()
 
 
-async def test_a_bare_repository_can_still_be_pushed_to_and_cloned(world: World) -> None:
-    bare_repository(world.place.directory / "remote", "cat")
+async def test_a_bare_repository_can_still_be_pushed_to_and_cloned(world: BashRig) -> None:
+    bare_repository(world.workspace.directory / "remote", "cat")
     output = await world.run(
         "git clone -q remote copy && git -C copy push -q origin HEAD:refs/heads/other && git -C copy fetch -q && "
         "git --git-dir=remote branch --format='%(refname:short)'"
@@ -186,50 +185,54 @@ async def test_a_bare_repository_can_still_be_pushed_to_and_cloned(world: World)
     assert output.output.split() == ["master", "other"]
 
 
-async def test_a_command_keeps_its_things_where_it_was_judged_to(world: World) -> None:
+async def test_a_command_keeps_its_things_where_it_was_judged_to(world: BashRig) -> None:
     output = await world.run("echo $HOME $TMPDIR $PWD")
-    place = world.place
-    assert output.output.split() == [str(place.home), str(place.temporary), str(place.directory)]
+    workspace = world.workspace
+    assert output.output.split() == [str(workspace.home), str(workspace.temporary), str(workspace.directory)]
 
 
 @pytest.mark.parametrize("case", load("path_escape", tool="bash-workdir"))
-async def test_a_directory_outside_is_asked_for(case: Case, world: World) -> None:
-    (world.place.data / "outside").mkdir()
-    workdir = case.fields["path"].replace("/ws/proj", str(world.place.directory)).replace("/ws", str(world.place.data))
+async def test_a_directory_outside_is_asked_for(case: Case, world: BashRig) -> None:
+    (world.workspace.data / "outside").mkdir()
+    workdir = (
+        case.fields["path"]
+        .replace("/ws/proj", str(world.workspace.directory))
+        .replace("/ws", str(world.workspace.data))
+    )
     _, plan = await world.planned(command="ls", workdir=workdir)
     asked = [request for request in plan.requests if request.permission == "external_directory"]
     assert bool(asked) == (case.fields["expected"] != "allow")
 
 
 @pytest.mark.parametrize("workdir", ["file", "a\0b", "loop"])
-async def test_what_is_no_directory_is_an_error_before_any_question(world: World, workdir: str) -> None:
-    (world.place.directory / "file").touch()
-    (world.place.directory / "loop").symlink_to("loop")
+async def test_what_is_no_directory_is_an_error_before_any_question(world: BashRig, workdir: str) -> None:
+    (world.workspace.directory / "file").touch()
+    (world.workspace.directory / "loop").symlink_to("loop")
     with pytest.raises(ToolError):
         await world.planned(command="ls", workdir=workdir)
 
 
-async def test_the_command_runs_in_its_directory_with_its_environment(world: World) -> None:
-    (world.place.directory / "sub").mkdir()
+async def test_the_command_runs_in_its_directory_with_its_environment(world: BashRig) -> None:
+    (world.workspace.directory / "sub").mkdir()
     output = await world.run("pwd; echo $HOLDFAST_CALL_ID $TERM", workdir="sub")
-    assert output.output == f"{world.place.directory}/sub\n{CALL} dumb\n"
+    assert output.output == f"{world.workspace.directory}/sub\n{CALL} dumb\n"
 
 
-async def test_nothing_written_is_said(world: World) -> None:
+async def test_nothing_written_is_said(world: BashRig) -> None:
     assert (await world.run("true")).output == "(no output)"
 
 
-async def test_a_long_output_is_cut_to_its_end_and_kept_whole(world: World) -> None:
+async def test_a_long_output_is_cut_to_its_end_and_kept_whole(world: BashRig) -> None:
     output = await world.run("seq 5000")
     path = Path(str(output.metadata["outputPath"]))
     head = f"...output truncated...\n\nFull output saved to: {path}\n\n"
     assert output.output == head + "".join(f"{number}\n" for number in range(3002, 5001))
     assert await asyncio.to_thread(path.read_text) == "".join(f"{number}\n" for number in range(1, 5001))
-    assert path.parent == world.place.tool_output
+    assert path.parent == world.workspace.tool_output
     assert output.truncated
 
 
-async def test_over_its_time_a_command_gives_what_it_has_written(world: World) -> None:
+async def test_over_its_time_a_command_gives_what_it_has_written(world: BashRig) -> None:
     output = await world.run("echo begun; sleep 60", timeout=2000)
     assert output.metadata["exit"] is None
     assert output.output == (
@@ -239,37 +242,37 @@ async def test_over_its_time_a_command_gives_what_it_has_written(world: World) -
     )
 
 
-async def test_a_killed_command_is_an_error_that_names_the_signal(world: World) -> None:
+async def test_a_killed_command_is_an_error_that_names_the_signal(world: BashRig) -> None:
     with pytest.raises(ToolError, match=r"killed by SIGKILL .*not started again\.\n\nbefore"):
         await world.run("echo before; kill -KILL $$")
 
 
-async def test_a_killed_part_of_a_command_is_named_with_the_exit_code(world: World) -> None:
+async def test_a_killed_part_of_a_command_is_named_with_the_exit_code(world: BashRig) -> None:
     output = await world.run("bash -c 'kill -KILL $$'; exit $?")
     assert output.output.endswith("<shell_metadata>\nexit code 137 (SIGKILL)\n</shell_metadata>")
 
 
-async def test_an_exit_code_that_means_no_signal_is_only_a_number(world: World) -> None:
+async def test_an_exit_code_that_means_no_signal_is_only_a_number(world: BashRig) -> None:
     assert "exit code 255\n" in (await world.run("exit 255")).output
 
 
-async def test_a_command_that_nobody_waited_for_is_an_error(world: World) -> None:
-    world.tool = Bash(Allowance(lease_seconds=2.0))  # long enough for a shell to begin, on a busy machine too
+async def test_a_command_that_nobody_waited_for_is_an_error(world: BashRig) -> None:
+    world.tool = BashTool(CommandLimits(lease_seconds=2.0))  # long enough for a shell to begin, on a busy machine too
     await given_up(await world.begin("echo begun; sleep 60"))
-    await asyncio.to_thread(world.keeper().wait, 60)
+    await asyncio.to_thread(world.supervisor().wait, 60)
     with pytest.raises(ToolError, match=r"no worker was there for [0-9.]+ min\.\n\nbegun"):
         await world.recover("echo begun; sleep 60")
 
 
-async def test_too_much_output_ends_the_command_and_says_so(world: World) -> None:
-    world.tool = Bash(Allowance(spool_bytes=100_000))
+async def test_too_much_output_ends_the_command_and_says_so(world: BashRig) -> None:
+    world.tool = BashTool(CommandLimits(spool_bytes=100_000))
     output = await world.run("yes")
     assert "terminated command after it had written 100000 bytes" in output.output
     assert kept_bytes(output) == 100_000
 
 
-async def test_a_large_output_costs_the_worker_no_memory(world: World) -> None:
-    world.tool = Bash(Allowance(spool_bytes=300_000_000))
+async def test_a_large_output_costs_the_worker_no_memory(world: BashRig) -> None:
+    world.tool = BashTool(CommandLimits(spool_bytes=300_000_000))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     output = await world.run("head -c 200000000 /dev/zero | tr '\\0' x")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # KB
@@ -277,7 +280,7 @@ async def test_a_large_output_costs_the_worker_no_memory(world: World) -> None:
     assert kept_bytes(output) == 200_000_000
 
 
-async def test_people_see_the_output_while_the_command_runs(world: World) -> None:
+async def test_people_see_the_output_while_the_command_runs(world: BashRig) -> None:
     gate = world.pipe("gate")
     running = asyncio.create_task(world.run("echo first; read < gate"))
     assert await world.shown.get() == {"title": "echo first; read < gate", "metadata": {"output": "first\n"}}
@@ -285,80 +288,80 @@ async def test_people_see_the_output_while_the_command_runs(world: World) -> Non
     assert (await running).metadata["output"] == "first\n"
 
 
-async def test_a_stale_attempt_starts_nothing(world: World) -> None:
+async def test_a_stale_attempt_starts_nothing(world: BashRig) -> None:
     world.stale = True
     with pytest.raises(StaleFence):
         await world.run(EFFECT)
     assert world.effects() == []
-    assert CallDirectory.of(world.place, CALL).lease() is None
+    assert CallDirectory.of(world.workspace, CALL).lease() is None
 
 
-async def test_a_call_that_no_attempt_has_begun_is_run(world: World) -> None:
+async def test_a_call_that_no_attempt_has_begun_is_run(world: BashRig) -> None:
     assert (await world.recover(f"{EFFECT}; echo done")).output == "done\n"
     assert len(world.effects()) == 1
 
 
-async def test_a_command_goes_on_without_its_worker_and_the_next_one_gets_all_of_it(world: World) -> None:
+async def test_a_command_goes_on_without_its_worker_and_the_next_one_gets_all_of_it(world: BashRig) -> None:
     gate = world.pipe("gate")
     command = f"{EFFECT}; echo before; read < gate; echo after"
-    await asyncio.to_thread(started_by_a_worker_that_is_killed, world.place, command)
+    await asyncio.to_thread(started_by_a_worker_that_is_killed, world.workspace, command)
     following = asyncio.create_task(world.recover(command))
     await asyncio.to_thread(gate.write_text, "go\n")
     assert (await following).output == "before\nafter\n"
     assert len(world.effects()) == 1
 
 
-async def test_a_command_that_ended_without_a_worker_is_not_run_again(world: World) -> None:
+async def test_a_command_that_ended_without_a_worker_is_not_run_again(world: BashRig) -> None:
     command = f"{EFFECT}; echo done"
-    await asyncio.to_thread(started_by_a_worker_that_is_killed, world.place, command)
+    await asyncio.to_thread(started_by_a_worker_that_is_killed, world.workspace, command)
     outputs = [await world.recover(command) for _ in range(2)]
     assert [output.output for output in outputs] == ["done\n", "done\n"]
     assert len(world.effects()) == 1
 
 
-async def test_racing_attempts_run_the_command_once_and_agree(world: World) -> None:
+async def test_racing_attempts_run_the_command_once_and_agree(world: BashRig) -> None:
     outputs = await asyncio.gather(*(world.recover(f"{EFFECT}; seq 3") for _ in range(4)))
     assert {output.output for output in outputs} == {"1\n2\n3\n"}
     assert len(world.effects()) == 1
 
 
-async def test_a_command_without_its_supervisor_is_unknown_and_gone(world: World) -> None:
+async def test_a_command_without_its_supervisor_is_unknown_and_gone(world: BashRig) -> None:
     running = await world.begin(f"{EFFECT}; echo written; setsid sleep 60 & sleep 61")
     await world.shown.get()
-    os.kill(world.keeper().pid, signal.SIGKILL)
-    with pytest.raises(Unknown, match=r"(?s)Nothing of the command runs any more.*written"):
+    os.kill(world.supervisor().pid, signal.SIGKILL)
+    with pytest.raises(OutcomeUnknown, match=r"(?s)Nothing of the command runs any more.*written"):
         await running
-    with pytest.raises(Unknown):
+    with pytest.raises(OutcomeUnknown):
         await world.recover(EFFECT)
     assert len(world.effects()) == 1
 
 
-async def test_a_supervisor_that_dies_before_the_command_is_unknown_too(world: World) -> None:
-    configure({VARIABLE: f"supervisor.leased:{CALL}=kill9@1", TEST_VARIABLE: str(world.place.data)})
+async def test_a_supervisor_that_dies_before_the_command_is_unknown_too(world: BashRig) -> None:
+    configure({VARIABLE: f"supervisor.leased:{CALL}=kill9@1", TEST_VARIABLE: str(world.workspace.data)})
     try:
-        with pytest.raises(Unknown, match="died before it could record an end"):
+        with pytest.raises(OutcomeUnknown, match="died before it could record an end"):
             await world.run(EFFECT)
     finally:
         configure({})
     assert world.effects() == []
 
 
-async def test_a_stale_attempt_does_not_touch_what_is_left(world: World) -> None:
+async def test_a_stale_attempt_does_not_touch_what_is_left(world: BashRig) -> None:
     running = await world.begin("sleep 60")
     world.stale = True
-    os.kill(world.keeper().pid, signal.SIGKILL)
+    os.kill(world.supervisor().pid, signal.SIGKILL)
     with pytest.raises(StaleFence):
         await running
 
 
-async def test_giving_up_on_a_call_leaves_its_command_running(world: World) -> None:
+async def test_giving_up_on_a_call_leaves_its_command_running(world: BashRig) -> None:
     gate = world.pipe("gate")
     await given_up(await world.begin("read < gate; echo done"))
     await asyncio.to_thread(gate.write_text, "go\n")
     assert (await world.recover("read < gate; echo done")).output == "done\n"
 
 
-async def test_a_stop_ends_the_command_and_gives_what_it_has_written(world: World) -> None:
+async def test_a_stop_ends_the_command_and_gives_what_it_has_written(world: BashRig) -> None:
     gate = world.pipe("gate")
     running = await world.begin("echo never >&3; echo > gate; sleep 60; echo never")
     await asyncio.to_thread(gate.read_text)
@@ -367,10 +370,10 @@ async def test_a_stop_ends_the_command_and_gives_what_it_has_written(world: Worl
     assert stopped is not None
     assert stopped.output.endswith("descriptor\n\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>")
     assert stopped.metadata["exit"] is None
-    assert not world.keeper().alive()
+    assert not world.supervisor().alive()
 
 
-async def test_a_call_that_was_stopped_before_its_start_never_runs(world: World) -> None:
+async def test_a_call_that_was_stopped_before_its_start_never_runs(world: BashRig) -> None:
     assert await world.stop(EFFECT) is None
     for attempt in (world.run, world.recover):
         with pytest.raises(ToolError, match="stopped before it began"):
@@ -378,15 +381,15 @@ async def test_a_call_that_was_stopped_before_its_start_never_runs(world: World)
     assert world.effects() == []
 
 
-async def test_a_stop_of_a_command_that_had_lost_its_supervisor_is_unknown(world: World) -> None:
+async def test_a_stop_of_a_command_that_had_lost_its_supervisor_is_unknown(world: BashRig) -> None:
     await given_up(await world.begin("sleep 60"))
-    os.kill(world.keeper().pid, signal.SIGKILL)
-    with pytest.raises(Unknown):
+    os.kill(world.supervisor().pid, signal.SIGKILL)
+    with pytest.raises(OutcomeUnknown):
         await world.stop("sleep 60")
 
 
 def kept_bytes(output: Output) -> int:
-    """Size of the complete output, in the file that the model is pointed at."""
+    """Size of the complete output in the file named to the model."""
     return Path(str(output.metadata["outputPath"])).stat().st_size
 
 
@@ -395,19 +398,19 @@ async def given_up(task: asyncio.Task[Output]) -> None:
     await asyncio.wait([task])
 
 
-def started_by_a_worker_that_is_killed(place: Place, command: str) -> None:
-    """A process runs the tool, and dies with its whole group as soon as the command runs."""
+def started_by_a_worker_that_is_killed(workspace: Workspace, command: str) -> None:
+    """A process runs the tool, and dies with its group once the command runs."""
     program = (
         "import asyncio, os, signal, sys\n"
         "from pathlib import Path\n"
-        "from tests.activities.tools.test_bash import Place, World\n"
+        "from tests.activities.tools.test_bash import Workspace, BashRig\n"
         "async def main(root, command):\n"
-        "    world = World(Place(root / 'project', root / 'project', root, root, root))\n"
+        "    world = BashRig(Workspace(root / 'project', root / 'project', root, root, root))\n"
         "    await world.begin(command)\n"
         "    os.killpg(0, signal.SIGKILL)\n"
         "asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))\n"
     )
-    arguments = [sys.executable, "-c", program, str(place.data), command]
+    arguments = [sys.executable, "-c", program, str(workspace.data), command]
     died = subprocess.run(arguments, start_new_session=True, check=False)
     assert died.returncode == -signal.SIGKILL
 

@@ -5,50 +5,50 @@ from dataclasses import replace
 
 import pytest
 
-from activities.files.place import Place
-from activities.tools.glob import Glob, GlobParams
-from tests.activities.tools.calling import call, surroundings
+from activities.files.workspace import Workspace
+from activities.tools.glob import GlobParams, GlobTool
+from tests.activities.tools.tool_calls import call, make_context
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.rules import Action, Rule
 
 KEYS = Rule(permission="read", pattern="*.key", action=Action.DENY)
 
 
-async def test_the_newest_come_first_and_equals_by_path(place: Place) -> None:
+async def test_the_newest_come_first_and_equals_by_path(workspace: Workspace) -> None:
     for name, changed in (("old.py", 1), ("b.py", 2), ("a.py", 2), ("new.py", 3)):
-        (place.directory / name).touch()
-        os.utime(place.directory / name, (changed, changed))
-    output = await call(Glob(), place, pattern="*.py")
-    names = [line.removeprefix(f"{place.directory}/") for line in output.output.split("\n")]
+        (workspace.directory / name).touch()
+        os.utime(workspace.directory / name, (changed, changed))
+    output = await call(GlobTool(), workspace, pattern="*.py")
+    names = [line.removeprefix(f"{workspace.directory}/") for line in output.output.split("\n")]
     assert names == ["new.py", "a.py", "b.py", "old.py"]
     assert output.metadata == {"count": 4, "truncated": False}
 
 
-async def test_more_than_a_hundred_are_cut(place: Place) -> None:
+async def test_more_than_a_hundred_are_cut(workspace: Workspace) -> None:
     for number in range(101):
-        (place.directory / f"{number}.py").touch()
-    output = await call(Glob(), place, pattern="*.py")
+        (workspace.directory / f"{number}.py").touch()
+    output = await call(GlobTool(), workspace, pattern="*.py")
     assert output.output.endswith(
         "\n\n(Results are truncated: showing first 100 results. Consider using a more specific path or pattern.)"
     )
     assert (output.output.count(".py"), output.metadata) == (100, {"count": 100, "truncated": True})
 
 
-async def test_what_a_rule_denies_to_read_is_left_out(place: Place) -> None:
-    (place.directory / "secret.key").touch()
+async def test_what_a_rule_denies_to_read_is_left_out(workspace: Workspace) -> None:
+    (workspace.directory / "secret.key").touch()
     params = GlobParams(pattern="*.key")
-    plan = await Glob().plan(params, place)
-    output = await Glob().run(params, plan, surroundings(replace(place, rules=(KEYS,))))
+    plan = await GlobTool().plan(params, workspace)
+    output = await GlobTool().run(params, plan, make_context(replace(workspace, rules=(KEYS,))))
     assert output.output == "No files found"
 
 
-async def test_a_pattern_with_control_characters_is_an_error(place: Place) -> None:
+async def test_a_pattern_with_control_characters_is_an_error(workspace: Workspace) -> None:
     for pattern in ("a\0b", "\ud800"):
         with pytest.raises(ToolError, match="pattern holds a character"):
-            await call(Glob(), place, pattern=pattern)
+            await call(GlobTool(), workspace, pattern=pattern)
 
 
-async def test_a_directory_outside_is_asked_for(place: Place) -> None:
-    plan = await Glob().plan(GlobParams(pattern="*", path=".."), place)
+async def test_a_directory_outside_is_asked_for(workspace: Workspace) -> None:
+    plan = await GlobTool().plan(GlobParams(pattern="*", path=".."), workspace)
     assert [request.permission for request in plan.requests] == ["external_directory", "glob"]
     assert plan.requests[1].metadata == {"pattern": "*", "path": ".."}

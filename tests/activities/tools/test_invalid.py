@@ -1,14 +1,14 @@
 """invalid tells a model what was wrong with its call."""
 
-from activities.files.place import Place
-from activities.tools.invalid import Invalid, InvalidParams
-from tests.activities.tools.calling import surroundings
+from activities.files.workspace import Workspace
+from activities.tools.invalid import InvalidParams, InvalidTool
+from tests.activities.tools.tool_calls import make_context
 
 
-async def test_nothing_is_asked_and_the_error_is_told(place: Place) -> None:
+async def test_nothing_is_asked_and_the_error_is_told(workspace: Workspace) -> None:
     params = InvalidParams(tool="nope", error="Model tried to call unavailable tool 'nope'.")
-    plan = await Invalid().plan(params, place)
-    output = await Invalid().run(params, plan, surroundings(place))
+    plan = await InvalidTool().plan(params, workspace)
+    output = await InvalidTool().run(params, plan, make_context(workspace))
     assert plan.requests == ()
     assert output.title == "Invalid Tool"
     assert output.output == (

@@ -1,4 +1,4 @@
-"""Nothing outside the project, protected or secret is read or written without a yes, whatever it is called."""
+"""Nothing outside the project, protected or secret is read or written without permission, under any name."""
 
 import json
 import subprocess
@@ -10,37 +10,37 @@ from typing import Any
 
 import pytest
 
-from activities.files.place import Place
-from activities.tools.arguments import validated
-from activities.tools.output import shortened
-from activities.tools.table import TOOLS
+from activities.calls.output import truncate_output
+from activities.files.workspace import Workspace
+from activities.tools.registry import TOOLS
 from activities.tools.tool import Output
 from tests import cases
-from tests.activities.tools.calling import project, surroundings
+from tests.activities.tools.tool_calls import make_context, project
+from workflows.domain.agents.built_in import BUILD
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions import defaults
-from workflows.domain.permissions.findings import finding
+from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
 SECRET = "CANARY"
 
 
 @pytest.fixture
-def world() -> Iterator[Place]:
-    """The project and its neighbours; in a short path, since the name of a socket has few characters."""
+def world() -> Iterator[Workspace]:
+    """The project and its surroundings, in a short path: a socket's name has few characters."""
     with tempfile.TemporaryDirectory(prefix="hf-") as name:
         scratch = Path(name).resolve()
-        place = project(scratch)
+        workspace = project(scratch)
         for folder in ("outside/deep", "proj/sub", "proj-secret"):
             (scratch / "ws" / folder).mkdir(parents=True)
         for file in ("outside/secret.txt", "proj-secret/key.txt", "proj/.env"):
             (scratch / "ws" / file).write_text(f"{SECRET}\n")
         (scratch / "ws/proj/README.md").write_text("one\ntwo\n")
-        yield place
+        yield workspace
 
 
 @pytest.mark.parametrize("case", cases.load("path_escape"))
-async def test_a_path_leads_nowhere_without_a_yes(case: cases.Case, world: Place) -> None:
+async def test_a_path_leads_nowhere_without_a_yes(case: cases.Case, world: Workspace) -> None:
     prepare(case.fields["setup"], world)
     outcome = await tried(case, world)
     expected = set(case.expected.split("|"))
@@ -49,14 +49,14 @@ async def test_a_path_leads_nowhere_without_a_yes(case: cases.Case, world: Place
     assert not (world.directory.parent / "outside/created.txt").exists()
 
 
-def prepare(setup: str, world: Place) -> None:
-    """Run the lines that prepare the world; a sentence instead of lines is played by the test itself."""
+def prepare(setup: str, world: Workspace) -> None:
+    """Run the lines that prepare the world; the test itself plays a sentence instead of lines."""
     if setup.startswith(("ln ", "mkdir ", "mkfifo ", "python3 ")):
         subprocess.run(["bash", "-c", here(setup, world)], check=True)
 
 
-async def tried(case: cases.Case, world: Place) -> str:
-    """What comes of the attempt: `allow`, `ask`, `deny`, or `nothing` where a search tells nothing secret."""
+async def tried(case: cases.Case, world: Workspace) -> str:
+    """The attempt's result: `allow`, `ask`, `deny`, or `nothing` where a search reveals nothing secret."""
     path = here(case.fields["path"], world)
     rules = ruled(case, world)
     match case.tool:
@@ -91,15 +91,15 @@ def called(tool: str, path: str) -> tuple[str, dict[str, Any]]:
     return tool, json.loads(path)
 
 
-async def judged(name: str, arguments: dict[str, Any], place: Place, rules: Ruleset) -> str:
+async def judged(name: str, arguments: dict[str, Any], workspace: Workspace, rules: Ruleset) -> str:
     tool = TOOLS[name]
     try:
-        params = validated(tool, arguments)
-        plan = await tool.plan(params, place)
-        actions = {finding(request, rules).action for request in plan.requests}
+        params = tool.parse(arguments)
+        plan = await tool.plan(params, workspace)
+        actions = {evaluate_request(request, rules).action for request in plan.requests}
         if actions - {Action.ALLOW}:
             return max(actions, key=lambda action: action.strictness).value
-        output = await tool.run(params, plan, surroundings(replace(place, rules=rules)))
+        output = await tool.run(params, plan, make_context(replace(workspace, rules=rules)))
     except ToolError:
         return "deny"
     assert isinstance(output, Output)
@@ -107,57 +107,57 @@ async def judged(name: str, arguments: dict[str, Any], place: Place, rules: Rule
     return "allow" if told or name not in ("glob", "grep") else "nothing"
 
 
-async def swapped(path: str, place: Place) -> str:
-    """The folder becomes a link between the look and the write, and again between the write and the rename."""
-    folder, outside = place.directory / "sub", place.directory.parent / "outside"
+async def swapped(path: str, workspace: Workspace) -> str:
+    """The folder becomes a link between plan and write, and again between write and rename."""
+    folder, outside = workspace.directory / "sub", workspace.directory.parent / "outside"
     tool = TOOLS["write"]
-    params = validated(tool, {"filePath": path, "content": "x"})
+    params = tool.parse({"filePath": path, "content": "x"})
 
     async def swap() -> None:
-        folder.rename(place.directory / "sub_")
+        folder.rename(workspace.directory / "sub_")
         folder.symlink_to(outside)
 
     for before in (True, False):
-        plan = await tool.plan(params, place)
-        around = surroundings(place) if before else surroundings(place, fence=swap)
+        plan = await tool.plan(params, workspace)
+        context = make_context(workspace) if before else make_context(workspace, fence=swap)
         if before:
             await swap()
         with pytest.raises(ToolError):
-            await tool.run(params, plan, around)
+            await tool.run(params, plan, context)
         folder.unlink()
-        (place.directory / "sub_").rename(folder)
+        (workspace.directory / "sub_").rename(folder)
     assert not (outside / "f.txt").exists()
     return "deny"
 
 
-async def changed(path: str, place: Place) -> str:
-    """The file changes after a person has seen the difference: nothing is written, and the record is another one."""
+async def changed(path: str, workspace: Workspace) -> str:
+    """The file changes after the person saw the diff: nothing is written, and the record differs."""
     tool = TOOLS["edit"]
-    params = validated(tool, {"filePath": path, "oldString": "two", "newString": "2"})
-    seen = await tool.plan(params, place)
-    (place.directory / path).write_text("zero\ntwo\n")
+    params = tool.parse({"filePath": path, "oldString": "two", "newString": "2"})
+    seen = await tool.plan(params, workspace)
+    (workspace.directory / path).write_text("zero\ntwo\n")
     with pytest.raises(ToolError, match="changed meanwhile"):
-        await tool.run(params, seen, surroundings(place))
-    assert (await tool.plan(params, place)).effect.digest != seen.effect.digest
+        await tool.run(params, seen, make_context(workspace))
+    assert (await tool.plan(params, workspace)).effect.digest != seen.effect.digest
     return "ask"
 
 
-async def spooled(place: Place) -> str:
-    """Somebody has put a link where the complete output is going to be saved."""
-    place.tool_output.mkdir(parents=True)
-    (place.tool_output / "tool_prt_1").symlink_to(place.directory.parent / "outside/secret.txt")
-    await shortened(Output(title="", output="long\n" * 3000), surroundings(place))
+async def spooled(workspace: Workspace) -> str:
+    """A link stands where the complete output will be saved."""
+    workspace.tool_output.mkdir(parents=True)
+    (workspace.tool_output / "tool_prt_1").symlink_to(workspace.directory.parent / "outside/secret.txt")
+    await truncate_output(Output(title="", output="long\n" * 3000), make_context(workspace))
     return "deny"
 
 
-def ruled(case: cases.Case, place: Place) -> Ruleset:
-    """The defaults of the cases; edits are allowed where asking has to come from the path itself."""
+def ruled(case: cases.Case, workspace: Workspace) -> Ruleset:
+    """The cases' defaults; edits are allowed where the path itself must raise the ask."""
     edits = Action.ALLOW if case.kind in ("protected", "encoding") else Action.ASK
     own = [Rule(permission="edit", pattern="*", action=edits)]
     if case.kind == "secret":
         own += [Rule(permission="read", pattern=pattern, action=Action.DENY) for pattern in ("*.env", "*.env.*")]
-    return defaults.agent("build", own, data=place.data, temporary=place.temporary)
+    return defaults.agent_rules(BUILD.rules, own, data=workspace.data, temporary=workspace.temporary)
 
 
-def here(text: str, place: Place) -> str:
-    return text.replace("/ws/", f"{place.directory.parent}/")
+def here(text: str, workspace: Workspace) -> str:
+    return text.replace("/ws/", f"{workspace.directory.parent}/")

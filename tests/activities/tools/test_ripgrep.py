@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.tools.ripgrep import LINE_LIMIT, Match, files, matches
+from activities.tools.ripgrep import LINE_LIMIT, Match, list_files, search_lines
 from workflows.domain.errors import ToolError
 
 
@@ -13,13 +13,13 @@ def everything(_: Path) -> bool:
 
 
 async def found(where: Path, pattern: str, limit: int = 100) -> list[Match]:
-    return await matches(where, pattern, None, everything, limit)
+    return await search_lines(where, pattern, None, everything, limit)
 
 
 async def test_names_with_line_breaks_and_other_bytes_are_understood(tmp_path: Path) -> None:
     name = "new\nline: x\udcff.txt"
     (tmp_path / name).write_text("needle\n")
-    assert await files(tmp_path, "*.txt", 10) == [tmp_path / name]
+    assert await list_files(tmp_path, "*.txt", 10) == [tmp_path / name]
     assert await found(tmp_path, "needle") == [Match(tmp_path / name, 1, "needle")]
 
 
@@ -60,14 +60,14 @@ async def test_links_out_of_the_directory_are_not_followed(tmp_path: Path) -> No
     (tmp_path / "in").mkdir()
     (tmp_path / "secret.txt").write_text("needle\n")
     (tmp_path / "in/link").symlink_to("..")
-    assert await files(tmp_path / "in", "**", 10) == []
+    assert await list_files(tmp_path / "in", "**", 10) == []
     assert await found(tmp_path / "in", "needle") == []
 
 
 async def test_what_is_not_accepted_does_not_count(tmp_path: Path) -> None:
     for name in ("a.env", "b.txt", "c.txt"):
         (tmp_path / name).write_text("needle\n")
-    one = await matches(tmp_path, "needle", None, lambda path: path.suffix != ".env", 1)
+    one = await search_lines(tmp_path, "needle", None, lambda path: path.suffix != ".env", 1)
     assert [match.path.name for match in one] == ["b.txt"]
 
 

@@ -1,15 +1,15 @@
-"""What OpenCode's tools answer, as data: outputs, titles and errors to the letter."""
+"""OpenCode's tools as data: outputs, titles and errors to the letter."""
 
 import re
 from typing import Any
 
 import pytest
 
-from activities.files.place import Place
-from activities.tools.table import TOOLS
+from activities.files.workspace import Workspace
+from activities.tools.registry import TOOLS
 from activities.tools.tool import Output
 from tests import cases
-from tests.activities.tools.calling import call
+from tests.activities.tools.tool_calls import call
 from workflows.domain.errors import ToolError
 
 HOLDFAST = {"the error names the path that does not exist": "path does not exist: /ws/proj/zzz"}
@@ -17,25 +17,25 @@ OTHERS = [parameter for parameter in cases.load("tool_outputs") if "-bash-" not 
 
 
 @pytest.mark.parametrize("case", OTHERS)
-async def test_a_tool_answers_as_opencode_does(case: cases.Case, place: Place) -> None:
+async def test_a_tool_answers_as_opencode_does(case: cases.Case, workspace: Workspace) -> None:
     for name, content in cases.files(case.input["files"]).items():
-        path = place.directory / name
+        path = workspace.directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    actual = await answered(case, place)
+    actual = await answered(case, workspace)
     if case.holdfast is None:
         cases.assert_matches(actual, case.expected)
     else:
         assert actual["error"].endswith(HOLDFAST[case.holdfast])
 
 
-async def answered(case: cases.Case, place: Place) -> dict[str, Any]:
-    """The answer in the form of the case, as if the project stood where the case has it."""
-    here, there = str(place.directory), case.input["project"]
+async def answered(case: cases.Case, workspace: Workspace) -> dict[str, Any]:
+    """The answer in the case's form, with the project at the case's path."""
+    here, there = str(workspace.directory), case.input["project"]
     tool = TOOLS[case.input["tool"]]
     arguments = {key: moved(value, there, here) for key, value in case.input["args"].items()}
     try:
-        output = await call(tool, place, **arguments)
+        output = await call(tool, workspace, **arguments)
     except ToolError as error:
         text = moved(str(error), here, there)
         kind = {"error_kind": "invalid_arguments"} if "invalid arguments: " in text else {}

@@ -1,10 +1,18 @@
-from workflows.domain.config.fields import JsonObject, at, not_honoured, paths, put, split, unknown
+from workflows.domain.config.fields import (
+    JsonObject,
+    field_paths,
+    split_by_paths,
+    unknown_fields,
+    unsupported_fields,
+    value_at,
+    with_value_at,
+)
 
 
 def test_a_tree_is_split_by_field_paths() -> None:
     tree: JsonObject = {"a": {"x": {"keep": 1, "drop": 2}}, "b": 3, "c": {"d": 4}}
 
-    kept, rest = split(tree, paths("a.*.keep", "c"))
+    kept, rest = split_by_paths(tree, field_paths("a.*.keep", "c"))
 
     assert kept == {"a": {"x": {"keep": 1}}, "c": {"d": 4}}
     assert rest == (("a", "x", "drop"), ("b",))
@@ -18,19 +26,19 @@ def test_fields_that_come_later_are_named_and_the_honoured_ones_are_not() -> Non
         "agent": {"build": {"prompt": "x", "model": "a/b"}, "own": {"color": "red"}},
     }
 
-    assert not_honoured(tree) == (("mcp",), ("agent", "build", "prompt"), ("agent", "own", "color"))
+    assert unsupported_fields(tree) == (("mcp",), ("agent", "build", "prompt"), ("agent", "own", "color"))
 
 
-def test_a_field_that_nobody_knows_is_unknown_and_not_merely_late() -> None:
+def test_a_field_that_opencode_does_not_know_is_unknown_and_not_unsupported() -> None:
     tree: JsonObject = {"modle": "a/b", "mcp": {}}
 
-    assert unknown(tree) == ("modle",)
-    assert not_honoured(tree) == (("mcp",),)
+    assert unknown_fields(tree) == ("modle",)
+    assert unsupported_fields(tree) == (("mcp",),)
 
 
 def test_a_value_is_read_and_replaced_by_its_path() -> None:
-    tree = put({"a": {"b": 1, "c": 2}}, ("a", "b"), 3)
+    tree = with_value_at({"a": {"b": 1, "c": 2}}, ("a", "b"), 3)
 
     assert tree == {"a": {"b": 3, "c": 2}}
-    assert at(tree, ("a", "b")) == 3
-    assert at(tree, ("a", "b", "deeper")) is None
+    assert value_at(tree, ("a", "b")) == 3
+    assert value_at(tree, ("a", "b", "deeper")) is None

@@ -1,11 +1,13 @@
 import json
 
 from workflows.domain.config.fields import JsonObject
-from workflows.domain.config.merge import merged, modern, over
+from workflows.domain.config.merge import deep_merge, merge_files, normalize_permissions
 
 
 def test_a_key_keeps_the_place_that_the_earlier_file_gave_it() -> None:
-    result = over({"bash": {"*": "ask", "git *": "allow"}, "edit": "ask"}, {"edit": "deny", "bash": {"*": "deny"}})
+    result = deep_merge(
+        {"bash": {"*": "ask", "git *": "allow"}, "edit": "ask"}, {"edit": "deny", "bash": {"*": "deny"}}
+    )
 
     assert list(result) == ["bash", "edit"]
     assert json.dumps(result["bash"]) == '{"*": "deny", "git *": "allow"}'
@@ -14,7 +16,7 @@ def test_a_key_keeps_the_place_that_the_earlier_file_gave_it() -> None:
 def test_instructions_are_joined_and_other_arrays_replaced() -> None:
     first: JsonObject = {"instructions": ["a", "b"], "plugin": ["x"]}
 
-    assert merged([first, {"instructions": ["b", "c"], "plugin": ["y"]}]) == {
+    assert merge_files([first, {"instructions": ["b", "c"], "plugin": ["y"]}]) == {
         "instructions": ["a", "b", "c"],
         "plugin": ["y"],
     }
@@ -23,7 +25,7 @@ def test_instructions_are_joined_and_other_arrays_replaced() -> None:
 def test_the_older_map_of_tools_becomes_permissions_and_explicit_ones_win() -> None:
     tree: JsonObject = {"agent": {"build": {"tools": {"bash": False, "write": False}, "permission": {"bash": "ask"}}}}
 
-    assert modern(tree)["agent"] == {
+    assert normalize_permissions(tree)["agent"] == {
         "build": {
             "tools": {"bash": False, "write": False},
             "permission": {"bash": "ask", "edit": "deny"},
@@ -32,4 +34,4 @@ def test_the_older_map_of_tools_becomes_permissions_and_explicit_ones_win() -> N
 
 
 def test_a_permission_of_one_word_is_a_rule_for_everything() -> None:
-    assert modern({"permission": "ask"}) == {"permission": {"*": "ask"}}
+    assert normalize_permissions({"permission": "ask"}) == {"permission": {"*": "ask"}}

@@ -1,9 +1,9 @@
 import pytest
 from pydantic import JsonValue
 
-from workflows.domain.config.config import AgentSettings, Config, Mode
-from workflows.domain.config.merge import Layer
-from workflows.domain.config.trust import judged
+from workflows.domain.config.config import AgentMode, AgentSettings, Config
+from workflows.domain.config.merge import ConfigLayer
+from workflows.domain.config.trust import apply_trust
 from workflows.domain.permissions import rules
 from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate
 
@@ -22,10 +22,10 @@ def rules_of(config: Config, agent: str) -> Ruleset:
 
 def judge(*, own: dict[str, JsonValue], project: dict[str, JsonValue]) -> tuple[Config, list[str]]:
     layers = [
-        Layer(file="own", trusted=True, tree=own),
-        Layer(file="project", trusted=False, tree=project),
+        ConfigLayer(file="own", trusted=True, tree=own),
+        ConfigLayer(file="project", trusted=False, tree=project),
     ]
-    config, held = judged(layers, rules_of)
+    config, held = apply_trust(layers, rules_of)
     assert all(item.file == "project" for item in held)
     return config, [item.field for item in held]
 
@@ -106,7 +106,7 @@ def test_what_a_project_would_loosen_is_held_back_rule_by_rule() -> None:
     assert decide(config, "bash", "rm x") is Action.DENY
 
 
-def test_built_in_questions_stay_whatever_a_project_allows() -> None:
+def test_no_project_lifts_built_in_questions() -> None:
     config, held = judge(own={}, project={"permission": {"read": "allow", "external_directory": {"/etc/*": "allow"}}})
 
     assert held == ["permission.read.*", "permission.external_directory./etc/*"]
@@ -167,7 +167,7 @@ def test_a_reference_in_the_model_of_an_agent_is_held_back() -> None:
     assert (config.agent["explore"].model, config.agent["explore"].steps) == (None, 2)
 
 
-def test_what_is_said_for_all_agents_frees_none_behind_the_rules_of_another() -> None:
+def test_a_projects_permission_for_all_agents_loosens_none_of_them() -> None:
     own: dict[str, JsonValue] = {
         "permission": {"bash": "ask"},
         "agent": {"build": {"permission": {"bash": "ask"}}, "reader": {"permission": {"webfetch": "ask"}}},
@@ -188,7 +188,7 @@ def test_more_rules_than_can_be_judged_are_held_back_together() -> None:
     assert (config.permission, held) == ({}, ["permission"])
 
 
-def test_the_users_own_files_are_held_to_nothing() -> None:
+def test_the_users_own_files_are_unrestricted() -> None:
     own: dict[str, JsonValue] = {"model": "a/{env:M}", "permission": {"read": "allow"}}
 
     config, held = judge(own=own, project={})
@@ -219,4 +219,4 @@ def test_a_project_hands_no_work_to_an_agent_that_works_for_people_only() -> Non
     config, held = judge(own={"agent": own}, project={"agent": project})
 
     assert sorted(held) == ["agent.bold.mode", "agent.build.mode"]
-    assert (config.agent["bold"].mode, config.agent["new"].mode) == (Mode.PRIMARY, Mode.ALL)
+    assert (config.agent["bold"].mode, config.agent["new"].mode) == (AgentMode.PRIMARY, AgentMode.ALL)

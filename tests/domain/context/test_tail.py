@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from tests.cases import Case, assert_matches, load, text
 from workflows.domain.context.tail import Tail
 from workflows.domain.context.tail import tail as limited
-from workflows.domain.context.truncate import Limits
+from workflows.domain.context.truncate import OutputLimits
 
 
 def tail(text: str, lines: int, size: int) -> Tail:
-    return limited(text, Limits(max_lines=lines, max_bytes=size))
+    return limited(text, OutputLimits(max_lines=lines, max_bytes=size))
 
 
 TEXTS = st.text(alphabet="ab\n\u00e9\u4e16\U0001f600", max_size=60)

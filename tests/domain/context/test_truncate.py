@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import cases
-from workflows.domain.context.truncate import Direction, Limits, truncate
+from workflows.domain.context.truncate import Direction, OutputLimits, truncate
 
 NAMES = {"maxLines": "max_lines", "maxBytes": "max_bytes"}
 
@@ -14,15 +14,15 @@ NAMES = {"maxLines": "max_lines", "maxBytes": "max_bytes"}
 def test_a_text_is_truncated_as_opencode_does(case: cases.Case) -> None:
     text, options = cases.text(case.input["text"]), dict(case.input["options"])
     direction = Direction(options.pop("direction", "head"))
-    cut = truncate(text, Limits(**{NAMES[name]: value for name, value in options.items()}), direction)
-    position = None if cut is None else "after" if cut.around("").startswith(cut.kept + "\n\n...") else "before"
+    cut = truncate(text, OutputLimits(**{NAMES[name]: value for name, value in options.items()}), direction)
+    position = None if cut is None else "after" if cut.with_message("").startswith(cut.kept + "\n\n...") else "before"
     actual = {"truncated": cut is not None, "kept": text if cut is None else cut.kept, "marker_position": position}
     cases.assert_matches(actual | {"marker": cut and cut.marker}, case.expected)
 
 
 @given(st.text(alphabet="aé\n", max_size=80), st.integers(1, 10), st.integers(1, 40), st.sampled_from(Direction))
 def test_what_is_kept_fits_and_is_one_end_of_the_text(text: str, lines: int, size: int, direction: Direction) -> None:
-    cut = truncate(text, Limits(max_lines=lines, max_bytes=size), direction)
+    cut = truncate(text, OutputLimits(max_lines=lines, max_bytes=size), direction)
     kept = text if cut is None else cut.kept
     assert kept.count("\n") < lines
     assert len(kept.encode()) <= size

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.domain.permissions.ceiling import under
+from workflows.domain.permissions.ceiling import apply_ceiling
 from workflows.domain.permissions.rules import Action, Rule, Ruleset, disabled_tools, evaluate, from_config
 
 NAMES = st.sampled_from(["*", "bash", "read", "edit"])
@@ -18,17 +18,17 @@ def test_of_both_the_stricter_decides(ceiling: Ruleset, rules: Ruleset, subject:
     own = evaluate(*subject, rules)
     expected = max(own.action, above, key=lambda action: action.strictness)
 
-    assert evaluate(*subject, under(ceiling, rules)).action is expected
+    assert evaluate(*subject, apply_ceiling(ceiling, rules)).action is expected
 
 
 def test_no_ceiling_changes_nothing() -> None:
     rules = from_config(Action.ALLOW, "/home")
 
-    assert under((), rules) == rules
+    assert apply_ceiling((), rules) == rules
 
 
 def test_a_tool_that_the_ceiling_denies_is_not_offered_though_a_later_rule_allows_everything() -> None:
     own = from_config({"bash": Action.DENY, "*": Action.ALLOW}, "/home")
     ceiling = from_config({"bash": Action.DENY}, "/home")
 
-    assert disabled_tools(["bash", "read"], under(ceiling, own)) == ("bash",)
+    assert disabled_tools(["bash", "read"], apply_ceiling(ceiling, own)) == ("bash",)

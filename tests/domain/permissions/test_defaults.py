@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from workflows.domain.permissions.defaults import agent
+from workflows.domain.agents.built_in import BUILD, agent_named
+from workflows.domain.permissions.defaults import agent_rules
 from workflows.domain.permissions.rules import Action, Rule, evaluate
 
 DATA, TEMPORARY = Path("/data"), Path("/tmp")
@@ -21,14 +22,13 @@ DATA, TEMPORARY = Path("/data"), Path("/tmp")
         ("external_directory", "/srv/*", "ask"),
         ("external_directory", "/data/tool-output/*", "allow"),
         ("external_directory", "/tmp/opencode/*", "allow"),
-        ("external_directory", "/skills/a/*", "allow"),
         ("doom_loop", "bash", "ask"),
         ("question", "*", "allow"),
         ("plan_exit", "*", "deny"),
     ],
 )
 def test_what_build_may_do_by_default(permission: str, pattern: str, action: str) -> None:
-    rules = agent("build", (), data=DATA, temporary=TEMPORARY, directories=[Path("/skills/a")])
+    rules = agent_rules(BUILD.rules, (), data=DATA, temporary=TEMPORARY)
     assert evaluate(permission, pattern, rules).action == action
 
 
@@ -36,9 +36,8 @@ def test_complete_outputs_stay_readable_unless_exactly_they_are_denied() -> None
     spool = "/data/tool-output/*"
     for pattern, action in (("*", Action.ALLOW), (spool, Action.DENY)):
         own = [Rule(permission="external_directory", pattern=pattern, action=Action.DENY)]
-        assert (
-            evaluate("external_directory", spool, agent("build", own, data=DATA, temporary=TEMPORARY)).action is action
-        )
+        rules = agent_rules(BUILD.rules, own, data=DATA, temporary=TEMPORARY)
+        assert evaluate("external_directory", spool, rules).action is action
 
 
 @pytest.mark.parametrize(
@@ -51,14 +50,14 @@ def test_complete_outputs_stay_readable_unless_exactly_they_are_denied() -> None
         ("explore", "edit", "src/a.py", "deny"),
         ("explore", "task", "general", "deny"),
         ("explore", "external_directory", "/srv/*", "ask"),
-        ("explore", "external_directory", "/skills/a/*", "allow"),
+        ("explore", "external_directory", "/data/tool-output/*", "allow"),
         ("general", "edit", "src/a.py", "allow"),
         ("general", "todowrite", "*", "deny"),
         ("general", "question", "*", "deny"),
-        ("somebody", "question", "*", "deny"),
-        ("somebody", "edit", "src/a.py", "allow"),
+        ("mine", "question", "*", "deny"),
+        ("mine", "edit", "src/a.py", "allow"),
     ],
 )
 def test_what_other_agents_may_do_by_default(name: str, permission: str, pattern: str, action: str) -> None:
-    rules = agent(name, (), data=DATA, temporary=TEMPORARY, directories=[Path("/skills/a")])
+    rules = agent_rules(agent_named(name).rules, (), data=DATA, temporary=TEMPORARY)
     assert evaluate(permission, pattern, rules).action == action

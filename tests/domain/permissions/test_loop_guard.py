@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflows.domain.permissions.loop_guard import repeated
+from workflows.domain.permissions.loop_guard import find_repeats
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from workflows.domain.permissions.loop_guard import repeated
     ],
 )
 def test_the_third_equal_call_in_a_row_is_held(earlier: str, new: str, held: list[bool]) -> None:
-    assert repeated(list(earlier), list(new)) == held
+    assert find_repeats(list(earlier), list(new)) == held

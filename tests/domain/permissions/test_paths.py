@@ -6,8 +6,14 @@ from typing import Any
 import pytest
 
 from tests import cases
-from workflows.domain.permissions.grants import savable
-from workflows.domain.permissions.paths import external_request, guarded, outside, protected, withheld
+from workflows.domain.permissions.grants import savable_patterns
+from workflows.domain.permissions.paths import (
+    external_request,
+    is_outside,
+    is_protected,
+    may_hold_secrets,
+    ungrantable_patterns,
+)
 from workflows.domain.permissions.requests import PermissionRequest
 
 PROJECT, HOME = Path("/ws/proj"), Path("/home/u")
@@ -19,7 +25,7 @@ def test_paths_outside_the_project_are_asked_about(case: cases.Case) -> None:
     cases.assert_matches({"request": request and _shown(request)}, case.expected)
     if case.holdfast is not None:
         assert request is not None
-        assert savable(request, ()) == ()
+        assert savable_patterns(request, ()) == ()
 
 
 @pytest.mark.parametrize(
@@ -33,21 +39,21 @@ def test_paths_outside_the_project_are_asked_about(case: cases.Case) -> None:
     ],
 )
 def test_inside_is_judged_by_components_not_by_text(path: str, expected: bool) -> None:
-    assert outside(Path(path), PROJECT, None) is expected
+    assert is_outside(Path(path), PROJECT, None) is expected
 
 
 def test_a_work_tree_counts_as_inside_unless_it_is_the_root() -> None:
-    assert not outside(Path("/ws/other"), PROJECT, Path("/ws"))
-    assert outside(Path("/ws/other"), PROJECT, Path("/"))
+    assert not is_outside(Path("/ws/other"), PROJECT, Path("/ws"))
+    assert is_outside(Path("/ws/other"), PROJECT, Path("/"))
 
 
 @pytest.mark.parametrize("directory", ["/", "/home", "/home/u", "/ws", "/ws/proj"])
 def test_what_holds_the_project_or_the_home_is_never_saved(directory: str) -> None:
-    assert withheld([Path(directory)], directory=PROJECT, home=HOME) == (f"{directory.rstrip('/')}/*",)
+    assert ungrantable_patterns([Path(directory)], directory=PROJECT, home=HOME) == (f"{directory.rstrip('/')}/*",)
 
 
 def test_another_directory_may_be_saved() -> None:
-    assert withheld([Path("/home/u/notes")], directory=PROJECT, home=HOME) == ()
+    assert ungrantable_patterns([Path("/home/u/notes")], directory=PROJECT, home=HOME) == ()
 
 
 @pytest.mark.parametrize(
@@ -67,7 +73,7 @@ def test_another_directory_may_be_saved() -> None:
     ],
 )
 def test_protected_paths(path: str) -> None:
-    assert protected(Path(path), HOME)
+    assert is_protected(Path(path), HOME)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +87,7 @@ def test_protected_paths(path: str) -> None:
     ],
 )
 def test_ordinary_paths(path: str) -> None:
-    assert not protected(Path(path), HOME)
+    assert not is_protected(Path(path), HOME)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +95,7 @@ def test_ordinary_paths(path: str) -> None:
     [(".env", True), ("prod.env", True), (".ENV.local", True), (".env.example", False), (".envrc", False)],
 )
 def test_files_with_secrets_are_known_by_name(name: str, expected: bool) -> None:
-    assert guarded(Path("/ws/proj") / name) is expected
+    assert may_hold_secrets(Path("/ws/proj") / name) is expected
 
 
 def _asked(given: dict[str, Any]) -> PermissionRequest | None:

@@ -10,7 +10,7 @@ def test_a_denied_call_names_all_rules_about_its_permission() -> None:
         Rule(permission="read", pattern="*", action=Action.ASK),
         Rule(permission="bash", pattern="rm *", action=Action.DENY),
     )
-    assert refusals.denied("bash", rules) == (
+    assert refusals.denial_text("bash", rules) == (
         "The user has specified a rule which prevents you from using this specific tool call. "
         "Here are some of the relevant rules "
         '[{"permission":"*","pattern":"*","action":"allow"},{"permission":"bash","pattern":"rm *","action":"deny"}]'
@@ -18,6 +18,6 @@ def test_a_denied_call_names_all_rules_about_its_permission() -> None:
 
 
 def test_feedback_becomes_part_of_the_sentence() -> None:
-    assert refusals.corrected("use uv") == (
+    assert refusals.feedback_text("use uv") == (
         "The user rejected permission to use this specific tool call with the following feedback: use uv"
     )

@@ -1,4 +1,4 @@
-"""Asks and answers in sequence: the same functions that the store calls, played without a store."""
+"""Sequences of asks and answers, by the store's functions without a store."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ import pytest
 
 from tests import cases
 from workflows.domain.ids import AskId, GrantId
-from workflows.domain.permissions.findings import finding
-from workflows.domain.permissions.grants import Grant, Scope, asked_rules, savable
-from workflows.domain.permissions.replies import OpenAsk, Reply, carried_along, released
+from workflows.domain.permissions.findings import evaluate_request
+from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
+from workflows.domain.permissions.replies import OpenAsk, Reply, asks_closed_by_reject, asks_now_covered
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import Action, Rule, relevant
+from workflows.domain.permissions.rules import Action, Rule, rules_about
 
 
 @dataclass
@@ -27,13 +27,13 @@ class Directory:
         return self.asks.setdefault(session, {})
 
     def granted(self, session: str) -> list[Grant]:
-        return [grant for owner, grant in self.grants if owner == session or grant.scope is Scope.PROJECT]
+        return [grant for owner, grant in self.grants if owner == session or grant.scope is GrantScope.PROJECT]
 
 
 class Play:
     """Plays the steps of a case and notes what is observed."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: GrantScope) -> None:
         self.scope = scope
         self.directories: dict[str, Directory] = {}
         self.results: dict[str, dict[str, Any]] = {}
@@ -53,11 +53,11 @@ class Play:
         request = PermissionRequest(
             permission=step["permission"], patterns=tuple(step["patterns"]), always=tuple(step["always"])
         )
-        match finding(request, rules, directory.granted(step["session"])).action:
+        match evaluate_request(request, rules, directory.granted(step["session"])).action:
             case Action.ALLOW:
                 self.results[step["id"]] = {"status": "resolved"}
             case Action.DENY:
-                named = [rule.model_dump(mode="json") for rule in relevant(request.permission, rules)]
+                named = [rule.model_dump(mode="json") for rule in rules_about(request.permission, rules)]
                 self.results[step["id"]] = {"status": "error", "error": "DeniedError", "rules": named}
             case Action.ASK:
                 self.results[step["id"]] = {"status": "pending"}
@@ -75,11 +75,11 @@ class Play:
             case Reply.ALWAYS:
                 self.grant(directory, session, ask)
             case Reply.REJECT:
-                for other in carried_along(ask.id, list(directory.open(session).values())):
+                for other in asks_closed_by_reject(ask.id, list(directory.open(session).values())):
                     self.settle(directory.open(session), other, reply)
 
     def grant(self, directory: Directory, session: str, ask: OpenAsk) -> None:
-        if patterns := savable(ask.request, ask.rules):
+        if patterns := savable_patterns(ask.request, ask.rules):
             grant = Grant(
                 id=GrantId("gra_1"),
                 permission=ask.request.permission,
@@ -90,7 +90,7 @@ class Play:
                 asked=asked_rules(ask.request, ask.rules),
             )
             directory.grants.append((session, grant))
-        for other, _ in released(directory.open(session).values(), directory.granted(session)):
+        for other, _ in asks_now_covered(directory.open(session).values(), directory.granted(session)):
             self.settle(directory.open(session), other, Reply.ALWAYS)
 
     def settle(self, asks: dict[str, OpenAsk], ask: str, reply: Reply, message: str | None = None) -> None:
@@ -104,13 +104,13 @@ class Play:
 
 @pytest.mark.parametrize("case", cases.load("permission_flow"))
 def test_asks_and_answers_follow_opencode_but_for_what_grants_may_open(case: cases.Case) -> None:
-    played = Play(Scope.SESSION).play(case.input["steps"])
+    played = Play(GrantScope.SESSION).play(case.input["steps"])
     if case.holdfast is None:
         assert played == case.expected
         return
     assert _matches_sentence(played["results"], case.holdfast)
     if "only with grant scope project" in case.holdfast:
-        assert Play(Scope.PROJECT).play(case.input["steps"]) == case.expected
+        assert Play(GrantScope.PROJECT).play(case.input["steps"]) == case.expected
 
 
 def _matches_sentence(results: dict[str, Any], sentence: str) -> bool:

@@ -7,22 +7,22 @@ import pytest
 
 from tests import cases
 from workflows.domain.ids import GrantId
-from workflows.domain.permissions.findings import finding
-from workflows.domain.permissions.grants import Grant, Scope
+from workflows.domain.permissions.findings import evaluate_request
+from workflows.domain.permissions.grants import Grant, GrantScope
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import (
     Action,
     Rule,
     Ruleset,
-    Shadowed,
-    denies,
+    ShadowedRules,
     disabled_tools,
     evaluate,
+    find_shadowed,
     from_config,
     merge,
     nothing_to_protect,
-    relevant,
-    shadowed,
+    only_denies,
+    rules_about,
 )
 
 ALLOW, ASK, DENY = Action.ALLOW, Action.ASK, Action.DENY
@@ -39,11 +39,11 @@ def test_rules_work_as_opencodes_do(case: cases.Case) -> None:
 def test_rules_that_a_later_one_covers_with_another_action_are_named() -> None:
     deny, allow, ask = _rule("git push *", DENY), _rule("git *", ALLOW), _rule("*", ASK)
 
-    assert shadowed((deny, allow)) == (Shadowed((deny,), allow),)
-    assert shadowed((deny, allow, ask)) == (Shadowed((deny, allow), ask),)
-    assert shadowed((ask, allow, deny)) == ()
-    assert shadowed((deny, _rule("git *", DENY))) == ()
-    assert shadowed((deny, allow, _rule("git p*", DENY))) == ()  # it is denied all the same
+    assert find_shadowed((deny, allow)) == (ShadowedRules((deny,), allow),)
+    assert find_shadowed((deny, allow, ask)) == (ShadowedRules((deny, allow), ask),)
+    assert find_shadowed((ask, allow, deny)) == ()
+    assert find_shadowed((deny, _rule("git *", DENY))) == ()
+    assert find_shadowed((deny, allow, _rule("git p*", DENY))) == ()  # it is denied all the same
 
 
 @pytest.mark.parametrize("name", ["write", "patch", "multiedit", "apply_patch"])
@@ -68,7 +68,7 @@ def test_the_denies_of_a_parent_hold_for_others_with_their_exceptions() -> None:
         Rule(permission="bash", pattern="*", action=ALLOW),
         Rule(permission="edit", pattern="plans/old*", action=DENY),
     )
-    child = (Rule(permission="*", pattern="*", action=ALLOW), *denies(parent))
+    child = (Rule(permission="*", pattern="*", action=ALLOW), *only_denies(parent))
     assert evaluate("edit", "src/a.py", child).action is DENY
     assert evaluate("edit", "plans/a.md", child).action is ALLOW
     assert evaluate("edit", "plans/old.md", child).action is DENY
@@ -80,11 +80,11 @@ def test_denies_with_exceptions_hold_over_generations_and_offer_the_tool() -> No
         Rule(permission="edit", pattern="*", action=DENY),
         Rule(permission="edit", pattern="PLANS/*", action=ASK),
     )
-    child = (Rule(permission="*", pattern="*", action=ALLOW), *denies(parent))
-    grandchild = (Rule(permission="*", pattern="*", action=ALLOW), *denies(child))
+    child = (Rule(permission="*", pattern="*", action=ALLOW), *only_denies(parent))
+    grandchild = (Rule(permission="*", pattern="*", action=ALLOW), *only_denies(child))
     assert [evaluate("edit", path, grandchild).action for path in ("a.py", "PLANS/a")] == [DENY, ALLOW]
     assert disabled_tools(["edit"], grandchild) == ()
-    assert disabled_tools(["edit"], (*grandchild, *denies(parent[:1]))) == ("edit",)
+    assert disabled_tools(["edit"], (*grandchild, *only_denies(parent[:1]))) == ("edit",)
 
 
 def test_one_word_as_configuration_is_a_rule_for_everything() -> None:
@@ -93,7 +93,7 @@ def test_one_word_as_configuration_is_a_rule_for_everything() -> None:
 
 def test_the_rules_about_a_permission_are_those_whose_glob_matches() -> None:
     rules = (_rule("ls", ALLOW), Rule(permission="git*", pattern="*", action=DENY))
-    assert relevant("bash", rules) == rules[:1]
+    assert rules_about("bash", rules) == rules[:1]
 
 
 def _answer(given: dict[str, Any]) -> Any:
@@ -115,7 +115,7 @@ def _of_approvals(given: dict[str, Any]) -> str:
     """The action when the last ruleset of an `evaluate` case are grants, given under the first rule."""
     rules, approved = map(_ruleset, given["rulesets"])
     request = PermissionRequest(permission=given["permission"], patterns=(given["pattern"],))
-    return finding(request, rules, [_grant(rule, rules) for rule in approved]).action
+    return evaluate_request(request, rules, [_grant(rule, rules) for rule in approved]).action
 
 
 def _grant(rule: Rule, asked: Ruleset) -> Grant:
@@ -123,7 +123,7 @@ def _grant(rule: Rule, asked: Ruleset) -> Grant:
         id=GrantId("gra_1"),
         permission=rule.permission,
         patterns=(rule.pattern,),
-        scope=Scope.SESSION,
+        scope=GrantScope.SESSION,
         author="ada",
         time="2026-01-01T00:00:00Z",
         asked=asked,

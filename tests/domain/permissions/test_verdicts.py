@@ -1,4 +1,4 @@
-"""From findings and answers to what is done."""
+"""From findings and answers to verdicts."""
 
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.rules import Action
@@ -11,7 +11,7 @@ def test_a_deny_wins_before_anything_is_asked() -> None:
     assert verdict({0: ASK, 1: ALLOW, 2: DENY}) == Deny(2)
 
 
-def test_a_deny_holds_whatever_was_answered() -> None:
+def test_a_deny_holds_against_every_answer() -> None:
     assert verdict({0: DENY}, [0]) == Deny(0)
 
 

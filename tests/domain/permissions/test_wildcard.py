@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import cases
-from workflows.domain.permissions.wildcard import longest, longest_structured, matches
+from workflows.domain.permissions.wildcard import longest_command_match, longest_match, matches
 
 
 @pytest.mark.parametrize("case", cases.load("wildcard"))
@@ -26,9 +26,9 @@ def _answer(given: dict[str, Any]) -> Any:
         case {"op": "match", "value": value, "pattern": pattern}:
             return matches(value, pattern)
         case {"op": "all", "value": value, "rules": rules}:
-            return longest(value, rules)
+            return longest_match(value, rules)
         case {"op": "all_structured", "head": head, "tail": tail, "rules": rules}:
-            return longest_structured(head, tail, rules)
+            return longest_command_match(head, tail, rules)
     raise ValueError(f"unknown operation {given['op']!r}")
 
 

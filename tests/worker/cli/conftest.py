@@ -1,4 +1,4 @@
-"""People at their shells: commands run as processes, with pipes or on a terminal."""
+"""A person at a shell: commands run as processes, with pipes or on a terminal."""
 
 import asyncio
 import codecs
@@ -16,23 +16,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import House
-from tests.patience import PATIENCE
-from tests.workflows.conftest import open_house as open_house
+from tests.harness import Harness
+from tests.polling import WAIT_TIMEOUT
+from tests.workflows.conftest import open_harness as open_harness
 from tests.workflows.conftest import port as port
-from tests.workflows.conftest import swept as swept
-from tests.workflows.conftest import warm as warm
+from tests.workflows.conftest import with_sweeper as with_sweeper
 
 PROGRAM = Path(sys.executable).with_name("holdfast")
-_NOT_KEPT = ("HOLDFAST_", "TEMPORAL_", "PYTHONDONTWRITEBYTECODE")  # the last makes each start compile half of us
+_NOT_KEPT = ("HOLDFAST_", "TEMPORAL_", "PYTHONDONTWRITEBYTECODE")  # the last one slows each start
 _UTF_8 = codecs.getincrementaldecoder("utf-8")
 CTRL_C = "\x03"
 CTRL_D = "\x04"
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a command ended, and what it wrote."""
+class CommandResult:
+    """A command's exit code and output."""
 
     code: int
     out: str
@@ -40,8 +39,8 @@ class Ended:
 
 
 @dataclass
-class Terminal:
-    """A command on a terminal of its own, with what has appeared there so far."""
+class PtySession:
+    """A command on its own terminal, with the output so far."""
 
     process: Process
     master: int
@@ -51,17 +50,17 @@ class Terminal:
 
     def read(self) -> None:
         try:
-            self.text += self._decoder.decode(os.read(self.master, 65536))  # which may end within a character
+            self.text += self._decoder.decode(os.read(self.master, 65536))  # it may end within a character
         except OSError:  # the other end is closed
             asyncio.get_running_loop().remove_reader(self.master)
         self._grown.set()
 
     async def until(self, pattern: str) -> re.Match[str]:
-        """Wait until something appears, behind what was waited for before; what is there up to it is forgotten.
+        """Wait until the pattern appears after the last match; drop everything up to it.
 
-        What is to be read to its end needs something behind it: a line may come in pieces.
+        Lines may come in pieces: a pattern for a whole line needs something after it.
         """
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_TIMEOUT):
             while (found := re.search(pattern, self.text)) is None:
                 self._grown.clear()
                 await self._grown.wait()
@@ -71,26 +70,26 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
 
-    def look_away(self) -> None:
-        """Read nothing from now on, as a slow line does: what is written has nowhere to go."""
+    def pause_reading(self) -> None:
+        """Stop reading, as Ctrl-S does: the command's writes block."""
         asyncio.get_running_loop().remove_reader(self.master)
 
-    def look_again(self) -> None:
+    def resume_reading(self) -> None:
         asyncio.get_running_loop().add_reader(self.master, self.read)
 
     def hang_up(self) -> None:
-        """Close the terminal, as a window is closed."""
+        """Close the terminal, as closing its window does."""
         asyncio.get_running_loop().remove_reader(self.master)
         os.close(self.master)
 
     async def ended(self) -> int:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_TIMEOUT):
             return await self.process.wait()
 
 
 @asynccontextmanager
 async def ending(process: Process) -> AsyncIterator[None]:
-    """No process outlives its test."""
+    """Kill the process if it outlives its test."""
     try:
         yield
     finally:
@@ -100,25 +99,25 @@ async def ending(process: Process) -> AsyncIterator[None]:
 
 
 @dataclass(frozen=True)
-class Shell:
+class CommandRunner:
     """A shell in a directory, with an environment."""
 
     environment: dict[str, str]
     directory: Path
 
-    def with_(self, **variables: str) -> "Shell":
+    def with_(self, **variables: str) -> "CommandRunner":
         """The same shell with more variables."""
-        return Shell({**self.environment, **variables}, self.directory)
+        return CommandRunner({**self.environment, **variables}, self.directory)
 
-    async def run(self, *arguments: str, typed: str = "", out: int = PIPE) -> Ended:
-        """Run `holdfast` to its end; `typed` is its standard input, and its output may go elsewhere."""
-        async with self.process(*arguments, stdin=PIPE, out=out) as process, asyncio.timeout(PATIENCE):
+    async def run(self, *arguments: str, typed: str = "", out: int = PIPE) -> CommandResult:
+        """Run `holdfast` to its end; `typed` is its standard input."""
+        async with self.process(*arguments, stdin=PIPE, out=out) as process, asyncio.timeout(WAIT_TIMEOUT):
             said, err = await process.communicate(typed.encode("utf-8", "surrogateescape"))
-        return Ended(process.returncode or 0, (said or b"").decode(), err.decode())
+        return CommandResult(process.returncode or 0, (said or b"").decode(), err.decode())
 
     @asynccontextmanager
     async def process(self, *arguments: str, stdin: int = DEVNULL, out: int = PIPE) -> AsyncIterator[Process]:
-        """`holdfast` with pipes, which ends with the context."""
+        """`holdfast` with pipes; it ends with the context."""
         process = await asyncio.create_subprocess_exec(
             PROGRAM, *arguments, stdin=stdin, stdout=out, stderr=PIPE, cwd=self.directory, env=self.environment
         )
@@ -126,8 +125,8 @@ class Shell:
             yield process
 
     @asynccontextmanager
-    async def terminal(self, *arguments: str) -> AsyncIterator[Terminal]:
-        """`holdfast` on a terminal of its own, which ends with the context."""
+    async def terminal(self, *arguments: str) -> AsyncIterator[PtySession]:
+        """`holdfast` on its own terminal; it ends with the context."""
         master, slave = pty.openpty()
         process = await asyncio.create_subprocess_exec(
             PROGRAM,
@@ -141,34 +140,34 @@ class Shell:
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         os.close(slave)
-        terminal = Terminal(process, master)
+        terminal = PtySession(process, master)
         asyncio.get_running_loop().add_reader(master, terminal.read)
         async with ending(process):
             yield terminal
 
 
-OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
+OpenHarness = Callable[..., AbstractAsyncContextManager[Harness]]
 
 
-def shell(house: House) -> Shell:
-    """A shell in the project of a house, whose stack counts as external servers for it."""
+def shell(harness: Harness) -> CommandRunner:
+    """A shell in the harness's project, for which the harness's servers are external."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_KEPT)}
     own = {
-        "HOME": str(house.project.parent),
-        "XDG_CONFIG_HOME": str(house.settings.config.parent),
-        "HOLDFAST_HOME": str(house.settings.home),
-        "HOLDFAST_POSTGRES_URL": house.endpoints.postgres_url,
-        "TEMPORAL_ADDRESS": house.endpoints.temporal_address,
-        "HOLDFAST_TASK_QUEUE": house.settings.task_queue,
+        "HOME": str(harness.project.parent),
+        "XDG_CONFIG_HOME": str(harness.settings.config.parent),
+        "HOLDFAST_HOME": str(harness.settings.home),
+        "HOLDFAST_POSTGRES_URL": harness.endpoints.postgres_url,
+        "TEMPORAL_ADDRESS": harness.endpoints.temporal_address,
+        "HOLDFAST_TASK_QUEUE": harness.settings.task_queue,
         "HOLDFAST_HOST": "*",
         "HOLDFAST_WORKER": "false",
     }
-    return Shell(kept | own, house.project)
+    return CommandRunner(kept | own, harness.project)
 
 
 @pytest.fixture
-def bare(tmp_path: Path) -> Shell:
-    """A shell of somebody who has never started a stack, and needs none."""
+def bare(tmp_path: Path) -> CommandRunner:
+    """A shell of a user who has never started a stack."""
     (tmp_path / "project").mkdir()
     own = {"HOME": str(tmp_path), "HOLDFAST_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
-    return Shell(own, tmp_path / "project")
+    return CommandRunner(own, tmp_path / "project")

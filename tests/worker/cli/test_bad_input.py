@@ -1,4 +1,4 @@
-"""Bad input at the doors: each is told what is wrong, where, and what to do, and nothing is changed by it."""
+"""Bad input: each command says what is wrong, where, and what to do, and changes nothing."""
 
 import asyncio
 import os
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.cli.conftest import PROGRAM, Ended, OpenHouse, Shell, shell
-from worker.cli.find import missing
+from tests.worker.cli.conftest import PROGRAM, CommandResult, CommandRunner, OpenHarness, shell
+from worker.cli.id_lookup import not_found_error
 from worker.scripted.script import ScriptedAnswer
 from workflows.domain.ids import Prefix
 
@@ -32,22 +32,22 @@ TAKES_A_SESSION = (
 )
 
 
-async def told(person: Shell, words: Sequence[str], typed: str) -> Ended:
+async def tried(person: CommandRunner, words: Sequence[str], typed: str) -> CommandResult:
     return await person.run(*(word.format(typed) for word in words))
 
 
-async def test_every_command_that_takes_a_session_refuses_an_unknown_one(open_house: OpenHouse) -> None:
-    async with open_house() as house:
-        person = shell(house)
-        ended = [await told(person, words, SESSION) for words in TAKES_A_SESSION]
-        assert await house.client.sessions() == []
+async def test_every_command_that_takes_a_session_refuses_an_unknown_one(open_harness: OpenHarness) -> None:
+    async with open_harness() as harness:
+        person = shell(harness)
+        ended = [await tried(person, words, SESSION) for words in TAKES_A_SESSION]
+        assert await harness.client.sessions() == []
 
     assert [each.code for each in ended] == [2] * len(TAKES_A_SESSION)
     wrong = [each.err for each in ended if f"There is no session '{SESSION}'. `holdfast sessions`" not in each.err]
     assert not wrong
 
 
-async def test_a_shell_whose_directory_is_gone_is_told_so(bare: Shell) -> None:
+async def test_a_deleted_working_directory_is_an_error_with_its_reason(bare: CommandRunner) -> None:
     gone = bare.directory / "gone"
     gone.mkdir()
     in_it = (
@@ -74,18 +74,18 @@ async def test_a_shell_whose_directory_is_gone_is_told_so(bare: Shell) -> None:
     ],
 )
 def test_an_id_that_leads_nowhere_is_named_with_what_it_may_be(wanted: Prefix, typed: str, said: str) -> None:
-    assert said in str(missing(wanted, typed, ["ses_xyz", "ses_abC1"]))
+    assert said in str(not_found_error(wanted, typed, ["ses_xyz", "ses_abC1"]))
 
 
-async def test_ids_of_another_kind_or_of_nothing_change_nothing(open_house: OpenHouse) -> None:
-    async with open_house(HELLO) as house, house.working():
-        session = await house.say("hello")
-        await house.ended(session)
-        person = shell(house)
+async def test_ids_of_another_kind_or_of_nothing_change_nothing(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO) as harness, harness.running_worker():
+        session = await harness.start_session("hello")
+        await harness.ended(session)
+        person = shell(harness)
         lines = [("answer", session, "once"), ("stop", ASK), ("grants", "revoke", GRANT), ("stop", session.upper())]
-        before = await house.events(session)
+        before = await harness.events(session)
         ended = [await person.run(*words) for words in lines]
-        assert await house.events(session) == before
+        assert await harness.events(session) == before
 
     assert [each.code for each in ended] == [2] * len(lines)
     assert f"is {session} meant?" in ended[-1].err and f"no grant {GRANT!r}" in ended[2].err
@@ -93,7 +93,7 @@ async def test_ids_of_another_kind_or_of_nothing_change_nothing(open_house: Open
 
 @asynccontextmanager
 async def silent() -> AsyncIterator[str]:
-    """A server that takes connections and says nothing."""
+    """A server that accepts connections and sends nothing."""
     open_ended: list[asyncio.StreamWriter] = []
     server = await asyncio.start_server(lambda _, writer: open_ended.append(writer), "127.0.0.1", 0)
     try:
@@ -105,7 +105,7 @@ async def silent() -> AsyncIterator[str]:
             writer.transport.abort()
 
 
-async def test_a_home_that_nothing_can_be_written_to_is_named_with_why_and_the_way_out(bare: Shell) -> None:
+async def test_a_home_that_nothing_can_be_written_to_is_named_with_why_and_the_way_out(bare: CommandRunner) -> None:
     file = bare.directory / "file"
     file.touch()
     homes = [str(file), str(file / "below"), "/proc/holdfast"]
@@ -129,7 +129,7 @@ async def test_a_home_that_nothing_can_be_written_to_is_named_with_why_and_the_w
     assert not any("Traceback" in each.err for each in (*seen, purged, *(one for _, one in ended)))
 
 
-async def test_a_database_that_is_away_is_named_in_good_time(bare: Shell) -> None:
+async def test_a_database_that_is_away_is_named_in_good_time(bare: CommandRunner) -> None:
     elsewhere = bare.with_(TEMPORAL_ADDRESS=NO_PLACE, HOLDFAST_WORKER="false")
     async with silent() as mute:
         people = [elsewhere.with_(HOLDFAST_POSTGRES_URL=f"postgresql://{at}/x") for at in (NO_PLACE, mute)]
@@ -141,11 +141,11 @@ async def test_a_database_that_is_away_is_named_in_good_time(bare: Shell) -> Non
     assert "Connection refused" in ended[0].err
 
 
-async def test_doors_recover_with_the_database(open_house: OpenHouse, tmp_path: Path) -> None:
-    async with open_house() as house:
+async def test_doors_recover_with_the_database(open_harness: OpenHarness, tmp_path: Path) -> None:
+    async with open_harness() as harness:
         sockets = tmp_path / "sockets"
-        url = house.endpoints.postgres_url
-        person = shell(house)
+        url = harness.endpoints.postgres_url
+        person = shell(harness)
         moved = person.with_(HOLDFAST_POSTGRES_URL=f"{url.partition('?')[0]}?host={sockets}")
         away = await moved.run("asks")
         sockets.symlink_to(person.environment["HOLDFAST_POSTGRES_URL"].rpartition("host=")[2].replace("%2F", "/"))
@@ -154,21 +154,21 @@ async def test_doors_recover_with_the_database(open_house: OpenHouse, tmp_path: 
     assert (away.code, back.code) == (3, 0)
 
 
-async def test_without_the_engine_doors_accept_and_say_that_it_waits(open_house: OpenHouse) -> None:
-    async with open_house(HELLO) as house:
-        session = await house.say("hello")
-        person = shell(house).with_(TEMPORAL_ADDRESS=NO_PLACE)
+async def test_without_the_engine_doors_accept_and_say_that_it_waits(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO) as harness:
+        session = await harness.start_session("hello")
+        person = shell(harness).with_(TEMPORAL_ADDRESS=NO_PLACE)
         sent, stopped, listed = [
             await person.run(*words) for words in (("send", session, "more"), ("stop", session), ("asks",))
         ]
-        types = [event.type for event in await house.events(session)]
+        types = [event.type for event in await harness.events(session)]
 
     assert [each.code for each in (sent, stopped, listed)] == [0, 0, 0]
     assert "the prompt is recorded, and is taken when it is back" in sent.err
     assert types.count("prompt.accepted") == 2 and types.count("prompt.withdrawn") == 2
 
 
-async def test_a_stack_that_cannot_be_started_accepts_nothing(bare: Shell) -> None:
+async def test_a_stack_that_cannot_be_started_accepts_nothing(bare: CommandRunner) -> None:
     nothing = bare.with_(HOLDFAST_POSTGRES_BIN=str(bare.directory), HOLDFAST_TEMPORAL_BIN=os.devnull)
 
     ended = await nothing.run("send", "last", "hello")
@@ -187,7 +187,7 @@ async def test_a_stack_that_cannot_be_started_accepts_nothing(bare: Shell) -> No
     ids=["value", "syntax", "no-object", "quotes"],
 )
 async def test_a_broken_configuration_is_named_by_file_line_and_field(
-    bare: Shell, text: str, said: tuple[str, ...]
+    bare: CommandRunner, text: str, said: tuple[str, ...]
 ) -> None:
     (bare.directory / "opencode.json").write_text(text)
 
@@ -197,16 +197,16 @@ async def test_a_broken_configuration_is_named_by_file_line_and_field(
     assert "Traceback" not in ended.err
 
 
-async def test_a_damaged_file_of_keys_is_named_and_not_shown(open_house: OpenHouse) -> None:
-    async with open_house(HELLO) as house, house.working():
-        config = house.settings.config / "opencode.json"
+async def test_a_damaged_file_of_keys_is_named_and_not_shown(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO) as harness, harness.running_worker():
+        config = harness.settings.config / "opencode.json"
         config.write_text(config.read_text().replace('"apiKey": "test-key"', '"timeout": 60000'))
-        house.settings.home.mkdir(parents=True, exist_ok=True)
-        keys = house.settings.auth
+        harness.settings.home.mkdir(parents=True, exist_ok=True)
+        keys = harness.settings.auth
         keys.write_text('{"scripted": "sk-very-secret')
         keys.chmod(0o600)
-        listed = await shell(house).run("auth", "list")
-        ended = await shell(house).run("run", "-m", "scripted/model", "hello")
+        listed = await shell(harness).run("auth", "list")
+        ended = await shell(harness).run("run", "-m", "scripted/model", "hello")
 
     assert (listed.code, ended.code) == (2, 1) and f"{str(keys)!r} is damaged: remove it" in listed.err
     assert "is damaged: remove it, and log in again" in ended.out and "sk-very-secret" not in ended.out + listed.err

@@ -1,4 +1,4 @@
-"""The table of commands: help, usage errors, and what is imported for them."""
+"""The table of commands: help, usage errors, imports."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ import click
 import pytest
 from pydantic import JsonValue
 
-from tests.worker.cli.conftest import Shell
+from tests.worker.cli.conftest import CommandRunner
 from worker.cli.main import COMMANDS, commands
 
 
@@ -26,7 +26,7 @@ def every_command() -> list[tuple[str, click.Command]]:
     return known + inner
 
 
-def test_whatever_lists_does_so_as_json_too() -> None:
+def test_every_listing_command_has_json() -> None:
     listing = [
         (name, command)
         for name, command in every_command()
@@ -37,10 +37,10 @@ def test_whatever_lists_does_so_as_json_too() -> None:
     assert [name for name, command in listing if "--json" not in {o for p in command.params for o in p.opts}] == []
 
 
-def test_the_table_says_what_each_command_says_of_itself() -> None:
-    told = {name: (command.help or "").split("\n\n")[0] for name, command in every_command() if name in COMMANDS}
+def test_the_table_has_each_commands_own_summary() -> None:
+    shown = {name: (command.help or "").split("\n\n")[0] for name, command in every_command() if name in COMMANDS}
 
-    assert told == {name: entry.line for name, entry in COMMANDS.items()}
+    assert shown == {name: entry.summary for name, entry in COMMANDS.items()}
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_every_command_has_help_with_an_example(name: str, command: click.Comman
     assert f"holdfast {name}" in (command.help or "").partition("\b")[2]
 
 
-async def test_help_and_version_need_no_stack(bare: Shell) -> None:
+async def test_help_and_version_need_no_stack(bare: CommandRunner) -> None:
     shown, version = await bare.run("--help"), await bare.run("version")
 
     assert shown.code == 0 and all(f"\n  {name} " in shown.out for name in COMMANDS)
@@ -78,7 +78,7 @@ async def test_help_and_version_need_no_stack(bare: Shell) -> None:
     ],
 )
 async def test_what_is_typed_wrongly_ends_with_2_and_starts_nothing(
-    bare: Shell, arguments: tuple[str, ...], said: str
+    bare: CommandRunner, arguments: tuple[str, ...], said: str
 ) -> None:
     ended = await bare.run(*arguments)
 
@@ -86,7 +86,7 @@ async def test_what_is_typed_wrongly_ends_with_2_and_starts_nothing(
     assert "Starting the stack" not in ended.err
 
 
-async def test_a_wrong_configuration_is_named_before_anything_starts(bare: Shell) -> None:
+async def test_a_wrong_configuration_is_named_before_anything_starts(bare: CommandRunner) -> None:
     (bare.directory / "opencode.json").write_text('{\n  "model": 7\n}')
 
     ended = await bare.run("run", "mend it")
@@ -100,7 +100,7 @@ async def test_a_wrong_configuration_is_named_before_anything_starts(bare: Shell
     ids=["configured", "agent"],
 )
 async def test_a_configured_model_without_a_provider_is_named_before_anything_starts(
-    bare: Shell, config: dict[str, JsonValue]
+    bare: CommandRunner, config: dict[str, JsonValue]
 ) -> None:
     (bare.directory / "opencode.json").write_text(json.dumps(config))
 
@@ -109,8 +109,8 @@ async def test_a_configured_model_without_a_provider_is_named_before_anything_st
     assert ended.code == 2 and "There is no provider 'nope'." in ended.err and "Starting" not in ended.err
 
 
-async def test_a_wrong_setting_is_named_by_its_variable(bare: Shell) -> None:
-    ended = await Shell({**bare.environment, "HOLDFAST_IDLE_SECONDS": "soon"}, bare.directory).run("status")
+async def test_a_wrong_setting_is_named_by_its_variable(bare: CommandRunner) -> None:
+    ended = await CommandRunner({**bare.environment, "HOLDFAST_IDLE_SECONDS": "soon"}, bare.directory).run("status")
 
     assert ended.code == 2 and "HOLDFAST_IDLE_SECONDS='soon'" in ended.err
 

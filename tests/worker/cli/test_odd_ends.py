@@ -1,4 +1,4 @@
-"""What `run` says, and its exit code, when a model's answer ends otherwise than it should."""
+"""What `run` prints, and its exit code, for unusual ends of an answer."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -9,44 +9,44 @@ import pytest
 from tests.providers import anthropic_messages as messages
 from tests.providers import google_gemini as google
 from tests.providers import openai_responses as responses
-from tests.providers.playing import Cut, Double, playing
-from tests.worker.cli.conftest import Ended, OpenHouse, shell
+from tests.providers.provider_double import Disconnect, ProviderDouble, serve_double
+from tests.worker.cli.conftest import CommandResult, OpenHarness, shell
 
 GEMINI, CLAUDE, CODEX = "gemini/gemini-2.5-pro", "anthropic/claude-sonnet-4-5", "openai/gpt-5.3-codex"
 BLOCKED = "The provider's content filter blocked the answer."
 EMPTY = "The model gave an empty answer 4 times in a row."
 
-Run = Callable[[str, Double], AbstractAsyncContextManager[Ended]]
+Run = Callable[[str, ProviderDouble], AbstractAsyncContextManager[CommandResult]]
 
 
 @pytest.fixture
-def run(open_house: OpenHouse) -> Run:
-    """Run `holdfast run -m MODEL` with the model's provider at a double."""
+def run(open_harness: OpenHarness) -> Run:
+    """Run `holdfast run -m MODEL` against a double of the provider."""
 
     @asynccontextmanager
-    async def running(model: str, double: Double) -> AsyncIterator[Ended]:
+    async def running(model: str, double: ProviderDouble) -> AsyncIterator[CommandResult]:
         provider = model.partition("/")[0]
         path = {"gemini": "/v1beta", "openai": "/v1"}.get(provider, "")
         key = {"gemini": google.KEY, "openai": responses.KEY}.get(provider, messages.KEY)
-        async with open_house() as house, playing(double):
+        async with open_harness() as harness, serve_double(double):
             options = {"baseURL": f"{double.url}{path}", "apiKey": key}
             written = {"provider": {provider: {"options": options}}}
-            (house.settings.config / "opencode.json").write_text(json.dumps(written))
-            async with house.working():
-                yield await shell(house).run("run", "-m", model, "Say hello.")
+            (harness.settings.config / "opencode.json").write_text(json.dumps(written))
+            async with harness.running_worker():
+                yield await shell(harness).run("run", "-m", model, "Say hello.")
 
     return running
 
 
-def gemini(*answers: google.Answer) -> Double:
+def gemini(*answers: google.Answer) -> ProviderDouble:
     return google.Gemini(*answers).double
 
 
-def claude(*answers: messages.Answer) -> Double:
+def claude(*answers: messages.Answer) -> ProviderDouble:
     return messages.Anthropic(*answers).double
 
 
-def codex(*answers: responses.Answer) -> Double:
+def codex(*answers: responses.Answer) -> ProviderDouble:
     return responses.OpenAI(*answers).double
 
 
@@ -68,7 +68,7 @@ def codex(*answers: responses.Answer) -> Double:
         (CODEX, codex(responses.Answer((), incomplete="content_filter")), BLOCKED),
     ],
 )
-async def test_a_turn_that_came_to_nothing_has_failed(run: Run, model: str, double: Double, said: str) -> None:
+async def test_a_turn_that_came_to_nothing_has_failed(run: Run, model: str, double: ProviderDouble, said: str) -> None:
     async with run(model, double) as ended:
         assert (ended.code, said in " ".join((ended.out + ended.err).split())) == (1, True), ended
         assert len(double.asked) == (4 if said == EMPTY else 1)
@@ -80,7 +80,7 @@ HI = google.Answer((google.Text("Hello."),))
 @pytest.mark.parametrize(
     ("model", "double", "said", "requests"),
     [
-        (GEMINI, gemini(google.Answer((google.Text("Hel"), Cut())), HI), "Hello.", 2),
+        (GEMINI, gemini(google.Answer((google.Text("Hel"), Disconnect())), HI), "Hello.", 2),
         (GEMINI, gemini(google.Answer((), finish="UNEXPECTED_TOOL_CALL"), HI), "Hello.", 2),
         (GEMINI, gemini(google.Answer((google.Text("Hello."),), finish="MAX_TOKENS")), "was cut at 30 tokens", 1),
         (CLAUDE, claude(messages.Answer((messages.Text("Hello."),), stop_reason="max_tokens")), "cut at 15 tokens", 1),
@@ -88,7 +88,7 @@ HI = google.Answer((google.Text("Hello."),))
     ],
 )
 async def test_an_answer_with_text_is_done_and_says_what_it_lacks(
-    run: Run, model: str, double: Double, said: str, requests: int
+    run: Run, model: str, double: ProviderDouble, said: str, requests: int
 ) -> None:
     async with run(model, double) as ended:
         assert (ended.code, said in ended.out + ended.err) == (0, True), ended

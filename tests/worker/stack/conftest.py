@@ -7,14 +7,14 @@ import pytest
 
 from tests.conftest import remove, settings_of
 from worker.settings import Settings
-from worker.stack.state import PartName
+from worker.stack.state_file import PartName
 from worker.stack.status import PartStatus, status
 from worker.stack.up import up
 
 
 @pytest.fixture
 async def home(tmp_path: Path) -> AsyncIterator[Settings]:
-    """Settings of a stack that does not run yet, and is removed after the test."""
+    """Settings of a stack that does not run yet; removed after the test."""
     settings = settings_of(tmp_path / "home")
     yield settings
     print(*(f"--- {log.name}\n{log.read_text()[-4000:]}" for log in sorted((settings.home / "logs").glob("*.log"))))
@@ -23,13 +23,13 @@ async def home(tmp_path: Path) -> AsyncIterator[Settings]:
 
 @pytest.fixture
 async def running(home: Settings) -> Settings:
-    """Settings of a stack of the test's own, which serves."""
+    """Settings of the test's own running stack."""
     await up(home, print, worker=False)
     return home
 
 
 def part(settings: Settings, name: PartName) -> PartStatus:
-    """What is known of one part now."""
+    """The current state of one part."""
     return next(part for part in status(settings).parts if part.name == name)
 
 

@@ -1,4 +1,4 @@
-"""Whom PostgreSQL runs as."""
+"""The user that PostgreSQL runs as."""
 
 import os
 import pwd
@@ -14,20 +14,20 @@ from workflows.domain.errors import UsageError
 
 async def test_root_is_never_the_unprivileged_user() -> None:
     with pytest.raises(UsageError, match="HOLDFAST_POSTGRES_USER"):
-        await accounts.unprivileged("root", {})
+        await accounts.ensure_system_user("root", {})
 
 
 async def test_a_user_that_exists_is_taken_as_it_is() -> None:
-    assert (await accounts.unprivileged("nobody", {})).name == "nobody"
+    assert (await accounts.ensure_system_user("nobody", {})).name == "nobody"
 
 
 def test_we_are_who_we_are() -> None:
-    assert accounts.mine().uid == os.geteuid()
+    assert accounts.current_account().uid == os.geteuid()
 
 
 @pytest.fixture
 def unknown() -> Iterator[str]:
-    """The name of a user who is not there, and is gone after the test."""
+    """The name of a missing user, who is gone after the test."""
     name = f"holdfast-made-{os.getpid()}"
     yield name
     if any(entry.pw_name == name for entry in pwd.getpwall()):
@@ -39,7 +39,7 @@ def unknown() -> Iterator[str]:
 )
 @pytest.mark.parametrize("path", ["/usr/bin:/bin", "/nowhere", None])
 async def test_a_user_is_made_whatever_the_path(unknown: str, path: str | None) -> None:
-    made = await accounts.unprivileged(unknown, {} if path is None else {"PATH": path})
+    made = await accounts.ensure_system_user(unknown, {} if path is None else {"PATH": path})
 
     assert made.name == unknown and made.uid != 0
 
@@ -47,4 +47,4 @@ async def test_a_user_is_made_whatever_the_path(unknown: str, path: str | None) 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users")
 async def test_why_a_user_could_not_be_made_is_said() -> None:
     with pytest.raises(UsageError, match=r"could not be made \(.*invalid user name"):
-        await accounts.unprivileged("not a name", {})
+        await accounts.ensure_system_user("not a name", {})

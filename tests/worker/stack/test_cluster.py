@@ -1,4 +1,4 @@
-"""The cluster's directories: private, and nobody else's rights are touched."""
+"""The cluster's directories: private, without changes to other rights."""
 
 from pathlib import Path
 
@@ -14,7 +14,9 @@ from workflows.domain.errors import UsageError
 async def test_no_existing_directory_changes_its_rights(home: Settings) -> None:
     home.home.mkdir(mode=0o755)
     existing = [
-        path for path in (home.home, *home.home.parents, accounts.STATE, *accounts.STATE.parents) if path.exists()
+        path
+        for path in (home.home, *home.home.parents, accounts.SYSTEM_STATE, *accounts.SYSTEM_STATE.parents)
+        if path.exists()
     ]
     before = [(path, path.stat().st_mode, path.stat().st_uid) for path in existing]
 
@@ -41,7 +43,7 @@ async def test_a_half_made_cluster_is_made_anew(home: Settings) -> None:
 
     await cluster.create(found, home, print)
 
-    assert cluster.major(found.root) == found.binaries.major
+    assert cluster.data_version(found.root) == found.binaries.major
 
 
 async def test_the_data_say_whose_they_are(home: Settings) -> None:

@@ -1,4 +1,4 @@
-"""The doctor names what is wrong, and the way out."""
+"""The doctor names what is wrong, and what to do."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ import psycopg
 
 from tests.conftest import settings_of
 from worker.settings import Settings
-from worker.stack.doctor import Finding, Level, examine
-from worker.stack.state import Endpoints
+from worker.stack.doctor import CheckResult, Level, run_checks
+from worker.stack.state_file import Endpoints
 
 
 async def test_a_stack_without_worker_is_found_out(settings: Settings, stack: Endpoints) -> None:
@@ -22,7 +22,7 @@ async def test_a_database_without_migrations_is_found_out(settings: Settings, st
     found = await _by_name(settings)
 
     assert found["migrations"].level is Level.FAILURE
-    assert found["migrations"].says.startswith("the database is at migration 0")
+    assert found["migrations"].message.startswith("the database is at migration 0")
 
 
 async def test_a_migrated_database_is_well(settings: Settings, stack: Endpoints, postgres_url: str) -> None:
@@ -31,7 +31,7 @@ async def test_a_migrated_database_is_well(settings: Settings, stack: Endpoints,
     found = await _by_name(Settings.read({**settings.environment, **external}))
 
     assert found["migrations"].level is Level.OK
-    assert found["postgres"].says.startswith("an external server")
+    assert found["postgres"].message.startswith("an external server")
 
 
 async def test_external_servers_are_asked_and_what_is_wrong_has_a_remedy(settings: Settings, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ async def test_a_database_that_may_lose_something_is_a_failure_unless_it_is_want
     wanted = await _by_name(Settings.read({**settings.environment, **external, "HOLDFAST_LOSSY_DATABASE": "true"}))
 
     assert (refused.level, wanted["postgres"].level) == (Level.FAILURE, Level.WARNING)
-    assert "synchronous_commit=off" in refused.says and "HOLDFAST_LOSSY_DATABASE" in refused.remedy
+    assert "synchronous_commit=off" in refused.message and "HOLDFAST_LOSSY_DATABASE" in refused.remedy
 
 
 async def test_a_stack_that_never_ran_has_nothing_that_keeps_it_from_running(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ async def test_programs_that_cannot_be_used_are_found_out(tmp_path: Path) -> Non
     found = await _by_name(settings_of(tmp_path / "home", **nowhere))
 
     assert found["postgres"].level is found["temporal"].level is Level.FAILURE
-    assert "HOLDFAST_POSTGRES_BIN='/nowhere'" in found["postgres"].says
+    assert "HOLDFAST_POSTGRES_BIN='/nowhere'" in found["postgres"].message
 
 
 async def test_a_missing_model_key_is_a_warning_and_a_given_one_is_named_but_never_shown(tmp_path: Path) -> None:
@@ -85,9 +85,9 @@ async def test_a_missing_model_key_is_a_warning_and_a_given_one_is_named_but_nev
 
     assert missing.level is Level.WARNING
     assert "holdfast auth login" in missing.remedy
-    assert "anthropic" in given.says
-    assert "sk-ant-1" not in given.says
+    assert "anthropic" in given.message
+    assert "sk-ant-1" not in given.message
 
 
-async def _by_name(settings: Settings) -> dict[str, Finding]:
-    return {finding.check: finding for finding in await examine(settings)}
+async def _by_name(settings: Settings) -> dict[str, CheckResult]:
+    return {finding.check: finding for finding in await run_checks(settings)}

@@ -1,4 +1,4 @@
-"""The doctor on a stack whose parts are broken in turn: it names the part, and the way out."""
+"""The doctor names each broken part of a stack, and what to do."""
 
 import asyncio
 import importlib.util
@@ -18,26 +18,26 @@ import psycopg
 import pytest
 
 from tests.conftest import settings_of
-from tests.patience import appears
+from tests.polling import wait_until
 from tests.worker.stack.conftest import pid
 from worker.settings import Settings
-from worker.stack import cluster, state
-from worker.stack.doctor import Finding, Level, examine
+from worker.stack import cluster, state_file
+from worker.stack.doctor import CheckResult, Level, run_checks
 from worker.stack.layout import Layout
 from worker.stack.ports import LOOPBACK, Ports
 from worker.stack.processes import ProcessRef
-from worker.stack.state import Endpoints, Part, PartName, Phase, StackState
+from worker.stack.state_file import Endpoints, PartName, StackPart, StackPhase, StackState
 from worker.stack.status import endpoints, status
 
-ASKED = "import asyncio; from worker.stack.doctor import examine; from worker.settings import Settings; "
-ASKED += "print(*(each.says for each in asyncio.run(examine(Settings.read())) if each.check == 'clock'))"
+ASKED = "import asyncio; from worker.stack.doctor import run_checks; from worker.settings import Settings; "
+ASKED += "print(*(each.message for each in asyncio.run(run_checks(Settings.read())) if each.check == 'clock'))"
 
 
-async def examined(settings: Settings) -> dict[str, Finding]:
-    return {finding.check: finding for finding in await examine(settings)}
+async def examined(settings: Settings) -> dict[str, CheckResult]:
+    return {finding.check: finding for finding in await run_checks(settings)}
 
 
-def failing(found: dict[str, Finding]) -> set[str]:
+def failing(found: dict[str, CheckResult]) -> set[str]:
     wrong = {name for name, finding in found.items() if finding.level is Level.FAILURE}
     assert all(found[name].remedy for name in wrong - {"postgres"}), found
     return wrong
@@ -60,16 +60,16 @@ async def test_servers_that_hang_are_full_or_have_died_are_named(running: Settin
     supervisor = status(running).supervisor
     assert supervisor is not None
     os.kill(supervisor, signal.SIGKILL)
-    await appears(lambda: status(running).supervisor is None)
+    await wait_until(lambda: status(running).supervisor is None)
     died = await examined(running)
 
     assert {"postgres", "temporal", "migrations", "worker"} <= failing(hung)
-    assert hung["postgres"].says.startswith("PostgreSQL cannot be reached: ")  # and does not send to where one is
+    assert hung["postgres"].message.startswith("PostgreSQL cannot be reached: ")  # and does not send to where one is
     assert "holdfast logs postgres" in hung["postgres"].remedy
-    assert "does not answer" in hung["temporal"].says and "holdfast logs temporal" in hung["temporal"].remedy
-    assert "connection slots" in full["postgres"].says and "holdfast down" in full["postgres"].remedy
+    assert "does not answer" in hung["temporal"].message and "holdfast logs temporal" in hung["temporal"].remedy
+    assert "connection slots" in full["postgres"].message and "holdfast down" in full["postgres"].remedy
     assert "temporal" not in failing(full)
-    assert "its supervisor has died" in died["stack"].says and "holdfast up" in died["stack"].remedy
+    assert "its supervisor has died" in died["stack"].message and "holdfast up" in died["stack"].remedy
 
 
 async def test_what_a_killed_stack_has_left_behind_is_named_and_in_nobodys_way(tmp_path: Path) -> None:
@@ -77,19 +77,21 @@ async def test_what_a_killed_stack_has_left_behind_is_named_and_in_nobodys_way(t
     layout.create()
     another = ProcessRef(pid=os.getpid(), born="before the last boot")  # its number is taken again
     served = Endpoints(postgres_url="postgresql://nowhere/none", temporal_address="127.0.0.1:9")
-    parts = tuple(Part(name=name, process=another, serving=True) for name in PartName)
-    state.write(layout.state, StackState(supervisor=another, phase=Phase.SERVING, endpoints=served, parts=parts))
+    parts = tuple(StackPart(name=name, process=another, serving=True) for name in PartName)
+    state_file.write(
+        layout.state, StackState(supervisor=another, phase=StackPhase.SERVING, endpoints=served, parts=parts)
+    )
     killed = await examined(settings_of(layout.home))
     layout.state.write_text('{"supervisor": {"pid"')
     torn = await examined(settings_of(layout.home))
 
     assert failing(killed) == failing(torn) == set()
-    assert "its supervisor has died" in killed["stack"].says and "holdfast up" in killed["stack"].remedy
-    assert torn["stack"].says == "does not run" and "holdfast up" in torn["stack"].remedy
+    assert "its supervisor has died" in killed["stack"].message and "holdfast up" in killed["stack"].remedy
+    assert torn["stack"].message == "does not run" and "holdfast up" in torn["stack"].remedy
 
 
 async def refuse_password(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """What a PostgreSQL says to a password that is wrong."""
+    """PostgreSQL's answer to a wrong password."""
     while (await reader.readexactly(struct.unpack("!I", await reader.readexactly(4))[0] - 4))[:2] == b"\x04\xd2":
         writer.write(b"N")  # no encryption
     writer.write(struct.pack("!cII", b"R", 8, 3))
@@ -109,7 +111,8 @@ async def test_a_database_that_refuses_the_password_is_named_and_the_password_is
         found = await examined(Settings.read({**settings.environment, **own}))
 
     assert (
-        'password authentication failed for user "me"' in found["postgres"].says and LOOPBACK in found["postgres"].says
+        'password authentication failed for user "me"' in found["postgres"].message
+        and LOOPBACK in found["postgres"].message
     )
     assert "HOLDFAST_POSTGRES_URL" in found["postgres"].remedy and "wr0ng" not in repr(found)
     assert "postgres" in found["migrations"].remedy and found["temporal"].level is not Level.FAILURE
@@ -127,12 +130,12 @@ async def test_data_of_another_major_version_are_named_and_left_alone(tmp_path: 
         (root / "data").rmdir()
         root.rmdir()
 
-    assert found["postgres"].level is Level.FAILURE and "PostgreSQL 9" in found["postgres"].says
+    assert found["postgres"].level is Level.FAILURE and "PostgreSQL 9" in found["postgres"].message
 
 
 @contextmanager
 def no_file_may_grow() -> Iterator[None]:
-    """To whoever writes it is as on a full disk; one of its own cannot be mounted everywhere."""
+    """For writers like a full disk, which cannot be mounted everywhere."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
     try:
@@ -153,9 +156,11 @@ async def test_a_home_without_room_or_that_is_no_directory_and_ports_that_others
         layout.ports.write_text(Ports(temporal=port, ui=port).model_dump_json())
         taken = await examined(settings_of(layout.home))
 
-    assert full["home"].level is Level.FAILURE and str(tmp_path) in full["home"].says and "room" in full["home"].remedy
+    assert (
+        full["home"].level is Level.FAILURE and str(tmp_path) in full["home"].message and "room" in full["home"].remedy
+    )
     assert impossible["home"].level is Level.FAILURE and "HOLDFAST_HOME" in impossible["home"].remedy
-    assert str(port) in taken["ports"].says and "chooses new ones" in taken["ports"].remedy
+    assert str(port) in taken["ports"].message and "chooses new ones" in taken["ports"].remedy
 
 
 async def test_a_database_that_was_migrated_otherwise_is_named(
@@ -171,7 +176,7 @@ async def test_a_database_that_was_migrated_otherwise_is_named(
     other = await examined(own)
 
     assert newer["migrations"].level is other["migrations"].level is Level.FAILURE
-    assert "99" in newer["migrations"].says and "another Holdfast" in other["migrations"].says
+    assert "99" in newer["migrations"].message and "another Holdfast" in other["migrations"].message
 
 
 async def test_a_clock_that_goes_wrong_is_named(settings: Settings, stack: Endpoints, postgres_url: str) -> None:

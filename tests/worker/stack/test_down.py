@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -12,20 +13,20 @@ import psutil
 import pytest
 
 from tests.conftest import remove, settings_of
-from tests.patience import PATIENCE, appears
+from tests.polling import WAIT_TIMEOUT, wait_until
 from worker.settings import Settings
-from worker.stack import processes, state
+from worker.stack import processes, state_file
 from worker.stack.down import down
 from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
-from worker.stack.state import Endpoints, Phase, StackState
+from worker.stack.state_file import Endpoints, StackPhase, StackState
 from worker.stack.status import status
 from worker.stack.up import up
 
 _UP: Final = (sys.executable, "-P", "-m", "worker.cli.main", "up")
 _STANDS_STILL: Final = """
 import os, signal, sys
-if "worker.stack.supervise" in sys.orig_argv:
+if "worker.stack.stack_supervisor" in sys.orig_argv:
     os.kill(os.getpid(), signal.SIGSTOP)
 """
 
@@ -34,7 +35,9 @@ async def test_a_stack_that_was_killed_and_taken_down_since_was_stopped_on_purpo
     settings = settings_of(tmp_path)
     gone = ProcessRef(pid=1, born="before the reboot")
     served = Endpoints(postgres_url="postgresql://x", temporal_address="127.0.0.1:1")
-    state.write(Layout(home=tmp_path).state, StackState(supervisor=gone, phase=Phase.SERVING, endpoints=served))
+    state_file.write(
+        Layout(home=tmp_path).state, StackState(supervisor=gone, phase=StackPhase.SERVING, endpoints=served)
+    )
     assert not status(settings).stopped
 
     await down(settings, print)
@@ -72,7 +75,7 @@ async def test_a_supervisor_whose_up_was_killed_before_it_could_speak_is_taken_b
 
 @pytest.fixture
 async def late(tmp_path: Path) -> AsyncIterator[Settings]:
-    """Settings of a stack whose supervisors stand still at first; its database is elsewhere, and need not be there."""
+    """Settings of a stack whose supervisors pause at first; its database is elsewhere, and need not exist."""
     (tmp_path / "sitecustomize.py").write_text(_STANDS_STILL)
     variables = {"PYTHONPATH": os.fspath(tmp_path), "HOLDFAST_POSTGRES_URL": "postgresql://elsewhere.invalid/db"}
     settings = settings_of(tmp_path / "home", **variables)
@@ -82,19 +85,22 @@ async def late(tmp_path: Path) -> AsyncIterator[Settings]:
 
 @pytest.fixture
 async def orphan(late: Settings) -> AsyncIterator[ProcessRef]:
-    """A supervisor that stands still before its first word, and whose `holdfast up` was killed."""
+    """A supervisor paused before its first word, whose `holdfast up` was killed."""
     command = await asyncio.create_subprocess_exec(*_UP, env=late.environment)
-    await appears(lambda: _still(command.pid) is not None)
+    await wait_until(lambda: _still(command.pid) is not None)
     supervisor = _still(command.pid)
     assert supervisor is not None
     command.kill()
     await command.wait()
     yield supervisor
     supervisor.kill(signal.SIGKILL)
-    assert await processes.gone(supervisor, PATIENCE)
+    assert await processes.wait_until_gone(supervisor, WAIT_TIMEOUT)
 
 
 def _still(parent: int) -> ProcessRef | None:
-    """The child of this process that stands still."""
-    children = psutil.Process(parent).children()
-    return next((processes.ref(each.pid) for each in children if each.status() == psutil.STATUS_STOPPED), None)
+    """This process's paused child."""
+    for child in psutil.Process(parent).children():
+        with suppress(psutil.NoSuchProcess):  # others come and go
+            if child.status() == psutil.STATUS_STOPPED:
+                return processes.ref(child.pid)
+    return None

@@ -1,4 +1,4 @@
-"""Ports are chosen once, and again only when somebody else has taken them."""
+"""Ports are chosen once, and again only if they were taken."""
 
 import socket
 from pathlib import Path
@@ -7,22 +7,22 @@ from worker.stack import ports
 
 
 def test_chosen_ports_are_remembered(tmp_path: Path) -> None:
-    first = ports.remembered(tmp_path / "ports.json")
+    first = ports.load_or_choose(tmp_path / "ports.json")
 
-    assert ports.remembered(tmp_path / "ports.json") == first
+    assert ports.load_or_choose(tmp_path / "ports.json") == first
     assert first.temporal != first.ui
 
 
 def test_a_port_that_another_program_took_is_replaced(tmp_path: Path) -> None:
-    first = ports.remembered(tmp_path / "ports.json")
+    first = ports.load_or_choose(tmp_path / "ports.json")
     with socket.create_server((ports.LOOPBACK, first.temporal)):
-        second = ports.remembered(tmp_path / "ports.json")
+        second = ports.load_or_choose(tmp_path / "ports.json")
 
     assert second.temporal != first.temporal
-    assert ports.noted(tmp_path / "ports.json") == second
+    assert ports.load(tmp_path / "ports.json") == second
 
 
 def test_a_broken_note_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "ports.json").write_text("{")
 
-    assert ports.remembered(tmp_path / "ports.json") == ports.noted(tmp_path / "ports.json")
+    assert ports.load_or_choose(tmp_path / "ports.json") == ports.load(tmp_path / "ports.json")

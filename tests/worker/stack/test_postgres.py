@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: private, and not fooled by what a dead one left."""
+"""The embedded PostgreSQL: private, and not misled by a dead one's traces."""
 
 import asyncio
 import os
@@ -11,25 +11,25 @@ import psutil
 import psycopg
 import pytest
 
-from tests.patience import PATIENCE
+from tests.polling import WAIT_TIMEOUT
 from tests.worker.stack.conftest import pid
 from worker.settings import Settings
 from worker.stack import cluster, processes
 from worker.stack.cluster import Cluster
 from worker.stack.down import down
-from worker.stack.state import Endpoints, PartName
+from worker.stack.state_file import Endpoints, PartName
 from worker.stack.status import status
 from worker.stack.up import up
 
 
 @pytest.fixture
 async def crashed(running: Settings) -> Cluster:
-    """A cluster whose server was killed together with its supervisor: its pid file and socket are still there."""
+    """A cluster killed with its supervisor: its pid file and socket are left."""
     supervisor, server = processes.ref(status(running).supervisor or 0), processes.ref(pid(running, PartName.POSTGRES))
     server.kill(signal.SIGSTOP)  # so that it cannot tidy up at its supervisor's death
     for victim in (supervisor, server):
         victim.kill(signal.SIGKILL)
-        assert await processes.gone(victim, PATIENCE)
+        assert await processes.wait_until_gone(victim, WAIT_TIMEOUT)
     found = await cluster.locate(running)
     assert found.pid_file.exists()
     return found
@@ -63,7 +63,7 @@ async def test_a_server_without_supervisor_is_ended_before_a_new_one_starts(runn
 
     await up(running, print, worker=False)
 
-    assert left.returncode is not None or await asyncio.wait_for(left.wait(), PATIENCE) == 0
+    assert left.returncode is not None or await asyncio.wait_for(left.wait(), WAIT_TIMEOUT) == 0
     _connects(found)
 
 
@@ -103,7 +103,7 @@ async def test_secrets_of_the_shell_do_not_reach_the_server(settings: Settings, 
 
 @contextmanager
 def _zombie(found: Cluster) -> Iterator[int]:
-    """A zombie of the user that the server runs as: that is what the server would take for another one."""
+    """A zombie of the server's user, which the server would take for another server."""
     process = subprocess.Popen(["true"], **found.identity)
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     yield process.pid

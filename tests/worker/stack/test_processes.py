@@ -1,4 +1,4 @@
-"""A process is known by who it is, not by its number."""
+"""A process is identified by more than its number."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from worker.stack.processes import ProcessRef
 
 
 def test_a_running_process_is_alive() -> None:
-    assert processes.me().alive
+    assert processes.current_process().alive
 
 
 def test_another_process_with_the_same_number_is_not_alive() -> None:
@@ -37,8 +37,8 @@ def test_a_process_that_has_ended_is_not_alive() -> None:
 
 
 async def test_waiting_for_a_process_that_stays_gives_up() -> None:
-    assert not await processes.gone(processes.me(), 0.05)
+    assert not await processes.wait_until_gone(processes.current_process(), 0.05)
 
 
 def test_the_working_directory_of_a_process_is_found() -> None:
-    assert processes.directory(os.getpid()) == Path.cwd()
+    assert processes.working_directory(os.getpid()) == Path.cwd()

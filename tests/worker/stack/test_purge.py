@@ -1,4 +1,4 @@
-"""Removing a stack: never anything that is not its own."""
+"""Removing a stack: only what is its own."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from worker.settings import Settings
 from worker.stack import locks
 from worker.stack.layout import Layout
-from worker.stack.purge import doomed, purge
+from worker.stack.purge import purge, purge_items
 from workflows.domain.errors import UsageError
 
 
@@ -19,7 +19,7 @@ def test_a_directory_that_is_no_stacks_home_is_refused(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
 
     with pytest.raises(UsageError, match="does not look like a stack's home"):
-        doomed(settings(tmp_path))
+        purge_items(settings(tmp_path))
 
 
 async def test_strange_files_archives_and_what_links_lead_to_stay(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ async def test_strange_files_archives_and_what_links_lead_to_stay(tmp_path: Path
     (home / "calls").symlink_to(elsewhere)
     (home / "stack.json").write_text("{}")
 
-    left = await purge(settings(home), doomed(settings(home)))
+    left = await purge(settings(home), purge_items(settings(home)))
 
     assert [path.name for path in left] == ["archive"]
     assert (elsewhere / "thesis.txt").exists()
@@ -43,14 +43,14 @@ async def test_what_an_up_has_made_that_was_killed_before_its_first_word_goes_an
     layout = Layout(home=home)
     layout.create()
     layout.log("supervisor").touch()
-    async with locks.held(layout.up_lock), locks.held(layout.supervisor_lock):
+    async with locks.hold(layout.up_lock), locks.hold(layout.supervisor_lock):
         pass  # and whoever held them is dead
     (home / "thesis.txt").touch()
     with pytest.raises(UsageError, match="does not look like a stack's home"):
-        doomed(settings(home))
+        purge_items(settings(home))
     (home / "thesis.txt").unlink()
 
-    assert await purge(settings(home), doomed(settings(home))) == []
+    assert await purge(settings(home), purge_items(settings(home))) == []
     assert not home.exists()
 
 
@@ -59,5 +59,5 @@ async def test_an_empty_home_goes_too(tmp_path: Path) -> None:
     home.mkdir()
     (home / "stack.json").write_text("{}")
 
-    assert await purge(settings(home), doomed(settings(home))) == []
+    assert await purge(settings(home), purge_items(settings(home))) == []
     assert not home.exists()

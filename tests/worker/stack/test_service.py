@@ -1,4 +1,4 @@
-"""A keeper keeps its service alive, and stops it even when it does not want to."""
+"""A supervisor keeps its service alive, and stops an unwilling one."""
 
 import asyncio
 import signal
@@ -7,9 +7,9 @@ from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.patience import appears
-from worker.stack.service import Keeper, Service
-from worker.stack.state import Part, PartName
+from tests.polling import wait_until
+from worker.stack.service import Service, ServiceSupervisor
+from worker.stack.state_file import PartName, StackPart
 
 _SERVES = "import time; print('up', flush=True); time.sleep(600)"
 _STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {_SERVES}"
@@ -19,7 +19,7 @@ class Scripted:
     """A service that is a short Python program."""
 
     name = PartName.WORKER
-    farewell = ((signal.SIGTERM, 0.1), (signal.SIGKILL, 5.0))
+    stop_signals = ((signal.SIGTERM, 0.1), (signal.SIGKILL, 5.0))
 
     def __init__(self, script: str) -> None:
         self._script = script
@@ -41,14 +41,14 @@ class Absent(Scripted):
 
 
 @asynccontextmanager
-async def _kept(service: Service) -> AsyncIterator[tuple[Keeper, list[Part]]]:
-    """A keeper that has begun, and what it tells; stopped at the end."""
-    told: list[Part] = []
-    keeper = Keeper(service, told.append)
+async def _kept(service: Service) -> AsyncIterator[tuple[ServiceSupervisor, list[StackPart]]]:
+    """A started supervisor and its messages; stopped at the end."""
+    told: list[StackPart] = []
+    service_supervisor = ServiceSupervisor(service, told.append)
     async with asyncio.TaskGroup() as group:
-        keeper.begin(group)
-        yield keeper, told
-        await keeper.stop()
+        service_supervisor.launch(group)
+        yield service_supervisor, told
+        await service_supervisor.stop()
 
 
 async def test_a_service_that_ends_is_started_again() -> None:
@@ -66,8 +66,8 @@ async def test_a_service_that_cannot_be_started_is_tried_again() -> None:
 
 
 async def test_a_service_that_ignores_the_first_signal_gets_the_next() -> None:
-    async with _kept(Scripted(_STUBBORN)) as (keeper, told):
-        await keeper.serving.wait()
+    async with _kept(Scripted(_STUBBORN)) as (service_supervisor, told):
+        await service_supervisor.serving.wait()
         process = told[-1].process
 
     assert process is not None
@@ -75,11 +75,11 @@ async def test_a_service_that_ignores_the_first_signal_gets_the_next() -> None:
 
 
 async def test_a_service_that_is_stopped_is_not_started_again() -> None:
-    async with _kept(Scripted(_SERVES)) as (keeper, told):
-        await keeper.serving.wait()
+    async with _kept(Scripted(_SERVES)) as (service_supervisor, told):
+        await service_supervisor.serving.wait()
 
     assert (told[-1].process, told[-1].serving, told[-1].exits) == (None, False, 0)
 
 
-async def _exits(told: list[Part], count: int) -> None:
-    await appears(lambda: bool(told) and told[-1].exits >= count)
+async def _exits(told: list[StackPart], count: int) -> None:
+    await wait_until(lambda: bool(told) and told[-1].exits >= count)

@@ -1,4 +1,4 @@
-"""The embedded Temporal: its settings are in force, and a half-made file does no harm."""
+"""The embedded Temporal: its settings apply, and a half-made file does no harm."""
 
 import psutil
 import pytest
@@ -20,11 +20,11 @@ from worker.stack.binaries import temporal
 from worker.stack.binaries.temporal import TemporalBinary
 from worker.stack.down import down
 from worker.stack.ports import Ports
-from worker.stack.state import Endpoints, PartName
-from worker.stack.temporal import DYNAMIC, Data, TemporalService
+from worker.stack.state_file import Endpoints, PartName
+from worker.stack.temporal import DYNAMIC, TemporalFiles, TemporalService
 from worker.stack.up import up
-from workflows.domain.attributes import KEYWORDS
 from workflows.domain.errors import Unavailable, UsageError
+from workflows.domain.search_attributes import KEYWORD_ATTRIBUTES
 
 
 async def test_an_activity_comes_back_with_the_answer_to_the_workflow_task(
@@ -76,11 +76,11 @@ async def test_the_search_attributes_are_registered(temporal_client: Client) -> 
 
     registered = await temporal_client.operator_service.list_search_attributes(request)
 
-    assert set(KEYWORDS) <= set(registered.custom_attributes)
+    assert set(KEYWORD_ATTRIBUTES) <= set(registered.custom_attributes)
 
 
 async def test_a_file_that_never_served_is_made_anew(home: Settings) -> None:
-    data = Data(home=home.home)
+    data = TemporalFiles(home=home.home)
     data.create()
     data.file.write_bytes(b"")  # what a server leaves that is killed before it has made its tables
 
@@ -91,8 +91,8 @@ async def test_a_file_that_never_served_is_made_anew(home: Settings) -> None:
 
 async def test_data_of_another_server_version_are_refused_with_a_way_out(running: Settings) -> None:
     await down(running, print)
-    data = Data(home=running.home)
-    data.note.write_text("1.2\n")
+    data = TemporalFiles(home=running.home)
+    data.version_file.write_text("1.2\n")
 
     with pytest.raises(UsageError, match=r"made by server 1\.2(.|\n)*aside"):
         await up(_without_ways(running), print, worker=False)
@@ -101,7 +101,7 @@ async def test_data_of_another_server_version_are_refused_with_a_way_out(running
 
 
 def _without_ways(settings: Settings) -> Settings:
-    """The same stack where nothing can be downloaded or built: neither Go nor an installer is on the PATH."""
+    """The same stack without ways to download or build: neither Go nor an installer is on the PATH."""
     nowhere = "http://127.0.0.1:9"
     proxies = {"HTTPS_PROXY": nowhere, "https_proxy": nowhere, "PIP_NO_INDEX": "1", "GOPROXY": "off"}
     return Settings.read({**settings.environment, **proxies, "PATH": "/nowhere"})

@@ -1,4 +1,4 @@
-"""Starting the stack: once, whoever starts it, and with what the settings name."""
+"""Starting the stack: once, by any number of commands, as the settings say."""
 
 import asyncio
 import os
@@ -14,8 +14,8 @@ from tests.worker.stack.conftest import part
 from worker.settings import Settings
 from worker.stack import locks
 from worker.stack.layout import Layout
-from worker.stack.state import Endpoints, PartName
-from worker.stack.status import endpoints, external, status
+from worker.stack.state_file import Endpoints, PartName
+from worker.stack.status import endpoints, external_endpoints, status
 from worker.stack.up import up
 from workflows.domain.errors import Unavailable, UsageError
 
@@ -61,7 +61,7 @@ async def test_external_servers_need_nothing_here() -> None:
 
     served = await up(settings, print, worker=False)
 
-    assert served == external(settings) == endpoints(settings)
+    assert served == external_endpoints(settings) == endpoints(settings)
     assert served.temporal_address == "temporal.example:7233"
     assert not Layout(home=settings.home).state.exists()
 
@@ -78,7 +78,7 @@ async def test_an_external_postgres_is_not_started_here(home: Settings, postgres
 async def test_a_home_that_is_purged_while_it_is_waited_for_is_made_anew(home: Settings) -> None:
     settings = settings_of(home.home, HOLDFAST_POSTGRES_URL="postgresql://elsewhere.invalid/db")
     waiting = asyncio.Event()
-    async with locks.held(Layout(home=settings.home).up_lock):
+    async with locks.hold(Layout(home=settings.home).up_lock):
         starting = asyncio.create_task(up(settings, lambda _: waiting.set(), worker=False))
         await waiting.wait()
         shutil.rmtree(settings.home)
@@ -114,4 +114,4 @@ async def _up_elsewhere(settings: Settings) -> bytes:
 
 def _supervises(process: psutil.Process, settings: Settings) -> bool:
     arguments = process.info["cmdline"] or []
-    return "worker.stack.supervise" in arguments and process.info["cwd"] == os.fspath(settings.home)
+    return "worker.stack.stack_supervisor" in arguments and process.info["cwd"] == os.fspath(settings.home)

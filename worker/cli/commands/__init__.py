@@ -1,1 +1,1 @@
-"""The commands, one file for each group; a file is imported when one of its commands is typed."""
+"""One module per group of commands, imported when one is typed."""

@@ -1,4 +1,4 @@
-"""`holdfast auth`: keys of model providers, kept in a file that only its owner can read."""
+"""`holdfast auth`: keys of model providers, in a file that only its owner reads."""
 
 import json
 import sys
@@ -6,11 +6,11 @@ import sys
 import click
 
 from activities.model.keys import Keys
-from activities.model.litellm_providers import NAMES
-from activities.model.providers import PROVIDERS, nearest
-from worker import handover
-from worker.cli import door
-from worker.cli.look.text import exact
+from activities.model.litellm_providers import LITELLM_PROVIDERS
+from activities.model.providers import PROVIDERS, nearest_name
+from worker import credential_handoff
+from worker.cli import command_support
+from worker.cli.render.formatting import escape_exact
 from worker.settings import Settings
 from workflows.domain.errors import NotFound, UsageError
 
@@ -32,7 +32,7 @@ def auth() -> None:
 
 @auth.command()
 @click.argument("provider")
-@door.command
+@command_support.async_command
 async def login(settings: Settings, provider: str) -> None:
     """Store a provider's key, from a hidden prompt or standard input.
 
@@ -40,21 +40,23 @@ async def login(settings: Settings, provider: str) -> None:
     Example:
       holdfast auth login anthropic
     """
-    if provider not in NAMES | PROVIDERS.keys():
-        near = nearest(provider)
+    if provider not in LITELLM_PROVIDERS | PROVIDERS.keys():
+        near = nearest_name(provider)
         meant = f" Did you mean {near!r}?" if near else ""
-        door.say(f"No provider {exact(provider)!r} is known by name: the key is for one that you configure.{meant}")
+        command_support.print_note(
+            f"No provider {escape_exact(provider)!r} is known by name: the key is for one that you configure.{meant}"
+        )
     asked = sys.stdin.isatty()
-    key = click.prompt(f"Key of {exact(provider)}", hide_input=True, err=True) if asked else sys.stdin.readline()
+    key = click.prompt(f"Key of {escape_exact(provider)}", hide_input=True, err=True) if asked else sys.stdin.readline()
     if not key.strip():
         raise UsageError("The key is empty: nothing was stored.")
     Keys(settings.auth).set(provider, key.strip())
-    click.echo(f"Stored for {exact(provider)}, in {exact(str(settings.auth))}.")
+    click.echo(f"Stored for {escape_exact(provider)}, in {escape_exact(str(settings.auth))}.")
 
 
 @auth.command("list", short_help="List the providers that have a key.")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object: providers, and variables.")
-@door.command
+@command_support.async_command
 async def list_(settings: Settings, as_json: bool) -> None:
     """List the providers that have a key, and the variables that were handed over.
 
@@ -62,21 +64,23 @@ async def list_(settings: Settings, as_json: bool) -> None:
     Example:
       holdfast auth list
     """
-    stored, given = Keys(settings.auth).list(), handover.handed_over(settings)
+    stored, given = Keys(settings.auth).list(), credential_handoff.handed_off_names(settings)
     if as_json:
         click.echo(json.dumps({"stored": list(stored), "handed_over": list(given)}, indent=2))
         return
     for provider in stored:
-        click.echo(f"{exact(provider)}  stored")
+        click.echo(f"{escape_exact(provider)}  stored")
     for variable in given:
-        click.echo(f"{exact(variable)}  handed over by a shell, until `holdfast down`")
+        click.echo(f"{escape_exact(variable)}  handed over by a shell, until `holdfast down`")
     if not stored and not given:
-        door.say("No key is stored, and no shell has handed one over: `holdfast auth login PROVIDER` stores one.")
+        command_support.print_note(
+            "No key is stored, and no shell has handed one over: `holdfast auth login PROVIDER` stores one."
+        )
 
 
 @auth.command()
 @click.argument("provider")
-@door.command
+@command_support.async_command
 async def logout(settings: Settings, provider: str) -> None:
     """Forget a provider's key.
 
@@ -86,4 +90,4 @@ async def logout(settings: Settings, provider: str) -> None:
     """
     if not Keys(settings.auth).remove(provider):
         raise NotFound(f"There is no key for {provider!r}. `holdfast auth list` lists those there are.")
-    click.echo(f"Forgotten: {exact(provider)}")
+    click.echo(f"Forgotten: {escape_exact(provider)}")

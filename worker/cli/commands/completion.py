@@ -1,11 +1,11 @@
-"""`holdfast completion`: what makes a shell complete our commands, models and ids."""
+"""`holdfast completion`: the shell's completion script."""
 
 from typing import Final
 
 import click
 from click.shell_completion import get_completion_class
 
-from worker.cli import door
+from worker.cli import command_support
 
 _PLACES: Final = {
     "bash": "~/.local/share/bash-completion/completions/holdfast",
@@ -32,4 +32,4 @@ def completion(context: click.Context, shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None  # of the three that click knows
     click.echo(kind(context.find_root().command, {}, "holdfast", VARIABLE).source())
-    door.say(f"This belongs into {_PLACES[shell]}")
+    command_support.print_note(f"This belongs into {_PLACES[shell]}")

@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 
 import click
 
-from worker.cli import complete, door, find
-from worker.cli.look.page import columns
-from worker.cli.look.table import table
-from worker.cli.look.text import age, counted, exact
-from worker.cli.look.wrap import folded
+from worker.cli import command_support, completers, id_lookup
+from worker.cli.render.formatting import escape_exact, format_age, format_rule, pluralize
+from worker.cli.render.text_table import format_table
+from worker.cli.render.wrap import terminal_columns, wrap_text
 from worker.client import GrantRow
 from worker.settings import Settings
 
@@ -39,7 +38,7 @@ def grants(context: click.Context, all_: bool, as_json: bool) -> None:
 @grants.command("list")
 @_ALL
 @_JSON
-@door.command
+@command_support.async_command
 async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     """List the grants that hold.
 
@@ -47,20 +46,22 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     Example:
       holdfast grants list --all
     """
-    async with door.client(settings) as client:
-        found = await client.grants(revoked_too=all_)
+    async with command_support.open_client(settings) as client:
+        found = await client.grants(include_revoked=all_)
     if as_json:
         click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
         return
-    for row in table(map(_row, found)) if columns() is None else (row for each in found for row in _rows(each)):
+    for row in (
+        format_table(map(_row, found)) if terminal_columns() is None else (row for each in found for row in _rows(each))
+    ):
         click.echo(row)
     if not found:
-        door.say("There are no standing grants.")
+        command_support.print_note("There are no standing grants.")
 
 
 @grants.command()
-@click.argument("grants", nargs=-1, required=True, metavar="GRANT...", shell_complete=complete.grant)
-@door.command
+@click.argument("grants", nargs=-1, required=True, metavar="GRANT...", shell_complete=completers.grant)
+@command_support.async_command
 async def revoke(settings: Settings, grants: tuple[str, ...]) -> None:
     """Revoke grants; calls that have not begun yet ask again.
 
@@ -68,29 +69,29 @@ async def revoke(settings: Settings, grants: tuple[str, ...]) -> None:
     Example:
       holdfast grants revoke gra_…
     """
-    async with door.client(settings) as client:
+    async with command_support.open_client(settings) as client:
         for typed in grants:
-            grant = await find.grant(client, typed)
+            grant = await id_lookup.find_grant(client, typed)
             await client.revoke(grant)
             click.echo(f"Revoked: {grant}")
 
 
 def _row(row: GrantRow) -> tuple[str, ...]:
     grant = row.grant
-    where = exact(row.project) if row.project else row.session
-    since = f"{age(grant.time, datetime.now(UTC))} ago, by {exact(grant.author)}"
-    rule = f"{exact(grant.permission)}: {exact(', '.join(grant.patterns))}"
-    return grant.id, _state(row), rule, f"{grant.scope} {where}", counted(row.uses, "use"), since
+    where = escape_exact(row.project) if row.project else row.session
+    since = f"{format_age(grant.time, datetime.now(UTC))} ago, by {escape_exact(grant.author)}"
+    rule = format_rule(grant.permission, grant.patterns)
+    return grant.id, _state(row), rule, f"{grant.scope} {where}", pluralize(row.uses, "use"), since
 
 
 def _rows(row: GrantRow) -> Iterator[str]:
-    """The same for people, whose terminal has no room for all of it on one line."""
+    """A grant in two rows, for a terminal."""
     grant, state, rule, *others = _row(row)
-    yield from folded(f"{grant}  {state}  {rule}", columns(), 2)
-    yield from folded(f"  {', '.join(others)}", columns(), 2)
+    yield from wrap_text(f"{grant}  {state}  {rule}", terminal_columns(), 2)
+    yield from wrap_text(f"  {', '.join(others)}", terminal_columns(), 2)
 
 
 def _state(row: GrantRow) -> str:
     if row.revoked_at is not None:
-        return f"revoked by {exact(row.revoked_by or '')}"
+        return f"revoked by {escape_exact(row.revoked_by or '')}"
     return "expired" if row.expired else "holds"

@@ -7,17 +7,17 @@ from typing import Any
 
 import click
 
-from activities.model.catalogue import Choice
-from activities.model.providers import must_be_known
-from worker.cli import choices, complete, door
-from worker.cli.current import current_directory
-from worker.cli.look.page import columns
-from worker.cli.look.table import table
-from worker.cli.look.text import exact, line, prose
+from activities.model.catalogue import ModelChoice
+from activities.model.providers import check_provider
+from worker.cli import command_support, completers, model_choices
+from worker.cli.render.formatting import escape_exact, escape_prose, one_line
+from worker.cli.render.text_table import format_table
+from worker.cli.render.wrap import terminal_columns
+from worker.cli.working_directory import current_directory
+from worker.project_config import effective_model, load_project_config
 from worker.settings import Settings
-from worker.survey import model_of, survey
 from workflows.domain.config.config import Config
-from workflows.domain.config.snapshot import ProjectSnapshot
+from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
 from workflows.domain.usage import Price
 
@@ -27,10 +27,10 @@ _EXPLAINED = "Context and output are tokens, prices US dollars for a million tok
 
 
 @click.command()
-@click.argument("provider", required=False, shell_complete=complete.provider)
+@click.argument("provider", required=False, shell_complete=completers.provider)
 @click.option("--all", "every", is_flag=True, help="Those of providers without a key here, too.")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
-@door.command
+@command_support.async_command
 async def models(settings: Settings, provider: str | None, every: bool, as_json: bool) -> None:
     """List the models that can be chosen here.
 
@@ -45,35 +45,35 @@ async def models(settings: Settings, provider: str | None, every: bool, as_json:
       holdfast models anthropic
       holdfast models --all | grep codex
     """
-    snapshot = await survey(settings, current_directory())
-    config = snapshot.config
+    turn_config = await load_project_config(settings, current_directory())
+    config = turn_config.config
     if provider is not None:
-        must_be_known(provider, config.provider)
-    ids = [provider] if provider is not None else choices.providers(settings, config, every=every)
-    found = choices.models(config, ids, door.say)
+        check_provider(provider, config.provider)
+    ids = [provider] if provider is not None else model_choices.list_providers(settings, config, every=every)
+    found = model_choices.list_models(config, ids, command_support.print_note)
     if as_json:
         click.echo(json.dumps([_json(each) for each in found], indent=2))
         return
-    for row in _rows(found, columns()):
+    for row in _rows(found, terminal_columns()):
         click.echo(row)
-    _remark(snapshot, ids, found)
+    _print_remarks(turn_config, ids, found)
 
 
-def _rows(found: Sequence[Choice], room: int | None) -> list[str]:
-    """One name on each line; on a terminal with what is known of it."""
+def _rows(found: Sequence[ModelChoice], room: int | None) -> list[str]:
+    """Names in a pipe, a table on a terminal."""
     if room is None or not found:
-        return [exact(each.model) for each in found]
+        return [escape_exact(each.model) for each in found]
     cells = [_cells(each) for each in found]
     widths = [max(map(len, column)) for column in zip(_HEADINGS, *cells, strict=True)]
     aligned = [
         "  ".join(cell.rjust(most) for cell, most in zip(row, widths, strict=True)) for row in (_HEADINGS, *cells)
     ]
-    names = ["model", *(exact(each.model) for each in found)]
-    heading, *rows = table(zip(names, aligned, strict=True), room)
+    names = ["model", *(escape_exact(each.model) for each in found)]
+    heading, *rows = format_table(zip(names, aligned, strict=True), room)
     return [click.style(heading, dim=True), *rows]
 
 
-def _cells(choice: Choice) -> tuple[str, str, str, str]:
+def _cells(choice: ModelChoice) -> tuple[str, str, str, str]:
     facts, price = choice.facts, choice.facts.price
     rates = (_dollars(price.input), _dollars(price.output)) if price else (_UNKNOWN, _UNKNOWN)
     return (_tokens(facts.context), _tokens(facts.max_output), *rates)
@@ -84,12 +84,12 @@ def _tokens(limit: int) -> str:
 
 
 def _dollars(rate: Decimal) -> str:
-    """At least two decimals, and no more than four."""
+    """Two to four decimals."""
     whole, _, decimals = f"{rate:.4f}".partition(".")
     return f"{whole}.{decimals.rstrip('0').ljust(2, '0')}"
 
 
-def _json(choice: Choice) -> dict[str, Any]:
+def _json(choice: ModelChoice) -> dict[str, Any]:
     facts = choice.facts
     return {
         "model": choice.model,
@@ -102,7 +102,7 @@ def _json(choice: Choice) -> dict[str, Any]:
 
 
 def _price(price: Price | None) -> dict[str, float] | None:
-    """In US dollars for a million tokens, by the names of the configuration."""
+    """US dollars per million tokens, by the configuration's field names."""
     if price is None:
         return None
     rates = {"input": price.input, "output": price.output, "cache_read": price.cache_read}
@@ -110,26 +110,28 @@ def _price(price: Price | None) -> dict[str, float] | None:
     return {name: float(rate) for name, rate in rates.items() if rate is not None}
 
 
-def _without_models(config: Config, ids: Sequence[str], found: Sequence[Choice]) -> list[str]:
-    """Providers of which nothing is listed: the one that was named, and those with an address of one's own."""
+def _without_models(config: Config, ids: Sequence[str], found: Sequence[ModelChoice]) -> list[str]:
+    """Providers without a listed model: a named one, and those with a configured address."""
     listed = {each.model.partition("/")[0] for each in found}
     own = {id for id, each in config.provider.items() if each.options.base_url}
-    return [exact(id) for id in ids if id not in listed and (id in own or len(ids) == 1)]
+    return [escape_exact(id) for id in ids if id not in listed and (id in own or len(ids) == 1)]
 
 
-def _remark(snapshot: ProjectSnapshot, ids: Sequence[str], found: Sequence[Choice]) -> None:
-    """What the list does not say, on standard error."""
+def _print_remarks(turn_config: TurnConfig, ids: Sequence[str], found: Sequence[ModelChoice]) -> None:
+    """Explain the list on standard error."""
     if not ids:
-        door.say(
+        command_support.print_note(
             "No provider is configured, and none has a key here: set a variable such as ANTHROPIC_API_KEY, or run "
             "`holdfast auth login PROVIDER`. `holdfast models --all` lists those of all providers."
         )
-    if bare := _without_models(snapshot.config, ids, found):
-        door.say(f"No model of {line(', '.join(bare))} is listed: name one that is served there, as -m {bare[0]}/NAME.")
-    if found and columns() is not None:
-        door.say(_EXPLAINED)
+    if bare := _without_models(turn_config.config, ids, found):
+        command_support.print_note(
+            f"No model of {one_line(', '.join(bare))} is listed: name one that is served there, as -m {bare[0]}/NAME."
+        )
+    if found and terminal_columns() is not None:
+        command_support.print_note(_EXPLAINED)
     try:
-        if (chosen := model_of(snapshot, None)) is not None:
-            door.say(f"Without -m, `holdfast run` takes {exact(chosen)} here.")
+        if (chosen := effective_model(turn_config, None)) is not None:
+            command_support.print_note(f"Without -m, `holdfast run` takes {escape_exact(chosen)} here.")
     except UsageError as error:
-        door.say(f"Warning: the configured model cannot be asked: {prose(str(error))}")
+        command_support.print_note(f"Warning: the configured model cannot be asked: {escape_prose(str(error))}")

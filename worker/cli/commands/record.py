@@ -1,4 +1,4 @@
-"""`holdfast log`, `export` and `archive`: what was recorded of a session."""
+"""`holdfast log`, `export` and `archive`: a session's records."""
 
 import json
 from datetime import UTC, datetime
@@ -9,35 +9,34 @@ from pathlib import Path
 import click
 from pydantic import JsonValue
 
-from activities.archive import file, verifying
-from activities.archive.file import SUFFIX
+from activities.archive import archive_file, verification
+from activities.archive.archive_file import SUFFIX
 from activities.project import worktree
-from worker.cli import agreement, complete, door, find
-from worker.cli.exits import Exit
-from worker.cli.look.account import Account, page
-from worker.cli.look.export import Exporter
-from worker.cli.look.page import columns
-from worker.cli.look.text import counted, exact, width
-from worker.cli.look.wrap import flowed, folded
-from worker.client import Seen, SessionClient, Verified
+from worker.cli import command_support, completers, confirmation, id_lookup
+from worker.cli.exit_codes import ExitCode
+from worker.cli.render.formatting import display_width, escape_exact, pluralize
+from worker.cli.render.session_summary import SessionSummary, render_session_summary
+from worker.cli.render.wrap import terminal_columns, wrap_text, wrap_words
+from worker.client import EventWithContents, SessionClient, Verification
+from worker.opencode.export import Exporter
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
 
-_COLUMNS = 100  # of a page that nobody sees on a terminal, and the most on one
+_COLUMNS = 100  # of a summary: in a pipe, and at most on a terminal
 _LONGEST = 60  # characters of a field in the log
-_DETAILS = 7  # blanks before an event's details in a row of their own: they stand below its time
+_DETAILS = 7  # blanks before an event's details in their own row
 
 
 @click.command()
-@click.argument("session", shell_complete=complete.session)
+@click.argument("session", shell_complete=completers.session)
 @click.option("--verify", is_flag=True, help="Recompute the hash chain; name the first bad row, if there is one.")
 @click.option("--events", "each_event", is_flag=True, help="Event by event: number, time, author, type, details.")
 @click.option("--after", type=click.IntRange(0), help="The events after this one.")
 @click.option("--json", "as_json", is_flag=True, help="Event by event, one JSON object on each line.")
-@door.command
+@command_support.async_command
 async def log(
     settings: Settings, session: str, verify: bool, each_event: bool, after: int | None, as_json: bool
-) -> Exit:
+) -> ExitCode:
     """Tell on one page what a session has done, or show its log, or verify it.
 
     Of each turn: what was done, what was asked and who has answered, what failed and was tried again, what it cost;
@@ -53,21 +52,21 @@ async def log(
       holdfast log ses_… --verify
     """
     if session.endswith(SUFFIX):
-        return _of_file(Path(session), verify, after or 0, as_json)
-    async with door.client(settings) as client:
-        found = await find.session(client, session)
+        return _log_of_archive(Path(session), verify, after or 0, as_json)
+    async with command_support.open_client(settings) as client:
+        found = await id_lookup.find_session(client, session)
         if verify:
             return await _verify(client, found, as_json)
         if not (each_event or as_json or after is not None):
-            return await _account(client, found)
+            return await _print_summary(client, found)
         async for seen in client.log(found, after or 0):
-            click.echo(_as_json(seen) if as_json else _event(seen))
-    return Exit.DONE
+            click.echo(_event_as_json(seen) if as_json else _format_event(seen))
+    return ExitCode.DONE
 
 
 @click.command()
-@click.argument("session", shell_complete=complete.session)
-@door.command
+@click.argument("session", shell_complete=completers.session)
+@command_support.async_command
 async def export(settings: Settings, session: str) -> None:
     """Write a session as JSON, in OpenCode's form.
 
@@ -77,96 +76,104 @@ async def export(settings: Settings, session: str) -> None:
     Example:
       holdfast export last > session.json
     """
-    async with door.client(settings) as client:
-        overview = await client.session(await find.session(client, session))
+    async with command_support.open_client(settings) as client:
+        overview = await client.session(await id_lookup.find_session(client, session))
         directory = Path(overview.directory)
-        root = worktree.root(directory)
+        root = worktree.find_root(directory)
         project = await worktree.project_id(root, directory)
         exporter = Exporter(overview, str(root or directory), await client.cut_short(overview.id))
         info = exporter.info(await client.totals(overview.id), project, version("holdfast"))
-        async for piece in exporter.document(info, client.told(overview.id)):
+        async for piece in exporter.document(info, client.message_details(overview.id)):
             click.echo(piece, nl=False)
 
 
 @click.command()
-@click.argument("session", shell_complete=complete.session)
-@agreement.yes_option
-@door.command
+@click.argument("session", shell_complete=completers.session)
+@confirmation.yes_option
+@command_support.async_command
 async def archive(settings: Settings, session: str, yes: bool) -> None:
     """Move a session into a file, and out of the database.
 
     With its subagents. `sessions` still lists it, `log FILE` reads it, and `restore FILE` brings it back. One that is
-    at work, parked or asks stays. On a terminal it asks first. HOLDFAST_ARCHIVE_AFTER_DAYS has this done by itself with
-    sessions that rest.
+    at work, suspended or asks stays. On a terminal it asks first. HOLDFAST_ARCHIVE_AFTER_DAYS archives idle sessions by
+    itself.
 
     \b
     Example:
       holdfast archive ses_…
     """
-    async with door.client(settings) as client:
-        known = await agreement.session(client, session, "Move {} out of the database?", yes=yes)
-        click.echo(await client.archive(known.id))
+    async with command_support.open_client(settings) as client:
+        overview = await confirmation.confirm_session(client, session, "Move {} out of the database?", yes=yes)
+        click.echo(await client.archive(overview.id))
 
 
-def _of_file(path: Path, verify: bool, after: int, as_json: bool) -> Exit:
-    """The log of an archive, session by session, or what verifying it shows."""
+def _log_of_archive(path: Path, verify: bool, after: int, as_json: bool) -> ExitCode:
+    """Print an archive's events, or verify it."""
     if verify:
-        return _told(verifying.verify(path), as_json)
-    several = len(file.manifest(path).sessions) > 1
-    for session, records in groupby(verifying.records(path), key=lambda record: record.session):
+        return _print_verified(verification.verify(path), as_json)
+    several = len(archive_file.read_manifest(path).sessions) > 1
+    for session, records in groupby(verification.read_records(path), key=lambda record: record.session):
         if several and not as_json:
             click.echo(f"{session}:")
         for record in records:
             if record.seq > after:
-                click.echo(record.model_dump_json() if as_json else _event(Seen(record=record, contents={})))
-    return Exit.DONE
+                click.echo(
+                    record.model_dump_json()
+                    if as_json
+                    else _format_event(EventWithContents(record=record, contents={}))
+                )
+    return ExitCode.DONE
 
 
-async def _account(client: SessionClient, session: SessionId) -> Exit:
-    account = Account(session)
+async def _print_summary(client: SessionClient, session: SessionId) -> ExitCode:
+    summary = SessionSummary(session)
     for each in await client.tree(session):
         async for seen in client.log(each):
-            account.note(seen)
-    room = min(columns() or _COLUMNS, _COLUMNS)
-    for row in page(account, await client.session(session), datetime.now(UTC), room):
+            summary.on_event(seen)
+    room = min(terminal_columns() or _COLUMNS, _COLUMNS)
+    for row in render_session_summary(summary, await client.session(session), datetime.now(UTC), room):
         click.echo(row)
-    return Exit.DONE
+    return ExitCode.DONE
 
 
-async def _verify(client: SessionClient, session: SessionId, as_json: bool) -> Exit:
-    """Verify the log, and those of the subagents."""
-    return _told([await client.verify(each) for each in await client.tree(session)], as_json)
+async def _verify(client: SessionClient, session: SessionId, as_json: bool) -> ExitCode:
+    """Verify the session's log and its subagents'."""
+    return _print_verified([await client.verify(each) for each in await client.tree(session)], as_json)
 
 
-def _told(found: list[Verified], as_json: bool) -> Exit:
+def _print_verified(found: list[Verification], as_json: bool) -> ExitCode:
     for verified in found:
-        click.echo(verified.model_dump_json() if as_json else _verified(verified))
-    return Exit.DONE if all(verified.problem is None for verified in found) else Exit.FAILED
+        click.echo(verified.model_dump_json() if as_json else _describe_verified(verified))
+    return ExitCode.DONE if all(verified.problem is None for verified in found) else ExitCode.FAILED
 
 
-def _verified(verified: Verified) -> str:
-    events = counted(verified.events, "event")
+def _describe_verified(verified: Verification) -> str:
+    events = pluralize(verified.events, "event")
     if verified.problem is None:
         return f"{verified.session}: {events}, the chain is whole, its head is {verified.head}"
-    return f"{verified.session}: {exact(verified.problem)}; {events} before it are in order"
+    return f"{verified.session}: {escape_exact(verified.problem)}; {events} before it are in order"
 
 
-def _as_json(seen: Seen) -> str:
+def _event_as_json(seen: EventWithContents) -> str:
     return json.dumps({**seen.record.model_dump(mode="json"), "contents": seen.contents}, separators=(",", ":"))
 
 
-def _event(seen: Seen) -> str:
-    """An event on one line; on a terminal that has no room for it, its details in rows below."""
-    record, room = seen.record, columns()
+def _format_event(seen: EventWithContents) -> str:
+    """An event on one line, or with its details in rows below."""
+    record, room = seen.record, terminal_columns()
     when = f"{datetime.fromisoformat(record.at).astimezone():%Y-%m-%d %H:%M:%S}"
-    head = "  ".join((f"{record.seq:>5}", when, exact(record.actor.subject), click.style(record.event.type, bold=True)))
+    head = "  ".join(
+        (f"{record.seq:>5}", when, escape_exact(record.actor.subject), click.style(record.event.type, bold=True))
+    )
     fields = record.event.model_dump(mode="json", exclude={"type"}, exclude_defaults=True)
-    details = " ".join(f"{name}={_short(value)}" for name, value in fields.items() if not name.endswith("seal"))
-    if room is None or width(click.unstyle(f"{head}  {details}")) <= room:
+    details = " ".join(f"{name}={_truncate(value)}" for name, value in fields.items() if not name.endswith("seal"))
+    if room is None or display_width(click.unstyle(f"{head}  {details}")) <= room:
         return f"{head}  {details}".rstrip()
-    return "\n".join([flowed(head, room, 2), *folded(f"{' ' * _DETAILS}{details}", room)])
+    return "\n".join([wrap_words(head, room, 2), *wrap_text(f"{' ' * _DETAILS}{details}", room)])
 
 
-def _short(value: JsonValue) -> str:
-    text = exact(value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False))
+def _truncate(value: JsonValue) -> str:
+    text = escape_exact(
+        value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    )
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,26 +1,26 @@
-"""`holdfast resume`: let a parked session go on."""
+"""`holdfast resume`: let a suspended session continue."""
 
 import click
 
-from worker.cli import complete, door, find
+from worker.cli import command_support, completers, id_lookup
 from worker.settings import Settings
 
 
 @click.command()
-@click.argument("session", shell_complete=complete.session)
+@click.argument("session", shell_complete=completers.session)
 @click.option("--json", "as_json", is_flag=True, help="What was resumed, as JSON.")
-@door.command
+@command_support.async_command
 async def resume(settings: Settings, session: str, as_json: bool) -> None:
-    """Let a parked session go on, as things are now.
+    """Let a suspended session continue, as things are now.
 
-    A session is parked when its directory has moved or is on another branch than its last turn has left, and, if
+    A session is suspended when its directory has moved or is on another branch than its last turn has left, and, if
     HOLDFAST_RESUME says so, when it was at work as the stack ended. `holdfast sessions show` says why. Ends with code 6
-    when it is not parked.
+    when it is not suspended.
 
     \b
     Example:
       holdfast resume last
     """
-    async with door.client(settings, working=True) as client:
-        resumed = await client.resume(await find.session(client, session))
+    async with command_support.open_client(settings, with_worker=True) as client:
+        resumed = await client.resume(await id_lookup.find_session(client, session))
     click.echo(resumed.model_dump_json() if as_json else f"It goes on: {resumed.session}")

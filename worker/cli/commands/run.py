@@ -5,32 +5,38 @@ from pathlib import Path
 
 import click
 
-from activities.shell.environment import recorded
-from worker import handover
-from worker.cli import complete, continuing, door, find, neighbours, project, typed
-from worker.cli.continuing import Prepared
-from worker.cli.conversation import Following, followed
-from worker.cli.current import current_directory
-from worker.cli.exits import Exit
-from worker.cli.follow import at_a_terminal, thinking_option
-from worker.cli.look import parking
-from worker.cli.look.screen import live
-from worker.cli.look.text import exact, line
-from worker.cli.opening import first_prompt
-from worker.cli.sending import Sending
-from worker.client import Accepted, Overview, SessionClient
+from activities.shell.environment import session_environment
+from worker import credential_handoff
+from worker.cli import (
+    command_support,
+    completers,
+    config_remarks,
+    id_lookup,
+    other_sessions,
+    prompt_input,
+    session_preparation,
+)
+from worker.cli.exit_codes import ExitCode
+from worker.cli.first_prompt import read_first_prompt
+from worker.cli.interrupt_guard import InterruptGuard
+from worker.cli.render import suspension_text
+from worker.cli.render.formatting import escape_exact, one_line
+from worker.cli.render.terminal import is_live_terminal
+from worker.cli.run_loop import FollowOptions, follow_session
+from worker.cli.session_follower import is_interactive
+from worker.cli.session_preparation import PreparedSession
+from worker.cli.working_directory import current_directory
+from worker.client import AcceptedPrompt, Overview, SessionClient
+from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
-from worker.survey import Role, sources_of, survey
-from workflows.domain.config.snapshot import ProjectSnapshot
 from workflows.domain.config.sources import ConfigSources
+from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, UsageError
-from workflows.domain.ids import MessageId, SnapshotId, session_of
+from workflows.domain.ids import MessageId, TurnConfigId, session_id_for
 from workflows.domain.value import Value
 
 
-class Task(Value):
-    """What was typed."""
-
+class RunArguments(Value):
     text: str
     model: str | None
     agent: str | None
@@ -39,24 +45,24 @@ class Task(Value):
     prompt: MessageId | None
 
 
-class Ready(Value):
-    """What the directory of a new session says, and where that was looked for: read once, and shown as it is started.
+class ProjectSetup(Value):
+    """The configuration of a new session's directory, as first shown.
 
-    The files may change before the turn begins: the turn reads them again, and has its own configuration.
+    The turn reads the files again: they may change until then.
     """
 
     directory: Path
     sources: ConfigSources
-    snapshot: ProjectSnapshot
+    turn_config: TurnConfig
 
 
-class Begun(Value):
-    """A task whose prompt was accepted; `seq` is where the log stood before."""
+class StartedRun(Value):
+    """An accepted prompt; `seq` is the end of the log before it."""
 
-    accepted: Accepted
+    accepted: AcceptedPrompt
     seq: int
     directory: str
-    configuration: SnapshotId | None
+    configuration: TurnConfigId | None
 
 
 @click.command()
@@ -65,7 +71,7 @@ class Begun(Value):
     "-m",
     "--model",
     metavar="PROVIDER/MODEL",
-    shell_complete=complete.model,
+    shell_complete=completers.model,
     help="The model, instead of the configured one; `holdfast models` lists them.",
 )
 @click.option("--agent", metavar="NAME", help="The agent, instead of the configured one or `build`.")
@@ -73,19 +79,19 @@ class Begun(Value):
     "-s",
     "--session",
     metavar="SESSION",
-    shell_complete=complete.session,
+    shell_complete=completers.session,
     help="Go on in this session: an id, its beginning, or `last`.",
 )
 @click.option("-c", "--continue", "again", is_flag=True, help="Go on in the last session of this directory.")
-@continuing.config_option
+@session_preparation.config_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same task.")
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
 @click.option("--exit", "exit_", is_flag=True, help="On a terminal, too: end with the turn, ask for no other prompt.")
-@thinking_option
+@command_support.thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
-@door.command
+@command_support.async_command
 async def run(
     settings: Settings,
     words: tuple[str, ...],
@@ -101,7 +107,7 @@ async def run(
     exit_: bool,
     thinking: bool,
     as_json: bool,
-) -> Exit:
+) -> ExitCode:
     """Give a task to the agent, and follow it to its end.
 
     The agent works in the current directory. PROMPT is plain words; `-` stands for standard input. On a terminal, what
@@ -116,135 +122,151 @@ async def run(
       git diff | holdfast run "review this:" -
       holdfast run -c "now do the same for the docs"
     """
-    own, session = typed.identity(identity), _meant(session, again)
-    here = not (words or edit or own or detach or no_wait or as_json) and at_a_terminal()
-    text = "" if here else typed.prompt(words, edit=edit)
-    task = Task(text=text, model=model, agent=agent, session=session, config=config, prompt=own)
-    ready = await _ready(settings, current_directory(), task) if session is None else None
-    if ready is not None and here:
-        chosen = project.chosen_model(settings, ready.snapshot, model)
-        first = await first_prompt(chosen, current_directory(), live=live(settings))
+    own, session = prompt_input.parse_prompt_id(identity), _session_argument(session, again)
+    here = not (words or edit or own or detach or no_wait or as_json) and is_interactive()
+    text = "" if here else prompt_input.read_prompt(words, edit=edit)
+    request = RunArguments(text=text, model=model, agent=agent, session=session, config=config, prompt=own)
+    setup = await _load_setup(settings, current_directory(), request) if session is None else None
+    if setup is not None and here:
+        chosen = config_remarks.choose_model(settings, setup.turn_config, model)
+        first = await read_first_prompt(chosen, current_directory(), live=is_live_terminal(settings))
         if first is None:
-            return Exit.DONE
-        task = task.model_copy(update={"text": first})
-    following = Following(no_wait=no_wait, stay=not exit_, model=model, thinking=thinking)
-    async with door.client(settings, working=True) as client:
-        with Sending() as sending:
-            if not task.text:
-                return await _reopen(client, task, sending, following)
-            begun = await (_begin(client, task, ready) if ready is not None else _go_on(client, task))
-            await _introduce(client, begun)
-            accepted = begun.accepted
-            if detach and not sending.interrupted:
-                _leave(begun, as_json)
-                return Exit.DONE
-            shown = following.model_copy(update={"configuration": begun.configuration})
-            return await followed(
-                client, accepted.session, accepted.prompt, sending, seq=begun.seq, as_json=as_json, following=shown
+            return ExitCode.DONE
+        request = request.model_copy(update={"text": first})
+    options = FollowOptions(no_wait=no_wait, stay_open=not exit_, model=model, thinking=thinking)
+    async with command_support.open_client(settings, with_worker=True) as client:
+        with InterruptGuard() as guard:
+            if not request.text:
+                return await _reopen_session(client, request, guard, options)
+            started = await (
+                _start_session(client, request, setup) if setup is not None else _prompt_session(client, request)
+            )
+            await _print_header(client, started)
+            accepted = started.accepted
+            if detach and not guard.interrupted:
+                _print_detached(started, as_json)
+                return ExitCode.DONE
+            shown = options.model_copy(update={"configuration": started.configuration})
+            return await follow_session(
+                client, accepted.session, accepted.prompt, guard, seq=started.seq, as_json=as_json, options=shown
             )
 
 
-def _meant(session: str | None, again: bool) -> str | None:
-    """The session that is gone on in. Raises UsageError."""
+def _session_argument(session: str | None, again: bool) -> str | None:
+    """The session to continue. Raises UsageError."""
     if session is not None and again:
         raise UsageError("--session and --continue both name a session: give one of them.")
-    return find.LAST if again else session
+    return id_lookup.LAST if again else session
 
 
-async def _ready(settings: Settings, directory: Path, task: Task) -> Ready:
-    """See what the directory says before anything is started, and hand over the keys of this shell."""
+async def _load_setup(settings: Settings, directory: Path, request: RunArguments) -> ProjectSetup:
+    """Read the configuration before anything starts, and hand over this shell's keys."""
     sources = sources_of(settings)
-    snapshot = await survey(settings, directory, Role(task.agent), sources)
-    _remark(settings, snapshot, task)
-    model = project.chosen_model(settings, snapshot, task.model)
-    await handover.hand_over(settings, handover.names(snapshot.config, model))
-    return Ready(directory=directory, sources=sources, snapshot=snapshot)
+    turn_config = await load_project_config(settings, directory, Role(request.agent), sources)
+    _print_remarks(settings, turn_config, request)
+    model = config_remarks.choose_model(settings, turn_config, request.model)
+    await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
+    return ProjectSetup(directory=directory, sources=sources, turn_config=turn_config)
 
 
-def _remark(settings: Settings, snapshot: ProjectSnapshot, task: Task) -> None:
-    """Say what of the configuration, and of what was typed, has no effect."""
-    for remark in project.remarks(settings, snapshot):
-        door.say(remark)
-    if task.model is not None and snapshot.model_is_managed:
-        door.say(f"Warning: -m {exact(task.model)} has no effect: the managed configuration sets the model.")
+def _print_remarks(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> None:
+    """Report configuration and options without effect."""
+    for remark in config_remarks.find_config_remarks(settings, turn_config):
+        command_support.print_note(remark)
+    if request.model is not None and turn_config.model_is_managed:
+        command_support.print_note(
+            f"Warning: -m {escape_exact(request.model)} has no effect: the managed configuration sets the model."
+        )
 
 
-async def _begin(client: SessionClient, task: Task, ready: Ready) -> Begun:
-    directory = str(ready.directory)
-    if client.settings.holds_user_home(ready.directory):
-        door.say(f"The agent works in {exact(directory)}, which holds your whole home: a project's directory is safer.")
-    environment = recorded(client.settings.environment)
+async def _start_session(client: SessionClient, request: RunArguments, setup: ProjectSetup) -> StartedRun:
+    directory = str(setup.directory)
+    if client.settings.holds_user_home(setup.directory):
+        command_support.print_note(
+            f"The agent works in {escape_exact(directory)}, which holds your whole home: "
+            "a project's directory is safer."
+        )
+    environment = session_environment(client.settings.environment)
     accepted = await client.start(
         directory,
-        task.text,
-        model=task.model,
+        request.text,
+        model=request.model,
         environment=environment,
-        sources=ready.sources,
-        snapshot=ready.snapshot,
-        session=session_of(task.prompt) if task.prompt else None,
-        prompt=task.prompt,
+        sources=setup.sources,
+        turn_config=setup.turn_config,
+        session=session_id_for(request.prompt) if request.prompt else None,
+        prompt=request.prompt,
     )
-    return Begun(accepted=accepted, seq=0, directory=directory, configuration=ready.snapshot.id)
+    return StartedRun(accepted=accepted, seq=0, directory=directory, configuration=setup.turn_config.id)
 
 
-async def _reopen(client: SessionClient, task: Task, sending: Sending, following: Following) -> Exit:
-    """Go on in a session with what is typed from now on."""
-    known, prepared = await _known(client, task)
-    if known.status == "ended":
-        raise Conflict(f"Session {known.id} ({line(known.title)}) has ended: it takes no prompt any more.")
+async def _reopen_session(
+    client: SessionClient, request: RunArguments, guard: InterruptGuard, options: FollowOptions
+) -> ExitCode:
+    """Continue a session; the person types the prompt."""
+    overview, prepared = await _load_session(client, request)
+    if overview.status == "ended":
+        raise Conflict(f"Session {overview.id} ({one_line(overview.title)}) has ended: it takes no prompt any more.")
     if prepared.sources is not None:
-        await client.configure(known.id, prepared.sources)
-        prepared.say()
-    configured = continuing.configured(prepared.configuration)
-    door.say(f"{line(known.title)} · session {known.id} in {exact(known.directory)}{configured}")
-    await neighbours.tell(client, known.id)
-    parking.say(known)
-    turn = known.turn if known.turn_state == "open" else None
-    opened = following.model_copy(update={"turn": turn, "configuration": prepared.configuration})
-    return await followed(client, known.id, None, sending, seq=known.seq, as_json=False, following=opened)
+        await client.configure(overview.id, prepared.sources)
+        prepared.report()
+    configured = session_preparation.configuration_suffix(prepared.configuration)
+    command_support.print_note(
+        f"{one_line(overview.title)} · session {overview.id} in {escape_exact(overview.directory)}{configured}"
+    )
+    await other_sessions.report_other_sessions(client, overview.id)
+    suspension_text.print_suspension(overview)
+    turn = overview.turn if overview.turn_state == "open" else None
+    opened = options.model_copy(update={"turn": turn, "configuration": prepared.configuration})
+    return await follow_session(client, overview.id, None, guard, seq=overview.seq, as_json=False, options=opened)
 
 
-async def _known(client: SessionClient, task: Task) -> tuple[Overview, Prepared]:
-    """The session that is gone on in, and what its directory says. Raises UsageError, NotFound."""
-    known = await client.session(await find.session(client, task.session or "last"))
-    if task.agent not in (None, known.agent):
+async def _load_session(client: SessionClient, request: RunArguments) -> tuple[Overview, PreparedSession]:
+    """The session to continue, and its configuration. Raises UsageError, NotFound."""
+    overview = await client.session(await id_lookup.find_session(client, request.session or "last"))
+    if request.agent not in (None, overview.agent):
         raise UsageError(
-            f"Session {known.id} works as {exact(known.agent)}, and a session keeps its agent: start a new one for "
-            f"{exact(task.agent)}, without --session."
+            f"Session {overview.id} works as {escape_exact(overview.agent)}, and keeps its agent: start a new one for "
+            f"{escape_exact(request.agent)}, without --session."
         )
-    prepared = await continuing.prepare(client, known, task.model, config=task.config)
-    if prepared.snapshot is not None:
-        _remark(client.settings, prepared.snapshot, task)
-    return known, prepared
+    prepared = await session_preparation.prepare_session(client, overview, request.model, config=request.config)
+    if prepared.turn_config is not None:
+        _print_remarks(client.settings, prepared.turn_config, request)
+    return overview, prepared
 
 
-async def _go_on(client: SessionClient, task: Task) -> Begun:
-    known, prepared = await _known(client, task)
-    accepted = await client.prompt(known.id, task.text, model=task.model, prompt=task.prompt, sources=prepared.sources)
-    prepared.say()
-    parking.say(known)
-    # A prompt with an id may have been accepted long before: then its story has begun already.
-    return Begun(
+async def _prompt_session(client: SessionClient, request: RunArguments) -> StartedRun:
+    overview, prepared = await _load_session(client, request)
+    accepted = await client.prompt(
+        overview.id, request.text, model=request.model, prompt=request.prompt, sources=prepared.sources
+    )
+    prepared.report()
+    suspension_text.print_suspension(overview)
+    # A prompt with an id may be an old one: its events come first.
+    return StartedRun(
         accepted=accepted,
-        seq=0 if task.prompt else known.seq,
-        directory=known.directory,
+        seq=0 if request.prompt else overview.seq,
+        directory=overview.directory,
         configuration=prepared.configuration,
     )
 
 
-async def _introduce(client: SessionClient, begun: Begun) -> None:
-    door.say(
-        f"Session {begun.accepted.session} in {exact(begun.directory)}{continuing.configured(begun.configuration)}"
+async def _print_header(client: SessionClient, started: StartedRun) -> None:
+    command_support.print_note(
+        f"Session {started.accepted.session} in {escape_exact(started.directory)}"
+        f"{session_preparation.configuration_suffix(started.configuration)}"
     )
-    await neighbours.tell(client, begun.accepted.session)
-    if not begun.accepted.rung:
-        door.say("The engine cannot be reached just now; the task is recorded, and begins when it is back.")
+    await other_sessions.report_other_sessions(client, started.accepted.session)
+    if not started.accepted.rung:
+        command_support.print_note(
+            "The engine cannot be reached just now; the task is recorded, and begins when it is back."
+        )
 
 
-def _leave(begun: Begun, as_json: bool) -> None:
-    session = begun.accepted.session
+def _print_detached(started: StartedRun, as_json: bool) -> None:
+    session = started.accepted.session
     if as_json:
-        click.echo(json.dumps({**begun.accepted.model_dump(), "configuration": begun.configuration}))
+        click.echo(json.dumps({**started.accepted.model_dump(), "configuration": started.configuration}))
         return
     click.echo(session)
-    door.say(f"It works in the background. To follow it: holdfast watch {session}")
+    command_support.print_note(f"It works in the background. To follow it: holdfast watch {session}")

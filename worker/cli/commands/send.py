@@ -1,30 +1,30 @@
-"""`holdfast send`: a prompt for a session. Apart from those that only list and stop, which need no configuration."""
+"""`holdfast send`: a prompt for a session."""
 
 import click
 
-from worker.cli import complete, continuing, door, find, typed
-from worker.cli.look import parking
-from worker.cli.look.text import behind
-from worker.client import Mode
+from worker.cli import command_support, completers, id_lookup, prompt_input, session_preparation
+from worker.cli.render import suspension_text
+from worker.cli.render.formatting import format_queued_prompts
+from worker.client import PromptMode
 from worker.settings import Settings
 
 
 @click.command()
-@click.argument("session", shell_complete=complete.session)
+@click.argument("session", shell_complete=completers.session)
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @click.option("--queue", is_flag=True, help="In a turn of its own, after the running one.")
 @click.option(
     "-m",
     "--model",
     metavar="PROVIDER/MODEL",
-    shell_complete=complete.model,
+    shell_complete=completers.model,
     help="The model, if a turn begins with this prompt; `holdfast models` lists them.",
 )
-@continuing.config_option
+@session_preparation.config_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same prompt.")
 @click.option("--json", "as_json", is_flag=True, help="What was accepted, as JSON.")
-@door.command
+@command_support.async_command
 async def send(
     settings: Settings,
     session: str,
@@ -45,18 +45,22 @@ async def send(
       holdfast send ses_… "also update the docs"
       holdfast send last --queue "then write the changelog"
     """
-    text, own = typed.prompt(words, edit=edit), typed.identity(identity)
-    async with door.client(settings, working=True) as client:
-        known = await client.session(await find.session(client, session))
-        prepared = await continuing.prepare(client, known, model, config=config)
-        mode = Mode.QUEUE if queue else Mode.STEER
-        accepted = await client.prompt(known.id, text, mode=mode, model=model, prompt=own, sources=prepared.sources)
-        prepared.say()
-        asks = await client.asks(session=known.id)
-        waiting = (await client.session(known.id)).waiting if asks else 0
-    click.echo(accepted.model_dump_json() if as_json else f"Accepted by {known.id}.")
-    parking.say(known)
+    text, own = prompt_input.read_prompt(words, edit=edit), prompt_input.parse_prompt_id(identity)
+    async with command_support.open_client(settings, with_worker=True) as client:
+        overview = await client.session(await id_lookup.find_session(client, session))
+        prepared = await session_preparation.prepare_session(client, overview, model, config=config)
+        mode = PromptMode.QUEUE if queue else PromptMode.STEER
+        accepted = await client.prompt(overview.id, text, mode=mode, model=model, prompt=own, sources=prepared.sources)
+        prepared.report()
+        asks = await client.asks(session=overview.id)
+        waiting = (await client.session(overview.id)).waiting if asks else 0
+    click.echo(accepted.model_dump_json() if as_json else f"Accepted by {overview.id}.")
+    suspension_text.print_suspension(overview)
     if asks and waiting:
-        door.say(f"{behind(waiting, asks[0].id)}: holdfast asks --session {known.id}")
+        command_support.print_note(
+            f"{format_queued_prompts(waiting, asks[0].id)}: holdfast asks --session {overview.id}"
+        )
     if not accepted.rung:
-        door.say("The engine cannot be reached just now; the prompt is recorded, and is taken when it is back.")
+        command_support.print_note(
+            "The engine cannot be reached just now; the prompt is recorded, and is taken when it is back."
+        )

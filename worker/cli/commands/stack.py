@@ -5,17 +5,17 @@ from collections.abc import Iterator
 
 import click
 
-from worker import handover
-from worker.cli import complete, door
-from worker.cli.exits import Exit
-from worker.cli.look.page import columns, fitted
-from worker.cli.look.table import table
-from worker.cli.look.text import counted, exact, prose, size_of
+from worker import credential_handoff
+from worker.cli import command_support, completers
+from worker.cli.exit_codes import ExitCode
+from worker.cli.render.formatting import escape_exact, escape_prose, format_size, pluralize
+from worker.cli.render.text_table import format_table
+from worker.cli.render.wrap import terminal_columns, wrap_for_stdout
 from worker.settings import Settings
 from worker.stack.down import down as take_down
 from worker.stack.layout import Layout
-from worker.stack.state import PartName
-from worker.stack.status import HostStatus, PartStatus, ServerStatus, StackStatus, outdated
+from worker.stack.state_file import PartName
+from worker.stack.status import HostStatus, PartStatus, ServerStatus, StackStatus, outdated_processes
 from worker.stack.status import status as stack_status
 
 _LOGS = ("supervisor", *(str(name) for name in PartName))
@@ -28,7 +28,7 @@ _FAILURE = click.style("failure", fg="red", bold=True)
 @click.option("--at-login/--not-at-login", default=None, help="Have systemd start it at each login, or no longer.")
 @click.option("--restart-worker", is_flag=True, help="Have the worker finish what it can, and start it anew.")
 @click.option("--json", "as_json", is_flag=True, help="What `status --json` says then.")
-@door.command
+@command_support.async_command
 async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as_json: bool) -> None:
     """Start the stack in the background.
 
@@ -42,23 +42,23 @@ async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as
       holdfast up --at-login
     """
     if at_login is not None:
-        from worker.stack import login  # seldom needed, as the next one
+        from worker.stack import systemd_unit  # start-up time: seldom needed, as the next one
 
-        await (login.enable if at_login else login.disable)(settings, door.say)
+        await (systemd_unit.enable if at_login else systemd_unit.disable)(settings, command_support.print_note)
         if not at_login:
             return
-    await door.started(settings)
+    await command_support.start_stack(settings)
     if restart_worker:
         from worker.stack import up as stack  # as above
 
-        await stack.restart_worker(settings, door.say)
-    _show(await _seen(settings), as_json)
+        await stack.restart_worker(settings, command_support.print_note)
+    _print_status(await _load_status(settings), as_json)
 
 
 @click.command()
 @click.option("--purge", is_flag=True, help="Remove it for good: the database and all files of this stack.")
 @click.option("--yes", is_flag=True, help="With --purge: do not ask.")
-@door.command
+@command_support.async_command
 async def down(settings: Settings, purge: bool, yes: bool) -> None:
     """Stop the stack; sessions go on at its next start.
 
@@ -72,20 +72,20 @@ async def down(settings: Settings, purge: bool, yes: bool) -> None:
       holdfast down --purge
     """
     if purge:
-        from worker.cli import removal  # seldom needed
+        from worker.cli import purge_confirmation  # seldom needed
 
-        await removal.agreed(settings, yes=yes)
-    await take_down(settings, door.say)
-    handover.forget(settings)
+        await purge_confirmation.confirm_purge(settings, yes=yes)
+    await take_down(settings, command_support.print_note)
+    credential_handoff.remove_credentials(settings)
     click.echo("The stack is down.")
     if purge:
-        await removal.carry_out(settings)
+        await purge_confirmation.run_purge(settings)
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
-@door.command
-async def status(settings: Settings, as_json: bool) -> Exit:
+@command_support.async_command
+async def status(settings: Settings, as_json: bool) -> ExitCode:
     """Show what of the stack runs, and where.
 
     External servers are asked whether they answer. Ends with code 3 when the stack does not serve.
@@ -94,15 +94,15 @@ async def status(settings: Settings, as_json: bool) -> Exit:
     Example:
       holdfast status
     """
-    from worker.stack import sizes  # the driver of the database, which `up` need not load
+    from worker.stack import sizes  # start-up time: `up` needs no database driver
 
-    seen = await _seen(settings)
-    room = {"sizes": await sizes.measured(settings, seen.endpoints), "kept": sizes.kept(settings)}
+    seen = await _load_status(settings)
+    room = {"sizes": await sizes.measure_sizes(settings, seen.endpoints), "retention": sizes.retention(settings)}
     seen = seen.model_copy(update=room)
-    if _silent(seen):
+    if _database_is_silent(seen):
         seen = seen.model_copy(update={"serving": False})
-    _show(seen, as_json)
-    return Exit.DONE if seen.serving else Exit.UNREACHABLE
+    _print_status(seen, as_json)
+    return ExitCode.DONE if seen.serving else ExitCode.UNREACHABLE
 
 
 @click.command()
@@ -111,12 +111,12 @@ async def status(settings: Settings, as_json: bool) -> Exit:
     metavar="[PROVIDER/MODEL]",
     is_flag=False,
     flag_value="",
-    shell_complete=complete.model,
+    shell_complete=completers.model,
     help="Only ask a model for a word; by default the one that a run would take here.",
 )
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
-@door.command
-async def doctor(settings: Settings, model: str | None, as_json: bool) -> Exit:
+@command_support.async_command
+async def doctor(settings: Settings, model: str | None, as_json: bool) -> ExitCode:
     """Check what the stack needs, and say what to do.
 
     Programs and servers, home, disk space, ports, versions, migrations, clocks, the worker, and what this directory
@@ -132,28 +132,33 @@ async def doctor(settings: Settings, model: str | None, as_json: bool) -> Exit:
       holdfast doctor --model
       holdfast doctor --model anthropic/claude-sonnet-4-5
     """
-    from worker.cli.checks import answering, examined  # what it looks at is not needed by the other commands
+    from worker.cli.doctor_checks import (  # start-up time: no other command needs it
+        check_model_answer,
+        run_checks,
+    )
 
-    findings = await examined(settings) if model is None else [await answering(settings, model or None)]
+    findings = await run_checks(settings) if model is None else [await check_model_answer(settings, model or None)]
     if as_json:
         click.echo(json.dumps([finding.model_dump(mode="json") for finding in findings], indent=2))
     else:
-        for row in table(((_mark(each.level), each.check, prose(each.says)) for each in findings), columns()):
+        for row in format_table(
+            ((_mark(each.level), each.check, escape_prose(each.message)) for each in findings), terminal_columns()
+        ):
             click.echo(row)
         remedies: dict[str, list[str]] = {}
         for each in findings:
             remedies.setdefault(each.remedy, []).append(each.check)
         for remedy, checks in remedies.items():
             if remedy:
-                click.echo(fitted(f"{', '.join(checks)}: {prose(remedy)}"))
-    return Exit.FAILED if any(finding.level == "failure" for finding in findings) else Exit.DONE
+                click.echo(wrap_for_stdout(f"{', '.join(checks)}: {escape_prose(remedy)}"))
+    return ExitCode.FAILED if any(finding.level == "failure" for finding in findings) else ExitCode.DONE
 
 
 @click.command()
 @click.argument("part", required=False, type=click.Choice(_LOGS))
 @click.option("-n", "--lines", type=click.IntRange(1), default=40, show_default=True, help="How many lines of each.")
 @click.option("-f", "--follow", is_flag=True, help="Go on with what is written, until Ctrl-C.")
-@door.command
+@command_support.async_command
 async def logs(settings: Settings, part: str | None, lines: int, follow: bool) -> None:
     """Show the logs of the stack's processes.
 
@@ -162,29 +167,31 @@ async def logs(settings: Settings, part: str | None, lines: int, follow: bool) -
       holdfast logs
       holdfast logs worker -f
     """
-    from worker.cli.tail import Tail  # only this command reads files
+    from worker.cli.log_tail import LogTail  # start-up time: only this command reads files
 
-    tail = Tail(settings, [part] if part else list(_LOGS))
+    tail = LogTail(settings, [part] if part else list(_LOGS))
     found = list(tail.last(lines))
     for written in found:
         click.echo(written)
     if not found:
-        where = exact(str(Layout(home=settings.home).logs))
-        door.say(f"No log of {part or 'the stack'} is in {where} yet: `holdfast up` starts the stack.")
+        where = escape_exact(str(Layout(home=settings.home).logs))
+        command_support.print_note(
+            f"No log of {part or 'the stack'} is in {where} yet: `holdfast up` starts the stack."
+        )
     if follow:
-        async for written in tail.more():
+        async for written in tail.follow():
             click.echo(written)
 
 
-async def _seen(settings: Settings) -> StackStatus:
+async def _load_status(settings: Settings) -> StackStatus:
     if settings.postgres_url is None and settings.external_temporal is None:
         return stack_status(settings)
-    from worker.stack import elsewhere  # the drivers of the servers, which our own stack need not be asked with
+    from worker.stack import external_servers  # start-up time: the embedded stack needs no drivers
 
-    return await elsewhere.looked(settings)
+    return await external_servers.full_status(settings)
 
 
-def _show(seen: StackStatus, as_json: bool) -> None:
+def _print_status(seen: StackStatus, as_json: bool) -> None:
     if as_json:
         click.echo(seen.model_dump_json(indent=2, exclude={"endpoints": {"postgres_url"}}))
         return
@@ -192,24 +199,28 @@ def _show(seen: StackStatus, as_json: bool) -> None:
 
 
 def _lines(seen: StackStatus) -> Iterator[str]:
-    """No address of the database: it may hold a password."""
-    yield fitted(_headline(seen))
-    yield from table([*map(_part, seen.parts), *map(_server, seen.servers), *map(_host, seen.hosts)], columns())
+    """Leaves the database's address out: it may hold a password."""
+    yield wrap_for_stdout(_headline(seen))
+    yield from format_table(
+        [*map(_part, seen.parts), *map(_server, seen.servers), *map(_host, seen.hosts)], terminal_columns()
+    )
     if seen.endpoints is not None and not any(each.name == "temporal" for each in seen.servers):
-        yield f"Temporal: {exact(seen.endpoints.temporal_address)}"
+        yield f"Temporal: {escape_exact(seen.endpoints.temporal_address)}"
     if seen.endpoints is not None and seen.endpoints.ui_url is not None:
         yield f"Temporal's pages: {seen.endpoints.ui_url}"
-    yield from (fitted(each, 2) for each in (*_room(seen), *outdated(seen)))
+    yield from (wrap_for_stdout(each, 2) for each in (*_disk_rows(seen), *outdated_processes(seen)))
 
 
-def _room(seen: StackStatus) -> Iterator[str]:
+def _disk_rows(seen: StackStatus) -> Iterator[str]:
     if seen.sizes is not None:
         sizes = ((_ROOM.get(name, name), size) for name, size in seen.sizes)
-        yield f"Disk usage: {', '.join(f'{name} {size_of(size)}' for name, size in sizes if size is not None)}"
-    if seen.kept is not None:
-        sessions = "for ever" if seen.kept.sessions is None else f"{seen.kept.sessions:g} days, then in archives"
-        runs = "" if seen.kept.runs is None else f", Temporal's finished runs {seen.kept.runs:g} days"
-        yield f"Kept: sessions {sessions}, outputs {seen.kept.outputs:g} days{runs}"
+        yield f"Disk usage: {', '.join(f'{name} {format_size(size)}' for name, size in sizes if size is not None)}"
+    if seen.retention is not None:
+        sessions = (
+            "for ever" if seen.retention.sessions is None else f"{seen.retention.sessions:g} days, then in archives"
+        )
+        runs = "" if seen.retention.runs is None else f", Temporal's finished runs {seen.retention.runs:g} days"
+        yield f"Kept: sessions {sessions}, outputs {seen.retention.outputs:g} days{runs}"
 
 
 def _headline(seen: StackStatus) -> str:
@@ -221,41 +232,45 @@ def _headline(seen: StackStatus) -> str:
         return "Another machine works under this one's host name: `holdfast doctor` says what to do."
     if any(server.workers == 0 for server in seen.servers) and not any(host.working for host in seen.hosts):
         return "Nobody works: `holdfast doctor` says what to do."
-    if _silent(seen):
+    if _database_is_silent(seen):
         return "PostgreSQL runs and does not answer: `holdfast doctor` says what to do."
     if seen.trouble is not None:
-        return f"The stack is down. {prose(seen.trouble)}"
+        return f"The stack is down. {escape_prose(seen.trouble)}"
     if seen.stopped or seen.supervisor is None:
         return "The stack is down: `holdfast up` starts it, and so does every command that needs it."
     return "The stack does not serve yet: `holdfast logs` shows what it is at."
 
 
-def _silent(seen: StackStatus) -> bool:
-    """Whether the stack's own database was asked for its size, and said nothing."""
+def _database_is_silent(seen: StackStatus) -> bool:
+    """Whether the embedded database has not reported its size."""
     own = seen.supervisor is not None and all(each.name != "postgres" for each in seen.servers)
     return own and seen.endpoints is not None and seen.sizes is not None and seen.sizes.postgres is None
 
 
 def _server(server: ServerStatus) -> tuple[str, ...]:
     if server.trouble is not None:
-        return f"  {server.name}", "does not answer", prose(server.trouble)
-    working = "" if server.workers is None else counted(server.workers, "worker")
-    return f"  {server.name}", f"version {exact(server.version or '')}", f"{exact(server.address)}  {working}".rstrip()
+        return f"  {server.name}", "does not answer", escape_prose(server.trouble)
+    working = "" if server.workers is None else pluralize(server.workers, "worker")
+    return (
+        f"  {server.name}",
+        f"version {escape_exact(server.version or '')}",
+        f"{escape_exact(server.address)}  {working}".rstrip(),
+    )
 
 
 def _host(host: HostStatus) -> tuple[str, ...]:
     doing = "has a worker" if host.working else "has no worker"
     doing += " of another machine" if host.taken else ""
     return (
-        f"  host {exact(host.name)}",
+        f"  host {escape_exact(host.name)}",
         doing,
-        f"{counted(host.sessions, 'session')} with work" if host.sessions else "",
+        f"{pluralize(host.sessions, 'session')} with work" if host.sessions else "",
     )
 
 
 def _part(part: PartStatus) -> tuple[str, ...]:
     doing = f"process {part.pid}" if part.pid is not None else "does not run"
-    again = f"restarted {counted(part.exits, 'time')}, {prose(part.trouble or '')}" if part.exits else ""
+    again = f"restarted {pluralize(part.exits, 'time')}, {escape_prose(part.trouble or '')}" if part.exits else ""
     return f"  {part.name}", doing, ", ".join(filter(None, (str(part.release or ""), again)))
 
 

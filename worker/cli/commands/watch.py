@@ -1,35 +1,46 @@
-"""`holdfast watch`: look at a session, as long as one likes."""
+"""`holdfast watch`: show a session as it happens."""
 
 from contextlib import nullcontext
 
 import click
 
-from worker.cli import complete, door, exits, find, neighbours
-from worker.cli.exits import Exit
-from worker.cli.follow import Follower, Interrupted, Lull, Typed, at_a_terminal, thinking_option
-from worker.cli.interview import Interview
-from worker.cli.look.jsonlines import lines_after
-from worker.cli.look.screen import Screen
-from worker.cli.look.story import Teller
-from worker.cli.relay import relayed
-from worker.client import Delta, Overview, Seen, SessionClient
+from worker.cli import command_support, completers, exit_codes, id_lookup, other_sessions
+from worker.cli.ask_prompt import AskPrompt
+from worker.cli.exit_codes import ExitCode
+from worker.cli.non_blocking_stdout import redirect_stdout
+from worker.cli.render.event_renderer import Renderer
+from worker.cli.render.jsonlines import create_json_view_after
+from worker.cli.render.terminal import Terminal
+from worker.cli.session_follower import (
+    Interrupted,
+    LineEntered,
+    RedrawTick,
+    SessionFollower,
+    is_interactive,
+)
+from worker.client import DeltaRow, EventWithContents, Overview, SessionClient
 from worker.settings import Settings
-from workflows.domain import events
+from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
+from workflows.domain.events.prompts import PromptWithdrawn
+from workflows.domain.events.sessions import SessionEnded
+from workflows.domain.events.turns import RetryWithdrawn, TurnEnded, TurnOpened
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.wire import AskState
 
-_RESTING = (events.TurnEnded, events.SessionEnded, events.PromptWithdrawn, events.RetryWithdrawn)
+_RESTING = (TurnEnded, SessionEnded, PromptWithdrawn, RetryWithdrawn)
 _IDLE = "Idle. Ctrl-C leaves."
 
 
 @click.command()
-@click.argument("session", shell_complete=complete.session)
+@click.argument("session", shell_complete=completers.session)
 @click.option("--after", type=click.IntRange(0), default=0, metavar="SEQ", help="Begin after this event of its log.")
 @click.option("--until-idle", is_flag=True, help="End when nothing is left to do, with the last turn's exit code.")
-@thinking_option
+@command_support.thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
-@door.command
-async def watch(settings: Settings, session: str, after: int, until_idle: bool, thinking: bool, as_json: bool) -> Exit:
+@command_support.async_command
+async def watch(
+    settings: Settings, session: str, after: int, until_idle: bool, thinking: bool, as_json: bool
+) -> ExitCode:
     """Watch a session: what has happened, and what happens.
 
     SESSION is an id, its beginning, or `last` (of this directory). A stack that dies meanwhile is brought up again,
@@ -41,122 +52,124 @@ async def watch(settings: Settings, session: str, after: int, until_idle: bool, 
       holdfast watch last
       holdfast watch ses_… --until-idle && git push
     """
-    async with door.client(settings, working=True) as client:
-        found = await client.session(await find.session(client, session))
+    async with command_support.open_client(settings, with_worker=True) as client:
+        found = await client.session(await id_lookup.find_session(client, session))
         if found.parent is None:
-            await neighbours.tell(client, found.id)
-        screen = None if as_json else Screen(settings, found.id, thinking=thinking)
-        teller = screen.story if screen is not None else await lines_after(client, found.id, after)
-        async with relayed() as relay:
-            with screen or nullcontext():
-                follower = Follower(client, found.id, after, relay, screen)
-                watching = Watch(client, found.id, teller, follower, screen, after=after, until_idle=until_idle)
-                end = await watching.follow()
-            if end is Exit.INTERRUPTED:
-                relay.hurry()
+            await other_sessions.report_other_sessions(client, found.id)
+        terminal = None if as_json else Terminal(settings, found.id, thinking=thinking)
+        renderer = terminal.view if terminal is not None else await create_json_view_after(client, found.id, after)
+        async with redirect_stdout() as stdout:
+            with terminal or nullcontext():
+                follower = SessionFollower(client, found.id, after, stdout, terminal)
+                watch_loop = WatchLoop(
+                    client, found.id, renderer, follower, terminal, after=after, until_idle=until_idle
+                )
+                end = await watch_loop.follow()
+            if end is ExitCode.INTERRUPTED:
+                stdout.limit_drain()
     return end
 
 
-class Watch:
-    """Tells a session's story; puts each ask that waits to the person at the terminal, or says how it is answered."""
+class WatchLoop:
+    """Shows a session; puts asks to the person at the terminal, or shows how to answer them."""
 
     def __init__(
         self,
         client: SessionClient,
         session: SessionId,
-        teller: Teller,
-        follower: Follower,
-        screen: Screen | None = None,
+        renderer: Renderer,
+        follower: SessionFollower,
+        terminal: Terminal | None = None,
         *,
         after: int,
         until_idle: bool,
     ) -> None:
         self._client = client
         self._session = session
-        self._teller = teller
+        self._renderer = renderer
         self._follower = follower
-        self._screen = screen
+        self._terminal = terminal
         self._after = after
         self._until_idle = until_idle
-        terminal = screen if at_a_terminal() else None
-        self._interview = Interview(client, terminal, follower) if terminal else None
-        self._known: set[AskId] = set()
-        self._joined = after  # the last event as it was at the beginning: what has ended by then is no news
-        self._told = after
-        self._resting = True  # as far as it was told, no turn is open
+        interactive_terminal = terminal if is_interactive() else None
+        self._ask_prompt = AskPrompt(client, interactive_terminal, follower) if interactive_terminal else None
+        self._shown_asks: set[AskId] = set()
+        self._initial_seq = after  # the last event at the start; earlier ends ring no bell
+        self._rendered_seq = after
+        self._is_idle = True  # no turn is open, as far as events were shown
 
-    async def follow(self) -> Exit:
-        """Follow it until Ctrl-C, the session's end, or (with `until_idle`) until nothing is left to do.
+    async def follow(self) -> ExitCode:
+        """Follow until Ctrl-C, the session's end, or (`until_idle`) the end of its work.
 
         Raises Unavailable when the stack is taken down.
         """
         async with self._follower:
-            now = await self._look()
-            self._joined = now.seq
-            if (end := self._end(self._after, now)) is not None:
+            now = await self._load_session()
+            self._initial_seq = now.seq
+            if (end := self._exit_code(self._after, now)) is not None:
                 return end
-            async for happening in self._follower.happenings():
-                match happening:
+            async for ui_event in self._follower.ui_events():
+                match ui_event:
                     case Interrupted():
-                        return Exit.INTERRUPTED
-                    case Delta():
-                        self._teller.show(happening)
-                    case Lull() if self._screen is not None:
-                        self._refresh(self._screen)
-                    case Typed():
-                        await self._typed(happening)
-                    case Seen():
-                        if self._screen is not None:
-                            self._screen.note(happening)
-                        self._teller.tell(happening)
-                        if (end := await self._react(happening)) is not None:
+                        return ExitCode.INTERRUPTED
+                    case DeltaRow():
+                        self._renderer.on_delta(ui_event)
+                    case RedrawTick() if self._terminal is not None:
+                        self._refresh(self._terminal)
+                    case LineEntered():
+                        await self._on_line(ui_event)
+                    case EventWithContents():
+                        if self._terminal is not None:
+                            self._terminal.on_event(ui_event)
+                        self._renderer.on_event(ui_event)
+                        if (end := await self._on_session_event(ui_event)) is not None:
                             return end
         raise AssertionError("happenings do not end")
 
-    def _refresh(self, screen: Screen) -> None:
-        question = self._interview.prompt if self._interview is not None else ""
-        screen.refresh(question, idle=_IDLE if self._told >= self._joined else "")
+    def _refresh(self, terminal: Terminal) -> None:
+        question = self._ask_prompt.prompt if self._ask_prompt is not None else ""
+        terminal.refresh(question, idle=_IDLE if self._rendered_seq >= self._initial_seq else "")
 
-    async def _typed(self, typed: Typed) -> None:
-        """An answer to the question that is shown; prompts are not taken here."""
-        if self._interview is not None and typed.ask is not None:
-            await self._interview.typed(typed.text, typed.ask)
+    async def _on_line(self, typed: LineEntered) -> None:
+        """Handle an answer; prompts are not taken here."""
+        if self._ask_prompt is not None and typed.ask is not None:
+            await self._ask_prompt.on_line(typed.text, typed.ask)
         elif typed.text and typed.text.strip():
-            self._follower.say(f"Not sent, for `watch` takes answers only: holdfast run -s {self._session}")
+            self._follower.print_note(f"Not sent, for `watch` takes answers only: holdfast run -s {self._session}")
 
-    async def _react(self, seen: Seen) -> Exit | None:
+    async def _on_session_event(self, seen: EventWithContents) -> ExitCode | None:
         event, seq = seen.record.event, seen.record.seq
-        if isinstance(event, events.AskRaised):
-            await self._asked(event.ask)
-        if isinstance(event, (events.AskAnswered, events.AskClosed)) and self._interview is not None:
-            await self._interview.settled(event.ask)
+        if isinstance(event, AskRaised):
+            await self._on_ask(event.ask)
+        if isinstance(event, (AskAnswered, AskClosed)) and self._ask_prompt is not None:
+            await self._ask_prompt.on_settled(event.ask)
         if seen.record.session != self._session:  # a subagent's
             return None
-        self._told = seq
-        if isinstance(event, events.TurnEnded) and seq > self._joined:
-            door.ring(self._client.settings)
-        if isinstance(event, (events.TurnOpened, *_RESTING)):
-            self._resting = isinstance(event, _RESTING)
-        # Whatever comes last may be the end: an answer that was too late, for instance, follows the end of its turn.
-        return self._end(seq, await self._look()) if self._resting and seq >= self._joined else None
+        self._rendered_seq = seq
+        if isinstance(event, TurnEnded) and seq > self._initial_seq:
+            command_support.ring_bell(self._client.settings)
+        if isinstance(event, (TurnOpened, *_RESTING)):
+            self._is_idle = isinstance(event, _RESTING)
+        # Any event may be the last: a late answer follows the end of its turn.
+        return self._exit_code(seq, await self._load_session()) if self._is_idle and seq >= self._initial_seq else None
 
-    async def _asked(self, ask: AskId) -> None:
-        for entry in await self._follower.reached(lambda: self._client.asks(ask=ask)):
-            if entry.state is not AskState.OPEN or ask in self._known:
+    async def _on_ask(self, ask: AskId) -> None:
+        for entry in await self._follower.wait_until_reachable(lambda: self._client.asks(ask=ask)):
+            if entry.state is not AskState.OPEN or ask in self._shown_asks:
                 continue
-            self._known.add(ask)
-            door.ring(self._client.settings)
-            if self._interview is not None:
-                await self._interview.raised(entry)
+            self._shown_asks.add(ask)
+            command_support.ring_bell(self._client.settings)
+            if self._ask_prompt is not None:
+                await self._ask_prompt.on_raised(entry)
             else:
-                self._teller.ask(entry)
+                self._renderer.on_ask(entry)
 
-    async def _look(self) -> Overview:
-        return await self._follower.reached(lambda: self._client.session(self._session))
+    async def _load_session(self) -> Overview:
+        return await self._follower.wait_until_reachable(lambda: self._client.session(self._session))
 
-    def _end(self, seq: int, now: Overview) -> Exit | None:
-        """How it has ended, once this event was the last and nothing more can come, or is waited for."""
+    def _exit_code(self, seq: int, now: Overview) -> ExitCode | None:
+        """The exit code if this was the last event, and no more can come or is waited for."""
         over = now.status == "ended" or self._until_idle
         if seq < now.seq or now.working or not over:
             return None
-        return exits.of_turn(now.reason) if now.reason else Exit.STOPPED
+        return exit_codes.exit_code_of_turn(now.reason) if now.reason else ExitCode.STOPPED

@@ -1,1 +1,1 @@
-"""Where the programs of the embedded stack come from."""
+"""Finds the programs of the embedded stack."""

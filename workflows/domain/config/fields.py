@@ -1,4 +1,4 @@
-"""Which fields a configuration file may have, and which of them Holdfast honours so far (opencode.md 14.3)."""
+"""The fields of a configuration file, and which of them Holdfast supports (opencode.md 14.3)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -9,40 +9,40 @@ from pydantic import AliasChoices, JsonValue
 from workflows.domain.config.config import Config, Section
 
 JsonObject = dict[str, JsonValue]
-Path = tuple[str, ...]
+FieldPath = tuple[str, ...]
 
-# For editors and for the terminal program of OpenCode: accepted without a word.
-FOREIGN: Final = ("$schema", "keybinds", "theme", "tui")
+# For editors and OpenCode's terminal program: ignored silently.
+CLIENT_FIELDS: Final = ("$schema", "keybinds", "theme", "tui")
 
 
-def paths(*fields: str) -> tuple[Path, ...]:
-    """Field paths as they are matched: a `*` stands for any one key, and a path includes all that is below it."""
+def field_paths(*fields: str) -> tuple[FieldPath, ...]:
+    """Field paths to match: `*` stands for any one key; a path includes everything below it."""
     return tuple(tuple(field.split(".")) for field in fields)
 
 
-def _honoured(model: type[Section]) -> Iterator[Path]:
-    """The fields of a section, and of the sections in it, as a file may write them."""
+def _section_paths(model: type[Section]) -> Iterator[FieldPath]:
+    """A section's fields, as a file may write them."""
     for name, field in model.model_fields.items():
         alias = field.validation_alias
         choices = alias.choices if isinstance(alias, AliasChoices) else [alias or name]
-        below, section = _below(field.annotation)
-        deeper = [(*below, *path) for path in _honoured(section)] if section not in (None, model) else [()]
+        below, section = _section_of(field.annotation)
+        deeper = [(*below, *path) for path in _section_paths(section)] if section not in (None, model) else [()]
         yield from ((str(key), *path) for key in choices for path in deeper)
 
 
-def _below(annotation: Any) -> tuple[Path, type[Section] | None]:
-    """The section that a field holds, and what stands between: a `*` where it holds one for each of some names."""
+def _section_of(annotation: Any) -> tuple[FieldPath, type[Section] | None]:
+    """The section in a field, and the path to it (`*` for any name)."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return (), annotation
     inner = get_args(annotation)
     if get_origin(annotation) is dict:
-        return ("*",), _below(inner[1])[1]
-    return (), next((found for each in inner if (found := _below(each)[1]) is not None), None)
+        return ("*",), _section_of(inner[1])[1]
+    return (), next((found for each in inner if (found := _section_of(each)[1]) is not None), None)
 
 
-HONOURED: Final = (*paths(*FOREIGN), *_honoured(Config))
+SUPPORTED_FIELDS: Final = (*field_paths(*CLIENT_FIELDS), *_section_paths(Config))
 
-_LATER: Final = (
+_UNSUPPORTED_FIELDS: Final = (
     "attachment",
     "autoshare",
     "autoupdate",
@@ -69,45 +69,45 @@ _LATER: Final = (
     "watcher",
 )
 
-KNOWN: Final = frozenset(path[0] for path in HONOURED).union(_LATER)
+KNOWN_FIELDS: Final = frozenset(path[0] for path in SUPPORTED_FIELDS).union(_UNSUPPORTED_FIELDS)
 
 
-def split(tree: JsonObject, wanted: Sequence[Path]) -> tuple[JsonObject, tuple[Path, ...]]:
-    """The part of `tree` that the `wanted` paths name, and the paths of what is left out of it."""
+def split_by_paths(tree: JsonObject, wanted: Sequence[FieldPath]) -> tuple[JsonObject, tuple[FieldPath, ...]]:
+    """The part of `tree` at the `wanted` paths, and the paths of the rest."""
     kept: JsonObject = {}
-    rest: list[Path] = []
+    rest: list[FieldPath] = []
     for key, value in tree.items():
         below = [path[1:] for path in wanted if path[0] in ("*", key)]
         if () in below:
             kept[key] = value
         elif below and isinstance(value, dict):
-            kept[key], deeper = split(value, below)
+            kept[key], deeper = split_by_paths(value, below)
             rest += [(key, *path) for path in deeper]
         else:
             rest.append((key,))
     return kept, tuple(rest)
 
 
-def within(path: Path, wanted: Sequence[Path]) -> bool:
-    """Whether one of the `wanted` paths names `path`, or something that it is a part of."""
+def is_within(path: FieldPath, wanted: Sequence[FieldPath]) -> bool:
+    """Whether a `wanted` path names `path` or contains it."""
     return any(
         len(each) <= len(path) and all(key in ("*", mine) for key, mine in zip(each, path, strict=False))
         for each in wanted
     )
 
 
-def not_honoured(tree: JsonObject) -> tuple[Path, ...]:
-    """The fields of `tree` that OpenCode knows and Holdfast does not act on yet."""
-    return tuple(path for path in split(tree, HONOURED)[1] if path[0] in KNOWN)
+def unsupported_fields(tree: JsonObject) -> tuple[FieldPath, ...]:
+    """Fields of `tree` that OpenCode knows and Holdfast does not support yet."""
+    return tuple(path for path in split_by_paths(tree, SUPPORTED_FIELDS)[1] if path[0] in KNOWN_FIELDS)
 
 
-def unknown(tree: JsonObject) -> tuple[str, ...]:
-    """The top-level fields of `tree` that nobody knows: probably misspelt."""
-    return tuple(key for key in tree if key not in KNOWN)
+def unknown_fields(tree: JsonObject) -> tuple[str, ...]:
+    """Top-level fields of `tree` unknown to OpenCode too: probably misspelt."""
+    return tuple(key for key in tree if key not in KNOWN_FIELDS)
 
 
-def at(tree: JsonObject, path: Path) -> JsonValue:
-    """The value at `path`, None when there is none; the items of a list are named by their numbers, from 0."""
+def value_at(tree: JsonObject, path: FieldPath) -> JsonValue:
+    """The value at `path`, or None; list items are named by their index, from 0."""
     value: JsonValue = tree
     for key in path:
         items = dict(zip(map(str, count()), value, strict=False)) if isinstance(value, list) else value
@@ -115,17 +115,20 @@ def at(tree: JsonObject, path: Path) -> JsonValue:
     return value
 
 
-def put(tree: JsonObject, path: Path, value: JsonValue) -> JsonObject:
-    """`tree` with `value` in the place of what is at `path`."""
+def with_value_at(tree: JsonObject, path: FieldPath, value: JsonValue) -> JsonObject:
+    """`tree` with `value` at `path`."""
     key, *below = path
     inner = tree.get(key)
-    return {**tree, key: put(inner if isinstance(inner, dict) else {}, tuple(below), value) if below else value}
+    return {
+        **tree,
+        key: with_value_at(inner if isinstance(inner, dict) else {}, tuple(below), value) if below else value,
+    }
 
 
-def without(tree: JsonObject, path: Path) -> JsonObject:
-    """`tree` without what is at `path`."""
+def without_path(tree: JsonObject, path: FieldPath) -> JsonObject:
+    """`tree` without `path`."""
     key, *below = path
     if not below:
         return {name: value for name, value in tree.items() if name != key}
     inner = tree.get(key)
-    return {**tree, key: without(inner, tuple(below))} if isinstance(inner, dict) else tree
+    return {**tree, key: without_path(inner, tuple(below))} if isinstance(inner, dict) else tree

@@ -1,4 +1,4 @@
-"""How configuration files become one (opencode.md 14.2)."""
+"""Merging of configuration files (opencode.md 14.2)."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -6,40 +6,40 @@ from functools import reduce
 from pydantic import JsonValue
 
 from workflows.domain.config.fields import JsonObject
-from workflows.domain.permissions.rules import EDITING
+from workflows.domain.permissions.rules import EDIT_TOOLS
 from workflows.domain.value import Value
 
 
-class Layer(Value):
-    """One configuration file, or a variable that holds one, in its place in the order of precedence.
+class ConfigLayer(Value):
+    """One configuration file, or a variable that holds one.
 
-    `trusted` when it is the user's own, or the administrator's, who has `managed` it. `doubled` are the keys that stand
-    twice in one of its objects, each with the line of the second.
+    `trusted`: the user's own, or the administrator's (`managed`). `doubled`: keys that occur twice in one object, with
+    the second's line.
     """
 
     file: str
     trusted: bool
     tree: JsonObject
     managed: bool = False
-    doubled: tuple[tuple[str, int], ...] = ()
+    duplicate_keys: tuple[tuple[str, int], ...] = ()
 
 
-def merged(trees: Iterable[JsonObject]) -> JsonObject:
-    """All files as one, the later over the earlier; `instructions` are joined instead of replaced."""
-    return reduce(_joined, trees, {})
+def merge_files(trees: Iterable[JsonObject]) -> JsonObject:
+    """All files as one, later over earlier; `instructions` are joined."""
+    return reduce(_merge_two, trees, {})
 
 
-def over(base: JsonObject, later: JsonObject) -> JsonObject:
-    """`later` over `base`: objects deeply, arrays replaced; a key keeps the place that it has in `base`."""
+def deep_merge(base: JsonObject, later: JsonObject) -> JsonObject:
+    """`later` over `base`: objects merge, arrays are replaced, keys keep their position in `base`."""
     result = dict(base)
     for key, value in later.items():
         before = result.get(key)
-        result[key] = over(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+        result[key] = deep_merge(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
     return result
 
 
-def modern(tree: JsonObject) -> JsonObject:
-    """`tree` with older forms of permissions written as today's: a single word, and the map `tools`."""
+def normalize_permissions(tree: JsonObject) -> JsonObject:
+    """`tree` with older forms of permissions (a single word, the map `tools`) in today's form."""
     result = _with_permission(tree)
     agents = result.get("agent")
     if isinstance(agents, dict):
@@ -50,8 +50,8 @@ def modern(tree: JsonObject) -> JsonObject:
     return result
 
 
-def newest(tree: JsonObject) -> JsonObject:
-    """`tree` with the newer name of each field that has two, so that a later file wins by either."""
+def normalize_field_names(tree: JsonObject) -> JsonObject:
+    """`tree` with the newer of two field names, so that a later file wins under either."""
     agents = tree.get("agent")
     if not isinstance(agents, dict):
         return tree
@@ -65,8 +65,8 @@ def _with_steps(agent: JsonValue) -> JsonValue:
     return {"steps": agent["maxSteps"], **rest}
 
 
-def _joined(base: JsonObject, later: JsonObject) -> JsonObject:
-    result = over(base, later)
+def _merge_two(base: JsonObject, later: JsonObject) -> JsonObject:
+    result = deep_merge(base, later)
     before, after = base.get("instructions"), later.get("instructions")
     if isinstance(before, list) and isinstance(after, list):
         result["instructions"] = before + [entry for entry in after if entry not in before]
@@ -78,12 +78,12 @@ def _with_permission(tree: JsonObject) -> JsonObject:
     if isinstance(own, str):
         own = {"*": own}
     if isinstance(tools, dict) and isinstance(own, (dict, type(None))):
-        own = over(_from_tools(tools), own or {})
+        own = deep_merge(_from_tools(tools), own or {})
     return dict(tree) if own is None else {**tree, "permission": own}
 
 
 def _from_tools(tools: JsonObject) -> JsonObject:
     rules: dict[str, JsonValue] = {}
     for name, offered in tools.items():
-        rules["edit" if name in EDITING else name] = "allow" if offered else "deny"
+        rules["edit" if name in EDIT_TOOLS else name] = "allow" if offered else "deny"
     return rules

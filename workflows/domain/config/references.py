@@ -1,7 +1,7 @@
-"""References in the texts of a configuration: `{env:NAME}`, `{file:path}`, `{config:path#field}` (opencode.md 14.2).
+"""References in configuration texts: `{env:NAME}`, `{file:path}`, `{config:path#field}` (opencode.md 14.2).
 
-A snapshot keeps them as they are; only who uses a value looks it up. The third form is ours: it stands for a key
-that somebody wrote into a configuration file in plain, so that no snapshot holds it.
+A TurnConfig keeps references; they are resolved at use. The third form is ours: it replaces a plain-text key of a
+configuration file, so that no TurnConfig holds it.
 """
 
 import re
@@ -12,10 +12,18 @@ from typing import Final, Literal, cast
 from pydantic import JsonValue
 
 from workflows.domain.config.config import Config
-from workflows.domain.config.fields import FOREIGN, HONOURED, JsonObject, Path, paths, split, within
+from workflows.domain.config.fields import (
+    CLIENT_FIELDS,
+    SUPPORTED_FIELDS,
+    FieldPath,
+    JsonObject,
+    field_paths,
+    is_within,
+    split_by_paths,
+)
 
-Kind = Literal["env", "file", "config"]
-_LOOKED_UP: Final = paths(
+ReferenceKind = Literal["env", "file", "config"]
+_RESOLVED_FIELDS: Final = field_paths(
     "model",
     "agent.*.model",
     "provider.*.options.apiKey",
@@ -27,46 +35,48 @@ _LOOKED_UP: Final = paths(
 _REFERENCE: Final = re.compile(r"\{(env|file|config):([^}]*)\}")
 
 
-def referred(config: Config) -> frozenset[tuple[Kind, str]]:
-    """Kind and name of the references that are looked up when a configuration is used.
+def used_references(config: Config) -> frozenset[tuple[ReferenceKind, str]]:
+    """Kind and name of the references resolved at use.
 
-    They stand where only the user's own files count: no repository can name a variable to be read.
+    Only the user's own files decide those fields: no repository can name a variable to read.
     """
     texts = [config.model, *(agent.model for agent in config.agent.values())]
     for provider in config.provider.values():
         texts += [provider.options.api_key, provider.options.base_url, *provider.options.headers.values()]
         for model in provider.models.values():
-            texts += [*model.headers.values(), *(text for _, text in texts_in(model.options))]
+            texts += [*model.headers.values(), *(text for _, text in iter_texts(model.options))]
     hits = chain.from_iterable(_REFERENCE.finditer(text) for text in texts if text)
-    return frozenset((cast(Kind, hit[1]), hit[2]) for hit in hits)
+    return frozenset((cast(ReferenceKind, hit[1]), hit[2]) for hit in hits)
 
 
-def texts_in(value: JsonValue, at: Path = ()) -> Iterator[tuple[Path, str]]:
-    """The texts in a value, at any depth, and where they stand."""
+def iter_texts(value: JsonValue, at: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
+    """The texts in a value at any depth, with their paths."""
     match value:
         case dict():
             for key, item in value.items():
-                yield from texts_in(item, (*at, key))
+                yield from iter_texts(item, (*at, key))
         case list():
             for number, item in enumerate(value):
-                yield from texts_in(item, (*at, str(number)))
+                yield from iter_texts(item, (*at, str(number)))
         case str():
             yield at, value
 
 
-def not_looked_up(tree: JsonObject) -> Iterator[Path]:
-    """Where the honoured part of a file holds a reference, in a text or a key, that is not looked up."""
-    honoured = {key: value for key, value in split(tree, HONOURED)[0].items() if key not in FOREIGN}
-    for at, text in texts_in(honoured):
-        if has_reference(" ".join(at)) or (has_reference(text) and not within(at, _LOOKED_UP)):
+def unresolved_references(tree: JsonObject) -> Iterator[FieldPath]:
+    """Supported fields whose text or key holds a reference that is never resolved."""
+    honoured = {
+        key: value for key, value in split_by_paths(tree, SUPPORTED_FIELDS)[0].items() if key not in CLIENT_FIELDS
+    }
+    for at, text in iter_texts(honoured):
+        if has_reference(" ".join(at)) or (has_reference(text) and not is_within(at, _RESOLVED_FIELDS)):
             yield at
 
 
 def has_reference(text: str) -> bool:
-    """Whether `text` has to be looked up before it can be used."""
+    """Whether `text` must be resolved before use."""
     return _REFERENCE.search(text) is not None
 
 
-def replace(text: str, by: Callable[[Kind, str], str]) -> str:
-    """`text` with each reference replaced by what `by` makes of its kind and its name."""
-    return _REFERENCE.sub(lambda hit: by(cast(Kind, hit[1]), hit[2]), text)
+def replace_references(text: str, by: Callable[[ReferenceKind, str], str]) -> str:
+    """`text` with each reference replaced by `by(kind, name)`."""
+    return _REFERENCE.sub(lambda hit: by(cast(ReferenceKind, hit[1]), hit[2]), text)

@@ -1,4 +1,4 @@
-"""ConfigSources: where the configuration of a session is looked for (opencode.md 14.1)."""
+"""ConfigSources: where a session's configuration comes from (opencode.md 14.1)."""
 
 import hashlib
 from typing import Final
@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from workflows.domain.value import Value
 
-_VARIABLES: Final = {  # which variable says what
+_VARIABLES: Final = {  # field: variable
     "home": "HOME",
     "folder": "XDG_CONFIG_HOME",
     "file": "OPENCODE_CONFIG",
@@ -21,12 +21,10 @@ _VARIABLES: Final = {  # which variable says what
 
 
 class ConfigSources(Value):
-    """What the variables of one shell say about configuration: a session keeps those of the shell that started it.
+    """The configuration variables of the shell that started a session.
 
-    Paths are absolute. `folder` is the user's own configuration folder (`$XDG_CONFIG_HOME/opencode`), `file` and
-    `directory` come from `OPENCODE_CONFIG` and `OPENCODE_CONFIG_DIR`. `content` and `permission` are the values of
-    `OPENCODE_CONFIG_CONTENT` and `OPENCODE_PERMISSION` themselves: they hold no secrets, and their references stand in
-    them as they were written.
+    Paths are absolute. `folder`: the user's configuration folder (`$XDG_CONFIG_HOME/opencode`). `content` and
+    `permission`: `OPENCODE_CONFIG_CONTENT` and `OPENCODE_PERMISSION`, with unresolved references; they hold no secrets.
     """
 
     home: str
@@ -41,17 +39,17 @@ class ConfigSources(Value):
 
     @property
     def digest(self) -> str:
-        """SHA-256, in hex; equal for equal sources."""
+        """SHA-256 in hex, equal for equal sources."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
-    def differing(self, other: "ConfigSources") -> tuple[str, ...]:
-        """The variables about which these sources and the other ones differ."""
+    def differences(self, other: "ConfigSources") -> tuple[str, ...]:
+        """The variables whose values differ."""
         return tuple(
             variable for field, variable in _VARIABLES.items() if getattr(self, field) != getattr(other, field)
         )
 
     def changed_from(self, known: "ConfigSources | None") -> tuple[str, ...]:
-        """The variables that say something new; all that are set, where nothing is known of before."""
+        """The variables that differ from `known`; all set ones if that is None."""
         if known is not None:
-            return self.differing(known)
+            return self.differences(known)
         return tuple(variable for field, variable in _VARIABLES.items() if getattr(self, field))

@@ -1,1 +1,1 @@
-"""What of a conversation a model gets to see."""
+"""How much of a conversation a model sees."""

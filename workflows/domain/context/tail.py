@@ -1,20 +1,20 @@
-"""The end of a text, within limits: what a model sees of a long command output (opencode.md 3.4)."""
+"""The end of a text, within limits, for long command output (opencode.md 3.4)."""
 
-from workflows.domain.context.truncate import Limits
+from workflows.domain.context.truncate import OutputLimits
 from workflows.domain.value import Value
 
 
 class Tail(Value):
-    """The kept end of a text, and whether anything before it was cut off."""
+    """The end of a text, and whether anything was cut off before it."""
 
     text: str
     cut: bool
 
 
-def tail(text: str, limits: Limits) -> Tail:
-    """The last lines of `text` within both limits; of a last line that is too long, its last bytes.
+def tail(text: str, limits: OutputLimits) -> Tail:
+    """The last lines of `text` within both limits; of a too long last line, its last bytes.
 
-    A newline at the end counts as one more, empty line. Bytes are those of UTF-8.
+    A final newline counts as one more, empty line. Bytes are UTF-8.
     """
     if text.count("\n") < limits.max_lines and _size(text) <= limits.max_bytes:
         return Tail(text=text, cut=False)
@@ -31,7 +31,7 @@ def tail(text: str, limits: Limits) -> Tail:
 
 
 def _last_bytes(line: str, limit: int) -> str:
-    """The last characters of `line` that fit into `limit` bytes."""
+    """Whole characters within `limit` bytes."""
     return line.encode("utf-8", "replace")[-limit:].decode("utf-8", "ignore") if limit > 0 else ""
 
 

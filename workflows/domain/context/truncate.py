@@ -1,4 +1,4 @@
-"""Shortening a long tool output to what a model is shown of it (opencode.md 5.1)."""
+"""Shortens long tool output for the model (opencode.md 5.1)."""
 
 from enum import StrEnum
 from itertools import islice
@@ -7,8 +7,8 @@ from typing import NamedTuple
 from workflows.domain.value import Value
 
 
-class Limits(Value):
-    """How much of an output is shown (`tool_output.max_lines`, `tool_output.max_bytes`)."""
+class OutputLimits(Value):
+    """Limits of output (`tool_output.max_lines`, `tool_output.max_bytes`)."""
 
     max_lines: int = 2000
     max_bytes: int = 51_200
@@ -22,37 +22,37 @@ class Direction(StrEnum):
 
 
 class Truncated(NamedTuple):
-    """What is kept of a text, and in one line how much was removed."""
+    """The kept text, and one line on how much was removed."""
 
     kept: str
     marker: str
     direction: Direction = Direction.HEAD
 
-    def around(self, message: str) -> str:
-        """The text as a model gets it: what is kept, the marker where something is missing, and the message."""
+    def with_message(self, message: str) -> str:
+        """The text for the model: the kept part, the marker at the cut, and the message."""
         pieces = [self.kept, self.marker, message]
         if self.direction is Direction.TAIL:
             pieces = [self.marker, message, self.kept]
         return "\n\n".join(pieces)
 
 
-def truncate(text: str, limits: Limits, direction: Direction = Direction.HEAD) -> Truncated | None:
+def truncate(text: str, limits: OutputLimits, direction: Direction = Direction.HEAD) -> Truncated | None:
     """Whole lines from one end of `text` within the limits; None when it fits.
 
-    A newline at the end begins one more line, and a first line over the byte limit leaves nothing.
+    A final newline begins one more line. A first line over the byte limit leaves nothing.
     """
     lines, total = text.split("\n"), _size(text)
     if len(lines) <= limits.max_lines and total <= limits.max_bytes:
         return None
     wanted = lines if direction is Direction.HEAD else lines[::-1]
-    kept, size = _fitting(wanted, limits)
+    kept, size = _take_fitting(wanted, limits)
     removed = f"{len(lines) - len(kept)} lines" if len(kept) == limits.max_lines else f"{total - size} bytes"
     ordered = kept if direction is Direction.HEAD else kept[::-1]
     return Truncated("\n".join(ordered), f"...{removed} truncated...", direction)
 
 
-def _fitting(lines: list[str], limits: Limits) -> tuple[list[str], int]:
-    """The first lines that fit, and their bytes with the line breaks between them."""
+def _take_fitting(lines: list[str], limits: OutputLimits) -> tuple[list[str], int]:
+    """The first lines that fit, and their bytes with line breaks."""
     kept: list[str] = []
     size = 0
     for line in islice(lines, limits.max_lines):

@@ -1,1 +1,1 @@
-"""Rules, wildcards, requests, grants: what may be done without asking."""
+"""Rules, wildcards, requests, grants: what may run without asking."""

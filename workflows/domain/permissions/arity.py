@@ -1,4 +1,4 @@
-"""How many words name a command: what an "always" keeps of it (opencode.md 3.3)."""
+"""How many words name a command; an "always" saves those (opencode.md 3.3)."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -36,12 +36,12 @@ _ARITY: Final[dict[tuple[str, ...], int]] = {
 }
 
 
-def prefix(words: Sequence[str]) -> tuple[str, ...]:
-    """The words that name the command; options count as words, an unknown program counts alone."""
+def command_prefix(words: Sequence[str]) -> tuple[str, ...]:
+    """The words that name the command; options count as words, an unknown program has one."""
     length = _ARITY.get(tuple(words[:2])) or _ARITY.get(tuple(words[:1])) or 1
     return tuple(words[:length])
 
 
 def always_pattern(words: Sequence[str]) -> str:
     """The pattern that OpenCode saves for a command."""
-    return f"{' '.join(prefix(words))} *"
+    return f"{' '.join(command_prefix(words))} *"

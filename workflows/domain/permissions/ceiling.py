@@ -1,10 +1,10 @@
-"""A ceiling: rules above all others, which nothing makes easier and which make nothing easier."""
+"""A ceiling: rules above all others; none loosens the other."""
 
-from workflows.domain.permissions.rules import Action, Ruleset, denies, exactly
+from workflows.domain.permissions.rules import Action, Ruleset, only_action, only_denies
 
 
-def under(ceiling: Ruleset, rules: Ruleset) -> Ruleset:
-    """`rules` with the ceiling behind them: of each subject the stricter of both decides."""
+def apply_ceiling(ceiling: Ruleset, rules: Ruleset) -> Ruleset:
+    """`rules` with the ceiling behind them: the stricter of both decides."""
     if not ceiling:
         return rules
-    return (*rules, *exactly(Action.ASK, ceiling), *denies(rules), *denies(ceiling))
+    return (*rules, *only_action(Action.ASK, ceiling), *only_denies(rules), *only_denies(ceiling))

@@ -1,4 +1,7 @@
-"""The rules that hold before anybody has configured anything (opencode.md 1.1)."""
+"""The rules of every agent before any configuration (opencode.md 1.1).
+
+In built-in patterns `{data}` is Holdfast's data directory, `{temporary}` the host's temporary directory.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,57 +9,36 @@ from typing import Final
 
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
-ALLOW, ASK, DENY = Action.ALLOW, Action.ASK, Action.DENY
-_LOOKING: Final = ("grep", "glob", "list", "bash", "webfetch", "websearch", "read")
+EXTERNAL_DIRECTORY_RULES: Final[Ruleset] = (
+    Rule(permission="external_directory", pattern="*", action=Action.ASK),
+    Rule(permission="external_directory", pattern="{data}/tool-output/*", action=Action.ALLOW),
+    Rule(permission="external_directory", pattern="{temporary}/opencode/*", action=Action.ALLOW),
+)
+ENVIRONMENT_FILE_RULES: Final[Ruleset] = (
+    Rule(permission="read", pattern="*.env", action=Action.ASK),
+    Rule(permission="read", pattern="*.env.*", action=Action.ASK),
+    Rule(permission="read", pattern="*.env.example", action=Action.ALLOW),
+)
+DEFAULT_RULES: Final[Ruleset] = (
+    Rule(permission="*", pattern="*", action=Action.ALLOW),
+    Rule(permission="doom_loop", pattern="*", action=Action.ASK),
+    *EXTERNAL_DIRECTORY_RULES,
+    *(Rule(permission=name, pattern="*", action=Action.DENY) for name in ("question", "plan_enter", "plan_exit")),
+    Rule(permission="read", pattern="*", action=Action.ALLOW),
+    *ENVIRONMENT_FILE_RULES,
+)
+_SPOOLS: Final = Rule(permission="external_directory", pattern="{data}/tool-output/*", action=Action.ALLOW)
 
 
-def defaults(*, data: Path, temporary: Path, directories: Iterable[Path] = ()) -> Ruleset:
-    """The built-in rules of every agent; `directories` are those of skills and references."""
-    return (
-        _rule("*", "*", ALLOW),
-        _rule("doom_loop", "*", ASK),
-        *_outside(data, temporary, directories),
-        *(_rule(name, "*", DENY) for name in ("question", "plan_enter", "plan_exit")),
-        _rule("read", "*", ALLOW),
-        *_environment_files(),
-    )
-
-
-def agent(name: str, own: Iterable[Rule], *, data: Path, temporary: Path, directories: Iterable[Path] = ()) -> Ruleset:
-    """The rules of an agent: built-in, then `own` (the user's, then the agent's), then the spools."""
-    own, directories = tuple(own), tuple(directories)
-    rules = (
-        *defaults(data=data, temporary=temporary, directories=directories),
-        *_built_in(name, _outside(data, temporary, directories)),
-        *own,
-    )
-    spools = _rule("external_directory", f"{data / 'tool-output'}/*", ALLOW)
-    denied = any(rule.pattern == spools.pattern and rule.action is DENY for rule in own)
+def agent_rules(built_in: Ruleset, own: Iterable[Rule], *, data: Path, temporary: Path) -> Ruleset:
+    """The rules of every agent, `built_in`, `own` (the user's, then the agent's), and the allow of complete outputs'
+    spools, unless `own` denies exactly those."""
+    own, spools = tuple(own), _fill(_SPOOLS, data, temporary)
+    rules = (*(_fill(rule, data, temporary) for rule in (*DEFAULT_RULES, *built_in)), *own)
+    denied = any(rule.pattern == spools.pattern and rule.action is Action.DENY for rule in own)
     return rules if denied else (*rules, spools)
 
 
-def _built_in(name: str, outside: Ruleset) -> Ruleset:
-    """What a built-in agent has of its own; one that is configured has nothing."""
-    match name:
-        case "build":
-            return (_rule("question", "*", ALLOW), _rule("plan_enter", "*", ALLOW))
-        case "general":
-            return (_rule("todowrite", "*", DENY),)
-        case "explore":  # files of secrets are asked about all the same: its own allow of `read` would open them
-            looking = (_rule(permission, "*", ALLOW) for permission in _LOOKING)
-            return (_rule("*", "*", DENY), *looking, *outside, *_environment_files())
-    return ()
-
-
-def _outside(data: Path, temporary: Path, directories: Iterable[Path]) -> Ruleset:
-    opened = (data / "tool-output", temporary / "opencode", *directories)
-    allowed = (_rule("external_directory", f"{directory}/*", ALLOW) for directory in opened)
-    return (_rule("external_directory", "*", ASK), *allowed)
-
-
-def _environment_files() -> Ruleset:
-    return (_rule("read", "*.env", ASK), _rule("read", "*.env.*", ASK), _rule("read", "*.env.example", ALLOW))
-
-
-def _rule(permission: str, pattern: str, action: Action) -> Rule:
-    return Rule(permission=permission, pattern=pattern, action=action)
+def _fill(rule: Rule, data: Path, temporary: Path) -> Rule:
+    pattern = rule.pattern.replace("{data}", str(data)).replace("{temporary}", str(temporary))
+    return rule if pattern == rule.pattern else rule.model_copy(update={"pattern": pattern})

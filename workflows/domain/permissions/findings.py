@@ -1,4 +1,4 @@
-"""Finding: what rules and grants say of one request; all that history learns of it."""
+"""Finding: the verdict of rules and grants on one request; stands for it in history."""
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -7,18 +7,18 @@ from typing import Any, Final
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from workflows.domain.ids import GrantId
-from workflows.domain.permissions.grants import Grant, covering, decisions, subjects
+from workflows.domain.permissions.grants import Grant, covering_grant, decisions, subjects
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Decision, Rule, Ruleset, evaluate, nothing_to_protect
 from workflows.domain.value import Value
 
-_PATHS: Final = frozenset({"read", "edit", "list", "external_directory"})
+_PATH_PERMISSIONS: Final = frozenset({"read", "edit", "list", "external_directory"})
 
 
 class Finding(Value):
-    """What is said of one request: the action, and the index of the rule or the id of the grant that says it.
+    """The action for one request, and the index of its rule or the id of its grant.
 
-    It goes through history once per request, so it is written without what is empty.
+    Serialized without empty fields: each costs history.
     """
 
     permission: str
@@ -31,13 +31,13 @@ class Finding(Value):
         return {name: value for name, value in handler(self).items() if value is not None}
 
 
-def finding(request: PermissionRequest, rules: Ruleset, grants: Iterable[Grant] = ()) -> Finding:
-    """Judge a request: a deny holds whatever was granted; a grant answers a question; the strictest form counts."""
+def evaluate_request(request: PermissionRequest, rules: Ruleset, grants: Iterable[Grant] = ()) -> Finding:
+    """Evaluate a request: the strictest form counts, a grant answers a question but lifts no deny."""
     decision = max(_decisions(request, rules), key=lambda each: each.action.strictness, default=Decision(Action.ASK))
     action = decision.action
-    if action is Action.ALLOW and _raised(request, rules):
+    if action is Action.ALLOW and _must_ask(request, rules):
         return Finding(permission=request.permission, action=Action.ASK)
-    if action is Action.ASK and (grant := covering(request, rules, grants)) is not None:
+    if action is Action.ASK and (grant := covering_grant(request, rules, grants)) is not None:
         return Finding(permission=request.permission, action=Action.ALLOW, rule=decision.index, grant=grant.id)
     return Finding(permission=request.permission, action=action, rule=decision.index)
 
@@ -45,18 +45,18 @@ def finding(request: PermissionRequest, rules: Ruleset, grants: Iterable[Grant] 
 def _decisions(request: PermissionRequest, rules: Ruleset) -> Iterator[Decision]:
     for subject in subjects(request):
         yield from decisions(request, subject, rules)
-        if request.permission in _PATHS:
-            yield from (_denied_in_any_case(request.permission, form, rules) for form in subject.forms)
+        if request.permission in _PATH_PERMISSIONS:
+            yield from (_deny_ignoring_case(request.permission, form, rules) for form in subject.forms)
 
 
-def _denied_in_any_case(permission: str, form: str, rules: Ruleset) -> Decision:
-    """A path that a deny names meets it in any case: some file systems do not tell `.ENV` from `.env`."""
-    decision = evaluate(permission, form.casefold(), _folded(rules))
+def _deny_ignoring_case(permission: str, form: str, rules: Ruleset) -> Decision:
+    """Some file systems do not distinguish `.ENV` and `.env`."""
+    decision = evaluate(permission, form.casefold(), _casefold_rules(rules))
     return decision if decision.action is Action.DENY else Decision(Action.ALLOW)
 
 
 @lru_cache(64)
-def _folded(rules: Ruleset) -> tuple[Rule, ...]:
+def _casefold_rules(rules: Ruleset) -> tuple[Rule, ...]:
     return tuple(
         rule.model_copy(
             update={
@@ -68,5 +68,5 @@ def _folded(rules: Ruleset) -> tuple[Rule, ...]:
     )
 
 
-def _raised(request: PermissionRequest, rules: Ruleset) -> bool:
+def _must_ask(request: PermissionRequest, rules: Ruleset) -> bool:
     return request.guarded or (request.opaque is not None and not nothing_to_protect(rules))

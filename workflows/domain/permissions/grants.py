@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Final
 
 from workflows.domain.ids import GrantId
-from workflows.domain.permissions.breadth import is_exact, names
 from workflows.domain.permissions.overlap import covers as covers_pattern
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import (
@@ -15,17 +14,18 @@ from workflows.domain.permissions.rules import (
     Decision,
     Rule,
     Ruleset,
-    denied_throughout,
     evaluate,
+    is_denied_by_default,
     nothing_to_protect,
 )
+from workflows.domain.permissions.specificity import contains_word, is_exact
 from workflows.domain.permissions.wildcard import matches
 from workflows.domain.value import Value
 
-_LITERAL: Final = frozenset({"read", "edit"})  # permissions of paths: one of them can be saved by itself
+_PATH_PERMISSIONS: Final = frozenset({"read", "edit"})  # subjects are paths: one of them can be saved by itself
 
 
-class Scope(StrEnum):
+class GrantScope(StrEnum):
     """How far a grant reaches."""
 
     SESSION = "session"
@@ -33,75 +33,78 @@ class Scope(StrEnum):
 
 
 class Grant(Value):
-    """A stored "always": its patterns allow what would be asked, as far as the question was answered.
+    """A stored "always": its patterns allow what would be asked.
 
-    `asked` are the configured ask rules that the person answered; it is empty when no rule had matched. The grant
-    silences those rules only, and never one that is narrower than its own pattern.
+    `asked`: the configured ask rules that the person answered, empty if none matched. The grant silences only those,
+    and none narrower than its own pattern.
     """
 
     id: GrantId
     permission: str
     patterns: tuple[str, ...]
-    scope: Scope = Scope.SESSION
+    scope: GrantScope = GrantScope.SESSION
     author: str
     time: datetime
     asked: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True)
-class Subject:
-    """One subject of a request: its forms, each of which is judged, and the words that an allow has to name."""
+class RequestSubject:
+    """One subject of a request: all its forms are evaluated; an allow must name the required words."""
 
     forms: tuple[str, ...]
-    marks: tuple[str, ...]
+    required_words: tuple[str, ...]
 
-    def swept_along(self, patterns: Collection[str]) -> bool:
-        """Whether one of the words is said by none of the patterns; one that is the subject itself says them all."""
+    def has_unnamed_word(self, patterns: Collection[str]) -> bool:
+        """Whether no pattern names one of the words; an exact pattern of the subject names them all."""
         if any(pattern == self.forms[0] and is_exact(pattern) for pattern in patterns):
             return False
-        return any(not any(names(pattern, mark) for pattern in patterns) for mark in self.marks)
+        return any(not any(contains_word(pattern, mark) for pattern in patterns) for mark in self.required_words)
 
 
-def subjects(request: PermissionRequest) -> list[Subject]:
-    """The subjects of a request, each with all its spellings."""
+def subjects(request: PermissionRequest) -> list[RequestSubject]:
+    """A request's subjects with all their spellings."""
     empty = [()] * len(request.patterns)
-    told = zip(request.patterns, [*request.spellings, *empty], [*request.marks, *empty], strict=False)
-    return [Subject((pattern, *spellings), marks) for pattern, spellings, marks in told]
+    zipped = zip(request.patterns, [*request.spellings, *empty], [*request.required_words, *empty], strict=False)
+    return [RequestSubject((pattern, *spellings), required_words) for pattern, spellings, required_words in zipped]
 
 
-def decisions(request: PermissionRequest, subject: Subject, rules: Ruleset) -> list[Decision]:
-    """What rules say of each form of a subject; an allow that is too broad for it says nothing."""
-    said = [evaluate(request.permission, form, rules) for form in subject.forms]
-    allowing = [each.rule.pattern for each in said if each.rule is not None and each.action is Action.ALLOW]
-    broad = (subject.swept_along(allowing) and not nothing_to_protect(rules)) or (
-        request.changes and denied_throughout("edit", rules)
+def decisions(request: PermissionRequest, subject: RequestSubject, rules: Ruleset) -> list[Decision]:
+    """The rules' decision on each form of a subject, without allows that are too broad for it."""
+    evaluated = [evaluate(request.permission, form, rules) for form in subject.forms]
+    allowing = [each.rule.pattern for each in evaluated if each.rule is not None and each.action is Action.ALLOW]
+    broad = (subject.has_unnamed_word(allowing) and not nothing_to_protect(rules)) or (
+        request.changes and is_denied_by_default("edit", rules)
     )
-    return [Decision(Action.ASK) if broad and each.action is Action.ALLOW else each for each in said]
+    return [Decision(Action.ASK) if broad and each.action is Action.ALLOW else each for each in evaluated]
 
 
 def asked_rules(request: PermissionRequest, rules: Ruleset) -> tuple[Rule, ...]:
-    """The configured rules that made this request a question: what a grant remembers."""
+    """The configured rules that made this request a question; a grant stores them."""
     found = [each for subject in subjects(request) for each in decisions(request, subject, rules)]
     return tuple(dict.fromkeys(each.rule for each in found if each.rule and each.action is Action.ASK))
 
 
-def savable(request: PermissionRequest, rules: Ruleset) -> tuple[str, ...]:
-    """The patterns that answering "always" saves; shown to the person before the choice.
+def savable_patterns(request: PermissionRequest, rules: Ruleset) -> tuple[str, ...]:
+    """What "always" saves, shown before the choice.
 
-    An entry that is wider than the rule that asked (`*` for a question raised by `*.env`) shrinks to the paths that
-    were asked about.
+    An entry wider than the rule that asked (`*` for a question raised by `*.env`) shrinks to the paths of the question.
     """
     if request.guarded:
         return ()
     asked = asked_rules(request, rules)
     entries = [entry for entry in request.always if entry not in request.withheld and entry not in ("/", "/*")]
     wide = [entry for entry in entries if any(_narrower(rule.pattern, entry) for rule in asked)]
-    own = [pattern for pattern in request.patterns if request.permission in _LITERAL and not _has_wildcard(pattern)]
+    own = [
+        pattern
+        for pattern in request.patterns
+        if request.permission in _PATH_PERMISSIONS and not _has_wildcard(pattern)
+    ]
     return tuple(dict.fromkeys([entry for entry in entries if entry not in wide] + (own if wide else [])))
 
 
-def covering(request: PermissionRequest, rules: Ruleset, grants: Iterable[Grant]) -> Grant | None:
-    """The first grant that takes part in allowing this request, when the grants and rules together allow all of it."""
+def covering_grant(request: PermissionRequest, rules: Ruleset, grants: Iterable[Grant]) -> Grant | None:
+    """The first grant that helps to allow this request, when grants and rules allow all of it."""
     if request.opaque is not None or request.guarded:
         return None
     grants = [grant for grant in grants if grant.permission == request.permission]
@@ -116,20 +119,22 @@ def covering(request: PermissionRequest, rules: Ruleset, grants: Iterable[Grant]
     return used[0] if used else None
 
 
-def covers(grant: Grant, request: PermissionRequest, rules: Ruleset) -> bool:
+def grant_covers(grant: Grant, request: PermissionRequest, rules: Ruleset) -> bool:
     """Whether this grant, with the rules, allows the whole request."""
-    return covering(request, rules, (grant,)) is not None
+    return covering_grant(request, rules, (grant,)) is not None
 
 
-def silences(grant: Grant, form: str, subject: Subject, decision: Decision) -> bool:
+def silences(grant: Grant, form: str, subject: RequestSubject, decision: Decision) -> bool:
     """Whether the grant turns the question about one form of a subject into an allow."""
     return decision.action is Action.ASK and any(
-        matches(form, pattern) and _answers(grant, pattern, decision.rule) and not subject.swept_along([pattern])
+        matches(form, pattern)
+        and _silences_rule(grant, pattern, decision.rule)
+        and not subject.has_unnamed_word([pattern])
         for pattern in grant.patterns
     )
 
 
-def _answers(grant: Grant, pattern: str, rule: Rule | None) -> bool:
+def _silences_rule(grant: Grant, pattern: str, rule: Rule | None) -> bool:
     return rule is None or (rule in grant.asked and not _narrower(rule.pattern, pattern))
 
 

@@ -1,25 +1,25 @@
-"""The loop guard: a call made over and over with the same input asks a person first (opencode.md 2.8)."""
+"""The loop guard: a call repeated with the same input asks a person first (opencode.md 2.8)."""
 
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
-GUARD: Final = -1  # index of the guard's ask, which comes before the requests of the call's own plan
+GUARD_REQUEST: Final = -1  # index of the guard's ask, before those of the plan's requests
 PERMISSION: Final = "doom_loop"
-LIMIT: Final = 3  # consecutive calls with the same tool and identical input
+LIMIT: Final = 3  # consecutive equal calls
 
 
-def repeated(digests: Sequence[str], new: Sequence[str]) -> list[bool]:
-    """For each call of a new step, whether it belongs to a run of at least three equal calls.
+def find_repeats(digests: Sequence[str], new: Sequence[str]) -> list[bool]:
+    """For each call of a new step, whether it is in a run of at least LIMIT equal calls.
 
-    `digests` are those of the turn's earlier calls, in order. Equal calls of one step are judged together: when
-    the run reaches the limit, all of the step's calls in it are held, so that rejected means none of them ran.
+    `digests`: of the turn's earlier calls, in order. All of the step's calls in such a run wait, so a reject means that
+    none ran.
     """
     first = len(digests)
-    held = [False] * len(new)
+    must_ask = [False] * len(new)
     for _, run in groupby(enumerate((*digests, *new)), key=lambda item: item[1]):
-        places = [place for place, _ in run]
-        for place in places if len(places) >= LIMIT else ():
-            if place >= first:
-                held[place - first] = True
-    return held
+        positions = [position for position, _ in run]
+        for position in positions if len(positions) >= LIMIT else ():
+            if position >= first:
+                must_ask[position - first] = True
+    return must_ask

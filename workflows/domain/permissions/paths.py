@@ -1,4 +1,4 @@
-"""What a path means for permissions: outside the project, protected, guarded; pure, on resolved paths."""
+"""Permissions of a resolved path: outside the project, protected, or secret."""
 
 import re
 from collections.abc import Iterable
@@ -8,10 +8,10 @@ from typing import Final
 
 from workflows.domain.permissions.requests import PermissionRequest
 
-_GUARDED: Final = re.compile(r".*\.env|.*\.env\..*", re.IGNORECASE)
-_PLAIN: Final = ".env.example"
+_ENVIRONMENT_FILE: Final = re.compile(r".*\.env|.*\.env\..*", re.IGNORECASE)
+_ENVIRONMENT_EXAMPLE: Final = ".env.example"
 
-# Security.md 6.3: what others run, or what changes how we behave. Names of files, and of directories with all below.
+# Security.md 6.3: what others run, or what changes our behaviour. Names of files, and of directories with all below.
 _FILES: Final = """.git .gitattributes .gitmodules opencode.json opencode.jsonc agents.md claude.md .mcp.json
     .gitlab-ci.yml .envrc .npmrc .pypirc .pre-commit-config.yaml .bashrc .bash_profile .bash_login .bash_logout
     .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login .inputrc .gitconfig"""
@@ -21,14 +21,14 @@ _PROTECTED_DIRECTORIES: Final = frozenset(_DIRECTORIES.split())
 _PROTECTED_SYSTEM: Final = ("/etc/cron*", "/etc/profile*", "/etc/bash*", "/etc/zsh*", "/var/spool/cron")
 
 
-def outside(path: Path, directory: Path, worktree: Path | None) -> bool:
-    """Whether a resolved path lies outside the project; a work tree of `/` counts for nothing."""
+def is_outside(path: Path, directory: Path, worktree: Path | None) -> bool:
+    """Whether a resolved path lies outside the project; a work tree of `/` does not count."""
     roots = [directory] if worktree is None or worktree == Path("/") else [directory, worktree]
     return not any(path.is_relative_to(root) for root in roots)
 
 
 def external_pattern(directory: Path) -> str:
-    """The pattern under which a directory outside the project is asked about."""
+    """The pattern of the question about a directory outside the project."""
     return f"{str(directory).rstrip('/')}/*"
 
 
@@ -36,7 +36,7 @@ def external_request(
     path: Path, *, is_directory: bool, directory: Path, worktree: Path | None, home: Path
 ) -> PermissionRequest | None:
     """The request for a resolved path outside the project; None inside (opencode.md 2.7)."""
-    if not outside(path, directory, worktree):
+    if not is_outside(path, directory, worktree):
         return None
     parent = path if is_directory else path.parent
     pattern = external_pattern(parent)
@@ -44,20 +44,20 @@ def external_request(
         permission="external_directory",
         patterns=(pattern,),
         always=(pattern,),
-        withheld=withheld([parent], directory=directory, home=home),
+        withheld=ungrantable_patterns([parent], directory=directory, home=home),
         metadata={"filepath": str(path), "parentDir": str(parent)},
     )
 
 
-def withheld(directories: Iterable[Path], *, directory: Path, home: Path) -> tuple[str, ...]:
-    """The patterns that no grant may hold: `/`, the home directory, and what contains the project or the home."""
+def ungrantable_patterns(directories: Iterable[Path], *, directory: Path, home: Path) -> tuple[str, ...]:
+    """Patterns that no grant may hold: `/`, the home directory, and ancestors of the project or home."""
     return tuple(
         external_pattern(each) for each in directories if directory.is_relative_to(each) or home.is_relative_to(each)
     )
 
 
-def protected(path: PurePath, home: PurePath) -> bool:
-    """Whether writing this resolved path asks even where edits are allowed, whether or not it exists yet."""
+def is_protected(path: PurePath, home: PurePath) -> bool:
+    """Whether writing this resolved path asks even where edits are allowed; it need not exist."""
     names = [part.casefold() for part in path.parts]
     places = [*path.parents, path]
     return (
@@ -70,13 +70,13 @@ def protected(path: PurePath, home: PurePath) -> bool:
 
 
 def _is_one_of(name: str, protected: frozenset[str]) -> bool:
-    """Whether a name is, or with `*` for an unknown part of a hidden file's name may be, one of these."""
+    """`name` may hold `*` for an unknown part of a hidden file's name."""
     if "*" in name and name.startswith("."):
         return any(fnmatchcase(each, name) for each in protected)
     return name in protected
 
 
-def guarded(path: PurePath) -> bool:
-    """Whether the name is that of a file with secrets in OpenCode's default rules (`.env` and its like)."""
+def may_hold_secrets(path: PurePath) -> bool:
+    """Whether OpenCode's default rules treat the name as a file of secrets (`.env` and its like)."""
     name = path.name.casefold()
-    return _GUARDED.fullmatch(name) is not None and not name.endswith(_PLAIN)
+    return _ENVIRONMENT_FILE.fullmatch(name) is not None and not name.endswith(_ENVIRONMENT_EXAMPLE)

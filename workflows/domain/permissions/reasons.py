@@ -1,25 +1,25 @@
-"""Reasons: why rules ask about a request, in words for the person who is asked."""
+"""Why rules ask about a request, in words to show to a person."""
 
 from collections.abc import Iterator
 
 from workflows.domain.permissions import loop_guard
-from workflows.domain.permissions.breadth import names
-from workflows.domain.permissions.grants import Subject, subjects
+from workflows.domain.permissions.grants import RequestSubject, subjects
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import (
     Action,
     Decision,
     Ruleset,
-    denied_throughout,
     evaluate,
+    is_denied_by_default,
     nothing_to_protect,
 )
+from workflows.domain.permissions.specificity import contains_word
 
 
 def reasons(request: PermissionRequest, rules: Ruleset) -> tuple[str, ...]:
-    """Why a request is asked about under these rules, beside what is not understood of it (`opaque`), each once.
+    """Why a request is asked about under these rules, besides `opaque`, each once.
 
-    Each completes a sentence that begins with "because". Wherever `finding` says ask there is one, or `opaque`.
+    Each completes "because …". If `evaluate_request` says ask, there is one, or `opaque`.
     """
     return tuple(dict.fromkeys(_reasons(request, rules)))
 
@@ -29,24 +29,26 @@ def _reasons(request: PermissionRequest, rules: Ruleset) -> Iterator[str]:
         yield "the same call was made again and again, which may be a loop"
     if request.guarded and request.opaque is None:
         yield f"{', '.join(request.patterns)} is protected, or not what its name says"
-    if request.changes and denied_throughout("edit", rules):
+    if request.changes and is_denied_by_default("edit", rules):
         yield "it is not known to only read, and a rule denies edits"
     for subject in subjects(request):
-        yield from _of_subject(request.permission, subject, rules)
+        yield from _subject_reasons(request.permission, subject, rules)
     if not request.patterns:
         yield "nothing says what it is about"
 
 
-def _of_subject(permission: str, subject: Subject, rules: Ruleset) -> Iterator[str]:
+def _subject_reasons(permission: str, subject: RequestSubject, rules: Ruleset) -> Iterator[str]:
     decided = [evaluate(permission, form, rules) for form in subject.forms]
-    yield from (_of_rule(permission, each) for each in decided if each.action is Action.ASK)
+    yield from (_rule_reason(permission, each) for each in decided if each.action is Action.ASK)
     allowing = [each.rule.pattern for each in decided if each.rule is not None and each.action is Action.ALLOW]
-    if allowing and subject.swept_along(allowing) and not nothing_to_protect(rules):
-        missing = [mark for mark in subject.marks if not any(names(pattern, mark) for pattern in allowing)]
+    if allowing and subject.has_unnamed_word(allowing) and not nothing_to_protect(rules):
+        missing = [
+            mark for mark in subject.required_words if not any(contains_word(pattern, mark) for pattern in allowing)
+        ]
         yield f"no rule that allows it names {', '.join(map(repr, missing))}"
 
 
-def _of_rule(permission: str, decided: Decision) -> str:
+def _rule_reason(permission: str, decided: Decision) -> str:
     if decided.rule is None:
         return f"no rule decides about {permission} here"
     return f"the rule '{decided.rule.permission}: {decided.rule.pattern}' says ask"

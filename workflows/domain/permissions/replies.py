@@ -1,17 +1,17 @@
-"""Replies: what an answer to one ask does to the other open asks of its session (opencode.md 2.4)."""
+"""Replies: the effect of one answer on the session's other open asks (opencode.md 2.4)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from workflows.domain.ids import AskId
-from workflows.domain.permissions.grants import Grant, covering
+from workflows.domain.permissions.grants import Grant, covering_grant
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
 
 
 class AskState(StrEnum):
-    """The life of an ask; how it was closed says its reason."""
+    """The state of an ask, with how it was closed."""
 
     OPEN = "open"
     ANSWERED = "answered"
@@ -19,7 +19,7 @@ class AskState(StrEnum):
 
 
 class Reply(StrEnum):
-    """What a person can answer to an ask."""
+    """A person's answer to an ask."""
 
     ONCE = "once"
     ALWAYS = "always"
@@ -28,20 +28,20 @@ class Reply(StrEnum):
 
 @dataclass(frozen=True)
 class OpenAsk:
-    """An ask that waits, with the rules of its turn."""
+    """An open ask, with the rules of its turn."""
 
     id: AskId
     request: PermissionRequest
     rules: Ruleset
 
 
-def released(asks: Iterable[OpenAsk], grants: Iterable[Grant]) -> list[tuple[AskId, Grant]]:
-    """The open asks that the session's grants now cover, each with the grant that lets it through."""
+def asks_now_covered(asks: Iterable[OpenAsk], grants: Iterable[Grant]) -> list[tuple[AskId, Grant]]:
+    """The open asks that the session's grants now cover, each with its grant."""
     grants = tuple(grants)
-    found = ((ask.id, covering(ask.request, ask.rules, grants)) for ask in asks)
+    found = ((ask.id, covering_grant(ask.request, ask.rules, grants)) for ask in asks)
     return [(ask, grant) for ask, grant in found if grant is not None]
 
 
-def carried_along(replied: AskId, asks: Iterable[OpenAsk]) -> list[AskId]:
-    """The open asks that a reject of one closes with it: all others of the session, without its feedback."""
+def asks_closed_by_reject(replied: AskId, asks: Iterable[OpenAsk]) -> list[AskId]:
+    """The session's other open asks: a reject closes them too, without its feedback."""
     return [ask.id for ask in asks if ask.id != replied]

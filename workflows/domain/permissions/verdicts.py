@@ -1,4 +1,4 @@
-"""The verdict on a call: what its findings come to, given what people have already answered."""
+"""The verdict on a call, from its findings and the answers so far."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Allow:
 
 @dataclass(frozen=True)
 class Ask:
-    """A person has to decide about the request with this index."""
+    """A person must decide on the request with this index."""
 
     request: int
 
@@ -31,7 +31,7 @@ Verdict: TypeAlias = Allow | Ask | Deny
 
 
 def verdict(findings: Mapping[int, Finding], answered: Collection[int] = ()) -> Verdict:
-    """What is done with a call: a deny anywhere wins before anything is asked; else one question after the other."""
+    """A deny anywhere wins before anything is asked; else one question after the other."""
     denied = [index for index, finding in findings.items() if finding.action is Action.DENY]
     if denied:
         return Deny(denied[0])

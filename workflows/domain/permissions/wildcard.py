@@ -7,24 +7,24 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-_CACHED: Final = 4096  # compiled patterns: rules are matched again with every call
+_CACHED: Final = 4096  # compiled patterns: every call matches the rules
 
 
 def matches(value: str, pattern: str) -> bool:
-    """Whether the whole of `value` matches; a final space and star are optional: `ls *` matches `ls`."""
+    """Whether all of `value` matches; a final space and star are optional: `ls *` matches `ls`."""
     return _compiled(pattern).fullmatch(value.replace("\\", "/")) is not None
 
 
-def longest(value: str, rules: Mapping[str, T]) -> T | None:
-    """What the longest matching pattern says; permission rules do not use it: there the last match wins."""
+def longest_match(value: str, rules: Mapping[str, T]) -> T | None:
+    """The value of the longest matching pattern. Not for permission rules: there the last match wins."""
     return next((rules[pattern] for pattern in _longest_first(rules) if matches(value, pattern)), None)
 
 
-def longest_structured(head: str, tail: Sequence[str], rules: Mapping[str, T]) -> T | None:
-    """Like `longest` for a command: the pattern's first word is for `head`, the others appear in `tail` in order."""
+def longest_command_match(head: str, tail: Sequence[str], rules: Mapping[str, T]) -> T | None:
+    """`longest_match` for a command: the first word matches `head`, the others appear in `tail` in order."""
     for pattern in _longest_first(rules):
         first, *rest = pattern.split()
-        if matches(head, first) and _appear(rest, tail):
+        if matches(head, first) and _appear_in_order(rest, tail):
             return rules[pattern]
     return None
 
@@ -33,7 +33,7 @@ def _longest_first(rules: Mapping[str, T]) -> list[str]:
     return sorted(rules, key=lambda pattern: (len(pattern), pattern), reverse=True)
 
 
-def _appear(patterns: Sequence[str], words: Sequence[str]) -> bool:
+def _appear_in_order(patterns: Sequence[str], words: Sequence[str]) -> bool:
     rest = iter(words)
     return all(any(matches(word, pattern) for word in rest) for pattern in patterns if pattern != "*")
 
@@ -45,8 +45,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     if pattern.endswith(" *"):
         pattern, tail = pattern[:-2], "(?: .*)?"
     first, *others = ("".join(map(_piece, part)) for part in re.split(r"\*+", pattern))
-    # What stands between two stars is right where it is found first, so no other place is ever tried: the time grows
-    # with the text, not with a power of it.
+    # The first match between two stars suffices: time is linear in the text.
     between = "".join(f"(?>.*?{part})" for part in others[:-1])
     last = "".join(f".*{part}" for part in others[-1:])
     return re.compile(first + between + last + tail, re.DOTALL)

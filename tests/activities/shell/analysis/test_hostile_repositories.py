@@ -1,4 +1,4 @@
-"""No program of a repository is run by a git command that is allowed: real repositories, real git, and a witness."""
+"""An allowed git command runs no program of a repository: real repositories, real git, and a witness."""
 
 import os
 import shutil
@@ -9,10 +9,10 @@ from typing import Final
 
 import pytest
 
-from activities.files.place import Place
+from activities.files.workspace import Workspace
 from activities.shell.environment import tool_environment
-from activities.shell.parse import shell_requests
-from workflows.domain.permissions.findings import finding
+from activities.shell.shell_requests import shell_requests
+from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.rules import Action, from_config
 
 HOOKS: Final = "post-index-change reference-transaction pre-auto-gc post-checkout pre-commit fsmonitor-watchman"
@@ -36,8 +36,8 @@ ALLOWED: Final = {"*": Action.ASK, "git *": Action.ALLOW, "cat *": Action.ALLOW,
 
 
 class Repository:
-    """A repository with a modified file, a repository inside of it, and attributes that name every driver; `witness` is
-    a program that leaves a trace."""
+    """A repository with a modified file, a nested repository, and attributes that name every driver; `witness` is a
+    program that leaves a trace."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -66,7 +66,7 @@ class Repository:
         self.git("commit", "-qm", "one\n\nX: y", at=str(at))
 
     def touched(self) -> None:
-        """Files that git has to read to know whether they have changed."""
+        """Files that git must read to know whether they have changed."""
         for name, text in (("a.txt", "two\n"), ("sub/s.txt", "t\n")):
             (self.project / name).write_text(text)
             os.utime(self.project / name, (1, 1))
@@ -77,13 +77,13 @@ class Repository:
             shutil.copy(self.witness, directory / name)
 
     def run(self, command: str) -> None:
-        """Carry a command out as the tool does, if nothing is asked for it."""
+        """Run a command as the tool does, if it raises no ask."""
         rules = from_config({"bash": ALLOWED, "edit": Action.ALLOW}, str(self.root))
-        place = Place(self.project, self.project, self.root / "data", self.root, self.root / "tmp", rules)
-        needed = shell_requests(command, self.project, place)
-        if any(finding(request, rules).action is not Action.ALLOW for request in needed.requests):
+        workspace = Workspace(self.project, self.project, self.root / "data", self.root, self.root / "tmp", rules)
+        needed = shell_requests(command, self.project, workspace)
+        if any(evaluate_request(request, rules).action is not Action.ALLOW for request in needed.requests):
             return
-        environment = {**tool_environment({"PATH": os.environ["PATH"]}, place, "prt_1"), **needed.environment}
+        environment = {**tool_environment({"PATH": os.environ["PATH"]}, workspace, "prt_1"), **needed.environment}
         subprocess.run(
             ["bash", "--noprofile", "--norc", "-c", command],
             cwd=self.project,
@@ -151,7 +151,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 @pytest.fixture
 def trap(repository: Repository, request: pytest.FixtureRequest) -> Iterator[Repository]:
-    """The repository with a trap in it, which is taken out again."""
+    """The repository with a trap, which is removed afterwards."""
     kept = repository.root / "kept"
     shutil.copytree(repository.project, kept, symlinks=True)
     (repository.project / "included").write_text(f"[diff]\n\texternal = {repository.witness}\n")

@@ -1,9 +1,9 @@
-"""Commands of a program: which of them rules need not decide about."""
+"""A program's commands that need no rule."""
 
 import pytest
 
-from activities.shell.parse import shell_requests
-from tests.activities.shell.world import ALLOW, ASK, DENY, World
+from activities.shell.shell_requests import shell_requests
+from tests.activities.shell.checker import ALLOW, ASK, DENY, CommandChecker
 
 STRICT = ["-e", "-eu", "-euo pipefail", "-eo pipefail -u", "-o errexit -o nounset", "+e", "+x", "+xo pipefail", "'-e'"]
 TRACED = ["-x", "-ex", "-euxo pipefail", "-o xtrace"]
@@ -37,20 +37,20 @@ CHANGING = [
 
 
 @pytest.mark.parametrize("words", STRICT + TRACED)
-def test_a_script_that_is_strict_about_failures_is_judged_by_its_commands(world: World, words: str) -> None:
-    rules = world.defaults(bash={"*": "ask", "make *": "allow", "rm *": "deny"})
-    assert world.verdict(f"set {words}; make x\nmake y", rules) is ALLOW
-    assert world.verdict(f"set {words}\nmake x && touch y", rules) is ASK
-    assert world.verdict(f"set {words}; rm x", rules) is DENY
-    (request,) = world.requests(f"set {words}\nmake x")
+def test_a_script_that_is_strict_about_failures_is_judged_by_its_commands(checker: CommandChecker, words: str) -> None:
+    rules = checker.defaults(bash={"*": "ask", "make *": "allow", "rm *": "deny"})
+    assert checker.verdict(f"set {words}; make x\nmake y", rules) is ALLOW
+    assert checker.verdict(f"set {words}\nmake x && touch y", rules) is ASK
+    assert checker.verdict(f"set {words}; rm x", rules) is DENY
+    (request,) = checker.requests(f"set {words}\nmake x")
     assert (request.opaque, request.patterns, request.always) == (None, ("make x",), ("make x *",))
 
 
 @pytest.mark.parametrize("words", CHANGING)
-def test_other_forms_of_set_change_what_words_mean_and_are_asked_about(world: World, words: str) -> None:
-    rules = world.defaults(bash={"*": "ask", "make *": "allow", "set *": "allow"})
-    assert world.verdict(f"set {words}; make x", rules) is ASK
-    assert next(each for each in world.requests(f"set {words}; make x") if each.permission == "bash").always == ()
+def test_other_forms_of_set_change_what_words_mean_and_are_asked_about(checker: CommandChecker, words: str) -> None:
+    rules = checker.defaults(bash={"*": "ask", "make *": "allow", "set *": "allow"})
+    assert checker.verdict(f"set {words}; make x", rules) is ASK
+    assert next(each for each in checker.requests(f"set {words}; make x") if each.permission == "bash").always == ()
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,14 @@ def test_other_forms_of_set_change_what_words_mean_and_are_asked_about(world: Wo
         ("PS4='$(rm x)' bash -xc 'make'", ASK),
     ],
 )
-def test_nothing_hides_behind_a_strict_script(world: World, command: str, expected: object) -> None:
-    rules = world.defaults(bash={"*": "ask", "make *": "allow", "rm *": "deny"}, edit="ask")
-    assert world.verdict(command, rules) is expected
+def test_nothing_hides_behind_a_strict_script(checker: CommandChecker, command: str, expected: object) -> None:
+    rules = checker.defaults(bash={"*": "ask", "make *": "allow", "rm *": "deny"}, edit="ask")
+    assert checker.verdict(command, rules) is expected
 
 
-def test_git_in_a_strict_script_that_only_reads_runs_with_the_settings_for_reading(world: World) -> None:
+def test_git_in_a_strict_script_that_only_reads_runs_with_the_settings_for_reading(checker: CommandChecker) -> None:
     plain, strict = (
-        shell_requests(text, world.place.directory, world.place).environment for text in ("git log", "set -e; git log")
+        shell_requests(text, checker.workspace.directory, checker.workspace).environment
+        for text in ("git log", "set -e; git log")
     )
     assert strict == plain != {}

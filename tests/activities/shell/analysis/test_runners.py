@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from activities.shell.analysis.analyse import Shell, analyse
-from activities.shell.analysis.program import Program
+from activities.shell.analysis.analyse import ShellContext, analyse
+from activities.shell.analysis.program import ShellProgram
 from workflows.domain.errors import ToolError
 
-SHELL = Shell(Path("/ws/proj"), Path("/home/u"), {})
+SHELL = ShellContext(Path("/ws/proj"), Path("/home/u"), {})
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ SHELL = Shell(Path("/ws/proj"), Path("/home/u"), {})
         ("docker run --rm image rm x", "rm x"),
     ],
 )
-def test_what_a_runner_would_run_is_found(text: str, inner: str) -> None:
+def test_the_commands_of_a_runner_are_found(text: str, inner: str) -> None:
     assert inner in _all(analyse(text, SHELL))
 
 
@@ -52,7 +52,7 @@ def test_what_a_runner_would_run_is_found(text: str, inner: str) -> None:
     ],
 )
 def test_a_runner_is_a_reason_to_ask(text: str) -> None:
-    assert analyse(text, SHELL).doubts
+    assert analyse(text, SHELL).ask_reasons
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_runner_is_a_reason_to_ask(text: str) -> None:
     ["timeout 5 ls", "nohup ls", "command -v ls", "python x.py", "python -m pytest", "node -v", "find . -name x"],
 )
 def test_what_only_wraps_or_runs_a_named_script_is_none(text: str) -> None:
-    assert not analyse(text, SHELL).doubts
+    assert not analyse(text, SHELL).ask_reasons
 
 
 def test_a_runner_that_hides_its_command_among_many_words_is_refused() -> None:
@@ -72,5 +72,5 @@ def test_git_is_known_without_its_options_too() -> None:
     assert "git push origin" in analyse("git -C . --no-pager push origin", SHELL).commands[0].without_options
 
 
-def _all(program: Program) -> list[str]:
-    return [each.canonical for command in program.commands for each in command.everything()]
+def _all(program: ShellProgram) -> list[str]:
+    return [each.canonical for command in program.commands for each in command.with_inner()]

@@ -1,14 +1,14 @@
-"""From syntax trees to commands, and reasons to ask where the tree may not say what the shell sees."""
+"""From syntax trees to commands, and reasons to ask where the shell may see something else."""
 
 from pathlib import Path
 
 import pytest
 
-from activities.shell.analysis.analyse import Shell, analyse
-from activities.shell.analysis.work import MOST_PLACES, MOST_WORK
+from activities.shell.analysis.analyse import ShellContext, analyse
+from activities.shell.analysis.budget import MAX_DIRECTORIES, MAX_WORK
 
 PROJECT = Path("/ws/proj")
-SHELL = Shell(PROJECT, Path("/home/u"), {})
+SHELL = ShellContext(PROJECT, Path("/home/u"), {})
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ SHELL = Shell(PROJECT, Path("/home/u"), {})
 )
 def test_plain_shell_is_understood(text: str) -> None:
     program = analyse(text, SHELL)
-    assert (program.opaque, program.doubts) == ([], [])
+    assert (program.opaque, program.ask_reasons) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_plain_shell_is_understood(text: str) -> None:
         "ls {x}<<E\ntext\nE",
     ],
 )
-def test_what_the_shell_may_see_otherwise_is_opaque(text: str) -> None:
+def test_text_that_the_shell_may_read_differently_is_opaque(text: str) -> None:
     assert analyse(text, SHELL).opaque
 
 
@@ -91,11 +91,11 @@ def test_what_the_shell_may_see_otherwise_is_opaque(text: str) -> None:
     ],
 )
 def test_a_variable_that_programs_read_is_not_set_unasked(text: str) -> None:
-    assert any("sets a variable that programs may read" in doubt for doubt in analyse(text, SHELL).doubts)
+    assert any("sets a variable that programs may read" in doubt for doubt in analyse(text, SHELL).ask_reasons)
 
 
 @pytest.mark.parametrize("text", ["r\\\nm x", "f() { rm x; }", "[[ $(rm x) ]]", "a=$(rm x)", "rm x 'open"])
-def test_commands_inside_what_is_opaque_are_still_found(text: str) -> None:
+def test_commands_inside_opaque_text_are_found(text: str) -> None:
     program = analyse(text, SHELL)
     assert program.opaque
     assert any(command.canonical.startswith("rm") or "rm x" in command.source for command in program.commands)
@@ -134,11 +134,11 @@ def either(count: int) -> str:
 
 
 @pytest.mark.parametrize("text", [conditional(14), conditional(500), either(8), either(60), "cd d;" * 100 + " rm x"])
-def test_what_would_take_too_much_work_cannot_be_checked_whatever_the_machine(text: str) -> None:
+def test_a_command_that_takes_too_much_work_cannot_be_checked_on_any_machine(text: str) -> None:
     program = analyse(text, SHELL)
     assert program.guarded and any("it may run in more than" in reason for reason in program.opaque)
-    assert all(len(command.directories) <= MOST_PLACES for command in program.commands)
-    assert program.work.left > -MOST_WORK  # it ends there
+    assert all(len(command.directories) <= MAX_DIRECTORIES for command in program.commands)
+    assert program.budget.left > -MAX_WORK  # it ends there
 
 
 def apart(count: int, last: str) -> str:
@@ -155,12 +155,12 @@ def test_thirty_two_directories_are_followed_and_no_more() -> None:
 
 def test_a_text_is_twenty_thousand_units_of_work_and_no_more() -> None:
     words = "ls " + "x " * 2_000
-    assert MOST_WORK == 20_000
-    assert analyse(apart(8, words), SHELL).work.left < 4_000 and not analyse(apart(8, words), SHELL).guarded
+    assert MAX_WORK == 20_000
+    assert analyse(apart(8, words), SHELL).budget.left < 4_000 and not analyse(apart(8, words), SHELL).guarded
     assert analyse(apart(10, words), SHELL).guarded
 
 
-def test_denies_still_see_what_stands_behind_too_many_directories() -> None:
+def test_denies_match_commands_after_too_many_directories() -> None:
     assert analyse(conditional(14), SHELL).commands[-1].canonical == "rm x"
 
 

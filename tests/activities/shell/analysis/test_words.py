@@ -3,10 +3,10 @@
 import pytest
 from tree_sitter import Node
 
-from activities.shell.analysis.tree import parse
-from activities.shell.analysis.words import Decoder, Undecidable
+from activities.shell.analysis.syntax_tree import parse
+from activities.shell.analysis.words import UndecodableWord, WordDecoder
 
-DECODER = Decoder({"HOME": "/home/u"}.get, "/home/u")
+DECODER = WordDecoder({"HOME": "/home/u"}.get, "/home/u")
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_what_is_only_known_later_keeps_its_end(source: str, end: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["${x:=y}", "${!x}", "$((1+2))", "{1..9}", "~bob", "~+", '$"x"', r"$'\xff'"])
-def test_what_is_not_understood_is_said(source: str) -> None:
-    with pytest.raises(Undecidable):
+def test_unsupported_syntax_is_named(source: str) -> None:
+    with pytest.raises(UndecodableWord):
         DECODER.words(_argument(source))
 
 

@@ -1,8 +1,8 @@
-"""awk programs: printing is understood, whatever reaches files or programs is not."""
+"""awk programs: printing is understood, access to files or programs is not."""
 
 import pytest
 
-from activities.shell.programs.awk import prints
+from activities.shell.programs.awk import only_prints
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from activities.shell.programs.awk import prints
     ],
 )
 def test_what_prints_is_understood(program: str) -> None:
-    assert prints(program)
+    assert only_prints(program)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_prints_is_understood(program: str) -> None:
     ],
 )
 def test_what_reaches_files_or_programs_is_not(program: str) -> None:
-    assert not prints(program)
+    assert not only_prints(program)
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_what_reaches_files_or_programs_is_not(program: str) -> None:
     ],
 )
 def test_a_slash_that_could_be_read_in_two_ways_hides_nothing(program: str) -> None:
-    assert not prints(program)
+    assert not only_prints(program)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from activities.shell.programs.jq import prints
+from activities.shell.programs.jq import only_prints
 
 
 @pytest.mark.parametrize("program", [".name", ".env, .input", r'to_entries[] | "\(.key)=\(.value)"', ".a as $x | $x"])
 def test_a_filter_of_its_input_is_understood(program: str) -> None:
-    assert prints(program)
+    assert only_prints(program)
 
 
 @pytest.mark.parametrize("program", ["env", "$ENV.HOME", ".a | input", "[inputs]", 'import "a" as b; .', "{env}"])
 def test_a_filter_that_reaches_further_is_not(program: str) -> None:
-    assert not prints(program)
+    assert not only_prints(program)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.shell.programs.sed import prints
+from activities.shell.programs.sed import only_prints
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from activities.shell.programs.sed import prints
     ],
 )
 def test_what_prints_is_understood(program: str) -> None:
-    assert prints(program)
+    assert only_prints(program)
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_what_prints_is_understood(program: str) -> None:
     ],
 )
 def test_what_reads_writes_or_runs_is_not(program: str) -> None:
-    assert not prints(program)
+    assert not only_prints(program)

@@ -3,19 +3,19 @@
 import os
 import subprocess
 
-from activities.shell.supervisor.process import descendants, moment, send
+from activities.shell.supervisor.process import descendants, send_signal, start_time
 
 
 def test_the_moment_of_a_process_is_its_own() -> None:
     with subprocess.Popen(["sleep", "60"]) as child:
-        assert moment(child.pid) == moment(child.pid) != moment(os.getpid())
+        assert start_time(child.pid) == start_time(child.pid) != start_time(os.getpid())
         child.kill()
 
 
-def test_a_process_that_is_gone_has_no_moment() -> None:
+def test_a_process_that_has_ended_has_no_start_time() -> None:
     with subprocess.Popen(["true"]) as child:
         pass
-    assert moment(child.pid) is None
+    assert start_time(child.pid) is None
 
 
 def test_descendants_are_found_over_generations() -> None:
@@ -29,7 +29,7 @@ def test_descendants_are_found_over_generations() -> None:
             os.kill(pid, 9)
 
 
-def test_a_signal_to_what_is_gone_is_no_error() -> None:
+def test_a_signal_to_an_ended_process_is_no_error() -> None:
     with subprocess.Popen(["true"]) as child:
         pass
-    send(os.kill, child.pid, 15)
+    send_signal(os.kill, child.pid, 15)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from activities.files.place import Place
-from activities.tools.edit.edit import Edit
+from activities.files.workspace import Workspace
+from activities.tools.edit.edit import EditTool
 from tests import cases
-from tests.activities.tools.calling import call
+from tests.activities.tools.tool_calls import call
 from workflows.domain.errors import ToolError
 
 ERRORS = {
@@ -26,41 +26,41 @@ HOLDFAST: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("case", cases.load("edit_replace"))
-async def test_an_edit_does_what_opencode_does(case: cases.Case, place: Place) -> None:
-    prepare(case.input["file"], place)
+async def test_an_edit_does_what_opencode_does(case: cases.Case, workspace: Workspace) -> None:
+    prepare(case.input["file"], workspace)
     strings = {key: case.input[key] for key in ("oldString", "newString", "replaceAll") if key in case.input}
     expected = case.expected if case.holdfast is None else HOLDFAST[case.holdfast]
     if "error" in expected:
         with pytest.raises(ToolError, match=ERRORS[expected["error"]]):
-            await call(Edit(), place, filePath="file.txt", **strings)
+            await call(EditTool(), workspace, filePath="file.txt", **strings)
     else:
-        await call(Edit(), place, filePath="file.txt", **strings)
-        assert (place.directory / "file.txt").read_bytes() == expected["content"].encode()
+        await call(EditTool(), workspace, filePath="file.txt", **strings)
+        assert (workspace.directory / "file.txt").read_bytes() == expected["content"].encode()
 
 
-def prepare(file: dict[str, Any], place: Place) -> None:
+def prepare(file: dict[str, Any], workspace: Workspace) -> None:
     if "directory" in file:
-        (place.directory / "file.txt").mkdir()
+        (workspace.directory / "file.txt").mkdir()
     elif "missing" not in file:
-        (place.directory / "file.txt").write_bytes(file["content"].encode())
+        (workspace.directory / "file.txt").write_bytes(file["content"].encode())
 
 
-async def test_other_encodings_survive_an_edit(place: Place) -> None:
-    (place.directory / "latin.txt").write_bytes(b"caf\xe9 old\n")
-    await call(Edit(), place, filePath="latin.txt", oldString="old", newString="new")
-    assert (place.directory / "latin.txt").read_bytes() == b"caf\xe9 new\n"
+async def test_other_encodings_survive_an_edit(workspace: Workspace) -> None:
+    (workspace.directory / "latin.txt").write_bytes(b"caf\xe9 old\n")
+    await call(EditTool(), workspace, filePath="latin.txt", oldString="old", newString="new")
+    assert (workspace.directory / "latin.txt").read_bytes() == b"caf\xe9 new\n"
 
 
-async def test_a_byte_order_mark_survives_an_edit(place: Place) -> None:
-    (place.directory / "bom.txt").write_bytes(b"\xef\xbb\xbfold\r\nend\r\n")
-    await call(Edit(), place, filePath="bom.txt", oldString="old\nend", newString="new\nend")
-    assert (place.directory / "bom.txt").read_bytes() == b"\xef\xbb\xbfnew\r\nend\r\n"
+async def test_a_byte_order_mark_survives_an_edit(workspace: Workspace) -> None:
+    (workspace.directory / "bom.txt").write_bytes(b"\xef\xbb\xbfold\r\nend\r\n")
+    await call(EditTool(), workspace, filePath="bom.txt", oldString="old\nend", newString="new\nend")
+    assert (workspace.directory / "bom.txt").read_bytes() == b"\xef\xbb\xbfnew\r\nend\r\n"
 
 
-async def test_the_answer_carries_the_difference(place: Place) -> None:
-    (place.directory / "a.txt").write_text("one\ntwo\n")
-    output = await call(Edit(), place, filePath="a.txt", oldString="two", newString="2\n3")
+async def test_the_answer_carries_the_difference(workspace: Workspace) -> None:
+    (workspace.directory / "a.txt").write_text("one\ntwo\n")
+    output = await call(EditTool(), workspace, filePath="a.txt", oldString="two", newString="2\n3")
     filediff: Any = output.metadata["filediff"]
     assert (filediff["additions"], filediff["deletions"]) == (2, 1)
     assert output.metadata["diff"] == filediff["patch"]
-    assert filediff["file"] == str(place.directory / "a.txt")
+    assert filediff["file"] == str(workspace.directory / "a.txt")

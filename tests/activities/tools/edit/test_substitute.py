@@ -19,7 +19,7 @@ def test_a_passage_that_stands_once_is_replaced_and_nothing_else(before: str, ol
 @given(words, st.text(max_size=3), st.integers(2, 4))
 def test_every_copy_is_replaced_literally(between: str, new: str, copies: int) -> None:
     text = between.join(["<old>"] * copies)
-    assert substitute(text, "<old>", new, everywhere=True) == between.join([new] * copies)
+    assert substitute(text, "<old>", new, replace_all=True) == between.join([new] * copies)
 
 
 @pytest.mark.parametrize(

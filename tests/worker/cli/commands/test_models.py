@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.worker.cli.conftest import Shell
+from tests.worker.cli.conftest import CommandRunner
 
 OWN = {
     "options": {"baseURL": "http://127.0.0.1:9/v1", "apiKey": "{env:OWN_KEY}"},
@@ -16,7 +16,7 @@ OWN = {
 MUTE = {"options": {"baseURL": "http://127.0.0.1:9/v1"}}
 
 
-def configured(person: Shell, **config: Any) -> Shell:
+def configured(person: CommandRunner, **config: Any) -> CommandRunner:
     """The person with a configuration of their own."""
     folder = person.directory.parent / ".config" / "opencode"
     folder.mkdir(parents=True)
@@ -24,7 +24,7 @@ def configured(person: Shell, **config: Any) -> Shell:
     return person
 
 
-async def test_a_pipe_gets_the_names_that_a_run_takes(bare: Shell) -> None:
+async def test_a_pipe_gets_the_names_that_a_run_takes(bare: CommandRunner) -> None:
     person = configured(bare, provider={"own": OWN}, model="own/qwen").with_(ANTHROPIC_API_KEY="very-secret-1")
     ended = await person.run("models")
     names = ended.out.splitlines()
@@ -34,7 +34,7 @@ async def test_a_pipe_gets_the_names_that_a_run_takes(bare: Shell) -> None:
     assert ended.err == "Without -m, `holdfast run` takes own/qwen here.\n" and "very-secret-1" not in ended.out
 
 
-async def test_a_terminal_gets_limits_and_prices_in_columns(bare: Shell) -> None:
+async def test_a_terminal_gets_limits_and_prices_in_columns(bare: CommandRunner) -> None:
     async with configured(bare, provider={"own": OWN}).with_(COLUMNS="100").terminal("models") as terminal:
         heading = await terminal.until(r"model +context +output +\$ in +\$ out")
         described = await terminal.until(r"own/qwen +131,072 +8,192 +0\.075 +0\.00")
@@ -45,7 +45,7 @@ async def test_a_terminal_gets_limits_and_prices_in_columns(bare: Shell) -> None
     assert len({len(each[0]) for each in (described, unknown)}) == 1 and len(heading[0]) == len(unknown[0])
 
 
-async def test_json_has_what_is_known_of_each_model(bare: Shell) -> None:
+async def test_json_has_what_is_known_of_each_model(bare: CommandRunner) -> None:
     ended = await configured(bare, provider={"own": OWN}).run("models", "--json")
 
     price = {"input": 0.075, "output": 0.0}
@@ -61,7 +61,7 @@ async def test_json_has_what_is_known_of_each_model(bare: Shell) -> None:
     assert (second["context"], second["price"]) == (None, None)
 
 
-async def test_a_provider_is_listed_by_its_name_whether_there_is_a_key_or_not(bare: Shell) -> None:
+async def test_a_provider_is_listed_by_its_name_whether_there_is_a_key_or_not(bare: CommandRunner) -> None:
     named, every = await bare.run("models", "groq"), await bare.run("models", "--all")
     local, wrong = await bare.run("models", "ollama"), await bare.run("models", "gropq")
 
@@ -71,14 +71,14 @@ async def test_a_provider_is_listed_by_its_name_whether_there_is_a_key_or_not(ba
     assert wrong.code == 2 and "There is no provider 'gropq'. Did you mean 'groq'?" in wrong.err
 
 
-async def test_without_keys_it_is_said_how_to_get_some_and_nothing_is_started(bare: Shell) -> None:
+async def test_without_keys_the_way_to_get_one_is_shown_and_nothing_is_started(bare: CommandRunner) -> None:
     ended = await bare.run("models")
 
     assert (ended.code, ended.out) == (0, "") and not (bare.directory.parent / "home").exists()
     assert "ANTHROPIC_API_KEY" in ended.err and "holdfast auth login" in ended.err and "models --all" in ended.err
 
 
-async def test_what_is_configured_wrongly_is_named_and_the_rest_is_listed(bare: Shell) -> None:
+async def test_what_is_configured_wrongly_is_named_and_the_rest_is_listed(bare: CommandRunner) -> None:
     person = configured(bare, provider={"own": OWN, "lost": {"models": {"m": {}}}, "mute": MUTE}, model="lots/m")
     ended = await person.run("models")
 
@@ -88,7 +88,7 @@ async def test_what_is_configured_wrongly_is_named_and_the_rest_is_listed(bare: 
     assert "the configured model cannot be asked: There is no provider 'lots'. Did you mean 'lost'?" in ended.err
 
 
-async def test_models_and_providers_are_completed(bare: Shell) -> None:
+async def test_models_and_providers_are_completed(bare: CommandRunner) -> None:
     person = configured(bare, provider={"own": OWN})
     tab = {"_HOLDFAST_COMPLETE": "bash_complete", "COMP_CWORD": "3"}
     own = await person.with_(**tab, COMP_WORDS="holdfast run -m ow").run()

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 import psycopg
 
-from tests.house import reached
-from tests.worker.cli.conftest import OpenHouse, shell
-from tests.workflows.handing import FOUND, LOOK, children, hands_over, played
+from tests.harness import wait_for_file
+from tests.worker.cli.conftest import OpenHarness, shell
+from tests.workflows.delegation import FOUND, LOOK, children, delegates, delegation_scripts
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedUsage
 
 READ = ScriptedAnswer(
@@ -22,59 +22,59 @@ BROKEN = ScriptedAnswer(text="", tools=(ScriptedCall(name="read", arguments={"fi
 DONE = ScriptedAnswer(text="It says hello.")
 
 
-async def test_the_log_is_shown_and_its_chain_is_verified(open_house: OpenHouse) -> None:
-    async with open_house(DONE) as house, house.working():
-        session = await house.say("hello")
-        await house.ended(session)
-        told, shown, verified = [
-            await shell(house).run("log", session, *more) for more in ((), ("--events",), ("--verify",))
+async def test_the_log_is_shown_and_its_chain_is_verified(open_harness: OpenHarness) -> None:
+    async with open_harness(DONE) as harness, harness.running_worker():
+        session = await harness.start_session("hello")
+        await harness.ended(session)
+        summary, shown, verified = [
+            await shell(harness).run("log", session, *more) for more in ((), ("--events",), ("--verify",))
         ]
-        count = len(await house.events(session))
-        async with shell(house).terminal("log", session, "--events") as terminal:
+        count = len(await harness.events(session))
+        async with shell(harness).terminal("log", session, "--events") as terminal:
             narrow = await terminal.until(
                 r"(?s)created\S*\r\n {7}directory=.*turn\.ended\S*\s+turn=\w+ reason=done\r\n"
             )
             await terminal.ended()
 
     assert all(len(row.rstrip()) <= 80 for row in click.unstyle(narrow[0]).splitlines())
-    assert told.code == 0 and "  > hello (tester@here)" in told.out and told.out.endswith("Now: done\n")
+    assert summary.code == 0 and "  > hello (tester@here)" in summary.out and summary.out.endswith("Now: done\n")
     assert shown.code == 0 and len(shown.out.splitlines()) == count
     assert "    1  " in shown.out and "session.created" in shown.out and "tester@here" in shown.out
     assert verified.code == 0 and f"{count} events, the chain is whole, its head is" in verified.out
 
 
-async def test_a_changed_row_is_named_and_ends_with_1(open_house: OpenHouse) -> None:
-    async with open_house(DONE) as house, house.working():
-        session = await house.say("hello")
-        await house.ended(session)
-        with psycopg.connect(house.endpoints.postgres_url) as connection:
+async def test_a_changed_row_is_named_and_ends_with_1(open_harness: OpenHarness) -> None:
+    async with open_harness(DONE) as harness, harness.running_worker():
+        session = await harness.start_session("hello")
+        await harness.ended(session)
+        with psycopg.connect(harness.endpoints.postgres_url) as connection:
             connection.execute('UPDATE holdfast.prompt SET body = \'{"text": "other"}\'')
-        verified = await shell(house).run("log", session, "--verify")
+        verified = await shell(harness).run("log", session, "--verify")
 
     assert verified.code == 1 and "event 2 (prompt.accepted)" in verified.out
 
 
-async def test_the_log_as_json_has_records_with_their_contents(open_house: OpenHouse) -> None:
-    async with open_house(DONE) as house, house.working():
-        session = await house.say("hello")
-        await house.ended(session)
-        shown = await shell(house).run("log", session, "--json", "--after", "1")
+async def test_the_log_as_json_has_records_with_their_contents(open_harness: OpenHarness) -> None:
+    async with open_harness(DONE) as harness, harness.running_worker():
+        session = await harness.start_session("hello")
+        await harness.ended(session)
+        shown = await shell(harness).run("log", session, "--json", "--after", "1")
 
     lines = [json.loads(line) for line in shown.out.splitlines()]
     assert [line["seq"] for line in lines] == list(range(2, len(lines) + 2))
     assert lines[0]["contents"] == {lines[0]["event"]["prompt"]: {"text": "hello"}}
 
 
-async def test_an_export_has_opencodes_shapes(open_house: OpenHouse) -> None:
-    async with open_house(READ, BROKEN, DONE) as house, house.working():
-        house.file("a.txt", "hello\n")
-        session = await house.say("look")
-        await house.ended(session)
-        ended = await shell(house).run("export", "last")
+async def test_an_export_has_opencodes_shapes(open_harness: OpenHarness) -> None:
+    async with open_harness(READ, BROKEN, DONE) as harness, harness.running_worker():
+        harness.file("a.txt", "hello\n")
+        session = await harness.start_session("look")
+        await harness.ended(session)
+        ended = await shell(harness).run("export", "last")
 
     document = json.loads(ended.out)
     user, first, second, last = document["messages"]
-    assert (document["info"]["id"], document["info"]["directory"]) == (session, str(house.project))
+    assert (document["info"]["id"], document["info"]["directory"]) == (session, str(harness.project))
     assert user["info"]["role"] == "user" and user["parts"][0]["text"] == "look"
     assert first["info"]["parentID"] == user["info"]["id"] and first["info"]["finish"] == "tool-calls"
     assert first["info"]["tokens"] == {
@@ -94,17 +94,17 @@ async def test_an_export_has_opencodes_shapes(open_house: OpenHouse) -> None:
     assert "parentID" not in document["info"] and not any("error" in each["info"] for each in document["messages"])
 
 
-async def test_an_export_says_how_a_turn_failed_or_was_stopped(open_house: OpenHouse, tmp_path: Path) -> None:
+async def test_an_export_says_how_a_turn_failed_or_was_stopped(open_harness: OpenHarness, tmp_path: Path) -> None:
     refused = Refuse(status=401, body={"error": {"message": "Incorrect API key", "type": "invalid_request_error"}})
     answer = DONE.model_copy(update={"faults": {1: refused, 2: Hold(path=str(tmp_path / "gate"))}})
-    async with open_house(answer) as house, house.working():
-        session = await house.say("one")
-        await house.ended(session)
-        await house.client.prompt(session, "two")
-        await reached(tmp_path / "gate")
-        await house.client.stop(session)
-        await house.ended(session, 2)
-        exported = [json.loads((await shell(house).run("export", session)).out) for _ in range(2)]
+    async with open_harness(answer) as harness, harness.running_worker():
+        session = await harness.start_session("one")
+        await harness.ended(session)
+        await harness.client.prompt(session, "two")
+        await wait_for_file(tmp_path / "gate")
+        await harness.client.stop(session)
+        await harness.ended(session, 2)
+        exported = [json.loads((await shell(harness).run("export", session)).out) for _ in range(2)]
 
     one, failed, two, stopped = exported[0]["messages"]
     assert exported[0] == exported[1]
@@ -115,33 +115,36 @@ async def test_an_export_says_how_a_turn_failed_or_was_stopped(open_house: OpenH
     assert failed["info"]["time"]["completed"] >= failed["info"]["time"]["created"] and failed["parts"] == []
 
 
-async def test_an_export_of_a_subagents_session_names_its_parent(open_house: OpenHouse) -> None:
-    async with open_house(scripts=played(hands_over("child"), DONE, child=(FOUND,))) as house, house.working():
-        session = await house.say("look")
-        await house.ended(session)
-        (child,) = await children(house, session)
-        exported = json.loads((await shell(house).run("export", child)).out)
+async def test_an_export_of_a_subagents_session_names_its_parent(open_harness: OpenHarness) -> None:
+    async with (
+        open_harness(scripts=delegation_scripts(delegates("child"), DONE, child=(FOUND,))) as harness,
+        harness.running_worker(),
+    ):
+        session = await harness.start_session("look")
+        await harness.ended(session)
+        (child,) = await children(harness, session)
+        exported = json.loads((await shell(harness).run("export", child)).out)
 
     assert exported["info"]["parentID"] == session
 
 
-async def test_a_reader_that_stops_reading_is_no_failure(open_house: OpenHouse) -> None:
-    async with open_house(DONE) as house, house.working():
-        session = await house.say("hello")
-        await house.ended(session)
+async def test_a_reader_that_stops_reading_is_no_failure(open_harness: OpenHarness) -> None:
+    async with open_harness(DONE) as harness, harness.running_worker():
+        session = await harness.start_session("hello")
+        await harness.ended(session)
         reader, writer = os.pipe()
         os.close(reader)
-        ended = [await shell(house).run(word, session, out=writer) for word in ("log", "watch")]
+        ended = [await shell(harness).run(word, session, out=writer) for word in ("log", "watch")]
         os.close(writer)
 
     assert [(each.code, each.err) for each in ended] == [(141, "")] * 2
 
 
-async def test_an_archived_session_is_listed_read_from_its_file_and_brought_back(open_house: OpenHouse) -> None:
-    async with open_house(DONE) as house, house.working():
-        session = await house.say("hello")
-        await house.ended(session)
-        person = shell(house)
+async def test_an_archived_session_is_listed_read_from_its_file_and_brought_back(open_harness: OpenHarness) -> None:
+    async with open_harness(DONE) as harness, harness.running_worker():
+        session = await harness.start_session("hello")
+        await harness.ended(session)
+        person = shell(harness)
         archived = await person.run("archive", session)
         path = archived.out.strip()
         listed, refused = await person.run("sessions"), await person.run("log", session)
@@ -154,17 +157,22 @@ async def test_an_archived_session_is_listed_read_from_its_file_and_brought_back
     assert back.out == f"The session is back: {session}\n" and (whole.code, whole.out) == (0, verified.out)
 
 
-async def test_an_archive_is_a_sessions_and_its_subagents_and_is_asked_for_by_the_first(open_house: OpenHouse) -> None:
-    async with open_house(scripts=played(hands_over("child"), DONE, child=(LOOK, FOUND))) as house, house.working():
-        house.configure(agent={"explore": {"permission": {"bash": "ask"}}})
-        session = await house.say("look")
-        (child,) = await children(house, session)
-        (ask,) = await house.asked(child)
-        person = shell(house)
+async def test_an_archive_is_a_sessions_and_its_subagents_and_is_asked_for_by_the_first(
+    open_harness: OpenHarness,
+) -> None:
+    async with (
+        open_harness(scripts=delegation_scripts(delegates("child"), DONE, child=(LOOK, FOUND))) as harness,
+        harness.running_worker(),
+    ):
+        harness.configure(agent={"explore": {"permission": {"bash": "ask"}}})
+        session = await harness.start_session("look")
+        (child,) = await children(harness, session)
+        (ask,) = await harness.wait_for_asks(child)
+        person = shell(harness)
         early = await person.run("archive", session)
-        await house.answer(ask)
-        await house.ended(session)
-        alone, told = await person.run("archive", child), await person.run("log", session, "--verify")
+        await harness.answer(ask)
+        await harness.ended(session)
+        alone, logged = await person.run("archive", child), await person.run("log", session, "--verify")
         path = (await person.run("archive", session)).out.strip()
         read, verified = await person.run("log", path), await person.run("log", path, "--verify")
         below, back = await person.run("log", child), await person.run("restore", path)
@@ -173,6 +181,6 @@ async def test_an_archive_is_a_sessions_and_its_subagents_and_is_asked_for_by_th
     assert early.code == 6 and f"{child}: it waits for an answer; see `holdfast sessions show {child}`" in early.err
     assert alone.code == 6 and f"`holdfast archive {session}`" in alone.err
     assert [line for line in read.out.splitlines() if line.endswith(":")] == [f"{session}:", f"{child}:"]
-    assert (verified.code, verified.out) == (0, told.out) and len(told.out.splitlines()) == 2
+    assert (verified.code, verified.out) == (0, logged.out) and len(logged.out.splitlines()) == 2
     assert below.code == 6 and f"`holdfast restore {path}` brings it back" in below.err
-    assert back.code == 0 and child in listed.out and whole.out == told.out
+    assert back.code == 0 and child in listed.out and whole.out == logged.out

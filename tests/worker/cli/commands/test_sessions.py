@@ -3,10 +3,11 @@
 import json
 from datetime import UTC, datetime
 
-from tests.worker.cli.conftest import OpenHouse, shell
-from worker.cli.look.text import clock
+from tests.worker.cli.conftest import OpenHarness, shell
+from worker.cli.render.formatting import format_upcoming
 from worker.scripted.script import Refuse, ScriptedAnswer, Stall
-from workflows.domain.events import ModelRetry, TurnEnded
+from workflows.domain.events.generations import ModelRetry
+from workflows.domain.events.turns import TurnEnded
 
 LIST, SHOW = ("sessions", "--here"), ("sessions", "show", "last")
 
@@ -15,12 +16,12 @@ LIMITED = HELLO.model_copy(update={"faults": {1: Refuse(headers={"retry-after": 
 HANGS = ScriptedAnswer(text="never said in full", faults={1: Stall(after=1)})
 
 
-async def test_sessions_are_listed_with_what_they_do(open_house: OpenHouse) -> None:
-    async with open_house(HELLO) as house, house.working():
-        session = await house.say("greet\x1b[2J me")
-        await house.ended(session)
-        listed, as_json = await shell(house).run("sessions", "--here"), await shell(house).run("sessions", "--json")
-        async with shell(house).terminal("sessions") as terminal:
+async def test_sessions_are_listed_with_what_they_do(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO) as harness, harness.running_worker():
+        session = await harness.start_session("greet\x1b[2J me")
+        await harness.ended(session)
+        listed, as_json = await shell(harness).run("sessions", "--here"), await shell(harness).run("sessions", "--json")
+        async with shell(harness).terminal("sessions") as terminal:
             await terminal.until("TITLE +STATE +CHANGED +SESSION +DIRECTORY")
             row = await terminal.until(rf"greet.* me  +done .* {session}  ….*project\r\n")  # its name is a long one
             await terminal.ended()
@@ -30,10 +31,10 @@ async def test_sessions_are_listed_with_what_they_do(open_house: OpenHouse) -> N
     assert [each["id"] for each in json.loads(as_json.out)] == [session]
 
 
-async def test_how_many_sessions_are_not_listed_is_said(open_house: OpenHouse) -> None:
-    async with open_house() as house:
-        person = shell(house)
-        older, newer = await house.say("the older one"), await house.say("the newer one")
+async def test_the_number_of_sessions_that_are_not_listed_is_reported(open_harness: OpenHarness) -> None:
+    async with open_harness() as harness:
+        person = shell(harness)
+        older, newer = await harness.start_session("the older one"), await harness.start_session("the newer one")
         one, both, here = [
             await person.run("sessions", *words) for words in (("-n1",), ("--all",), ("-n", "2", "--here"))
         ]
@@ -44,102 +45,102 @@ async def test_how_many_sessions_are_not_listed_is_said(open_house: OpenHouse) -
     assert len(json.loads(as_json.out)) == 1 and unclear.code == 2 and "give one of them" in unclear.err
 
 
-async def test_a_pause_of_the_provider_is_shown_wherever_one_looks(open_house: OpenHouse) -> None:
-    async with open_house(LIMITED) as house, house.working():
-        session = await house.say("hello")
-        retry = await house.until(session, lambda event: event.type == "model.retry")
-        person = shell(house)
+async def test_a_pause_of_the_provider_is_shown_wherever_one_looks(open_harness: OpenHarness) -> None:
+    async with open_harness(LIMITED) as harness, harness.running_worker():
+        session = await harness.start_session("hello")
+        retry = await harness.until(session, lambda event: event.type == "model.retry")
+        person = shell(harness)
         listed, shown, as_json = [await person.run(*words) for words in (LIST, SHOW, (*SHOW, "--json"))]
         async with person.process("watch", session) as watching:
             assert watching.stdout is not None
             watched = (await watching.stdout.readuntil(b"Rate limit reached")).decode()
         await person.run("stop", session)
-        ended = await house.ended(session)
+        ended = await harness.ended(session)
         after = await person.run(*LIST)
 
     assert isinstance(retry, ModelRetry) and isinstance(ended, TurnEnded) and ended.reason == "stopped"
-    when = f"retrying at {clock(datetime.fromisoformat(retry.next_at), datetime.now(UTC))}"
+    when = f"retrying at {format_upcoming(datetime.fromisoformat(retry.next_at), datetime.now(UTC))}"
     assert f"{session}  {when}  " in listed.out and f"{when} (attempt 1): Rate limit" in watched
     assert f"Turn 1: {when}" in shown.out and "It said: Rate limit reached" in shown.out
     assert json.loads(as_json.out)["pause"]["attempt"] == 1 and f"{session}  stopped" in after.out
 
 
-async def test_no_session_is_no_error(open_house: OpenHouse) -> None:
-    async with open_house() as house:
-        listed, as_json = await shell(house).run("sessions"), await shell(house).run("sessions", "--json")
+async def test_no_session_is_no_error(open_harness: OpenHarness) -> None:
+    async with open_harness() as harness:
+        listed, as_json = await shell(harness).run("sessions"), await shell(harness).run("sessions", "--json")
 
     assert (listed.code, listed.out, as_json.out) == (0, "", "[]\n")
 
 
-async def test_a_stop_ends_the_turn_and_withdraws_what_waits_unless_it_is_kept(open_house: OpenHouse) -> None:
-    async with open_house(HANGS, HELLO) as house, house.working():
-        session = await house.say("hang")
-        await house.model.stalled.wait()
-        await shell(house).run("send", session, "later", "--queue")
-        stopped = await shell(house).run("stop", session, "--keep-queued")
-        ended = [await house.ended(session, turns) for turns in (1, 2)]
+async def test_a_stop_ends_the_turn_and_withdraws_what_waits_unless_it_is_kept(open_harness: OpenHarness) -> None:
+    async with open_harness(HANGS, HELLO) as harness, harness.running_worker():
+        session = await harness.start_session("hang")
+        await harness.model.stalled.wait()
+        await shell(harness).run("send", session, "later", "--queue")
+        stopped = await shell(harness).run("stop", session, "--keep-queued")
+        ended = [await harness.ended(session, turns) for turns in (1, 2)]
 
     assert stopped.code == 0 and stopped.out.startswith("The stop is recorded; the turn is ending.")
     assert [each.reason for each in ended if isinstance(each, TurnEnded)] == ["stopped", "done"]
 
 
-async def test_a_stop_of_a_session_that_does_nothing_is_no_error(open_house: OpenHouse) -> None:
-    async with open_house(HELLO) as house, house.working():
-        session = await house.say("one")
-        await house.ended(session)
-        stopped = await shell(house).run("stop", "last")
+async def test_a_stop_of_a_session_that_does_nothing_is_no_error(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO) as harness, harness.running_worker():
+        session = await harness.start_session("one")
+        await harness.ended(session)
+        stopped = await shell(harness).run("stop", "last")
 
     assert stopped.code == 0 and "No turn was running." in stopped.out
 
 
-async def test_an_ended_session_takes_no_prompt_any_more(open_house: OpenHouse) -> None:
-    async with open_house(HELLO) as house, house.working():
-        session = await house.say("one")
-        await house.ended(session)
-        ended = await shell(house).run("end", session)
-        late = await shell(house).run("send", session, "two")
+async def test_an_ended_session_takes_no_prompt_any_more(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO) as harness, harness.running_worker():
+        session = await harness.start_session("one")
+        await harness.ended(session)
+        ended = await shell(harness).run("end", session)
+        late = await shell(harness).run("send", session, "two")
 
     assert ended.code == 0 and late.code == 6 and "has ended" in late.err
 
 
-async def test_unknown_sessions_end_with_2(open_house: OpenHouse) -> None:
-    async with open_house(HELLO) as house:
+async def test_unknown_sessions_end_with_2(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO) as harness:
         full = "ses_" + "0" * 26
         commands = [("send", full, "x"), ("stop", full), ("end", "nope"), ("watch", full), ("log", "last")]
-        ended = [await shell(house).run(*command) for command in commands]
+        ended = [await shell(harness).run(*command) for command in commands]
 
     assert [each.code for each in ended] == [2] * 5
     assert all("session" in each.err for each in ended)
 
 
-async def test_a_beginning_that_several_ids_share_is_refused(open_house: OpenHouse) -> None:
-    async with open_house(HELLO, HELLO) as house, house.working():
-        sessions = [await house.say("one"), await house.say("two")]
+async def test_a_beginning_that_several_ids_share_is_refused(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO, HELLO) as harness, harness.running_worker():
+        sessions = [await harness.start_session("one"), await harness.start_session("two")]
         for session in sessions:
-            await house.ended(session)
-        ended = await shell(house).run("log", "ses_")
+            await harness.ended(session)
+        ended = await shell(harness).run("log", "ses_")
 
     assert ended.code == 2 and "could be any of" in ended.err
 
 
-async def test_last_is_what_a_person_prompted_last_and_its_end_is_agreed_to_by_title(open_house: OpenHouse) -> None:
-    async with open_house(HELLO, HELLO, HELLO) as house:
-        person = shell(house)
-        older = await house.say("the older one")
-        newer = await house.say("the newer one")
-        await house.client.stop(older)  # which changes that one last
+async def test_last_is_what_a_person_prompted_last_and_its_end_is_agreed_to_by_title(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO, HELLO, HELLO) as harness:
+        person = shell(harness)
+        older = await harness.start_session("the older one")
+        newer = await harness.start_session("the newer one")
+        await harness.client.stop(older)  # which changes that one last
         refused = await person.run("end", "last")
         async with person.terminal("end", "last") as terminal:
             await terminal.until("End 'the newer one'")
             terminal.type("n\r")
             declined = await terminal.ended()
-        kept = await house.client.session(newer)
+        kept = await harness.client.session(newer)
         async with person.terminal("end", "last") as terminal:
             await terminal.until("End 'the newer one'")
             terminal.type("y\r")
             await terminal.until("The session has ended: the newer one")
             agreed = await terminal.ended()
-        await house.client.prompt(older, "again")
+        await harness.client.prompt(older, "again")
         stopped = await person.run("stop", "last")
         by_id = await person.run("end", older)
 

@@ -6,22 +6,22 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from tests.patience import appears
-from tests.worker.cli.conftest import OpenHouse, Shell
+from tests.polling import wait_until
+from tests.worker.cli.conftest import CommandRunner, OpenHarness
 from tests.worker.cli.conftest import shell as outside
 from tests.worker.stack.conftest import home as home
 from worker.scripted.script import ScriptedAnswer
 from worker.settings import Settings
 from worker.stack import cluster
 from worker.stack.layout import Layout
-from worker.stack.state import noted, write
+from worker.stack.state_file import read_worker_note, write
 from worker.stack.status import status
 
 
-def shell(settings: Settings, directory: Path) -> Shell:
-    """A shell whose stack lives in this home, with a model that nobody serves."""
+def shell(settings: Settings, directory: Path) -> CommandRunner:
+    """A shell with a stack in this home, and an unserved model."""
     variables = {**settings.environment, "HOME": str(directory), "HOLDFAST_CACHE": str(settings.cache)}
-    return Shell({**variables, "XDG_CONFIG_HOME": str(directory / "config")}, directory)
+    return CommandRunner({**variables, "XDG_CONFIG_HOME": str(directory / "config")}, directory)
 
 
 async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home: Settings, tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
     other = person.with_(HOLDFAST_NOTIFY="tell-me --token secret", HOLDFAST_METRICS_PORT="9464")
     lacking, looking = await other.run("up"), await other.run("sessions")
     before_it = forged(home)
-    told, renewed = await person.run("asks"), await person.run("up", "--restart-worker", "--json")
+    listed, renewed = await person.run("asks"), await person.run("up", "--restart-worker", "--json")
     (home.home / "mine.txt").touch()
     kept, down = await person.run("down", "--purge"), await person.run("down")
     after, purged = await person.run("status"), await person.run("down", "--purge", "--yes")
@@ -53,7 +53,7 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
     assert hung.code == 3 and "PostgreSQL runs and does not answer: `holdfast doctor`" in hung.out
     assert "Temporal's pages: http://127.0.0.1:" in up.out and "postgresql" not in up.out
     assert {part["name"] for part in json.loads(shown.out)["parts"]} == {"postgres", "temporal", "worker"}
-    assert "build 0ld" in told.err and "`holdfast up --restart-worker`" in told.err
+    assert "build 0ld" in listed.err and "`holdfast up --restart-worker`" in listed.err
     worker = part(json.loads(renewed.out), "worker")
     assert worker["pid"] != before_it and worker["release"] == json.loads(shown.out)["release"]
     assert all(size > 0 for name, size in json.loads(shown.out)["sizes"].items() if name in ("postgres", "temporal"))
@@ -65,8 +65,8 @@ async def test_a_stack_is_started_shown_checked_renewed_stopped_and_removed(home
 
 
 def forged(home: Settings) -> int:
-    """Make the worker seem to be another Holdfast's; its process."""
-    note = noted(Layout(home=home.home).worker)
+    """Make the worker seem to be of another release; its process."""
+    note = read_worker_note(Layout(home=home.home).worker)
     assert note is not None
     old = note.model_copy(update={"release": note.release.model_copy(update={"build": "0ld"})})
     write(Layout(home=home.home).worker, old)
@@ -88,7 +88,7 @@ async def test_a_watcher_brings_a_killed_stack_up_again_but_not_one_that_was_tak
         assert supervisor is not None
         os.kill(supervisor, signal.SIGKILL)
         await terminal.until("Starting the stack.")
-        await appears(lambda: status(home).serving and status(home).supervisor not in (None, supervisor))
+        await wait_until(lambda: status(home).serving and status(home).supervisor not in (None, supervisor))
         sent = await person.run("send", begun.out.strip(), "again")
         await terminal.until("> again")
         down = await person.run("down")
@@ -98,12 +98,12 @@ async def test_a_watcher_brings_a_killed_stack_up_again_but_not_one_that_was_tak
     assert (begun.code, sent.code, down.code, code) == (0, 0, 0, 3)
 
 
-async def test_external_servers_are_looked_at_and_serve_once_somebody_works(open_house: OpenHouse) -> None:
-    async with open_house(ScriptedAnswer(text="Hello.")) as house:
-        nobody, checked = await outside(house).run("status"), await outside(house).run("doctor", "--json")
-        async with house.working():
-            await house.ended(await house.say("hello"))
-            served = await outside(house).run("status", "--json")
+async def test_external_servers_are_checked_and_serve_once_there_is_a_worker(open_harness: OpenHarness) -> None:
+    async with open_harness(ScriptedAnswer(text="Hello.")) as harness:
+        nobody, checked = await outside(harness).run("status"), await outside(harness).run("doctor", "--json")
+        async with harness.running_worker():
+            await harness.ended(await harness.start_session("hello"))
+            served = await outside(harness).run("status", "--json")
 
     assert (nobody.code, checked.code, served.code) == (3, 1, 0) and "Nobody works" in nobody.out
     levels = {finding["check"]: finding["level"] for finding in json.loads(checked.out)}
@@ -116,14 +116,14 @@ async def test_a_database_that_does_not_answer_ends_with_3(tmp_path: Path) -> No
     own = {"HOLDFAST_POSTGRES_URL": "postgresql://127.0.0.1:1/none", "TEMPORAL_ADDRESS": "127.0.0.1:1"}
     environment = {"HOME": str(tmp_path), "HOLDFAST_HOME": str(tmp_path / "home"), "HOLDFAST_WORKER": "false", **own}
 
-    ended = await Shell({"PATH": os.environ["PATH"], **environment}, tmp_path).run("asks")
+    ended = await CommandRunner({"PATH": os.environ["PATH"], **environment}, tmp_path).run("asks")
 
     assert ended.code == 3 and "PostgreSQL cannot be reached" in ended.err
 
 
-async def test_a_stack_that_cannot_be_started_ends_with_3(bare: Shell) -> None:
+async def test_a_stack_that_cannot_be_started_ends_with_3(bare: CommandRunner) -> None:
     nothing = {"HOLDFAST_POSTGRES_BIN": str(bare.directory), "HOLDFAST_TEMPORAL_BIN": str(bare.directory / "none")}
 
-    ended = await Shell({**bare.environment, **nothing}, bare.directory).run("asks")
+    ended = await CommandRunner({**bare.environment, **nothing}, bare.directory).run("asks")
 
     assert ended.code in (2, 3) and str(bare.directory) in ended.err

@@ -1,38 +1,38 @@
-"""Subagents at the command line: asks with their path, the tree of sessions, one story, the logs verified together."""
+"""Subagents at the command line: asks with their path, the tree of sessions, one view, the logs verified together."""
 
 import json
 
-from tests.worker.cli.conftest import OpenHouse, shell
-from tests.workflows.handing import DONE, FOUND, LOOK, hands_over, played
+from tests.worker.cli.conftest import OpenHarness, shell
+from tests.workflows.delegation import DONE, FOUND, LOOK, delegates, delegation_scripts
 
-FOUND_BY_ONE = played(hands_over("one"), DONE, one=(LOOK, FOUND))
+FOUND_BY_ONE = delegation_scripts(delegates("one"), DONE, one=(LOOK, FOUND))
 
 
-async def test_a_subagents_ask_is_listed_with_its_path_and_answered_like_any_other(open_house: OpenHouse) -> None:
-    async with open_house(scripts=FOUND_BY_ONE) as house, house.working():
-        house.configure(permission={"bash": "ask"})
-        session = await house.say("Find it.")
-        await house.until(session, lambda event: event.type == "task.started")
-        child = (await house.client.tree(session))[1]
-        (ask,) = await house.asked(child)
-        listed = await shell(house).run("asks", "--session", session)
-        answered = await shell(house).run("answer", ask, "once")
-        await house.ended(session)
+async def test_a_subagents_ask_is_listed_with_its_path_and_answered_like_any_other(open_harness: OpenHarness) -> None:
+    async with open_harness(scripts=FOUND_BY_ONE) as harness, harness.running_worker():
+        harness.configure(permission={"bash": "ask"})
+        session = await harness.start_session("Find it.")
+        await harness.until(session, lambda event: event.type == "task.started")
+        child = (await harness.client.tree(session))[1]
+        (ask,) = await harness.wait_for_asks(child)
+        listed = await shell(harness).run("asks", "--session", session)
+        answered = await shell(harness).run("answer", ask, "once")
+        await harness.ended(session)
 
     assert "build › explore › bash wants to run in " in listed.out
     assert answered.code == 0
 
 
-async def test_the_story_of_a_session_has_its_subagents_in_the_margin(open_house: OpenHouse) -> None:
-    async with open_house(scripts=FOUND_BY_ONE) as house, house.working():
-        house.file("a.txt", "here\n")
-        session = await house.say("Find it.")
-        await house.ended(session)
-        told = await shell(house).run("watch", session, "--until-idle")
-        as_json = await shell(house).run("watch", session, "--until-idle", "--json")
-        child = (await house.client.tree(session))[1]
+async def test_the_story_of_a_session_has_its_subagents_in_the_margin(open_harness: OpenHarness) -> None:
+    async with open_harness(scripts=FOUND_BY_ONE) as harness, harness.running_worker():
+        harness.file("a.txt", "here\n")
+        session = await harness.start_session("Find it.")
+        await harness.ended(session)
+        watched = await shell(harness).run("watch", session, "--until-idle")
+        as_json = await shell(harness).run("watch", session, "--until-idle", "--json")
+        child = (await harness.client.tree(session))[1]
 
-    lines = told.out.splitlines()
+    lines = watched.out.splitlines()
     begin = lines.index(f"  @explore works on it ({child})")
     end = next(place for place, each in enumerate(lines) if each.startswith("✓ task  look for one · "))
     assert "explore │ ✓ bash  cat a.txt" in lines[begin:end] and "explore │ It is in a.txt, line 1." in lines[begin:end]
@@ -40,11 +40,11 @@ async def test_the_story_of_a_session_has_its_subagents_in_the_margin(open_house
     assert {json.loads(each)["sessionID"] for each in as_json.out.splitlines()} == {session, child}
 
 
-async def test_a_question_of_a_subagent_is_put_to_the_person_who_follows_the_task(open_house: OpenHouse) -> None:
-    async with open_house(scripts=FOUND_BY_ONE) as house, house.working():
-        house.configure(permission={"bash": "ask"})
-        house.file("a.txt", "here\n")
-        async with shell(house).terminal("run", "--exit", "-m", "scripted/model", "Find it.") as terminal:
+async def test_a_question_of_a_subagent_is_put_to_the_person_who_follows_the_task(open_harness: OpenHarness) -> None:
+    async with open_harness(scripts=FOUND_BY_ONE) as harness, harness.running_worker():
+        harness.configure(permission={"bash": "ask"})
+        harness.file("a.txt", "here\n")
+        async with shell(harness).terminal("run", "--exit", "-m", "scripted/model", "Find it.") as terminal:
             await terminal.until("build › explore › bash wants to run")
             await terminal.until("once / always / project / reject > ")
             terminal.type("once\n")
@@ -54,34 +54,34 @@ async def test_a_question_of_a_subagent_is_put_to_the_person_who_follows_the_tas
     assert code == 0
 
 
-async def test_subagents_stand_below_the_session_that_started_them(open_house: OpenHouse) -> None:
-    async with open_house(scripts=FOUND_BY_ONE) as house, house.working():
-        session = await house.say("Find it.")
-        await house.ended(session)
-        child = (await house.client.tree(session))[1]
-        listed = await shell(house).run("sessions")
-        last = await shell(house).run("sessions", "show", "last")
+async def test_subagents_stand_below_the_session_that_started_them(open_harness: OpenHarness) -> None:
+    async with open_harness(scripts=FOUND_BY_ONE) as harness, harness.running_worker():
+        session = await harness.start_session("Find it.")
+        await harness.ended(session)
+        child = (await harness.client.tree(session))[1]
+        listed = await shell(harness).run("sessions")
+        last = await shell(harness).run("sessions", "show", "last")
 
     own, below = listed.out.splitlines()
     assert own.startswith(session) and below.startswith(child) and "└ look for one (@explore subagent)" in below
     assert session in last.out
 
 
-async def test_a_log_is_verified_together_with_those_of_its_subagents(open_house: OpenHouse) -> None:
-    async with open_house(scripts=FOUND_BY_ONE) as house, house.working():
-        session = await house.say("Find it.")
-        await house.ended(session)
-        child = (await house.client.tree(session))[1]
-        whole = await shell(house).run("log", session, "--verify")
-        async with house.database.transaction() as connection:
+async def test_a_log_is_verified_together_with_those_of_its_subagents(open_harness: OpenHarness) -> None:
+    async with open_harness(scripts=FOUND_BY_ONE) as harness, harness.running_worker():
+        session = await harness.start_session("Find it.")
+        await harness.ended(session)
+        child = (await harness.client.tree(session))[1]
+        whole = await shell(harness).run("log", session, "--verify")
+        async with harness.database.transaction() as connection:
             await connection.execute("ALTER TABLE event DISABLE TRIGGER event_append_only")
             await connection.execute("DELETE FROM event WHERE session = %s AND seq > 3", [child])
             await connection.execute(
-                "UPDATE session SET seq = 3, head = (SELECT hash FROM event WHERE session = %(child)s AND seq = 3) "
-                "WHERE id = %(child)s",
-                {"child": child},
+                "UPDATE session_head h SET seq = e.seq, head = e.hash FROM event e "
+                "WHERE h.session = %s AND e.session = h.session AND e.seq = 3",
+                [child],
             )
-        cut = await shell(house).run("log", session, "--verify")
+        cut = await shell(harness).run("log", session, "--verify")
 
     assert whole.code == 0 and len(whole.out.splitlines()) == 2
     assert cut.code == 1 and f"of {child} is not the one" in cut.out

@@ -1,11 +1,11 @@
-"""What a person types while they follow a session: prompts, at a terminal of `holdfast`, `run` and `retry`."""
+"""Prompts typed while following a session, at a terminal of `holdfast`, `run` and `retry`."""
 
 import asyncio
 import json
 from pathlib import Path
 
-from tests.house import House
-from tests.worker.cli.conftest import CTRL_C, CTRL_D, OpenHouse, Shell, Terminal, shell
+from tests.harness import Harness
+from tests.worker.cli.conftest import CTRL_C, CTRL_D, CommandRunner, OpenHarness, PtySession, shell
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import SessionId
 
@@ -19,28 +19,28 @@ INVITED = "Type the next prompt"
 
 
 def held(answer: ScriptedAnswer, path: Path, times: int = 1) -> ScriptedAnswer:
-    """An answer of which a piece is shown until a file is there, so many times."""
+    """Answers that wait after a piece for a file, `times` times."""
     faults = {number: Hold(after=2, path=str(path)) for number in range(1, times + 1)}
     return answer.model_copy(update={"text": "I look at it, and at that.", "faults": faults})
 
 
-async def prompts(house: House, session: SessionId) -> list[str]:
+async def prompts(harness: Harness, session: SessionId) -> list[str]:
     """The session's prompts, in order."""
-    told = json.loads((await shell(house).run("export", session)).out)["messages"]
-    return [part["text"] for each in told if each["info"]["role"] == "user" for part in each["parts"]]
+    messages = json.loads((await shell(harness).run("export", session)).out)["messages"]
+    return [part["text"] for each in messages if each["info"]["role"] == "user" for part in each["parts"]]
 
 
-async def leave(terminal: Terminal) -> int:
+async def leave(terminal: PtySession) -> int:
     terminal.type(CTRL_D)
     return await terminal.ended()
 
 
 async def test_a_line_typed_while_the_agent_works_joins_its_turn_and_the_next_one_gets_its_own(
-    open_house: OpenHouse, tmp_path: Path
+    open_harness: OpenHarness, tmp_path: Path
 ) -> None:
     hold = tmp_path / "hold"
-    async with open_house(held(TOUCH, hold), HELLO, HELLO) as house, house.working():
-        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+    async with open_harness(held(TOUCH, hold), HELLO, HELLO) as harness, harness.running_worker():
+        async with shell(harness).terminal("run", *MODEL, "go") as terminal:
             await terminal.until("I look at it")
             terminal.type("also add docs")
             await terminal.until("> also add docs$")
@@ -54,31 +54,31 @@ async def test_a_line_typed_while_the_agent_works_joins_its_turn_and_the_next_on
             await terminal.until("> not this one")
             await terminal.until("Done in ")
             code = await leave(terminal)
-        (session,) = await house.client.sessions()
-        sent = await prompts(house, session.id)
+        (session,) = await harness.client.sessions()
+        sent = await prompts(harness, session.id)
 
     assert code == 0 and session.number == 2
     assert [text.removesuffix("\n") for text in sent] == ["go", "also add docs", "not this one\n\ttwo äö"]
 
 
-async def test_what_is_pasted_in_many_pieces_is_one_prompt(open_house: OpenHouse) -> None:
+async def test_what_is_pasted_in_many_pieces_is_one_prompt(open_harness: OpenHarness) -> None:
     lines = [f"line {number} {'x' * 60}" for number in range(300)]
-    async with open_house(HELLO, HELLO) as house, house.working():
-        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+    async with open_harness(HELLO, HELLO) as harness, harness.running_worker():
+        async with shell(harness).terminal("run", *MODEL, "go") as terminal:
             await terminal.until(INVITED)
             await asyncio.to_thread(terminal.type, PASTE.format("\r".join(lines)) + "\x1b[A \x7f\r")
             await terminal.until("Done in ")
             code = await leave(terminal)
-        (session,) = await house.client.sessions()
-        sent = await prompts(house, session.id)
+        (session,) = await harness.client.sessions()
+        sent = await prompts(harness, session.id)
 
     assert code == 0 and sent == ["go", "\n".join(lines)]
 
 
-async def test_holdfast_alone_asks_for_a_prompt_and_goes_on_where_it_is_told_to(open_house: OpenHouse) -> None:
-    async with open_house(HELLO, HELLO, HELLO) as house, house.working():
-        person = shell(house)
-        house.configure(model="scripted/model")
+async def test_holdfast_alone_asks_for_a_prompt_and_continues_a_session_on_request(open_harness: OpenHarness) -> None:
+    async with open_harness(HELLO, HELLO, HELLO) as harness, harness.running_worker():
+        person = shell(harness)
+        harness.configure(model="scripted/model")
         async with person.terminal() as terminal:
             await terminal.until(r"scripted/model in\s")
             terminal.type("/stop\r/hel")  # pasted: no command
@@ -86,7 +86,7 @@ async def test_holdfast_alone_asks_for_a_prompt_and_goes_on_where_it_is_told_to(
             terminal.type(CTRL_C)
             await terminal.until("> $")
             left = await leave(terminal)
-        none = await house.client.sessions()
+        none = await harness.client.sessions()
         async with person.terminal() as terminal:
             await terminal.until("> $")
             terminal.type("/help\r")
@@ -101,14 +101,14 @@ async def test_holdfast_alone_asks_for_a_prompt_and_goes_on_where_it_is_told_to(
             await terminal.until("Done in ")
             continued = await leave(terminal)
         third = await person.run("run", "-c", "three")
-        (session,) = await house.client.sessions()
-        sent = await prompts(house, session.id)
+        (session,) = await harness.client.sessions()
+        sent = await prompts(harness, session.id)
 
     assert none == [] and (left, begun, continued, third.code) == (0, 0, 0, 0)
     assert sent == ["one", "two", "three"]
 
 
-async def test_holdfast_alone_without_a_terminal_shows_its_help_and_ends_with_2(bare: Shell) -> None:
+async def test_holdfast_alone_without_a_terminal_shows_its_help_and_ends_with_2(bare: CommandRunner) -> None:
     alone, again, both = await bare.run(), await bare.run("-c"), await bare.run("run", "-c", "-s", "last", "go")
 
     assert alone.code == 2 and "Usage: holdfast" in alone.err and "watch" in alone.err
@@ -117,12 +117,12 @@ async def test_holdfast_alone_without_a_terminal_shows_its_help_and_ends_with_2(
 
 
 async def test_a_half_typed_prompt_is_no_answer_and_comes_back_behind_the_question(
-    open_house: OpenHouse, tmp_path: Path
+    open_harness: OpenHarness, tmp_path: Path
 ) -> None:
     hold = tmp_path / "hold"
-    async with open_house(held(TOUCH, hold), HELLO) as house, house.working():
-        house.configure(permission={"bash": "ask"})
-        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+    async with open_harness(held(TOUCH, hold), HELLO) as harness, harness.running_worker():
+        harness.configure(permission={"bash": "ask"})
+        async with shell(harness).terminal("run", *MODEL, "go") as terminal:
             await terminal.until("I look at it")
             terminal.type("on")
             await terminal.until("> on$")
@@ -136,16 +136,16 @@ async def test_a_half_typed_prompt_is_no_answer_and_comes_back_behind_the_questi
             await terminal.until("> $")
             terminal.type(CTRL_C)
             code = await terminal.ended()
-        (session,) = await house.client.sessions()
-        sent = await prompts(house, session.id)
+        (session,) = await harness.client.sessions()
+        sent = await prompts(harness, session.id)
 
     assert code == 0 and sent == ["go"]
 
 
-async def test_after_a_turn_that_failed_it_is_retried_or_left_with_its_code(open_house: OpenHouse) -> None:
+async def test_after_a_turn_that_failed_it_is_retried_or_left_with_its_code(open_harness: OpenHarness) -> None:
     failing = HELLO.model_copy(update={"faults": {1: REFUSED, 3: REFUSED}})
-    async with open_house(failing, failing) as house, house.working():
-        async with shell(house).terminal("run", *MODEL, "go") as terminal:
+    async with open_harness(failing, failing) as harness, harness.running_worker():
+        async with shell(harness).terminal("run", *MODEL, "go") as terminal:
             await terminal.until("The task failed")
             await terminal.until(INVITED)
             terminal.type("/nothing\r")
@@ -155,22 +155,22 @@ async def test_after_a_turn_that_failed_it_is_retried_or_left_with_its_code(open
             await terminal.until("Hello to you.")
             await terminal.until("Done in ")
             done = await leave(terminal)
-        failed = await shell(house).run("run", "-c", "again")
-        async with shell(house).terminal("retry", "last", "--exit") as terminal:
+        failed = await shell(harness).run("run", "-c", "again")
+        async with shell(harness).terminal("retry", "last", "--exit") as terminal:
             await terminal.until("Hello to you.")
             retried = await terminal.ended()
-        (session,) = await house.client.sessions()
+        (session,) = await harness.client.sessions()
 
     assert (done, failed.code, retried) == (0, 1, 0) and session.number == 4
 
 
 async def test_a_stop_by_ctrl_c_or_a_command_asks_for_the_next_prompt_and_the_end_of_the_session_leaves(
-    open_house: OpenHouse, tmp_path: Path
+    open_harness: OpenHarness, tmp_path: Path
 ) -> None:
     async with (
-        open_house(held(HELLO, tmp_path / "hold", times=2), HELLO) as house,
-        house.working(),
-        shell(house).terminal("run", *MODEL, "go") as terminal,
+        open_harness(held(HELLO, tmp_path / "hold", times=2), HELLO) as harness,
+        harness.running_worker(),
+        shell(harness).terminal("run", *MODEL, "go") as terminal,
     ):
         await terminal.until("I look at it")
         terminal.type(CTRL_C)
@@ -183,8 +183,8 @@ async def test_a_stop_by_ctrl_c_or_a_command_asks_for_the_next_prompt_and_the_en
         await terminal.until("The turn has ended: stopped")
         terminal.type("so then\r")
         await terminal.until("Done in ")
-        (session,) = await house.client.sessions()
-        await house.client.end(session.id)
+        (session,) = await harness.client.sessions()
+        await harness.client.end(session.id)
         code = await terminal.ended()
 
     assert code == 5 and session.number == 3

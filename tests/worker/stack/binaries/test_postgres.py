@@ -1,4 +1,4 @@
-"""PostgreSQL's programs are found in their order, and never serve data of another version."""
+"""PostgreSQL's programs are found in order, and never serve data of another version."""
 
 from pathlib import Path
 
@@ -60,20 +60,20 @@ async def test_a_server_is_dumped_and_loaded_by_programs_of_its_version_or_the_n
     served: int, fitting: set[int]
 ) -> None:
     """The wheel has 16 and 18; this machine may have others."""
-    assert (await postgres.clients(_settings(), served)).major in fitting
+    assert (await postgres.client_binaries(_settings(), served)).major in fitting
 
 
 async def test_programs_that_are_older_than_a_server_are_refused(tmp_path: Path) -> None:
     named = _programs(tmp_path / "bin", "16.2")
 
     with pytest.raises(UsageError, match="PostgreSQL 17(.|\n)*HOLDFAST_POSTGRES_BIN"):
-        await postgres.clients(_settings(HOLDFAST_POSTGRES_BIN=str(named)), 17)
+        await postgres.client_binaries(_settings(HOLDFAST_POSTGRES_BIN=str(named)), 17)
 
 
 async def test_a_copy_of_the_wheel_is_readable_for_all_and_works(tmp_path: Path) -> None:
     found = await postgres.find(_settings(), None)
 
-    copy = await postgres.readable(found, tmp_path)
+    copy = await postgres.shared_copy(found, tmp_path)
 
     assert copy.directory.is_relative_to(tmp_path)
     again = await postgres.find(_settings(HOLDFAST_POSTGRES_BIN=str(copy.directory)), None)

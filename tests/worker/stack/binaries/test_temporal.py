@@ -1,4 +1,4 @@
-"""Each way to the Temporal program, with a Go, an installer and an index that are scripted."""
+"""Each way to the Temporal program, with a scripted Go, installer and index."""
 
 import asyncio
 from pathlib import Path
@@ -20,7 +20,7 @@ mkdir -p "$GOMODCACHE" "$GOCACHE" && touch "$GOMODCACHE/big" "$GOCACHE/big"
 
 
 class Machine:
-    """A machine of a test: what is on its PATH, and its cache."""
+    """A test's machine: the programs on its PATH, and its cache."""
 
     def __init__(self, root: Path) -> None:
         self.bin = root / "bin"
@@ -75,7 +75,7 @@ async def test_a_program_that_is_too_old_is_passed_over(machine: Machine) -> Non
 
     found = await temporal.obtain(machine.settings(), None, print)
 
-    assert found.path == temporal.cached(machine.settings())
+    assert found.path == temporal.cache_path(machine.settings())
 
 
 async def test_go_builds_the_pinned_version_and_leaves_nothing_but_the_program(machine: Machine) -> None:

@@ -1,0 +1,106 @@
+"""Verifies an archive without a database: its seal, the hash chains, the seals of the contents."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from activities.archive import archive_file
+from activities.archive.archive_file import LogEnd, Row
+from activities.store import events
+from activities.store.events import Verification
+from workflows.domain import hash_chain
+from workflows.domain.events.event import EventRecord
+from workflows.domain.events.tasks import TaskSettled
+from workflows.domain.ids import SessionId
+
+# table → sealed contents of its rows: suffix of the name, column of the content, column of the salt
+_CONTENTS: Final = {
+    "prompt": (("", "body", "salt"),),
+    "part": (("", "body", "salt"),),
+    "note": (("", "body", "salt"),),
+    "call": (("", "arguments", "salt"), ("/outcome", "outcome", "outcome_salt")),
+    "ask": (("/feedback", "feedback", "feedback_salt"),),
+}
+
+
+@dataclass
+class _HashChain:
+    seq: int = 0
+    head: bytes = hash_chain.GENESIS
+    problem: str | None = None
+    answers: events.AnswerAudit = field(default_factory=events.AnswerAudit)
+
+
+@dataclass
+class _ArchiveCheck:
+    seals: dict[str, str] = field(default_factory=dict)
+    chains: dict[str, _HashChain] = field(default_factory=dict)
+    hashes: dict[tuple[str, int], str] = field(default_factory=dict)
+    settled: list[tuple[str, TaskSettled]] = field(default_factory=list)
+
+    def content(self, table: str, row: Row) -> None:
+        for end, column, salt in _CONTENTS.get(table, ()):
+            content, grain = row[column], row[salt]
+            if content is not None and grain is not None:
+                self.seals[f"{row['id']}{end}"] = hash_chain.salted_hash(_bytes(grain), content.encode())
+
+    def event(self, row: Row) -> None:
+        read = event_row(row)
+        session = str(row["session"])
+        chain_state = self.chains.setdefault(session, _HashChain())
+        chain_state.problem = (
+            chain_state.problem
+            or events.row_problem(read, chain_state.seq + 1, chain_state.head, self.seals)
+            or chain_state.answers.problem(read)
+        )
+        if chain_state.problem is None:
+            chain_state.seq, chain_state.head = read["seq"], read["hash"]
+            self.hashes[session, chain_state.seq] = chain_state.head.hex()
+            if isinstance(settlement := events.parse_record(read["canonical"]).event, TaskSettled):
+                self.settled.append((session, settlement))
+
+    def verified(self, wanted: LogEnd) -> Verification:
+        chain_state = self.chains.get(wanted.session, _HashChain())
+        problem = chain_state.problem or self._subagent(wanted.session)
+        if problem is None and (chain_state.seq, chain_state.head.hex()) != (wanted.seq, wanted.head):
+            problem = f"event {wanted.seq} should be the last, with the hash {wanted.head}"
+        return Verification(
+            session=wanted.session, events=chain_state.seq, head=chain_state.head.hex(), problem=problem
+        )
+
+    def _subagent(self, session: SessionId) -> str | None:
+        for parent, settlement in self.settled:
+            if parent == session and self.hashes.get((settlement.child, settlement.seq)) != settlement.head:
+                return f"event {settlement.seq} of {settlement.child} is not the last one of its settled task"
+        return None
+
+
+def verify(path: Path) -> list[Verification]:
+    """Recompute each session's hashes. Raises DamagedArchive."""
+    check = _ArchiveCheck()
+    for table, row in archive_file.read_rows(path):
+        if table == "event":
+            check.event(row)
+        else:
+            check.content(table, row)
+    return [check.verified(wanted) for wanted in archive_file.read_manifest(path).sessions]
+
+
+def read_records(path: Path) -> Iterator[EventRecord]:
+    """An archive's events, session by session. Raises DamagedArchive."""
+    return (
+        events.parse_record(event_row(row)["canonical"])
+        for table, row in archive_file.read_rows(path)
+        if table == "event"
+    )
+
+
+def event_row(row: Row) -> dict[str, Any]:
+    """An `event` row, converted as the database gives it."""
+    binary = {name: _bytes(str(row[name])) for name in ("canonical", "prev_hash", "hash")}
+    return {"seq": int(str(row["seq"])), "type": row["type"], **binary}
+
+
+def _bytes(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("\\x"))

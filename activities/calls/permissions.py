@@ -1,0 +1,106 @@
+"""Permissions of stored calls, as compact findings."""
+
+import asyncio
+import hashlib
+
+from activities.calls.description import CallDescriber, describe_nothing
+from activities.store import asks, grants, turns
+from activities.store.calls import CallRow
+from activities.store.journal import Journal
+from workflows.domain.effects import Recovery
+from workflows.domain.ids import TurnConfigId
+from workflows.domain.permissions.findings import Finding, evaluate_request
+from workflows.domain.permissions.grants import Grant
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rules import Action, Ruleset
+from workflows.domain.state import GUARD_FINDING, GUARD_REQUEST
+from workflows.domain.wire import ANY_FILE, AskState, PreparedCall
+
+EFFECT_DIGITS = 16  # of the effect digest in history; the rows hold the whole
+
+
+class PermissionEvaluator:
+    """Applies a turn's rules and the session's live grants."""
+
+    def __init__(self, rules: Ruleset, live: tuple[Grant, ...]) -> None:
+        self.rules = rules
+        self.live = live
+
+    def findings(self, call: CallRow) -> tuple[Finding, ...]:
+        """One finding per request of the plan; none when planning failed: the run reports why."""
+        requests = call.plan.requests if call.plan else ()
+        return tuple(evaluate_request(request, self.rules, self.live) for request in requests)
+
+    def guard(self, call: CallRow) -> Finding:
+        """The loop guard's finding."""
+        return evaluate_request(loop_guard_request(call), self.rules, self.live)
+
+    def prepared_call(self, call: CallRow, describe: CallDescriber = describe_nothing) -> PreparedCall:
+        """What the workflow gets: the call without its contents."""
+        guard = self.guard(call)
+        return PreparedCall(
+            id=call.id,
+            tool=call.tool,
+            loop_digest=call.loop_digest,
+            findings=self.findings(call),
+            guard=None if guard.action is Action.ASK else guard,
+            effect_digest=call.digest[:EFFECT_DIGITS]
+            if call.digest and call.recovery is not Recovery.REPEATABLE
+            else None,
+            file_key=file_key_of(call),
+            revision=call.revision,
+            settled=call.settled,
+            label=describe(call),
+            quick=call.plan is not None and call.plan.quick,
+        )
+
+
+def file_key_of(call: CallRow) -> str | None:
+    """A key of the file that a call changes, if any.
+
+    A change that cannot be planned may become possible after an earlier call of the same answer: it waits for all of
+    them.
+    """
+    if call.plan is None or call.plan.effect.unchecked:
+        return ANY_FILE if call.recovery is Recovery.RECONCILABLE else None
+    key = call.plan.file_key
+    return hashlib.sha256(key.encode()).hexdigest()[:EFFECT_DIGITS] if key else None
+
+
+async def load_evaluator(journal: Journal, turn_config: TurnConfigId) -> PermissionEvaluator:
+    """The evaluator for a turn with this configuration."""
+    frozen, live = await asyncio.gather(turns.turn_config(journal, turn_config), grants.list_live(journal))
+    return PermissionEvaluator(frozen.rules, live)
+
+
+async def resume_call(
+    journal: Journal, call: CallRow, evaluator: PermissionEvaluator, describe: CallDescriber
+) -> PreparedCall:
+    """The call with its asks when a run resumes the turn."""
+    known = asks.relevant_to(await asks.of_call(journal, call.id), call)
+    waiting = next((ask for ask in known if ask.state is AskState.OPEN), None)
+    return evaluator.prepared_call(call, describe).model_copy(
+        update={
+            "ask": waiting.id if waiting else None,
+            "request": waiting.request if waiting else None,
+            "answered": tuple(ask.request for ask in known if ask.state is AskState.ANSWERED),
+        }
+    )
+
+
+def request_at(call: CallRow, index: int) -> PermissionRequest | None:
+    """The request of the ask with this index; None: the call no longer has it."""
+    if index == GUARD_REQUEST:
+        return loop_guard_request(call)
+    requests = call.plan.requests if call.plan else ()
+    return requests[index] if 0 <= index < len(requests) else None
+
+
+def loop_guard_request(call: CallRow) -> PermissionRequest:
+    """The loop guard's question about a repeated call (opencode.md 2.8)."""
+    return PermissionRequest(
+        permission=GUARD_FINDING.permission,
+        patterns=(call.tool,),
+        always=(call.tool,),
+        metadata={"tool": call.tool, "input": call.arguments},
+    )

@@ -1,0 +1,49 @@
+"""Planning: what a call would do now. A call that cannot be checked asks a person."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import JsonValue
+
+from activities.calls.planner.messages import CheckFailed, PlanRequest
+from activities.calls.planner.planner import Planner
+from activities.files.workspace import Workspace
+from activities.tools.tool import P, Plan, Tool
+from workflows.domain.errors import ToolError
+
+_TIMEOUT: Final = 10.0  # seconds per call checked in this process
+_MAX_REASON_CHARS: Final = 300  # characters of a reason
+_LOG: Final = logging.getLogger("holdfast.tools")
+
+
+async def plan_call(
+    tool: Tool[P],
+    params: P,
+    arguments: Mapping[str, JsonValue],
+    workspace: Workspace,
+    planner: Planner | None = None,
+    timeout: float = _TIMEOUT,
+) -> Plan:
+    """What a call would do now; a planner, if given, takes what may take long. `params` are the parsed `arguments`.
+
+    `timeout`: seconds for a call checked in this process: a network file system may not answer. Raises only ToolError,
+    which the model reads.
+    """
+    try:
+        async with asyncio.timeout(timeout):
+            chosen_planner = planner if planner is not None and await tool.takes_long(params, workspace) else None
+            if chosen_planner is None:
+                plan = await tool.plan(params, workspace)
+                return plan.model_copy(update={"quick": True}) if tool.quick else plan
+        return await chosen_planner.plan(PlanRequest(tool.name, dict(arguments), workspace))
+    except ToolError:
+        raise
+    except TimeoutError:
+        return tool.unchecked_plan(arguments, workspace, f"that took more than {timeout:g} s")
+    except CheckFailed as error:
+        return tool.unchecked_plan(arguments, workspace, str(error))
+    except Exception as error:  # the answer is paid for: nothing may prevent storing it
+        _LOG.warning("a call of %s could not be checked", tool.name, exc_info=error)
+        return tool.unchecked_plan(arguments, workspace, f"{type(error).__name__}: {error}"[:_MAX_REASON_CHARS])

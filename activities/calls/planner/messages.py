@@ -1,0 +1,75 @@
+"""Messages to and from the planner's process, one line of JSON each."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from pydantic import JsonValue, TypeAdapter
+
+from activities.files.workspace import Workspace
+from workflows.domain.effects import Plan
+from workflows.domain.errors import ToolError
+
+READY: Final = b"\n"  # sent once, when the process is ready
+_WORKSPACE: Final = TypeAdapter(Workspace)
+_MAX_ERROR_CHARS: Final = 300  # characters of an error
+
+
+class CheckFailed(Exception):
+    """A call could not be checked; the message says why."""
+
+
+@dataclass(frozen=True)
+class PlannerLimits:
+    """Seconds per call: CPU time and wall time."""
+
+    cpu_seconds: float
+    wall_seconds: float
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """A call of a tool and its workspace."""
+
+    tool: str
+    arguments: dict[str, JsonValue]
+    workspace: Workspace
+
+    def encode(self, limits: PlannerLimits) -> bytes:
+        workspace = _WORKSPACE.dump_python(self.workspace, mode="json")
+        return _encode_line(
+            {"tool": self.tool, "arguments": self.arguments, "workspace": workspace, "limits": asdict(limits)}
+        )
+
+    @classmethod
+    def decode(cls, line: bytes) -> tuple["PlanRequest", PlannerLimits]:
+        message = json.loads(line)
+        return cls(
+            message["tool"], message["arguments"], _WORKSPACE.validate_python(message["workspace"])
+        ), PlannerLimits(**message["limits"])
+
+
+def encode_result(result: Plan | ToolError) -> bytes:
+    """The line for a plan or a ToolError."""
+    if isinstance(result, ToolError):
+        return _encode_line({"refused": str(result)})
+    return _encode_line({"plan": result.model_dump(mode="json")})
+
+
+def encode_failure(error: Exception) -> bytes:
+    """The line for a failed check."""
+    return _encode_line({"failed": f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARS]})
+
+
+def decode_result(line: bytes) -> Plan:
+    """The plan in a line. Raises the line's ToolError or CheckFailed instead."""
+    message = json.loads(line)
+    if "refused" in message:
+        raise ToolError(message["refused"])
+    if "failed" in message:
+        raise CheckFailed(message["failed"])
+    return Plan.model_validate(message["plan"])
+
+
+def _encode_line(message: Any) -> bytes:
+    return json.dumps(message).encode() + b"\n"

@@ -1,0 +1,98 @@
+"""Prepared calls: names repaired, arguments parsed, effects planned."""
+
+import json
+import math
+from typing import Any, Final, NoReturn
+
+from pydantic import JsonValue
+
+from activities.calls.plan_call import plan_call
+from activities.calls.planner.planner import Planner
+from activities.files.workspace import Workspace
+from activities.mint import Mint
+from activities.store.calls import NewCall
+from activities.tools.invalid import INVALID
+from activities.tools.tool import Tool
+from activities.tools.toolset import Toolset
+from workflows.domain.effects import Plan, input_digest
+from workflows.domain.errors import ToolError
+from workflows.domain.ids import PartId, Prefix
+from workflows.domain.messages import RequestedCall
+
+MAX_ARGUMENT_DEPTH: Final = 100  # levels of arguments
+
+
+class CallPreparer:
+    """Makes ledger entries of an answer's calls; reads the workspace, changes nothing."""
+
+    def __init__(self, tools: Toolset, workspace: Workspace, mint: Mint, planner: Planner | None = None) -> None:
+        self.planner = planner
+        self.tools = tools
+        self.workspace = workspace
+        self.mint = mint
+
+    async def prepare(self, position: int, requested: RequestedCall) -> NewCall:
+        """An invalid call becomes one of `invalid`, which tells the model why."""
+        name, arguments = self.parse_call(requested)
+        if _depth(arguments) > MAX_ARGUMENT_DEPTH:
+            name, arguments = _invalid(
+                name, f"Invalid input for tool {name}: nested deeper than {MAX_ARGUMENT_DEPTH} levels"
+            )
+        tool = self.tools[name]
+        return NewCall(
+            id=PartId(self.mint.new(Prefix.PART)),
+            position=position,
+            provider_id=requested.id,
+            tool=name,
+            arguments=arguments,
+            recovery=tool.recovery,
+            plan=await self.plan(tool, arguments),
+            loop_digest=input_digest(name, arguments),
+        )
+
+    def parse_call(self, requested: RequestedCall) -> tuple[str, dict[str, JsonValue]]:
+        """Tool and arguments, or `invalid` and why (opencode.md 7.1)."""
+        name = requested.name if requested.name in self.tools else requested.name.lower()
+        if name not in self.tools or name == INVALID:
+            known = ", ".join(sorted(tool for tool in self.tools if tool != INVALID))
+            return _invalid(
+                requested.name, f"Model tried to call unavailable tool '{requested.name}'. Available tools: {known}."
+            )
+        try:
+            arguments = json.loads(requested.arguments or "{}", parse_constant=_refuse, parse_float=_finite)
+        except (ValueError, RecursionError) as error:
+            return _invalid(name, f"Invalid input for tool {name}: JSON parsing failed: {error}")
+        if not isinstance(arguments, dict):
+            return _invalid(name, f"Invalid input for tool {name}: a JSON object is expected, got {arguments!r:.200}")
+        return name, arguments
+
+    async def plan(self, tool: Tool[Any], arguments: dict[str, JsonValue]) -> Plan | None:
+        """None when planning fails: the run tells the model why."""
+        try:
+            return await plan_call(tool, tool.parse(arguments), arguments, self.workspace, self.planner)
+        except ToolError:
+            return None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+def _depth(value: JsonValue) -> int:
+    """Deeply nested arguments cannot be stored or checked."""
+    level: list[JsonValue] = [value]
+    depth = 0
+    while level and depth <= MAX_ARGUMENT_DEPTH:
+        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [item for items in inner for item in items]
+        depth += 1
+    return depth
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _invalid(tool: str, problem: str) -> tuple[str, dict[str, JsonValue]]:
+    return INVALID, {"tool": tool, "error": problem}

@@ -1,0 +1,184 @@
+"""Subagent sessions: a call starts one, stops it, and reads its result."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from activities.failpoints import failpoint
+from activities.mint import Mint
+from activities.store import calls, prompts, sessions, stops, tasks, transcript, turns
+from activities.store.bells import Bell, BellKind
+from activities.store.calls import CallRow
+from activities.store.database import Database
+from activities.store.journal import WORKER, Journal, session_journal
+from activities.store.prompts import NewPrompt, PromptMode
+from activities.store.sessions import NewSession
+from activities.store.tasks import SubagentTask
+from activities.store.turns import TurnStatus
+from activities.tools.tool import ABORTED, CallStopped, SubagentCall, SubagentStatus, TaskRequest
+from workflows.domain.agents.delegation import subagent_rules
+from workflows.domain.errors import StaleFence, ToolError, Unavailable
+from workflows.domain.ids import MessageId, Prefix, SessionId, StopId
+from workflows.domain.messages import AssistantMessage, TextPart, ToolPart
+from workflows.domain.usage import Cost
+from workflows.domain.wire import Fence
+
+Ring: TypeAlias = Callable[[Bell], Awaitable[None]]
+MAX_CALLS: Final = 200  # of a subagent's turn, listed in its parent's call
+_MAX_TITLE_CHARS: Final = 200  # characters of a listed call's title
+_POLL_INTERVAL: Final = 0.2  # seconds between two checks of a stopped child
+
+
+@dataclass(frozen=True)
+class CallSubagent:
+    """The subagent of one attempt at a call (`activities.tools.tool.SubagentHandle`)."""
+
+    database: Database
+    ring: Ring
+    call: CallRow
+    fence: Fence
+
+    async def start(self, task_request: TaskRequest) -> SubagentStatus:
+        """Store the child's session, prompt and link in one transaction.
+
+        Raises StaleFence when another attempt holds the claim, CallStopped when the turn is over, ToolError for a
+        session that cannot be continued.
+        """
+        async with session_journal(self.database, self.call.session, WORKER, epoch=self.fence.epoch) as journal:
+            row, known, turn_status = await asyncio.gather(
+                calls.lock(journal, self.call.id),
+                tasks.of_call(journal, self.call.id),
+                turns.turn_status(journal, self.call.turn),
+            )
+            if known is None:
+                if row.settled or row.fence != self.fence:
+                    raise StaleFence(f"Call {row.id!r} is {row.state} under {row.fence}, this attempt is {self.fence}.")
+                if turn_status.over or journal.ended:
+                    raise CallStopped(ABORTED)
+                known = await self._begin(journal, task_request, turn_status)
+        await failpoint("task.started", self.call.id)
+        return _status_of(known)
+
+    async def status(self) -> SubagentStatus | None:
+        """The child's progress; may be outdated on return."""
+        async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as batch:
+            task = await tasks.of_call(batch, self.call.id)
+            if task is None:
+                return None
+            if not task.settled:
+                return _status_of(task)
+            messages = await transcript.read(batch, task.child)
+            answers = [each for each in messages if isinstance(each, AssistantMessage) and each.turn == task.turn]
+            totals = await sessions.totals(batch, task.child)
+        return _status_of(task, answers, totals.cost)
+
+    async def stop(self) -> SubagentStatus | None:
+        """Stop the child's turn, or withdraw its untaken prompt, and wait for the end.
+
+        If needed, the sweeper wakes the child's workflow.
+        """
+        child = await self.status()
+        if child is not None and not child.settled:
+            await self._request_stop(child.session)
+            child = await self.status()
+        while child is not None and not child.settled:
+            await asyncio.sleep(_POLL_INTERVAL)
+            child = await self.status()
+        return child
+
+    async def _begin(self, journal: Journal, task_request: TaskRequest, turn_status: TurnStatus) -> SubagentTask:
+        mint = Mint()
+        prompt = NewPrompt(id=MessageId(mint.new(Prefix.MESSAGE)), text=task_request.prompt, mode=PromptMode.QUEUE)
+        if task_request.session is not None:
+            await self._require_own(journal, task_request.session)
+            async with journal.child_journal(task_request.session) as child:
+                await self._resume_child(child, task_request, turn_status)
+                await prompts.accept(child, prompt, self.call.id)
+        else:
+            new = await self._new_session(journal, SessionId(mint.new(Prefix.SESSION)), task_request, turn_status)
+            async with sessions.create_child(journal, new) as child:
+                await prompts.accept(child, prompt, self.call.id)
+        tasks.start(journal, self.call.id, child.session, prompt.id, task_request.agent.name)
+        return SubagentTask(call=self.call.id, child=child.session, prompt=prompt.id, agent=task_request.agent.name)
+
+    async def _new_session(
+        self, journal: Journal, child: SessionId, task_request: TaskRequest, turn_status: TurnStatus
+    ) -> NewSession:
+        """Its rules are never wider than those of the parent's turn."""
+        origin, frozen = await asyncio.gather(
+            sessions.origin(journal, journal.session), turns.turn_config(journal, turn_status.turn_config)
+        )
+        return NewSession(
+            id=child,
+            host=origin.host,
+            directory=origin.directory,
+            title=task_request.title,
+            agent=task_request.agent.name,
+            model=None if task_request.agent.model else turn_status.model,  # its own is read when its turn opens
+            environment=origin.environment,
+            parent=journal.session,
+            rules=subagent_rules(task_request.agent, frozen.rules),
+        )
+
+    async def _require_own(self, journal: Journal, session: SessionId) -> None:
+        """Raise ToolError unless the child is a subagent's session of this one."""
+        if session not in (await sessions.tree(journal, journal.session))[1:]:
+            raise ToolError(f"There is no subagent with the task_id {session!r} in this session: start a new one.")
+
+    async def _resume_child(self, child: Journal, task_request: TaskRequest, turn_status: TurnStatus) -> None:
+        """Add the parent's current denies. Raises ToolError for a child that has ended or is not the decided one."""
+        if child.ended:
+            raise ToolError(f"The subagent of the task_id {child.session!r} has ended for good: start a new one.")
+        origin, frozen = await asyncio.gather(
+            sessions.origin(child, child.session), turns.turn_config(child, turn_status.turn_config)
+        )
+        if origin.agent != task_request.agent.name:
+            raise ToolError(
+                f"The subagent of the task_id {child.session!r} works as {origin.agent!r}, not as "
+                f"{task_request.agent.name!r}: name that one, or start a new one."
+            )
+        sessions.add_rules(child, origin.rules, subagent_rules(task_request.agent, frozen.rules))
+
+    @property
+    def _stop_id(self) -> StopId:
+        """The same for every attempt."""
+        return StopId(f"{Prefix.STOP}{self.call.id.removeprefix(Prefix.PART)}")
+
+    async def _request_stop(self, child: SessionId) -> None:
+        """Accepts and signals the stop once: each unhandled signal costs the workflow history."""
+        async with session_journal(self.database, child, WORKER) as journal:
+            stopped = await stops.accept(journal, self._stop_id)
+        if stopped.turn is not None:
+            with suppress(Unavailable):  # the sweeper signals
+                await self.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=child, turn=stopped.turn))
+
+
+def _status_of(
+    task: SubagentTask, answers: list[AssistantMessage] | None = None, cost: Cost | None = None
+) -> SubagentStatus:
+    parts = [part for answer in answers or () for part in answer.parts]
+    last = answers[-1].parts if answers else ()
+    texts = [part.text for part in last if isinstance(part, TextPart)]
+    errors = [
+        part.outcome.output for part in last if isinstance(part, ToolPart) and part.outcome and part.outcome.error
+    ]
+    return SubagentStatus(
+        session=task.child,
+        agent=task.agent,
+        settled=task.settled,
+        reason=task.reason,
+        model=task.model,
+        text=texts[-1] if texts else "",
+        error=task.error or (errors[-1] if errors else None),
+        calls=tuple(_summarize_call(part) for part in parts if isinstance(part, ToolPart))[-MAX_CALLS:],
+        cost=cost or Cost(),
+        seq=task.seq,
+        head=task.head,
+    )
+
+
+def _summarize_call(call: ToolPart) -> SubagentCall:
+    title = call.outcome.title[:_MAX_TITLE_CHARS] if call.outcome is not None else ""
+    return SubagentCall(id=call.id, tool=call.tool, status=call.state.status, title=title)

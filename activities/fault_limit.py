@@ -1,0 +1,55 @@
+"""Gives up work that keeps failing through a fault in our own code."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.error_boundary import storable_text
+from activities.store import faults
+from activities.store.commit_retry import retry_while_unavailable
+from activities.store.database import Database
+from workflows.domain.errors import NotFound, StaleFence, Unavailable
+from workflows.domain.wire import Request
+
+_MAX_FAULTS: Final = 5  # of one step, call, load or close: each failed step may have paid for an answer
+# Errors of a provider, of an unavailable store, or raised on purpose.
+EXPECTED_ERRORS: Final = (ApplicationError, Unavailable, StaleFence, NotFound)
+_LOG: Final = logging.getLogger("holdfast.activity")
+
+
+class GivenUp(ApplicationError):
+    """Work has failed for the last time. An activity with no better end for it ends its turn with this.
+
+    `text` is stored unredacted: it names only the kind of the last error.
+    """
+
+    def __init__(self, text: str, error: Exception) -> None:
+        super().__init__(f"{text}: {error}", type="GivenUp", non_retryable=True)
+        self.text = storable_text(text)
+
+
+@asynccontextmanager
+async def count_faults(database: Database, request: Request, what: str, subject: str) -> AsyncIterator[None]:
+    """Count unexpected exceptions of the block against `subject`; `what` describes it in the message.
+
+    Re-raises them for Temporal to retry, and raises GivenUp after _MAX_FAULTS. A dying worker, a stop, and an
+    unavailable store or provider do not count.
+    """
+    try:
+        yield
+    except EXPECTED_ERRORS:
+        raise
+    except Exception as error:
+        fence = request.fence(activity.info().attempt)
+        failures = await retry_while_unavailable(
+            lambda: faults.count_failed_attempt(database, request.session, f"{what} {subject}", fence)
+        )
+        if failures < _MAX_FAULTS:
+            raise
+        _LOG.exception("given up: %s %s", what, subject)
+        text = f"Holdfast itself failed {failures} times at {what}, the last time: {type(error).__name__}"
+        raise GivenUp(text, error) from error

@@ -1,0 +1,47 @@
+"""The size of an image, read from its first bytes. A file without one cannot be shown."""
+
+import re
+from typing import Final
+
+_FRAME: Final = re.compile(rb"\xff[\xc0-\xc3\xc5-\xc7\xc9-\xcb\xcd-\xcf]")  # the start of a JPEG frame
+
+
+def dimensions(head: bytes) -> tuple[int, int] | None:
+    """Width and height in pixels of a PNG, GIF, WebP or JPEG; None for anything else or too few bytes."""
+    if head.startswith(b"\x89PNG\r\n\x1a\n") and head[12:16] == b"IHDR":
+        return _nonzero_size(_number(head[16:20], "big"), _number(head[20:24], "big"))
+    if head[:6] in (b"GIF87a", b"GIF89a"):
+        return _nonzero_size(_number(head[6:8], "little"), _number(head[8:10], "little"))
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return _webp(head)
+    return _jpeg(head) if head.startswith(b"\xff\xd8\xff") else None
+
+
+def _webp(head: bytes) -> tuple[int, int] | None:
+    match head[12:16]:
+        case b"VP8 ":
+            return _nonzero_size(_number(head[26:28], "little") & 0x3FFF, _number(head[28:30], "little") & 0x3FFF)
+        case b"VP8L":
+            bits = _number(head[21:25], "little")
+            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        case b"VP8X":
+            return _number(head[24:27], "little") + 1, _number(head[27:30], "little") + 1
+    return None
+
+
+def _jpeg(head: bytes) -> tuple[int, int] | None:
+    # Segment by segment up to the frame, which holds the size.
+    at = 2
+    while at + 9 <= len(head) and head[at] == 0xFF:
+        if _FRAME.match(head, at):
+            return _nonzero_size(_number(head[at + 7 : at + 9], "big"), _number(head[at + 5 : at + 7], "big"))
+        at += 2 + _number(head[at + 2 : at + 4], "big")
+    return None
+
+
+def _nonzero_size(width: int, height: int) -> tuple[int, int] | None:
+    return (width, height) if width and height else None
+
+
+def _number(raw: bytes, order: str) -> int:
+    return int.from_bytes(raw, "big" if order == "big" else "little")

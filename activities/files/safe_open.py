@@ -1,0 +1,74 @@
+"""Opens exactly the judged path, and only regular files and directories."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedReader
+from pathlib import Path
+from typing import Final
+
+from activities.files.openat import open_without_links
+from workflows.domain.errors import ToolError
+
+_READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@contextmanager
+def raise_tool_errors(path: Path) -> Iterator[None]:
+    """Turn an operating system error at `path` into a ToolError for the model."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            raise ToolError(
+                f"{str(path)!r} leads through a file, a loop of links, or a link made meanwhile."
+            ) from error
+        raise ToolError(f"{str(path)!r} cannot be used: {error.strerror}.") from error
+
+
+def open_file(path: Path) -> BufferedReader:
+    """Open a regular file for reading by its real path; anything else is refused without blocking."""
+    with raise_tool_errors(path):
+        descriptor = open_without_links(path, _READ_FLAGS)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise ToolError(f"{str(path)!r} is not a regular file: only regular files are read and written.")
+
+
+def read_whole(path: Path, limit: int) -> bytes:
+    """All bytes of a regular file; one longer than `limit` is refused."""
+    with open_file(path) as file, raise_tool_errors(path):
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise ToolError(f"{str(path)!r} is larger than {limit} bytes, which is too much for this tool: use bash.")
+    return content
+
+
+@contextmanager
+def open_directory(path: Path, *, create: bool = False) -> Iterator[int]:
+    """A descriptor of the directory at a real path, for lookups in it; `create` makes missing directories."""
+    if create:
+        _make_directories(path)
+    with raise_tool_errors(path):
+        descriptor = open_without_links(path, _READ_FLAGS | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def descriptor_path(descriptor: int, path: Path) -> Path:
+    """A path to the open directory itself, also after a rename (Linux)."""
+    link = Path(f"/proc/self/fd/{descriptor}")
+    return link if link.exists() else path
+
+
+def _make_directories(path: Path) -> None:
+    steps = [path, *path.parents]
+    missing = [step for step in steps if not step.exists()]
+    for step in reversed(missing):
+        with open_directory(step.parent) as parent, raise_tool_errors(step), suppress(FileExistsError):
+            os.mkdir(step.name, dir_fd=parent)

@@ -1,0 +1,69 @@
+"""How long to wait out a provider's failures, and the messages at the end."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+from urllib.parse import urlsplit
+
+from temporalio.exceptions import ApplicationError
+
+from activities.model.failures import INITIAL_DELAY, Stop, StopKind
+from activities.store.generations import StepAttempt
+
+MAX_CONNECT_ATTEMPTS: Final = 3  # connections to an address that has never answered
+MAX_BROKEN_ANSWERS: Final = 5  # per step, of answers that began and did not end: each is paid
+
+_STOP_TEXTS: Final = {
+    StopKind.AUTH: "rejected the API key",
+    StopKind.QUOTA: "out of credit",
+    StopKind.NOT_FOUND: "no such model",
+    StopKind.CONTENT: "refused the content",
+    StopKind.BAD_REQUEST: "refused the request",
+    StopKind.UNSENT: "the request could not be sent",
+}
+
+
+@dataclass(frozen=True)
+class RetryBudget:
+    """Seconds for waiting out failures: `total_seconds` per step; `first_pause`, the shortest pause if the provider
+    names none.
+    """
+
+    total_seconds: float
+    first_pause: float = INITIAL_DELAY
+
+
+def retry_later(why: str, seconds: float) -> ApplicationError:
+    """Makes the engine start the next attempt after this pause, in seconds."""
+    return ApplicationError(why, type="ProviderFailed", next_retry_delay=timedelta(seconds=seconds))
+
+
+def budget_spent_text(begun: StepAttempt, spent: float, pause: float, reason: str) -> str:
+    """The message when waiting out a provider's failures has taken, or would take, too long."""
+    model, failed = begun.turn_status.model, int(begun.waited_ms / 1000 + spent)
+    if begun.failures == 0:
+        return f"{model} asks for a pause of {timedelta(seconds=int(pause))}, which is too long to wait: {reason}"
+    return f"{model} has failed {begun.failures + 1} times in {timedelta(seconds=failed)}, the last time: {reason}"
+
+
+def broken_answers_text(begun: StepAttempt, answers: int, reason: str) -> str:
+    """The message for a step whose answers, each paid, all broke off."""
+    return f"{begun.turn_status.model} began {answers} answers and finished none, the last time: {reason}"
+
+
+def unreachable_text(provider: str, address: str | None, cause: str) -> str:
+    """The message for an address that was never reached, without a password in it."""
+    where = f" at {without_password(address)}" if address else ""
+    return f"{provider}{where} does not answer ({cause}): see provider.{provider}.options.baseURL in opencode.json."
+
+
+def without_password(address: str) -> str:
+    """An address for people."""
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def refusal_text(model: str, stop: Stop, status: int | None) -> str:
+    """The message for a refusal that asking again does not mend."""
+    numbered = f" ({status})" if status is not None else ""
+    return f"{model}: {_STOP_TEXTS[stop.kind]}{numbered}: {stop.message}"

@@ -1,0 +1,87 @@
+"""Reads an answer's events in any protocol; detects malformed events and missing ends."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, Final
+
+from activities.model.failures import ModelError, ProviderFailure, from_stream
+from activities.model.port import Finish, Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
+from workflows.domain.usage import ReportedUsage, Tokens, normalize_usage
+
+MAX_ANSWER_CHARS: Final = 16_000_000  # characters of an answer: only a broken model writes more
+_MOST_TOKENS: Final = 10**12
+
+
+class AnswerReader(ABC):
+    """Takes each event of a stream; `finish_reason`, `tokens` and `reported_cost` are the provider's, so far."""
+
+    def __init__(self, provider: str) -> None:
+        self.provider = provider
+        self.finish_reason: Finish | None = None
+        self.tokens = Tokens()
+        self.reported_cost: Decimal | None = None
+        self._length = 0
+
+    @abstractmethod
+    def events(self, event: Any) -> Iterator[ModelEvent]:
+        """What an event of the protocol adds; any exception means malformed."""
+
+    def read(self, event: Any) -> list[ModelEvent]:
+        """The same; raises ModelError for a malformed event, and for an answer that does not end."""
+        try:
+            added = list(self.events(event))
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            message = f"The provider sent something that is no piece of an answer ({error})"
+            raise self.failure(message, retryable=True, begun=True, quote=repr(event)) from error
+        self._length += sum(map(_length, added))
+        if self._length > MAX_ANSWER_CHARS:
+            raise self.failure(
+                f"The provider sent more than {MAX_ANSWER_CHARS:,} characters as one answer.", retryable=False
+            )
+        return added
+
+    def finish(self) -> Finished:
+        """The end of the answer. Raises ModelError for a stream that stopped before."""
+        if self.finish_reason is not None:
+            return Finished(self.finish_reason, self.tokens, self.reported_cost)
+        raise self.broken_off()
+
+    def broken_off(self) -> ModelError:
+        """For a stream that ended before its answer."""
+        message = "The answer broke off: the stream ended without a finish reason."
+        if not self._length:
+            message = "The provider answered nothing: its stream ended before anything of an answer had come."
+        return self.failure(message, retryable=True)
+
+    def failure(self, message: str, *, retryable: bool, **more: Any) -> ModelError:
+        """`more`: members of `ProviderFailure`."""
+        return ModelError(ProviderFailure(provider=self.provider, message=message, retryable=retryable, **more))
+
+    def reported_failure(self, error: Any) -> ModelError:
+        """For an error event."""
+        failure = from_stream(self.provider, {"type": "error", "error": error})
+        return ModelError(failure) if failure else self.failure(str(error), retryable=True)
+
+
+def count_tokens(usage: ReportedUsage) -> Tokens:
+    """Impossible counts become 0: no reason to lose an answer."""
+    counts = [count for count in dict(usage).values() if count is not None]
+    return normalize_usage(usage) if all(0 <= count < _MOST_TOKENS for count in counts) else Tokens()
+
+
+def require_text(value: Any) -> str | None:
+    """Text, or None: nothing else is a part of an answer."""
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"{type(value).__name__} where text should be")
+
+
+def _length(event: ModelEvent) -> int:
+    match event:
+        case TextDelta(message) | ReasoningDelta(message):
+            return len(message)
+        case ToolCallDelta(arguments=arguments):
+            return len(arguments) + 1
+        case _:
+            return 0

@@ -1,0 +1,57 @@
+"""How long a provider may be silent, in received bytes: each keep-alive counts."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from activities.model.failures import ModelError, ProviderFailure
+
+HEADERS_TIMEOUT: Final = 120.0  # seconds until a response's headers (opencode.md 4.5)
+FIRST_BYTE_TIMEOUT: Final = 600.0  # seconds from the headers to the first byte
+IDLE_TIMEOUT: Final = 300.0  # seconds between bytes
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class StreamTimeouts:
+    """The limits, in seconds."""
+
+    headers: float = HEADERS_TIMEOUT
+    first_byte: float = FIRST_BYTE_TIMEOUT
+    idle: float = IDLE_TIMEOUT
+
+    @property
+    def longest(self) -> float:
+        """For libraries that measure one limit for all reads."""
+        return max(self.first_byte, self.idle)
+
+    async def await_headers(self, provider: str, opening: Awaitable[T]) -> T:
+        """The opened response. Raises ModelError after too long a silence."""
+        return await wait_at_most(provider, self.headers, opening)
+
+    async def iter_bytes(self, provider: str, source: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The bytes as they come. Only waiting counts, not the time between reads."""
+        limit = self.first_byte
+        while True:
+            try:
+                received = await wait_at_most(provider, limit, anext(source))
+            except StopAsyncIteration:
+                return
+            yield received
+            limit = self.idle
+
+
+async def wait_at_most(provider: str, seconds: float, awaitable: Awaitable[T]) -> T:
+    """The result of `awaitable`. Raises ModelError after `seconds`."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await awaitable
+    except TimeoutError:
+        raise ModelError(silent(provider, seconds)) from None
+
+
+def silent(provider: str, seconds: float) -> ProviderFailure:
+    """The failure of a provider that has sent nothing for `seconds`."""
+    return ProviderFailure(provider=provider, message=f"The provider was silent for {seconds:g} s.", retryable=True)

@@ -1,0 +1,139 @@
+"""The configuration files of a directory, read and checked in their order (opencode.md 14.1)."""
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from activities.files.workspace import Workspace
+from activities.project import json_positions, jsonc
+from activities.project.config_references import detach_from_file
+from workflows.domain.config.config import Config, UnsupportedSettings
+from workflows.domain.config.fields import JsonObject
+from workflows.domain.config.merge import ConfigLayer, normalize_field_names, normalize_permissions
+from workflows.domain.config.sources import ConfigSources
+from workflows.domain.errors import ConfigError
+
+_NAMES: Final = ("opencode.json", "opencode.jsonc")
+
+
+def read_layers(workspace: Workspace, sources: ConfigSources, managed: Path) -> tuple[ConfigLayer, ...]:
+    """All configuration, from the weakest to the strongest; `managed`: the administrator's folder.
+
+    Raises ConfigError with file, line and field of the first mistake, or for a missing file that a variable names.
+    """
+    found = [_read_layer(file, trusted, workspace.home) for file, trusted in _trusted_files(workspace, sources).items()]
+    given = [("OPENCODE_CONFIG_CONTENT", sources.content), ("OPENCODE_PERMISSION", sources.permission)]
+    above = [_read_layer(managed / name, True, workspace.home, managed=True) for name in _NAMES]
+    return (
+        *(layer for layer in found if layer is not None),
+        *(
+            ConfigLayer(file=variable, trusted=True, tree=normalize_field_names(tree))
+            for variable, tree in given
+            if tree is not None
+        ),
+        *(layer for layer in above if layer is not None),
+    )
+
+
+def directories_to_root(workspace: Workspace) -> tuple[Path, ...]:
+    """The directories from the session's up to the root of its work tree."""
+    upwards = (workspace.directory, *workspace.directory.parents)
+    return upwards[: upwards.index(workspace.root) + 1]
+
+
+def user_config_folders(workspace: Workspace, sources: ConfigSources) -> tuple[tuple[Path, bool], ...]:
+    """The configuration folders besides the project's: the user's, `~/.opencode`, and the one that a variable names;
+    each with whether it is trusted."""
+    # A folder inside the project is the project's: its agent could change it.
+    folder = Path(sources.folder)
+    usual = folder == Path(sources.home, ".config", "opencode")
+    named = [Path(sources.directory)] if sources.directory else []
+    for each in named:
+        if not _exists(each, folder=True):
+            raise ConfigError(f"OPENCODE_CONFIG_DIR names {str(each)!r}: there is no such directory that can be read.")
+    return (
+        (folder, usual or _outside(folder, workspace)),
+        (workspace.home / ".opencode", True),
+        *((each, _outside(each, workspace)) for each in named),
+    )
+
+
+def project_config_folders(workspace: Workspace, sources: ConfigSources) -> tuple[Path, ...]:
+    """The project's `.opencode` directories, nearest first."""
+    return (
+        ()
+        if sources.disable_project_config
+        else tuple(folder / ".opencode" for folder in directories_to_root(workspace))
+    )
+
+
+def _trusted_files(workspace: Workspace, sources: ConfigSources) -> dict[Path, bool]:
+    """The configuration files in order, and whether each is trusted."""
+    (folder, trusted), *more = user_config_folders(workspace, sources)
+    last = {each / name: known for each, known in more for name in _NAMES}
+    first = {folder / name: trusted for name in ("config.json", *_NAMES) if folder / name not in last}
+    project = {file: False for file in _project_files(workspace, sources) if file not in first | last}
+    named = {
+        file: known for file, known in _file_from_variable(workspace, sources) if file not in first | project | last
+    }
+    return first | named | project | last
+
+
+def _file_from_variable(workspace: Workspace, sources: ConfigSources) -> Iterator[tuple[Path, bool]]:
+    """The file that a variable names. It must exist: its limits would not hold otherwise."""
+    if sources.file is None:
+        return
+    file = Path(sources.file)
+    if not _exists(file):
+        raise ConfigError(f"OPENCODE_CONFIG names {sources.file!r}: there is no such file that can be read.")
+    yield file, _outside(file, workspace)
+
+
+def _exists(path: Path, *, folder: bool = False) -> bool:
+    """Whether the path, or a folder there, exists and is visible to this user."""
+    try:
+        return stat.S_ISDIR(path.stat().st_mode) or not folder
+    except OSError:
+        return False
+
+
+def _outside(path: Path, workspace: Workspace) -> bool:
+    """Whether a path lies outside the project, by name and through links."""
+    return not any(each.is_relative_to(workspace.root) for each in (path, Path(os.path.realpath(path))))
+
+
+def _project_files(workspace: Workspace, sources: ConfigSources) -> list[Path]:
+    """Outer directories before inner ones; the nearest `.opencode` before outer ones."""
+    if sources.disable_project_config:
+        return []
+    plain = [folder / name for folder in reversed(directories_to_root(workspace)) for name in _NAMES]
+    return plain + [folder / name for folder in project_config_folders(workspace, sources) for name in _NAMES]
+
+
+def _read_layer(file: Path, trusted: bool, home: Path, *, managed: bool = False) -> ConfigLayer | None:
+    text = jsonc.read_text(file)
+    if text is None:
+        return None
+    tree = normalize_permissions(jsonc.parse(text, file))
+    check_fields(tree, text, file)
+    doubled = tuple((".".join(map(str, path)), line) for path, line in json_positions.duplicate_keys(text))
+    tree = normalize_field_names(detach_from_file(tree, file, home))
+    return ConfigLayer(file=str(file), trusted=trusted, tree=tree, managed=managed, duplicate_keys=doubled)
+
+
+def check_fields(tree: JsonObject, text: str, file: Path) -> None:
+    """Raise ConfigError for a field of the wrong type; `text` is the source of `tree`."""
+    try:
+        for model in (Config, UnsupportedSettings):
+            model.model_validate_json(json.dumps(tree), strict=True)
+    except ValidationError as error:
+        # In a union, the deepest mistake belongs to the branch that the author meant.
+        found = [(*json_positions.locate(text, mistake["loc"]), mistake["msg"]) for mistake in error.errors()]
+        path, line, message = max(found, key=lambda item: len(item[0]))
+        field = ".".join(map(str, path))
+        raise ConfigError(f"{file}:{line}: the field {field!r} is wrong: {message}.") from error

@@ -1,0 +1,209 @@
+"""Reads and judges everything that a directory determines: the turn configuration."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from activities.files.workspace import Workspace
+from activities.project.config_files import read_layers
+from activities.project.instructions import MAX_INSTRUCTION_BYTES, instruction_urls, read_instructions
+from activities.project.unsupported import ignored_files, unfetched_organisations
+from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.built_in import BUILD, RESERVED, agent_named
+from workflows.domain.agents.delegation import Delegation
+from workflows.domain.agents.selection import available_agents, default_agent, select_agent
+from workflows.domain.config.config import AgentSettings, Config
+from workflows.domain.config.fields import JsonObject, unknown_fields, unsupported_fields, value_at
+from workflows.domain.config.loosening import loosens
+from workflows.domain.config.merge import ConfigLayer, deep_merge, merge_files
+from workflows.domain.config.references import unresolved_references
+from workflows.domain.config.sources import ConfigSources
+from workflows.domain.config.trust import apply_trust
+from workflows.domain.config.turn_config import Instruction, TurnConfig, UnsupportedField
+from workflows.domain.errors import UnknownAgent, UsageError
+from workflows.domain.permissions import defaults, rules
+from workflows.domain.permissions.ceiling import apply_ceiling
+from workflows.domain.permissions.rules import Action, Rule, Ruleset
+
+
+@dataclass(frozen=True)
+class Role:
+    """A session's agent (None: the default one), its own rules, and the number of sessions above it."""
+
+    agent: str | None = None
+    rules: Ruleset = ()
+    ancestors: int = 0
+
+
+PRIMARY_ROLE: Final = Role()
+
+
+async def load_turn_config(
+    workspace: Workspace, sources: ConfigSources, managed: Path, role: Role = PRIMARY_ROLE
+) -> TurnConfig:
+    """The turn configuration of a workspace; `managed`: the administrator's configuration folder.
+
+    Reads files only. Raises ConfigError, UnknownAgent.
+    """
+    return await asyncio.to_thread(_load_turn_config, workspace, sources, managed, role)
+
+
+def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Path, role: Role) -> TurnConfig:
+    layers = read_layers(workspace, sources, managed)
+    settings, untrusted_fields = apply_trust(layers, lambda config, agent: rules_of(agent, config, workspace))
+    own = Config.model_validate(merge_files(layer.tree for layer in layers if layer.trusted))
+    known = available_agents(settings, own)
+    agent = _subagent(role, known) if role.ancestors else _primary(role, known, settings, own, workspace)
+    managed_config = Config.model_validate(merge_files(layer.tree for layer in layers if layer.managed))
+    managed_model = managed_config.agent.get(agent.name, AgentSettings()).model or managed_config.model
+    instructions, outside = read_instructions(workspace, layers, sources)
+    ignored, scan_warnings = ignored_files(workspace, sources)
+    limited_rules = apply_ceiling(
+        _configured_rules(agent.name, managed_config, workspace), rules_of(agent.name, settings, workspace)
+    )
+    return TurnConfig(
+        directory=str(workspace.directory),
+        worktree=str(workspace.worktree) if workspace.worktree else None,
+        home=str(workspace.home),
+        config=settings,
+        model_is_managed=managed_model is not None,
+        rules=(*limited_rules, *role.rules),
+        agent=agent.model_copy(update={"model": managed_model}) if managed_model else agent,
+        delegation=Delegation(agents=tuple(known.values()), ancestors=role.ancestors, limit=settings.subagent_depth),
+        instructions=instructions,
+        untrusted_fields=(*untrusted_fields, *outside),
+        unsupported_fields=(*_unsupported_fields(layers), *unfetched_organisations(workspace)),
+        ignored=ignored,
+        warnings=(
+            *_warnings(layers, settings, str(workspace.home)),
+            *_shortened_warnings(instructions),
+            *scan_warnings,
+        ),
+    )
+
+
+def _subagent(role: Role, known: Mapping[str, Agent]) -> Agent:
+    agent = known.get(role.agent or BUILD.name)
+    if agent is None:
+        raise UnknownAgent(f"Agent not found: {role.agent!r}.", known)
+    return agent
+
+
+def _primary(role: Role, known: Mapping[str, Agent], settings: Config, own: Config, workspace: Workspace) -> Agent:
+    """The named agent, or the default one. Raises UnknownAgent.
+
+    Raises UsageError when the project's files make an agent the default that may do more than the user's own default.
+    """
+    if role.agent is not None:
+        return select_agent(role.agent, known)
+    agent, own_default = default_agent(settings, known), _own_default(own)
+    if agent.name != own_default and loosens(
+        rules_of(own_default, own, workspace), rules_of(agent.name, settings, workspace)
+    ):
+        raise UsageError(
+            f"The files of this project choose agent {agent.name!r}, which may do more than {own_default!r}, that of "
+            "your own configuration: name the one that you want with `--agent`."
+        )
+    return agent
+
+
+def _own_default(own: Config) -> str:
+    """The default agent by the user's files alone; they may name one that only the project defines."""
+    try:
+        return default_agent(own, available_agents(own)).name
+    except UnknownAgent:
+        return own.default_agent or BUILD.name
+
+
+def rules_of(agent: str, config: Config, workspace: Workspace) -> Ruleset:
+    """An agent's rules: built-in, the user's, its own (opencode.md 2.1)."""
+    own = _configured_rules(agent, config, workspace)
+    return defaults.agent_rules(agent_named(agent).rules, own, data=workspace.data, temporary=workspace.temporary)
+
+
+def _configured_rules(agent: str, config: Config, workspace: Workspace) -> Ruleset:
+    home = str(workspace.home)
+    own = config.agent.get(agent, AgentSettings())
+    return rules.merge(rules.from_config(config.permission, home), rules.from_config(own.permission, home))
+
+
+def _unsupported_fields(layers: Sequence[ConfigLayer]) -> Iterator[UnsupportedField]:
+    for layer in layers:
+        for path in unsupported_fields(layer.tree):
+            yield UnsupportedField(file=layer.file, field=".".join(path))
+        for address in instruction_urls(layer):
+            yield UnsupportedField(file=layer.file, field=f"instructions {address}")
+
+
+def _warnings(layers: Sequence[ConfigLayer], settings: Config, home: str) -> Iterator[str]:
+    for layer in layers:
+        for field in unknown_fields(layer.tree):
+            yield f"{layer.file}: there is no field {field!r}: it has no effect."
+        for path in unresolved_references(layer.tree):
+            yield f"{layer.file}: the reference in {'.'.join(path)!r} is not looked up: it counts as it is written."
+        for key, line in layer.duplicate_keys:
+            yield f"{layer.file}:{line}: the key {key!r} stands here a second time: only the last one counts."
+        named = layer.tree.get("agent")
+        for name in sorted(RESERVED.intersection(named if isinstance(named, dict) else ())):
+            yield f"{layer.file}: the agent {name!r} is not supported yet: its settings are ignored."
+    yield from _replaced_denials([layer for layer in layers if layer.trusted])
+    yield from _shadowed_rules(settings, home)
+
+
+def _shortened_warnings(instructions: Sequence[Instruction]) -> Iterator[str]:
+    for each in instructions:
+        if not each.complete:
+            yield f"{each.path}: only the first {MAX_INSTRUCTION_BYTES // 1024} KiB are read as instructions."
+
+
+def _replaced_denials(layers: Sequence[ConfigLayer]) -> Iterator[str]:
+    """Warnings about denials that patterns in a later file of the user replace."""
+    tree: JsonObject = {}
+    for layer in layers:
+        named = [("agent", name, "permission") for name in _table_at(layer.tree, ("agent",))]
+        for path in (("permission",), *named):
+            before = _table_at(tree, path)
+            for name, patterns in _table_at(layer.tree, path).items():
+                if before.get(name) == "deny" and isinstance(patterns, dict) and "*" not in patterns:
+                    yield (
+                        f"{layer.file}: the patterns of {'.'.join((*path, name))} replace the denial of an earlier "
+                        'file: write "*": "deny" as the first of them to keep it.'
+                    )
+        tree = deep_merge(tree, layer.tree)
+
+
+def _table_at(tree: JsonObject, path: tuple[str, ...]) -> JsonObject:
+    found = value_at(tree, path)
+    return found if isinstance(found, dict) else {}
+
+
+def _shadowed_rules(settings: Config, home: str) -> Iterator[str]:
+    """Warnings about rules that a later one covers, and general denies that an agent's table undoes."""
+    general = rules.from_config(settings.permission, home)
+    for hidden in rules.find_shadowed(general):
+        yield _shadowed_text("permission", hidden.rules, hidden.by)
+    for name, agent in sorted((name, agent) for name, agent in settings.agent.items() if name not in RESERVED):
+        own = rules.from_config(agent.permission, home)
+        for hidden in rules.find_shadowed(own):
+            yield _shadowed_text(f"agent.{name}.permission", hidden.rules, hidden.by)
+        for hidden in rules.find_shadowed((*(rule for rule in general if rule.action is Action.DENY), *own)):
+            if lost := tuple(rule for rule in hidden.rules if rule in general and rule not in own):
+                yield f"agent.{name}.permission: {_rule_text(hidden.by)} undoes for this agent {_rule_texts(lost)}."
+
+
+def _shadowed_text(table: str, hidden: Ruleset, by: Rule) -> str:
+    return (
+        f"{table}: {_rule_texts(hidden)} {'has' if len(hidden) == 1 else 'have'} no effect: "
+        f"{_rule_text(by)} comes later and covers {'it' if len(hidden) == 1 else 'them'}. The last rule that matches "
+        "decides, so write the broader one first."
+    )
+
+
+def _rule_texts(shown: Ruleset) -> str:
+    return ", ".join(map(_rule_text, shown))
+
+
+def _rule_text(rule: Rule) -> str:
+    return f"{rule.permission} {rule.pattern!r}: {rule.action}"

@@ -1,0 +1,71 @@
+"""The environment variables that locate or hold configuration (opencode.md 14.1)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from activities.project import json_positions, jsonc
+from activities.project.config_files import check_fields
+from activities.project.config_references import detach_from_file, find_secrets
+from workflows.domain.config.fields import JsonObject
+from workflows.domain.config.merge import normalize_permissions
+from workflows.domain.config.sources import ConfigSources
+from workflows.domain.errors import ConfigError
+
+CONTENT_VARIABLE: Final = "OPENCODE_CONFIG_CONTENT"
+PERMISSION_VARIABLE: Final = "OPENCODE_PERMISSION"
+
+
+def read_sources(environ: Mapping[str, str], *, home: Path, folder: Path) -> ConfigSources:
+    """The configuration sources of a shell; `folder`: the user's configuration folder. Paths are absolute.
+
+    File references in contents are relative to the current directory. Raises ConfigError for contents that are no valid
+    configuration or hold a secret, since they are stored with the session.
+    """
+    content, permission = environ.get(CONTENT_VARIABLE), environ.get(PERMISSION_VARIABLE)
+    return ConfigSources(
+        home=str(home),
+        folder=str(folder),
+        file=_path(environ, "OPENCODE_CONFIG"),
+        directory=_path(environ, "OPENCODE_CONFIG_DIR"),
+        content=_read_variable(CONTENT_VARIABLE, content, home) if content else None,
+        permission=_read_variable(PERMISSION_VARIABLE, f'{{"permission": {permission}\n}}', home)
+        if permission
+        else None,
+        disable_project_config=_is_on(environ, "OPENCODE_DISABLE_PROJECT_CONFIG"),
+        disable_claude_code=_is_on(environ, "OPENCODE_DISABLE_CLAUDE_CODE"),
+        disable_claude_code_prompt=_is_on(environ, "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT"),
+    )
+
+
+def _is_on(environ: Mapping[str, str], name: str) -> bool:
+    return environ.get(name, "").lower() in ("1", "true")
+
+
+def _path(environ: Mapping[str, str], name: str) -> str | None:
+    path = environ.get(name) or None
+    if path is not None and not path.isprintable():  # also rejects bytes that are not UTF-8
+        raise ConfigError(f"{name}={path!r} holds characters that cannot be shown: give that place another name.")
+    return path
+
+
+def _read_variable(name: str, text: str, home: Path) -> JsonObject:
+    """The configuration in a variable, checked like a file; file references become absolute."""
+    variable = Path(name)
+    tree = normalize_permissions(jsonc.parse(text, variable))
+    if name == PERMISSION_VARIABLE and tree.keys() != {"permission"}:
+        raise ConfigError(f"{name}: the variable holds one value, the object or the word that `permission` may be.")
+    check_fields(tree, text, variable)
+    for path, _ in json_positions.duplicate_keys(text):
+        raise ConfigError(
+            f"{name}: the key {'.'.join(map(str, path))!r} is there twice, and one of them would not count."
+        )
+    for field in find_secrets(tree):
+        raise ConfigError(
+            f"{name}: the field {'.'.join(field)!r} holds a secret, and the variable's value is stored with the "
+            "session. Write {env:NAME} or {file:path} in its place, or run `holdfast auth login`."
+        )
+    try:
+        return detach_from_file(tree, variable.absolute(), home)
+    except FileNotFoundError as error:
+        raise ConfigError(f"{name}: the current directory is gone: change into another one.") from error

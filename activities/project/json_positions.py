@@ -1,0 +1,82 @@
+"""Positions of fields in JSON with comments, so that an error can name the line."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+_TOKEN: Final = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|(?P<mark>[{}\[\],])|(?P<word>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s{}\[\],:"'/]+)""",
+    re.DOTALL,
+)
+
+JsonPath = tuple[str | int, ...]
+
+
+def line_number(text: str, offset: int) -> int:
+    """The line of the character at `offset`, from 1."""
+    return text.count("\n", 0, offset) + 1
+
+
+def locate(text: str, path: Sequence[str | int]) -> tuple[JsonPath, int]:
+    """The longest part of `path` in `text`, and its line; parts that are no key or index are skipped."""
+    offsets = _offsets(text)
+    found: JsonPath = ()
+    for part in path:
+        if (*found, part) in offsets:
+            found = (*found, part)
+    return found, line_number(text, offsets.get(found, 0))
+
+
+def duplicate_keys(text: str) -> list[tuple[JsonPath, int]]:
+    """Keys that occur more than once in an object, each with the line of the later one."""
+    return [(path, line_number(text, offset)) for path, offset in _walk(text).duplicates]
+
+
+def _offsets(text: str) -> dict[JsonPath, int]:
+    """The start of each key and array item."""
+    return _walk(text).offsets
+
+
+def _walk(text: str) -> "_Walk":
+    walk = _Walk()
+    for token in _TOKEN.finditer(text):
+        if token["mark"]:
+            walk.mark(token["mark"], token.start())
+        elif token["word"]:
+            walk.word(token["word"], token.start())
+    return walk
+
+
+class _Walk:
+    """Walks a file's tokens. An open object is its current key (None before the first), an array its index."""
+
+    def __init__(self) -> None:
+        self.offsets: dict[JsonPath, int] = {}
+        self.duplicates: list[tuple[JsonPath, int]] = []
+        self._open: list[str | int | None] = []
+        self._keys: list[set[str]] = []  # of each open object and array
+
+    def mark(self, mark: str, offset: int) -> None:
+        if mark in "{[":
+            self._item(offset)
+            self._open.append(None if mark == "{" else 0)
+            self._keys.append(set())
+        elif mark in "}]":
+            del self._open[-1:], self._keys[-1:]
+        elif self._open:
+            last = self._open[-1]
+            self._open[-1] = last + 1 if isinstance(last, int) else None
+
+    def word(self, word: str, offset: int) -> None:
+        if self._open and self._open[-1] is None:
+            self._key(word.strip("\"'"), offset)
+        self._item(offset)
+
+    def _key(self, key: str, offset: int) -> None:
+        self._open[-1] = key
+        if key in self._keys[-1]:
+            self.duplicates.append((tuple(part for part in self._open if part is not None), offset))
+        self._keys[-1].add(key)
+
+    def _item(self, offset: int) -> None:
+        self.offsets.setdefault(tuple(part for part in self._open if part is not None), offset)

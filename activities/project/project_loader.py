@@ -1,0 +1,78 @@
+"""Loads a directory's configuration: the same for clients, which show it, and for turns, which freeze it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from activities.files.workspace import Workspace
+from activities.project import config_loader, worktree
+from activities.project.config_loader import PRIMARY_ROLE, Role
+from activities.project.config_references import resolve
+from workflows.domain.agents.built_in import BUILD
+from workflows.domain.config.config import Config
+from workflows.domain.config.sources import ConfigSources
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.errors import UsageError
+
+
+@dataclass(frozen=True)
+class DirectoryConfig:
+    """A directory's configuration to freeze, the model that it names, and why no turn can run, if so."""
+
+    turn_config: TurnConfig
+    model: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class ProjectLoader:
+    """Finds a session's workspace, and loads the configuration of its directory.
+
+    `temporary` (the system's directory) and `managed` (the administrator's configuration folder) are those of the
+    worker. `environ` resolves references. `default_sources`: the worker's own, for sessions without recorded sources.
+    """
+
+    data: Path
+    temporary: Path
+    managed: Path
+    environ: Mapping[str, str]
+    default_sources: ConfigSources
+
+    def workspace(self, directory: str, turn_config: TurnConfig | None = None) -> Workspace:
+        """A session's workspace, under the frozen configuration of its turn if given."""
+        home = (turn_config and turn_config.home) or self.default_sources.home
+        found = self._workspace(directory, home)
+        return replace(found, rules=turn_config.rules, delegation=turn_config.delegation) if turn_config else found
+
+    async def load(self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE) -> TurnConfig:
+        """The configuration of a directory for these sources. Raises ConfigError, UnknownAgent."""
+        sources = sources or self.default_sources
+        return await config_loader.load_turn_config(
+            self._workspace(directory, sources.home), sources, self.managed, role
+        )
+
+    async def try_load(
+        self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE
+    ) -> DirectoryConfig:
+        """The configuration to freeze, or the built-in one with the reason why no turn can run."""
+        try:
+            turn_config = await self.load(directory, sources, role)
+            named = turn_config.agent.model or turn_config.config.model
+            return DirectoryConfig(turn_config, model=await resolve(named, self.environ) if named else None)
+        except UsageError as error:
+            return DirectoryConfig(
+                built_in_config(self._workspace(directory, (sources or self.default_sources).home)), problem=str(error)
+            )
+
+    def _workspace(self, directory: str, home: str) -> Workspace:
+        return worktree.find_workspace(Path(directory), data=self.data, home=Path(home), temporary=self.temporary)
+
+
+def built_in_config(workspace: Workspace) -> TurnConfig:
+    """The built-in rules, for a turn that only reports a problem."""
+    config = Config()
+    root = str(workspace.worktree) if workspace.worktree else None
+    rules = config_loader.rules_of(BUILD.name, config, workspace)
+    return TurnConfig(
+        directory=str(workspace.directory), worktree=root, home=str(workspace.home), config=config, rules=rules
+    )

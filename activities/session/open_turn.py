@@ -1,0 +1,137 @@
+"""Project.load: finds or opens the turn to work on, with its configuration."""
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+from temporalio import activity
+
+from activities.calls.description import CallDescriber, describe_nothing
+from activities.calls.permissions import load_evaluator, resume_call
+from activities.fault_limit import GivenUp, count_faults
+from activities.heartbeat import heartbeats
+from activities.mint import Mint
+from activities.project import worktree
+from activities.project.config_loader import Role
+from activities.project.project_loader import DirectoryConfig, ProjectLoader
+from activities.session.suspend_broken import suspend_broken
+from activities.store import calls, generations, prompts, retries, sessions, suspensions, turns
+from activities.store.database import Database
+from activities.store.journal import WORKER, Journal, session_journal
+from activities.store.sessions import Origin
+from activities.store.turns import TurnRow
+from workflows.domain.ids import Prefix, SuspensionId
+from workflows.domain.step_flaw import find_flaw
+from workflows.domain.suspension import find_directory_change
+from workflows.domain.wire import LoadRequest, LoadResult, OpenTurn, StepResult
+
+NO_MODEL: Final = (
+    "No model is chosen. Name one with `holdfast run -m provider/model`, or write "
+    '`"model": "provider/model"` into opencode.json.'
+)
+
+
+class ProjectActivities:
+    """Opens turns. A second run finds the turn that the first one opened."""
+
+    def __init__(self, database: Database, loader: ProjectLoader, describe: CallDescriber) -> None:
+        self.database = database
+        self.loader = loader
+        self.describe = describe
+        self.mint = Mint()
+
+    @activity.defn(name="holdfast.project.load")
+    async def load(self, request: LoadRequest) -> LoadResult:
+        """The open turn in its present state; else a new one for the longest waiting prompt or retry; else nothing."""
+        subject = f"{request.epoch}-{request.sequence}"
+        async with heartbeats():
+            try:
+                async with count_faults(self.database, request, "the beginning of a turn", subject):
+                    return await self.load_or_open(request)
+            except GivenUp as given_up:
+                if await suspend_broken(self.database, request, self.mint, given_up.text):
+                    return LoadResult()
+                raise
+
+    async def load_or_open(self, request: LoadRequest) -> LoadResult:
+        async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
+            found = await find_open_turn(journal, self.describe)
+        if found is not None:
+            return found
+        origin = await sessions.origin(self.database, request.session)
+        directory_now = await asyncio.to_thread(worktree.identify_directory, Path(origin.directory))
+        suspend_cause = find_directory_change(origin.directory, origin.directory_identity, directory_now)
+        role = Role(origin.agent, origin.rules, origin.ancestors)
+        directory_config = await self.loader.try_load(origin.directory, origin.sources, role)
+        async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
+            found = await find_open_turn(journal, self.describe)
+            if found is None and suspend_cause is not None:
+                suspensions.suspend(journal, SuspensionId(self.mint.new(Prefix.SUSPENSION)), suspend_cause)
+                return LoadResult()
+            return found or await open_next_turn(journal, request, origin, directory_config)
+
+
+async def find_open_turn(journal: Journal, describe: CallDescriber) -> LoadResult | None:
+    """An open turn, or the result that none may be opened; None: a prompt or a retry waits."""
+    turn = await turns.open_turn(journal)
+    if turn is not None:
+        return LoadResult(turn=await read_open_turn(journal, turn, describe), ended=journal.ended)
+    if journal.ended or journal.suspension is not None or await prompts.next_waiting(journal) is None:
+        return LoadResult(ended=journal.ended)
+    return None
+
+
+async def open_next_turn(
+    journal: Journal, request: LoadRequest, origin: Origin, directory_config: DirectoryConfig
+) -> LoadResult:
+    """Open a turn for the longest waiting prompt (taken at its first step) or retry."""
+    # A subagent ignores prompts of a call that is over: its end may have missed the prompt.
+    work = await prompts.next_waiting(journal)
+    while work is not None and work["call_over"]:
+        prompts.withdraw_one(journal, work["id"], "its call is over")
+        work = await prompts.next_waiting(journal)
+    if work is None:
+        return LoadResult(ended=journal.ended)
+    named = None if directory_config.turn_config.model_is_managed else work["model"] or origin.model
+    model = named or directory_config.model
+    problem = directory_config.problem or (None if model else NO_MODEL)
+    retry = work["id"] if work["retry"] else None
+    turn = await turns.open_new(
+        journal, request.turn, directory_config.turn_config, origin.agent, model or "none", error=problem, retry=retry
+    )
+    if retry is not None:
+        retries.take(journal, retry, turn.id)
+    else:
+        prompts.take(journal, work["id"], turn.id, step=1)
+    return LoadResult(turn=await read_open_turn(journal, turn))
+
+
+async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescriber = describe_nothing) -> OpenTurn:
+    """An open turn by its rows: its latest registered step, with that step's calls if it was answered."""
+    found, evaluator, rows, turn_config, rejected, recent_digests = await asyncio.gather(
+        generations.step_status(journal, turn.id, turn.step),
+        load_evaluator(journal, turn.turn_config),
+        calls.of_step(journal, turn.id, turn.step),
+        turns.turn_config(journal, turn.turn_config),
+        calls.any_rejected(journal, turn.id),
+        calls.recent_loops(journal, turn.id, turn.step),
+    )
+    prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))
+    limit, answer = turn_config.agent.steps, None
+    if found.stored:
+        finish, text = found.stored.body.finish, await generations.has_text(journal, found.stored.message)
+        text_only = limit is not None and turn.step >= limit
+        wrong = find_flaw(finish, text=text, calls=bool(rows))
+        answer = StepResult(finish=finish, calls=tuple(prepared), has_text=text if text_only else None, flaw=wrong)
+    return OpenTurn(
+        id=turn.id,
+        number=turn.number,
+        step=turn.step,
+        answer=answer,
+        stopped=found.turn_status.stopped,
+        rejected=rejected,
+        max_steps=limit,
+        continue_after_reject=turn_config.config.experimental.continue_loop_on_deny,
+        recent_digests=recent_digests,
+        error=turn.error,
+    )

@@ -1,0 +1,23 @@
+"""The work that an analysis may do: counted, not timed, so that a slow machine gives the same verdict."""
+
+from typing import Final
+
+MAX_DIRECTORIES: Final = 32  # that the shell may be in
+MAX_WORK: Final = 20_000  # parts of a text, times their directories
+
+
+class WorkBudgetExceeded(Exception):
+    """The analysis exceeds its budget: ask about the command."""
+
+
+class WorkBudget:
+    """An analysis's remaining work."""
+
+    def __init__(self, units: int = MAX_WORK) -> None:
+        self.left = units
+
+    def spend(self, units: int = 1) -> None:
+        """Raises WorkBudgetExceeded once nothing is left."""
+        self.left -= units
+        if self.left < 0:
+            raise WorkBudgetExceeded

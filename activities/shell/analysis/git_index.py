@@ -1,0 +1,74 @@
+"""The names of the files that a git repository tracks, from its index (gitformat-index)."""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+_MAX_BYTES: Final = 16 * 1024 * 1024
+_STATUS: Final = 40  # bytes of an entry's `stat` data, before its object id
+_IDS: Final = (20, 32)  # bytes of an object id: SHA-1, SHA-256
+_EXTENDED: Final = 0x4000
+_ELSEWHERE: Final = (b"link", b"sdir")  # extensions that move names to another index or a tree
+
+
+class UnreadableIndex(ValueError):
+    """The index is too large, broken or of an unknown kind."""
+
+
+def read_tracked_names(index: Path) -> list[str]:
+    """An index's names, relative to the work tree; none without an index. Raises UnreadableIndex."""
+    try:
+        with index.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UnreadableIndex from error
+    if len(content) <= _MAX_BYTES:
+        for size in _IDS:
+            try:
+                return list(_names(content, size))
+            except (ValueError, IndexError, struct.error, UnicodeDecodeError):
+                continue
+    raise UnreadableIndex
+
+
+def _names(content: bytes, size: int) -> Iterator[str]:
+    """Object ids have `size` bytes; if not, raises one of several errors."""
+    signature, version, count = struct.unpack_from(">4sII", content)
+    if signature != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError(signature)
+    at, name = 12, b""
+    for _ in range(count):
+        start = at
+        (flags,) = struct.unpack_from(">H", content, at + _STATUS + size)
+        at += _STATUS + size + (4 if flags & _EXTENDED else 2)
+        kept = b""
+        if version == 4:
+            dropped, at = _number(content, at)
+            kept = name[: len(name) - dropped]
+        end = content.index(b"\0", at)
+        name = kept + content[at:end]
+        at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
+        yield name.decode(errors="surrogateescape")
+    _check_rest(content, at, len(content) - size)
+
+
+def _number(content: bytes, at: int) -> tuple[int, int]:
+    value = content[at] & 0x7F
+    while content[at] & 0x80:
+        at += 1
+        value = ((value + 1) << 7) + (content[at] & 0x7F)
+    return value, at + 1
+
+
+def _check_rest(content: bytes, at: int, end: int) -> None:
+    """The extensions must end exactly at the checksum and change no names. Raises ValueError."""
+    while at < end:
+        name, size = struct.unpack_from(">4sI", content, at)
+        if name in _ELSEWHERE:
+            raise ValueError(name)
+        at += 8 + size
+    if at != end:
+        raise ValueError(at)

@@ -1,0 +1,16 @@
+"""Cuts a connection to PostgreSQL for a failpoint, below the driver."""
+
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from activities.store.pg_protocol import shut_socket
+
+
+async def cut_connection(connection: AsyncConnection[Any]) -> None:
+    """Cut a connection after the server executed the statements sent so far. Raises the driver's error."""
+    async with connection.pipeline() as pipeline:
+        await pipeline.sync()
+    shut_socket(connection)
+    async with connection.pipeline():
+        await connection.execute("SELECT")

@@ -1,2 +1,0 @@
-ALTER TABLE session
-    ADD COLUMN sources json;                            -- where its configuration is looked for; a subagent's: none

@@ -1,0 +1,54 @@
+"""Notifications for the person's own command; sent at most once, as each is marked before."""
+
+from datetime import datetime
+from typing import Final, Literal
+
+from activities.store.database import Database
+from activities.store.queries import Queries
+from workflows.domain.ids import AskId, SessionId, TurnId
+from workflows.domain.value import Value
+
+_QUERIES: Final = Queries("pending_notifications")
+_BATCH: Final = 1000  # rows of one query
+
+
+class AskNotification(Value):
+    """An ask waits for an answer."""
+
+    type: Literal["ask"] = "ask"
+    session: SessionId
+    ask: AskId
+    title: str
+    directory: str
+    tool: str
+    permission: str
+    at: datetime
+
+
+class TurnEndNotification(Value):
+    """A turn of a person's session has ended; `reason` as in the log."""
+
+    type: Literal["end"] = "end"
+    session: SessionId
+    turn: TurnId
+    title: str
+    directory: str
+    reason: str
+    at: datetime
+
+
+PendingNotification = AskNotification | TurnEndNotification
+
+
+async def take_due(database: Database) -> list[PendingNotification]:
+    """Take the due notifications, the oldest first, and mark them as sent."""
+    waiting = await database.rows(_QUERIES.take_asks, limit=_BATCH)
+    asks = [AskNotification(permission=row.pop("body")["permission"], **row) for row in waiting]
+    ends = [TurnEndNotification(**row) for row in await database.rows(_QUERIES.take_turn_ends, limit=_BATCH)]
+    return sorted((*asks, *ends), key=lambda notice: notice.at)
+
+
+async def skip_older(database: Database, host: str | None, age: float) -> None:
+    """Mark those older than `age` seconds on a host as sent: its worker has no command."""
+    await database.rows(_QUERIES.skip_older_asks, host=host, age=age)
+    await database.rows(_QUERIES.skip_older_turn_ends, host=host, age=age)

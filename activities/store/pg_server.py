@@ -1,0 +1,87 @@
+"""The PostgreSQL server's version and durability."""
+
+from typing import Any, Final, LiteralString
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from activities.store.outages import translate_errors
+from activities.store.pg_connect import NETWORK_OPTIONS, connect, validate_url
+from workflows.domain.errors import UsageError
+from workflows.domain.value import Value
+
+OLDEST_MAJOR: Final = 15
+_CONNECT_TIMEOUT: Final = 5  # seconds to connect
+_DURABILITY_SETTINGS: Final = ("fsync", "synchronous_commit")  # `off` may lose acknowledged transactions
+_QUERY: Final = """
+    SELECT current_setting('server_version'), current_setting('server_version_num')::int / 10000,
+           array(SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = 'off' ORDER BY name)
+"""
+
+
+class Server(Value):
+    """A server that answers; `lossy`: settings that may lose what it has acknowledged."""
+
+    version: str
+    major: int
+    lossy: tuple[str, ...]
+
+
+async def inspect_server(url: str) -> Server:
+    """Version and risky settings of the server. Raises Unavailable."""
+    version, major, lossy = await _query_row(url, _QUERY, list(_DURABILITY_SETTINGS))
+    return Server(version=version.split()[0], major=major, lossy=tuple(lossy))
+
+
+async def server_time(url: str) -> float:
+    """The server's time, in seconds since 1970. Raises Unavailable."""
+    (now,) = await _query_row(url, "SELECT extract(epoch FROM clock_timestamp())::float8")
+    return float(now)
+
+
+async def database_size(url: str) -> int:
+    """The database's size in bytes. Raises Unavailable."""
+    (taken,) = await _query_row(url, "SELECT pg_database_size(current_database())")
+    return int(taken)
+
+
+async def _query_row(url: str, query: LiteralString, *values: object) -> tuple[Any, ...]:
+    with translate_errors():
+        async with await connect(validate_url(url), connect_timeout=_CONNECT_TIMEOUT) as connection:
+            row = await (await connection.execute(query, values)).fetchone()
+    assert row is not None
+    return row
+
+
+async def require_server(url: str, *, lossy: bool) -> Server:
+    """Raise UsageError for a server that is too old or, unless `lossy`, may lose what it has acknowledged.
+
+    Raises Unavailable.
+    """
+    server = await inspect_server(url)
+    if server.major < OLDEST_MAJOR:
+        raise UsageError(f"{display_address(url)} is PostgreSQL {server.version}: {OLDEST_MAJOR} or newer is needed.")
+    if server.lossy and not lossy:
+        raise UsageError(f"{display_address(url)} {describe_risk(server)} {REMEDY}")
+    return server
+
+
+def describe_risk(server: Server) -> str:
+    """A lossy server's risk, in words."""
+    return f"runs with {' and '.join(f'{name}=off' for name in server.lossy)}: a crash may lose what was acknowledged."
+
+
+REMEDY: Final = "Set it to on, or set HOLDFAST_LOSSY_DATABASE=true to run all the same."
+
+
+def split_password(url: str) -> tuple[str, str | None]:
+    """An address for other programs' arguments, which all users see, and the password apart."""
+    known = {**NETWORK_OPTIONS, **conninfo_to_dict(validate_url(url))}
+    password = known.pop("password", None)
+    rest = {name: str(value) for name, value in known.items() if value is not None}
+    return make_conninfo("", **rest), None if password is None else str(password)
+
+
+def display_address(url: str) -> str:
+    """Host, port and name of a database, without credentials and options."""
+    known = conninfo_to_dict(validate_url(url))
+    return f"{known.get('host', 'localhost')}:{known.get('port', '5432')}/{known.get('dbname', '')}"

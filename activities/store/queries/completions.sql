@@ -1,0 +1,18 @@
+-- name: sessions
+-- Sessions by the beginning of their id, the last changed first.
+SELECT s.id, s.title FROM session s JOIN session_head h ON h.session = s.id
+WHERE starts_with(s.id, %(prefix)s) ORDER BY h.updated_at DESC LIMIT 50
+
+-- name: asks
+-- Open asks by the beginning of their id, the oldest first.
+SELECT a.id, c.tool || ', ' || s.title AS title
+FROM ask a JOIN call c ON c.id = a.call JOIN session s ON s.id = a.session
+WHERE a.state = 'open' AND starts_with(a.id, %(prefix)s)
+ORDER BY a.asked_at LIMIT 50
+
+-- name: grants
+-- Live grants by the beginning of their id, the newest first.
+SELECT g.id, g.body, s.title
+FROM grant_ g JOIN session s ON s.id = g.session
+WHERE g.revoked_at IS NULL AND (g.expires_at IS NULL OR g.expires_at > now()) AND starts_with(g.id, %(prefix)s)
+ORDER BY g.created_at DESC LIMIT 50

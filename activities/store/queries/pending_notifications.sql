@@ -1,0 +1,31 @@
+-- name: take_asks
+-- Take open asks that the person's command has not been run for.
+UPDATE ask a SET notified_at = now() FROM session s, call c
+WHERE s.id = a.session AND c.id = a.call AND a.id IN (
+    SELECT id FROM ask WHERE state = 'open' AND notified_at IS NULL
+    ORDER BY asked_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+RETURNING a.id AS ask, a.session, s.title, s.directory, c.tool, a.body, a.asked_at AS at
+
+-- name: take_turn_ends
+-- Take ended turns of people's sessions that the person's command has not been run for.
+UPDATE turn t SET notified_at = now() FROM session s
+WHERE s.id = t.session AND t.id IN (
+    SELECT t.id FROM turn t JOIN session s ON s.id = t.session
+    WHERE t.state = 'ended' AND t.notified_at IS NULL AND t.ended_at > now() - interval '1 day' AND s.parent IS NULL
+    ORDER BY t.ended_at LIMIT %(limit)s FOR UPDATE OF t SKIP LOCKED
+)
+RETURNING t.id AS turn, t.session, s.title, s.directory, t.reason, t.ended_at AS at
+
+-- name: skip_older_asks
+-- Mark older open asks of a host as notified.
+UPDATE ask a SET notified_at = now() FROM session s
+WHERE s.id = a.session AND s.host IS NOT DISTINCT FROM %(host)s
+  AND a.state = 'open' AND a.notified_at IS NULL AND a.asked_at < now() - make_interval(secs => %(age)s)
+
+-- name: skip_older_turn_ends
+-- Mark turns of a host that ended longer ago as notified.
+UPDATE turn t SET notified_at = now() FROM session s
+WHERE s.id = t.session AND s.host IS NOT DISTINCT FROM %(host)s
+  AND t.state = 'ended' AND t.notified_at IS NULL AND t.ended_at > now() - interval '1 day'
+  AND t.ended_at < now() - make_interval(secs => %(age)s)

@@ -1,0 +1,13 @@
+-- name: send
+-- Notify the followers of sessions.
+SELECT pg_notify(%(channel)s, session) FROM unnest(%(sessions)s::text[]) AS session
+
+-- name: lock
+-- Take the shared locks that say that a connection follows or watches sessions; those that it got.
+SELECT class, session FROM unnest(%(classes)s::int[], %(sessions)s::text[]) AS wanted (class, session)
+WHERE pg_try_advisory_lock_shared(class, hashtext(session))
+
+-- name: unlock
+-- Release the locks of sessions that a connection no longer follows or watches.
+SELECT pg_advisory_unlock_shared(class, hashtext(session))
+FROM unnest(%(classes)s::int[], %(sessions)s::text[]) AS held (class, session)

@@ -1,0 +1,97 @@
+"""Transcripts cached between steps: a step reads only what is new."""
+
+from collections import OrderedDict
+from typing import Final, NamedTuple
+
+from activities.store import transcript
+from activities.store.statements import RowReader
+from workflows.domain.ids import SessionId
+from workflows.domain.messages import AssistantMessage, Message, ToolPart, Transcript, UserMessage
+
+MAX_BYTES: Final = 32 * 2**20  # of all sessions together, approximately
+_OBJECT_BYTES: Final = 4_000  # of a message's objects, without texts
+
+
+class _CachedTranscript(NamedTuple):
+    """A transcript's beginning up to an answer, with all calls settled."""
+
+    messages: Transcript
+    size: int
+
+
+class TranscriptCache:
+    """The final parts of the transcripts read last.
+
+    Taken prompts, committed answers and settled calls never change, so only the last final answer and what follows it
+    are read; if that answer is another or gone, the whole transcript.
+    """
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._size = 0
+        self._cached: OrderedDict[SessionId, _CachedTranscript] = OrderedDict()
+
+    async def read(self, reader: RowReader, session: SessionId) -> Transcript:
+        """As `transcript.read`."""
+        cached = self._evict(session)
+        found = await self._continued(reader, session, cached) if cached else None
+        if found is None:
+            cached, found = None, await transcript.read(reader, session)
+        self._store(session, found, cached)
+        return found
+
+    async def _continued(self, reader: RowReader, session: SessionId, cached: _CachedTranscript) -> Transcript | None:
+        """None if newer messages do not follow the cached ones."""
+        last = cached.messages[-1]
+        more = await transcript.read_from(reader, session, last.turn, last.step)
+        if not more or more[0].id != last.id:
+            return None
+        return (*cached.messages, *more[1:])
+
+    def _store(self, session: SessionId, found: Transcript, known: _CachedTranscript | None) -> None:
+        begin = len(known.messages) if known else 0
+        end = _count_final(found, begin)
+        size = (known.size if known else 0) + sum(map(_size, found[begin:end]))
+        if end and size <= self._max_bytes:
+            self._cached[session] = _CachedTranscript(found[:end], size)
+            self._size += size
+        while self._size > self._max_bytes:
+            self._evict(next(iter(self._cached)))
+
+    def _evict(self, session: SessionId) -> _CachedTranscript | None:
+        cached = self._cached.pop(session, None)
+        self._size -= cached.size if cached else 0
+        return cached
+
+
+def _count_final(messages: Transcript, begin: int) -> int:
+    """The first `begin` are known to be."""
+    end = begin
+    for index, message in enumerate(messages[begin:], begin + 1):
+        if not all(call.state.settled for call in _calls(message)):
+            break
+        if isinstance(message, AssistantMessage):
+            end = index
+    return end
+
+
+def _calls(message: Message) -> list[ToolPart]:
+    if isinstance(message, UserMessage):
+        return []
+    return [part for part in message.parts if isinstance(part, ToolPart)]
+
+
+def _size(message: Message) -> int:
+    if isinstance(message, UserMessage):
+        return _OBJECT_BYTES + len(message.text)
+    texts = sum(len(part.text) for part in message.parts if not isinstance(part, ToolPart))
+    return _OBJECT_BYTES + texts + sum(map(_call_size, _calls(message)))
+
+
+def _call_size(call: ToolPart) -> int:
+    """In characters."""
+    outcome = call.outcome
+    arguments = len(str(call.arguments))
+    if outcome is None:
+        return arguments
+    return arguments + len(outcome.output) + sum(len(str(each)) for each in (outcome.metadata, *outcome.attachments))

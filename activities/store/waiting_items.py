@@ -1,0 +1,97 @@
+"""What waits for a person. Apart from `asks`, so that `holdfast asks` imports little."""
+
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import ConfigDict, JsonValue, TypeAdapter
+
+from activities.store.database import Database
+from activities.store.queries import Queries
+from workflows.domain.effects import Plan
+from workflows.domain.ids import AskId, PartId, SessionId, SuspensionId
+from workflows.domain.permissions.grants import savable_patterns
+from workflows.domain.permissions.reasons import reasons
+from workflows.domain.permissions.replies import AskState
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.suspension import SuspendReason
+from workflows.domain.value import Value
+
+_ASKS: Final = Queries("asks")
+_SUSPENSIONS: Final = Queries("suspensions")
+_TURN_CONFIGS: Final = Queries("turn_configs")
+_RULES: Final[TypeAdapter[Ruleset]] = TypeAdapter(Ruleset, config=ConfigDict(defer_build=True))
+
+
+class InboxEntry(Value):
+    """An ask as a person sees it: the exact effect, its origin, and the rules of its turn.
+
+    `path`: the agents from the top session's down to the asking one.
+    """
+
+    id: AskId
+    session: SessionId
+    call: PartId
+    title: str
+    directory: str
+    agent: str
+    path: tuple[str, ...]
+    tool: str
+    arguments: dict[str, JsonValue]
+    request: PermissionRequest
+    plan: Plan | None
+    digest: str
+    state: AskState
+    asked_at: datetime
+    rules: Ruleset = ()
+
+    @property
+    def savable(self) -> tuple[str, ...]:
+        """The patterns that "always" would save; empty when nothing may be saved."""
+        return savable_patterns(self.request, self.rules)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the agent asks; each completes "because …"."""
+        return reasons(self.request, self.rules)
+
+
+class SuspendedSession(Value):
+    """A suspended session, and why."""
+
+    session: SessionId
+    id: SuspensionId
+    reason: SuspendReason
+    was: str | None
+    now: str | None
+    title: str
+
+
+async def pending_asks(
+    database: Database, *, ask: AskId | None = None, session: SessionId | None = None, limit: int | None = None
+) -> list[InboxEntry]:
+    """The open asks of all sessions, or of one and those below it, the oldest first; or one `ask` in any state."""
+    rows = await database.rows(_ASKS.inbox, ask=ask, session=session, limit=limit)
+    rules = await _rules(database, {row["turn_config"] for row in rows})
+    return [InboxEntry.model_validate(_entry(row, rules[row["turn_config"]])) for row in rows]
+
+
+async def pending_ask_ids(database: Database) -> list[AskId]:
+    """The open asks, the oldest first."""
+    return [row["id"] for row in await database.rows(_ASKS.open_ids)]
+
+
+async def suspended_sessions(database: Database, session: SessionId | None = None) -> list[SuspendedSession]:
+    """Suspended sessions in the order of suspension, without those below a suspended one."""
+    return [SuspendedSession(**row) for row in await database.rows(_SUSPENSIONS.open, session=session)]
+
+
+async def _rules(database: Database, config_ids: set[str]) -> dict[str, Ruleset]:
+    """Reads each configuration once."""
+    rows = await database.rows(_TURN_CONFIGS.rules, ids=sorted(config_ids)) if config_ids else []
+    return {row["id"]: _RULES.validate_python(row["rules"]) for row in rows}
+
+
+def _entry(row: dict[str, Any], rules: Ruleset) -> dict[str, Any]:
+    fields = {name: row[name] for name in InboxEntry.model_fields if name not in ("request", "rules")}
+    return fields | {"request": row["body"], "rules": rules}

@@ -1,0 +1,85 @@
+"""The report of an ended command, for people and the model (opencode.md 3.4)."""
+
+import signal
+from datetime import UTC, datetime
+from typing import Final
+
+from pydantic import JsonValue
+
+from activities.shell import spool
+from activities.shell.lease import CallDirectory, CommandEnd, EndCause, Lease
+from activities.tools.tool import Output, ToolContext
+
+_SLOW: Final = (
+    "If this command is expected to take longer and is not waiting for interactive input, retry with a larger "
+    "timeout value in milliseconds."
+)
+_LOUD: Final = "Redirect its output to a file, or have it write less."
+
+
+def build_output(command: str, end: CommandEnd, directory: CallDirectory, context: ToolContext) -> Output:
+    """The output's end, and notes on how the command ended."""
+    kept = spool.read_tail(directory.spool, context.limits)
+    metadata: dict[str, JsonValue] = {
+        "output": spool.live_tail(directory.spool),
+        "exit": None if end.cause else end.status,
+        "truncated": kept.cut,
+    }
+    text = kept.text or "(no output)"
+    if kept.cut:
+        path = context.workspace.tool_output / f"tool_{context.call}"
+        spool.preserve(directory.spool, path)
+        metadata["outputPath"] = str(path)
+        text = f"...output truncated...\n\nFull output saved to: {path}\n\n{text}"
+    if notes := _notes(end):
+        text = "\n".join((f"{text}\n\n<shell_metadata>", *notes, "</shell_metadata>"))
+    return Output(title=command, output=text, metadata=metadata, truncated=kept.cut)
+
+
+def describe_lost_command(lease: Lease, directory: CallDirectory, context: ToolContext) -> str:
+    """The start and output of a command whose supervisor died."""
+    started_at = datetime.fromtimestamp(lease.started_at or 0, UTC)
+    written = spool.read_tail(directory.spool, context.limits).text or "(no output)"
+    return (
+        f"The command began at {started_at:%Y-%m-%d %H:%M:%S} UTC. Its supervisor died before it could record an end. "
+        f"Nothing of the command runs any more. Its output until then:\n\n{written}"
+    )
+
+
+def failure_message(end: CommandEnd) -> str | None:
+    """Why the command counts as an error: it was killed or no worker followed it; None: no error."""
+    if end.cause is EndCause.ABANDONED:
+        return f"The command was stopped: no worker was there for {(end.limit or 0) / 60:g} min."
+    if end.cause is None and end.status < 0:
+        return f"The command was killed by {_name(-end.status)} before it was done, and was not started again."
+    return None
+
+
+def _notes(end: CommandEnd) -> list[str]:
+    notes = [_cause(end)] if (end.cause or end.status) and not failure_message(end) else []
+    if end.write_error:
+        notes.append(f"A part of the output could not be kept: {end.write_error}")
+    return notes
+
+
+def _cause(end: CommandEnd) -> str:
+    limit = end.limit or 0
+    match end.cause:
+        case EndCause.TIMEOUT:
+            return f"shell tool terminated command after exceeding timeout {limit * 1000:.0f} ms. {_SLOW}"
+        case EndCause.OVERFLOW:
+            return f"shell tool terminated command after it had written {limit:.0f} bytes. {_LOUD}"
+        case EndCause.STOPPED:
+            return "User aborted the command"
+        case _:
+            return _exit_code(end.status)
+
+
+def _exit_code(status: int) -> str:
+    """With the signal that the shell encodes in it."""
+    known = status - 128 in set(signal.Signals)
+    return f"exit code {status} ({_name(status - 128)})" if known else f"exit code {status}"
+
+
+def _name(number: int) -> str:
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"

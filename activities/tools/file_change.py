@@ -1,0 +1,177 @@
+"""FileChangeTool: what edit and write share, from the preview to the reconciliation after a crash."""
+
+import asyncio
+import hashlib
+import os
+from abc import abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final, cast
+
+from pydantic import JsonValue
+
+import prompts
+from activities.files import diff, permission_requests
+from activities.files.locate import LocatedPath, PathKind, locate
+from activities.files.replace import Replacement, file_digest, remove_temporaries, replace_file
+from activities.files.safe_open import read_whole
+from activities.files.text_file import decode_lossy
+from activities.files.workspace import Workspace
+from activities.tools.arguments import P
+from activities.tools.built_in_tool import BuiltInTool
+from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
+from workflows.domain.effects import Effect, Recovery, Target
+from workflows.domain.errors import ToolError
+
+MAX_FILE_BYTES: Final = 32 * 1024 * 1024  # bytes of a file for edit and write: they compare it whole
+_MAX_SHORT_CHARS: Final = 8 * 1024  # characters of arguments, and
+_MAX_SMALL_BYTES: Final = 64 * 1024  # bytes of a file: diffed within milliseconds
+
+
+@dataclass(frozen=True)
+class FilePreview:
+    """The file now and after the call, or the call's error."""
+
+    located: LocatedPath
+    before: bytes | None
+    after: bytes | ToolError
+
+    @property
+    def target(self) -> Target:
+        after = None if isinstance(self.after, ToolError) else _sha256(self.after)
+        return Target(path=str(self.located.path), before=_sha256(self.before), after=after)
+
+    @property
+    def diff(self) -> str:
+        if isinstance(self.after, ToolError):
+            return ""
+        return diff.unified_diff(str(self.located.path), decode_lossy(self.before or b""), decode_lossy(self.after))
+
+
+class FileChangeTool(BuiltInTool[P]):
+    """Gives one file new content; after a crash the hashes before and after tell what happened."""
+
+    recovery = Recovery.RECONCILABLE
+    success_message: ClassVar[str]
+
+    @abstractmethod
+    def path(self, params: P) -> str:
+        """The file to change, as the model wrote it."""
+
+    @abstractmethod
+    def content(self, params: P, located: LocatedPath, before: bytes | None) -> bytes:
+        """The new content. Raises ToolError. `before` is None where there is no regular file."""
+
+    async def takes_long(self, params: P, workspace: Workspace) -> bool:
+        texts = sum(len(value) for value in params.model_dump().values() if isinstance(value, str))
+        return (
+            texts > _MAX_SHORT_CHARS
+            or await asyncio.to_thread(_size, workspace.directory / self.path(params)) > _MAX_SMALL_BYTES
+        )
+
+    async def plan(self, params: P, workspace: Workspace) -> Plan:
+        return await asyncio.to_thread(self._plan, params, workspace)
+
+    async def run(self, params: P, plan: Plan, context: ToolContext) -> Output:
+        preview = await asyncio.to_thread(self._preview, params, context.workspace)
+        if isinstance(preview.after, ToolError):
+            raise preview.after
+        if preview.target != plan.targets[0]:
+            raise ToolError(f"{plan.targets[0].path!r} was changed meanwhile; nothing was written. Read it again.")
+        change = Replacement(preview.located.path, preview.target.before, preview.after, context.call, context.attempt)
+        await replace_file(change, context.fence)
+        return self._output(plan, context.workspace)
+
+    async def recover(self, params: P, claimed: Plan, context: ToolContext) -> Output:
+        done = await self.stop(params, claimed, context)
+        return done if done is not None else await self.run(params, claimed, context)
+
+    async def stop(self, params: P, claimed: Plan, context: ToolContext) -> Output | None:
+        """Whether the file was changed as planned or not at all; no earlier attempt can change it after this."""
+        target = claimed.targets[0]
+        await context.fence()
+        await asyncio.to_thread(remove_temporaries, Path(target.path), context.call)
+        now = await asyncio.to_thread(_current_digest, Path(target.path))
+        if now == target.before:
+            return None
+        if now == target.after:
+            return self._output(claimed, context.workspace)
+        raise OutcomeUnknown(
+            prompts.render_prompt("tools/change_unknown", path=repr(target.path), diff=_planned_diff(claimed))
+        )
+
+    def _plan(self, params: P, workspace: Workspace) -> Plan:
+        preview = self._preview(params, workspace)
+        if isinstance(preview.after, ToolError) and not permission_requests.is_outside(preview.located, workspace):
+            raise preview.after
+        return Plan(
+            requests=permission_requests.edit_requests(preview.located, workspace, preview.diff),
+            effect=Effect(
+                tool=self.name,
+                arguments=params.model_dump(mode="json", by_alias=True, exclude_unset=True),
+                directory=str(workspace.directory),
+                targets=(preview.target,),
+            ),
+            file_key=str(preview.located.path),
+        )
+
+    def _preview(self, params: P, workspace: Workspace) -> FilePreview:
+        located = locate(self.path(params), workspace)
+        before = read_whole(located.path, MAX_FILE_BYTES) if located.kind is PathKind.FILE else None
+        try:
+            return FilePreview(located, before, self._checked_content(params, located, before))
+        except ToolError as error:
+            return FilePreview(located, before, error)
+
+    def _checked_content(self, params: P, located: LocatedPath, before: bytes | None) -> bytes:
+        if located.kind is PathKind.SPECIAL:
+            raise ToolError(f"{str(located.path)!r} is not a regular file: only regular files are read and written.")
+        content = self.content(params, located, before)
+        if before is not None and not os.access(located.path, os.W_OK):
+            raise ToolError(f"{str(located.path)!r} is read-only: its rights have to be changed first.")
+        return content
+
+    def _output(self, plan: Plan, workspace: Workspace) -> Output:
+        target, patch = plan.targets[0], _planned_diff(plan)
+        additions, deletions = diff.count_changes(patch)
+        filediff: dict[str, JsonValue] = {
+            "file": target.path,
+            "patch": patch,
+            "additions": additions,
+            "deletions": deletions,
+        }
+        return Output(
+            title=workspace.title(Path(target.path)),
+            output=self.success_message,
+            metadata={
+                "diff": patch,
+                "filediff": filediff,
+                "diagnostics": {},
+                "filepath": target.path,
+                "exists": target.before is not None,
+            },
+        )
+
+
+def _size(path: Path) -> int:
+    """0 where the file cannot be read: its plan reports that."""
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def _planned_diff(plan: Plan) -> str:
+    return cast(str, plan.requests[-1].metadata["diff"])
+
+
+def _current_digest(path: Path) -> str | None:
+    """What is no regular file matches neither before nor after."""
+    try:
+        return file_digest(path)
+    except ToolError as error:
+        return str(error)
+
+
+def _sha256(content: bytes | None) -> str | None:
+    return None if content is None else hashlib.sha256(content).hexdigest()

@@ -1,0 +1,27 @@
+"""Toolsets: the tools of a turn, by its configuration."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeAlias
+
+from activities.tools.tool import Tool
+from workflows.domain.config.turn_config import TurnConfig
+
+Toolset: TypeAlias = Mapping[str, Tool[Any]]
+
+
+class Toolsets(Protocol):
+    """Where the tools of a turn come from."""
+
+    def of(self, turn: TurnConfig) -> Toolset:
+        """The tools of a turn by name, with `invalid`; the same for the same configuration."""
+        ...
+
+
+class SameTools:
+    """The same tools in every turn."""
+
+    def __init__(self, tools: Toolset) -> None:
+        self.tools = tools
+
+    def of(self, turn: TurnConfig) -> Toolset:
+        return self.tools

@@ -1,0 +1,103 @@
+"""Long or many sessions, written by the store's own functions instead of being played."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from activities.mint import Mint
+from activities.project import worktree
+from activities.project.project_loader import built_in_config
+from activities.store import asks, calls, generations, prompts, sessions, turns
+from activities.store.calls import CallRow, NewCall
+from activities.store.database import Database
+from activities.store.generations import NewAnswer, NewPart
+from activities.store.journal import Journal, session_journal
+from activities.store.prompts import NewPrompt, PromptMode
+from activities.store.sessions import NewSession
+from activities.store.turns import TurnRow
+from workflows.domain.actor import Actor
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.effects import Effect, Plan, Recovery
+from workflows.domain.ids import AskId, MessageId, PartId, Prefix, SessionId, TurnId
+from workflows.domain.messages import AnswerMetadata, CallState, Outcome, TextPart
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.usage import Tokens
+from workflows.domain.wire import CloseReason, Fence
+
+ACTOR: Final = Actor(subject="bench", method="bench")
+_MODEL: Final = "scripted/model"
+_TOGETHER: Final = 50  # answers per transaction
+_FENCE: Final = Fence(1, 1, 1)
+
+
+@dataclass
+class Filler:
+    """Writes sessions of a directory."""
+
+    database: Database
+    directory: Path
+    mint: Mint = field(default_factory=Mint)
+
+    async def long(self, answers: int, output: int) -> SessionId:
+        """A finished session of `answers` answers, each with a call whose output has `output` characters."""
+        session, turn = await self._begun("A long session")
+        for first in range(1, answers + 1, _TOGETHER):
+            async with session_journal(self.database, session, ACTOR) as journal:
+                for step in range(first, min(first + _TOGETHER, answers + 1)):
+                    call = await self._answered(journal, turn, step, f"[{step}]")
+                    calls.claim(journal, call, _FENCE, "bench", turn.turn_config, ())
+                    calls.settle(journal, call, CallState.DONE, Outcome(output=f"{step:08}" * (output // 8)))
+        async with session_journal(self.database, session, ACTOR) as journal:
+            await turns.close(journal, turn.id, CloseReason.DONE, None)
+        return session
+
+    async def waiting(self, count: int) -> None:
+        """`count` sessions, each with an open ask."""
+        for number in range(count):
+            session, turn = await self._begun(f"Session {number}")
+            async with session_journal(self.database, session, ACTOR) as journal:
+                call = await self._answered(journal, turn, 1, f"make part-{number}")
+                request = PermissionRequest(permission="bash", patterns=(f"make part-{number}",), always=("make *",))
+                await asks.create(journal, call, AskId(self.mint.new(Prefix.ASK)), 0, request)
+
+    async def _begun(self, title: str) -> tuple[SessionId, TurnRow]:
+        """A session whose prompt has a turn."""
+        session, prompt = SessionId(self.mint.new(Prefix.SESSION)), MessageId(self.mint.new(Prefix.MESSAGE))
+        new = NewSession(id=session, directory=str(self.directory), title=title, model=_MODEL)
+        await sessions.create(self.database, new, ACTOR)
+        async with session_journal(self.database, session, ACTOR) as journal:
+            await prompts.accept(journal, NewPrompt(id=prompt, text="Go on.", mode=PromptMode.QUEUE))
+            turn = TurnId(self.mint.new(Prefix.TURN))
+            row = await turns.open_new(journal, turn, self._snapshot(), "build", _MODEL)
+            prompts.take(journal, prompt, turn, 1)
+        return session, row
+
+    async def _answered(self, journal: Journal, turn: TurnRow, step: int, command: str) -> CallRow:
+        """An answer with a text and a call."""
+        text = NewPart(id=PartId(self.mint.new(Prefix.PART)), position=0, body=TextPart(text=f"Step {step}."))
+        body = AnswerMetadata(
+            finish="tool-calls", agent="build", model=_MODEL, tokens=Tokens(input=10, output=5), cost="0.001"
+        )
+        message = MessageId(self.mint.new(Prefix.MESSAGE))
+        new = NewAnswer(id=message, body=body, parts=(text,), calls=(self._call(command),))
+        stored = await generations.commit(journal, turn.id, step, _FENCE, new)
+        assert isinstance(stored, tuple)
+        return stored[0]
+
+    def _call(self, command: str) -> NewCall:
+        request = PermissionRequest(permission="bash", patterns=(command,))
+        effect = Effect(tool="bash", arguments={"command": command}, directory=str(self.directory))
+        return NewCall(
+            id=PartId(self.mint.new(Prefix.PART)),
+            position=1,
+            provider_id=f"call_{command}",
+            tool="bash",
+            arguments={"command": command, "description": "Work"},
+            recovery=Recovery.REATTACHABLE,
+            plan=Plan(requests=(request,), effect=effect),
+            loop_digest=command,
+        )
+
+    def _snapshot(self) -> TurnConfig:
+        home = self.directory
+        return built_in_config(worktree.find_workspace(self.directory, data=home, home=home, temporary=home))

@@ -1,0 +1,60 @@
+"""The report of a failed acceptance test: printed ends of logs, and all logs in files."""
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from tests.acceptance import workflow_histories
+from tests.harness import ACTOR
+from worker.bells import workflow_id
+from worker.client import Holdfast, SessionClient
+from worker.settings import Settings
+from worker.stack.state_file import Endpoints
+from workflows.domain.errors import HoldfastError
+from workflows.domain.ids import SessionId
+
+_TOLD: Final = 60  # events of a session that are printed
+_WIDTH: Final = 300  # characters of each
+_TAIL: Final = 3000  # characters of what a process has written
+
+
+async def report_failure(settings: Settings, endpoints: Endpoints, temporal: Client, directory: Path) -> None:
+    """Print the end of each session's log; write logs and histories into the directory."""
+    print_line(f"The files of this test are kept in {directory}.")
+    try:
+        async with Holdfast(settings, endpoints) as holdfast:
+            client = holdfast.as_(ACTOR)
+            for session in await client.sessions():
+                await _log(client, session.id, directory)
+                await _histories(temporal, session.id, directory)
+    except HoldfastError as error:  # the failure may be an unreachable server
+        print_line(f"The logs cannot be read: {error}")
+
+
+def print_line(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def print_log(log: Path) -> None:
+    """Print the end of a process's log, if there is one."""
+    if log.exists():
+        print_line(f"{log}:\n{log.read_text()[-_TAIL:]}")
+
+
+async def _log(client: SessionClient, session: SessionId, directory: Path) -> None:
+    log = [seen.record async for seen in client.log(session)]
+    lines = [f"{record.seq} {record.at} {record.event.model_dump_json()}" for record in log]
+    (directory / f"{session}.log").write_text("\n".join(lines))
+    print_line(f"The log of {session}:")
+    for line in lines[-_TOLD:]:
+        print_line(line[:_WIDTH])
+
+
+async def _histories(temporal: Client, session: SessionId, directory: Path) -> None:
+    with suppress(RPCError):  # no run of it ever began
+        for history in await workflow_histories.runs(temporal, workflow_id(session)):
+            (directory / f"{session}.{history.run_id}.json").write_text(history.to_json())

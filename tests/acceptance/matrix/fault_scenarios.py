@@ -1,0 +1,255 @@
+"""The scenario of each moment: a short session, how it reaches and holds the moment, and goes on."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import psutil
+
+from tests.acceptance.effect_ledger import effect
+from tests.acceptance.matrix.cells import Point
+from tests.acceptance.scenarios import DELEGATES, DONE, runs
+from tests.acceptance.trial import Trial
+from tests.harness import wait_for_file
+from tests.polling import WAIT_TIMEOUT
+from worker.bells import workflow_id
+from worker.scripted.script import DEFAULT_SCRIPT, Hold, Script, ScriptedAnswer, ScriptedCall
+from workflows.domain.errors import Unavailable
+from workflows.domain.events.tasks import TaskStarted
+from workflows.domain.ids import AskId, SessionId
+
+_POLL_INTERVAL: Final = 0.005
+_AGAIN: Final = 0.2  # seconds until a person repeats a refused request
+_WRITE: Final = ScriptedAnswer(
+    tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "written once\n"}),)
+)
+_LONG: Final = ScriptedAnswer(
+    text="An answer that takes a good number of chunks until it is complete, each of them of sixteen characters, "
+    "so that there are twelve of them before the call that it ends with, and in each it may be interrupted.",
+    tools=(effect("one"),),
+)
+
+
+class FaultScenario:
+    """A session of one turn with a moment in it; `variant` is the moment's form."""
+
+    answers: tuple[ScriptedAnswer, ...] = (runs("one"), DONE)
+    child: tuple[ScriptedAnswer, ...] = ()  # what a subagent answers
+    limits: ClassVar[Mapping[str, Any]] = {}
+    config: ClassVar[Mapping[str, Any]] = {}
+    wasted: ClassVar[int] = 0  # model requests that a fault at this moment may cost
+    point: str = ""  # the failpoint that holds the moment
+
+    def __init__(self, variant: int, directory: Path) -> None:
+        self.gate = directory / "moment"
+        self.variant = variant
+
+    @property
+    def scripts(self) -> Mapping[str, Script]:
+        return {DEFAULT_SCRIPT: Script(answers=self.answers), "child": Script(answers=self.child)}
+
+    @property
+    def course(self) -> int:
+        """The key of its undisturbed run, which forms share if only their moment differs."""
+        return 0
+
+    @property
+    def faults(self) -> str:
+        return f"{self.point}=block:{self.gate}@1" if self.point else ""
+
+    async def reach(self, trial: Trial, session: SessionId) -> None:
+        """Return when the session is at the moment, where it stays."""
+        await wait_for_file(self.gate)
+
+    async def leave(self, trial: Trial, session: SessionId) -> None:
+        """Let the session go on, if it needs that."""
+        self.gate.touch()
+
+    async def finish(self, trial: Trial, session: SessionId) -> None:
+        """Do a person's later actions in the turn."""
+
+
+class Streaming(FaultScenario):
+    """Half of a model's answer has arrived."""
+
+    wasted = 1
+
+    def __init__(self, variant: int, directory: Path) -> None:
+        super().__init__(variant, directory)
+        held = _LONG.model_copy(update={"faults": {1: Hold(after=1 + variant, path=str(self.gate))}})
+        self.answers = (held, DONE)
+
+
+class Answered(FaultScenario):
+    """An answer is stored; its completion is not reported, or its call not claimed or begun."""
+
+    def __init__(self, variant: int, directory: Path) -> None:
+        super().__init__(variant, directory)
+        points = ("model.committed", "tool.before_claim", "tool.claimed")
+        self.point = points[variant % len(points)]
+
+
+class Running(FaultScenario):
+    """A command runs until it is released."""
+
+    answers = (runs("one", hold=True), DONE)
+
+    async def reach(self, trial: Trial, session: SessionId) -> None:
+        await trial.effects.reached("one")
+
+    async def leave(self, trial: Trial, session: SessionId) -> None:
+        trial.effects.release("one")
+
+
+class Written(FaultScenario):
+    """A file is written; its outcome is not stored, or not reported."""
+
+    answers = (_WRITE, DONE)
+
+    def __init__(self, variant: int, directory: Path) -> None:
+        super().__init__(variant, directory)
+        points = ("tool.effect_done", "tool.committed")
+        self.point = points[variant % len(points)]
+
+
+class Waiting(FaultScenario):
+    """An ask waits for a person."""
+
+    config: ClassVar = {"permission": {"bash": "ask"}}
+
+    def __init__(self, variant: int, directory: Path) -> None:
+        super().__init__(variant, directory)
+        self.asks: list[AskId] = []
+
+    async def reach(self, trial: Trial, session: SessionId) -> None:
+        self.asks = await trial.harness.wait_for_asks(session)
+
+    async def leave(self, trial: Trial, session: SessionId) -> None:
+        for ask in self.asks:
+            await answer_until_accepted(trial, ask)
+
+
+class Decided(Waiting):
+    """A person has just answered, and no worker has noticed yet."""
+
+    async def reach(self, trial: Trial, session: SessionId) -> None:
+        await super().reach(trial, session)
+        for worker in trial.workers:
+            worker.process.suspend()
+            await worker.frozen()
+        for ask in self.asks:
+            await trial.recording_client.answer(ask)
+
+    async def leave(self, trial: Trial, session: SessionId) -> None:
+        for worker in trial.workers:
+            if not worker.ended and worker.process.status() == psutil.STATUS_STOPPED:
+                worker.wake()
+
+
+class Renewing(Waiting):
+    """A run has just continued as new: between two steps, or with open asks and new prompts."""
+
+    answers = (runs("zero"), runs("one", "two"), DONE)
+    limits: ClassVar = {"history_events": 12}
+    config: ClassVar = {"permission": {"bash": {"*": "ask", "effect zero": "allow"}}}
+    wasted = 1
+    _PROMPTS: ClassVar = 6
+
+    @property
+    def course(self) -> int:
+        return self.variant % 2
+
+    async def reach(self, trial: Trial, session: SessionId) -> None:
+        if self.course == 0:
+            await renewed(trial, session, await first_run_of(trial, session))
+            return
+        self.asks = await trial.harness.wait_for_asks(session, 2)
+        before = await run_of(trial, session)
+        for number in range(self._PROMPTS):
+            await trial.recording_client.prompt(session, f"And think of {number}.")
+        await renewed(trial, session, before)
+
+    async def finish(self, trial: Trial, session: SessionId) -> None:
+        if not self.asks:
+            self.asks = await trial.harness.wait_for_asks(session, 2)
+            await self.leave(trial, session)
+
+
+class ChildWorks(FaultScenario):
+    """A subagent works: it has just begun, its answer streams, its command runs, or its turn has just ended."""
+
+    answers = (DELEGATES, DONE)
+    wasted = 1
+
+    def __init__(self, variant: int, directory: Path) -> None:
+        super().__init__(variant, directory)
+        self.point = ("task.started", "", "", "task.settled")[variant % 4]
+        held = {1: Hold(after=0, path=str(self.gate))} if variant % 4 == 1 else {}
+        found = DONE.model_copy(update={"faults": held})
+        self.child = (runs("one", hold=True), found)
+
+    async def reach(self, trial: Trial, session: SessionId) -> None:
+        if self.variant % 4 in (1, 3):
+            trial.effects.release("one")
+        if self.variant % 4 == 2:
+            await trial.effects.reached("one")
+        else:
+            await super().reach(trial, session)
+
+    async def leave(self, trial: Trial, session: SessionId) -> None:
+        await super().leave(trial, session)
+        trial.effects.release("one")
+
+
+class ChildAsks(Waiting):
+    """A subagent's ask waits for a person."""
+
+    answers = (DELEGATES, DONE)
+    child = (runs("one"), DONE)
+
+    async def reach(self, trial: Trial, session: SessionId) -> None:
+        started = await trial.harness.until(session, lambda event: event.type == "task.started")
+        assert isinstance(started, TaskStarted)
+        self.asks = await trial.harness.wait_for_asks(started.child)
+
+
+async def run_of(trial: Trial, session: SessionId) -> str | None:
+    return (await trial.harness.temporal.get_workflow_handle(workflow_id(session)).describe()).run_id
+
+
+async def first_run_of(trial: Trial, session: SessionId) -> str:
+    """The session's first run."""
+    run = await trial.harness.temporal.get_workflow_handle(workflow_id(session)).describe()
+    return run.raw_description.workflow_execution_info.first_run_id
+
+
+async def renewed(trial: Trial, session: SessionId, before: str | None) -> None:
+    """Wait until the session has another run."""
+    async with asyncio.timeout(WAIT_TIMEOUT):
+        while await run_of(trial, session) == before:
+            await asyncio.sleep(_POLL_INTERVAL)
+
+
+async def answer_until_accepted(trial: Trial, ask: AskId) -> None:
+    """Answer, and repeat while the database is unreachable, until it is accepted."""
+    async with asyncio.timeout(WAIT_TIMEOUT):
+        while True:
+            try:
+                await trial.recording_client.answer(ask)
+                return
+            except Unavailable:
+                await asyncio.sleep(_AGAIN)
+
+
+SCENES: Final[Mapping[Point, type[FaultScenario]]] = {
+    Point.STREAMING: Streaming,
+    Point.ANSWERED: Answered,
+    Point.RUNNING: Running,
+    Point.WRITTEN: Written,
+    Point.WAITING: Waiting,
+    Point.DECIDED: Decided,
+    Point.CHILD_WORKS: ChildWorks,
+    Point.CHILD_ASKS: ChildAsks,
+    Point.RENEWING: Renewing,
+}

@@ -1,0 +1,104 @@
+"""CallContextFactory: a stored call gets its tool, arguments and context."""
+
+from contextlib import aclosing
+
+import pytest
+from pydantic import field_validator
+
+from activities.calls.context import output_limits
+from activities.store import deltas, events
+from activities.tools.glob import GlobParams, GlobTool
+from activities.tools.registry import TOOLS
+from activities.tools.tool import ToolContext
+from tests.activities.rig import ActivityRig
+from workflows.domain.config.config import ToolOutput
+from workflows.domain.context.truncate import OutputLimits
+from workflows.domain.errors import StaleFence, ToolError
+from workflows.domain.ids import PartId
+from workflows.domain.wire import Fence
+
+
+async def context(rig: ActivityRig, call: PartId, fence: Fence) -> ToolContext:
+    return (await rig.tool_call(call, fence)).context
+
+
+async def test_a_job_has_its_place_and_the_call_in_its_environment(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    call = await rig.called("bash", command="true")
+    found = await context(rig, call, Fence(1, 2, 3))
+    assert (found.workspace.directory, found.workspace.data) == (rig.project, rig.loader.data)
+    assert (found.call, found.attempt, found.environment["HOLDFAST_CALL_ID"]) == (call, "1-2-3", call)
+
+
+async def test_arguments_that_do_not_fit_make_no_job(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    call = await rig.called("read", filePath=7)
+    with pytest.raises(ToolError, match="invalid arguments"):
+        await rig.tool_call(call, rig.fence())
+
+
+async def test_arguments_are_checked_once(rig: ActivityRig) -> None:
+    checked: list[str] = []
+
+    class NotingParams(GlobParams):
+        @field_validator("pattern")
+        @classmethod
+        def note(cls, pattern: str) -> str:
+            checked.append(pattern)
+            return pattern
+
+    class Noting(GlobTool):
+        params = NotingParams
+
+    await rig.open_turn()
+    call = await rig.called("glob", pattern="*")
+    rig.tools = {**TOOLS, "glob": Noting()}
+    await (await rig.tool_call(call, rig.fence())).plan()
+    assert checked == ["*"]
+
+
+async def test_progress_reaches_watchers_under_its_attempt(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    call = await rig.called("bash", command="true")
+    async with aclosing(events.ticks(rig.database, rig.session, at_least_every=60)) as ticks:
+        await anext(ticks)
+        await (await context(rig, call, Fence(1, 2, 3))).progress({"title": "half"})
+    (delta,) = await deltas.since(rig.database, rig.session, 0)
+    assert (delta.source, delta.attempt, delta.body) == (call, "1-2-3", {"title": "half"})
+
+
+async def test_progress_that_nobody_watches_costs_no_row(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    call = await rig.called("bash", command="true")
+    await (await context(rig, call, Fence(1, 2, 3))).progress({"title": "half"})
+    assert await deltas.since(rig.database, rig.session, 0) == []
+
+
+async def test_the_holder_of_the_claim_passes_the_fence(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    call, fence = await rig.called("glob", pattern="*"), rig.fence()
+    await rig.claim(call, fence)
+    await (await context(rig, call, fence)).fence()
+
+
+@pytest.mark.parametrize("overtaken", ["by an attempt", "by a chain", "by an outcome", "before its claim"])
+async def test_whoever_was_overtaken_does_not(rig: ActivityRig, overtaken: str) -> None:
+    await rig.open_turn()
+    call, fence = await rig.called("glob", pattern="*"), rig.fence()
+    mine = await context(rig, call, fence)
+    if overtaken != "before its claim":
+        await rig.claim(call, fence)
+    if overtaken == "by an attempt":
+        await rig.claim(call, fence._replace(attempt=2))
+    if overtaken == "by an outcome":
+        await rig.run(call)
+    if overtaken == "by a chain":
+        rig.epoch += 1
+        await rig.load()
+    with pytest.raises(StaleFence, match="this attempt is"):
+        await mine.fence()
+
+
+def test_what_a_model_is_shown_is_as_configured_else_as_usual() -> None:
+    assert output_limits(ToolOutput()) == OutputLimits()
+    assert output_limits(ToolOutput(max_lines=7)).max_lines == 7

@@ -1,0 +1,62 @@
+"""Prepared calls: names repaired, arguments read, the effect determined."""
+
+from pathlib import Path
+
+import pytest
+
+from activities.calls.prepare import CallPreparer
+from activities.files.workspace import Workspace
+from activities.mint import Mint
+from activities.store.calls import NewCall
+from activities.tools.registry import TOOLS
+from workflows.domain.messages import RequestedCall
+
+
+@pytest.fixture
+def preparer(tmp_path: Path) -> CallPreparer:
+    (tmp_path / "a.txt").write_text("hello\n")
+    workspace = Workspace(directory=tmp_path, worktree=None, data=tmp_path, home=tmp_path, temporary=tmp_path)
+    return CallPreparer(TOOLS, workspace, Mint())
+
+
+async def prepare(preparer: CallPreparer, name: str, arguments: str) -> NewCall:
+    return await preparer.prepare(0, RequestedCall("c1", name, arguments))
+
+
+async def test_a_call_is_planned(preparer: CallPreparer) -> None:
+    call = await prepare(preparer, "read", '{"filePath": "a.txt"}')
+    assert call.plan is not None and [request.permission for request in call.plan.requests] == ["read"]
+
+
+async def test_a_name_in_the_wrong_case_is_repaired(preparer: CallPreparer) -> None:
+    assert (await prepare(preparer, "Read", '{"filePath": "a.txt"}')).tool == "read"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("fly", "{}", "unavailable tool 'fly'. Available tools: bash, edit,"),
+        ("read", '{"filePath": "a', "Invalid input for tool read: JSON parsing failed:"),
+        ("read", "[1]", "a JSON object is expected"),
+        ("read", '{"offset": NaN}', "NaN is no JSON"),
+        ("read", "[" * 100_000, "JSON parsing failed"),
+        ("invalid", "{}", "unavailable tool 'invalid'"),
+    ],
+)
+async def test_what_cannot_be_called_becomes_an_invalid_call(
+    preparer: CallPreparer, name: str, arguments: str, said: str
+) -> None:
+    call = await prepare(preparer, name, arguments)
+    assert call.tool == "invalid" and said in str(call.arguments["error"])
+
+
+async def test_wrong_arguments_stay_with_the_tool_that_will_say_so(preparer: CallPreparer) -> None:
+    call = await prepare(preparer, "read", '{"filePath": 5}')
+    assert (call.tool, call.plan) == ("read", None)
+
+
+async def test_equal_calls_have_equal_loop_digests(preparer: CallPreparer) -> None:
+    one, two, other = [
+        await prepare(preparer, "read", f'{{"filePath": "{name}", "limit": 1}}') for name in ("a", "a", "b")
+    ]
+    assert one.loop_digest == two.loop_digest != other.loop_digest

@@ -1,0 +1,110 @@
+"""The view: a transcript as sent to a model."""
+
+from datetime import UTC, datetime
+
+from activities.model import port
+from activities.model.input_messages import INTERRUPTED, AnswerCache, to_input_messages
+from workflows.domain.ids import MessageId, PartId, TurnId
+from workflows.domain.messages import (
+    AnswerMetadata,
+    AssistantMessage,
+    CallState,
+    Outcome,
+    Part,
+    ReasoningPart,
+    RequestedCall,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
+from workflows.domain.usage import Tokens
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TURN = TurnId("trn_1")
+GIF = "data:image/gif;base64,R0lGODlhAQABAAAA"
+
+
+def said(text: str, step: int = 1) -> UserMessage:
+    return UserMessage(id=MessageId("msg_u"), turn=TURN, step=step, text=text, at=NOW)
+
+
+def answered(*parts: Part, model: str = "a/b") -> AssistantMessage:
+    body = AnswerMetadata(finish="stop", agent="build", model=model, tokens=Tokens(), cost="0")
+    return AssistantMessage(id=MessageId("msg_a"), turn=TURN, step=1, body=body, at=NOW, parts=parts)
+
+
+def call(outcome: Outcome | None) -> ToolPart:
+    state = CallState.DONE if outcome else CallState.PREPARED
+    return ToolPart(id=PartId("prt_1"), provider_id="c1", tool="read", arguments={"n": 1}, state=state, outcome=outcome)
+
+
+def test_the_system_prompt_comes_first() -> None:
+    assert to_input_messages("be kind", (said("hello"),), "a/b") == (
+        port.SystemInput(content="be kind"),
+        port.UserInput(content="hello"),
+    )
+
+
+def test_a_call_is_followed_by_its_result() -> None:
+    messages = to_input_messages("", (said("x"), answered(TextPart(text="look"), call(Outcome(output="1: a")))), "a/b")
+    assert messages[2:] == (
+        port.AssistantInput(content="look", calls=(RequestedCall(id="c1", name="read", arguments='{"n":1}'),)),
+        port.ToolResultInput(call="c1", content="1: a"),
+    )
+
+
+def test_a_call_without_outcome_counts_as_interrupted() -> None:
+    assert to_input_messages("", (answered(call(None)),), "a/b")[-1] == port.ToolResultInput(
+        call="c1", content=INTERRUPTED
+    )
+
+
+def test_an_empty_answer_is_left_out() -> None:
+    assert len(to_input_messages("", (said("x"), answered(ReasoningPart(text="hm"))), "a/b")) == 2
+
+
+def test_a_steered_prompt_is_wrapped_until_it_was_answered() -> None:
+    unseen = to_input_messages("", (said("x"), answered(TextPart(text="y")), said("also z", step=2)), "a/b")[-1]
+    seen = to_input_messages("", (said("also z", step=2), answered(TextPart(text="y"))), "a/b")[1]
+    assert isinstance(unseen, port.UserInput) and "system-reminder" in str(unseen.content)
+    assert seen == port.UserInput(content="also z")
+
+
+def test_signed_thinking_goes_back_to_its_own_model_only() -> None:
+    thought = ReasoningPart(text="hm", details=({"signature": "s"},))
+    own, other = (
+        to_input_messages("", (answered(thought, TextPart(text="y")),), model)[-1] for model in ("a/b", "c/d")
+    )
+    assert isinstance(own, port.AssistantInput) and own.details == ({"signature": "s"},)
+    assert isinstance(other, port.AssistantInput) and (other.details, other.reasoning) == ((), None)
+    assert other.content == "hm\ny"
+
+
+def test_the_last_step_has_its_instruction() -> None:
+    last = to_input_messages("", (said("x"),), "a/b", text_only=True)[-1]
+    assert isinstance(last, port.UserInput) and "no more tools" in str(last.content)
+
+
+def test_what_calls_have_read_follows_them_where_the_model_can_see_it() -> None:
+    outcome = Outcome(output="Image read successfully", attachments=({"mime": "image/gif", "url": GIF},))
+    transcript = (said("x"), answered(call(outcome), call(Outcome(output="1: a"))))
+    seen = to_input_messages("", transcript, "a/b", port.ModelFacts(images=True))
+    assert [message.role for message in seen[2:]] == ["assistant", "tool", "tool", "user"]
+    assert isinstance(seen[-1], port.UserInput) and seen[-1].content[-1] == port.ImagePiece(url=GIF)
+    unseen = to_input_messages("", transcript, "a/b")
+    assert [message.role for message in unseen[2:]] == ["assistant", "tool", "tool"]
+    assert isinstance(unseen[3], port.ToolResultInput) and "cannot see pictures" in unseen[3].content
+
+
+def test_an_answer_is_made_into_messages_once_for_each_kind_of_model_as_long_as_it_is_there() -> None:
+    picture = Outcome(output="a picture", attachments=({"mime": "image/gif", "url": GIF},))
+    thought = ReasoningPart(text="hm", details=({"signature": "s"},))
+    answer_cache, transcript = AnswerCache(), (said("x"), answered(thought, call(picture)))
+    kinds = [(model, port.ModelFacts(images=images)) for model in ("a/b", "c/d") for images in (False, True)]
+    for model, facts in kinds:
+        first = to_input_messages("", transcript, model, facts, answer_cache=answer_cache)
+        again = to_input_messages("", transcript, model, facts, answer_cache=answer_cache)
+        assert first == again == to_input_messages("", transcript, model, facts) and first[2] is again[2]
+    assert len(answer_cache) == len(kinds)
+    del transcript
+    assert len(answer_cache) == 0

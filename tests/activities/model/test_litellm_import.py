@@ -1,0 +1,88 @@
+"""When litellm is imported, and that it is litellm."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from activities.model.catalogue import has_litellm_key
+from worker.scripted.model_server import serve
+from worker.scripted.script import Script, ScriptedAnswer
+
+_PROGRAM = """
+import asyncio, os, sys
+from pathlib import Path
+from activities.model.endpoints import EndpointResolver
+from activities.model.keys import Keys
+from activities.model.port import ModelRequest, UserInput
+from activities.model.wires.router import WireRouter
+from workflows.domain.config.config import Config
+
+async def main(model: str, config: str) -> None:
+    port = WireRouter(os.environ)
+    resolver = EndpointResolver(Keys(Path("auth.json")), {}, port)
+    resolved = await resolver.resolve(model, Config.model_validate_json(config))
+    request = ModelRequest(endpoint=resolved.endpoint, messages=(UserInput(content="Hello?"),))
+    async for event in port.stream(request):
+        pass
+    await port.close()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+_LOADED = "print(*(name for name in ('litellm', 'openai') if name in sys.modules))"
+_REPLACED = """
+def members(module):
+    for name, value in vars(module).items():
+        yield f"{module.__name__}.{name}", value
+        if isinstance(value, type):
+            yield from ((f"{module.__name__}.{name}.{inner}", member) for inner, member in vars(value).items())
+
+for name, module in list(sys.modules.items()):
+    if name.partition(".")[0] in ("litellm", "openai", "httpx"):
+        for place, value in members(module):
+            if callable(value) and str(getattr(value, "__module__", "")).startswith("activities"):
+                print(place)
+print("litellm" in sys.modules)
+"""
+
+
+async def run(model: str, ending: str, directory: Path) -> list[str]:
+    """The output of a process that asked `model`, of a provider with its own address."""
+    async with serve(Script(answers=(ScriptedAnswer(text="Hello"),))) as server:
+        id = model.partition("/")[0]
+        config = {"provider": {id: {"options": {"baseURL": server.url, "apiKey": "k"}}}}
+        command = [sys.executable, "-P", "-c", _PROGRAM + ending, model, json.dumps(config)]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
+        ended = await asyncio.to_thread(
+            subprocess.run, command, cwd=directory, env=environment, capture_output=True, text=True, check=False
+        )
+    assert ended.returncode == 0, ended.stderr
+    return str(ended.stdout).split()
+
+
+async def test_an_endpoint_of_ones_own_needs_no_litellm(tmp_path: Path) -> None:
+    assert await run("own/some-model", _LOADED, tmp_path) == []
+
+
+async def test_nothing_of_litellm_and_the_libraries_below_it_is_replaced(tmp_path: Path) -> None:
+    assert await run("groq/some-model", _REPLACED, tmp_path) == ["True"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "environment", "needed"),
+    [
+        ((), {}, False),
+        (("openai",), {"OPENAI_API_KEY": "k"}, False),
+        (("own",), {}, False),
+        (("anthropic",), {}, True),
+        ((), {"GEMINI_API_KEY": "k"}, True),
+    ],
+)
+def test_it_is_imported_beforehand_where_there_is_a_key_for_it(
+    stored: tuple[str, ...], environment: dict[str, str], needed: bool
+) -> None:
+    assert has_litellm_key(stored, environment) is needed

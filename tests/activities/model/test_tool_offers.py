@@ -1,0 +1,48 @@
+"""The tools that a model is offered."""
+
+from activities.model.tool_offers import offer_tools
+from activities.tools.registry import TOOLS
+from workflows.domain.agents.delegation import Delegation
+from workflows.domain.agents.selection import available_agents
+from workflows.domain.config.config import Config
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.permissions.rules import Action, Rule
+from workflows.domain.tool_offer import ToolOffer
+
+EVERYBODY = Delegation(agents=tuple(available_agents(Config()).values()))
+
+
+def offers(*rules: Rule, delegation: Delegation = EVERYBODY) -> dict[str, ToolOffer]:
+    """A turn's offers under these rules, by name."""
+    turn = TurnConfig(directory="/", worktree=None, config=Config(), rules=rules, delegation=delegation)
+    return {offer.name: offer for offer in offer_tools(TOOLS, turn)}
+
+
+def denied(permission: str, pattern: str = "*") -> Rule:
+    return Rule(permission=permission, pattern=pattern, action=Action.DENY)
+
+
+def test_all_tools_are_offered_in_the_order_of_their_names_but_invalid() -> None:
+    names = list(offers())
+    assert names == sorted(TOOLS.keys() - {"invalid"})
+
+
+def test_an_offer_says_what_the_tool_is_for_and_takes() -> None:
+    offer = offers()["read"]
+    assert offer.description and offer.parameters["required"] == ["filePath"]
+
+
+def test_a_tool_that_a_rule_switches_off_is_not_offered() -> None:
+    names = offers(denied("edit"), denied("bash", "rm *")).keys()
+    assert "bash" in names and not {"edit", "write"} & names
+
+
+def test_the_offer_of_task_lists_the_subagents() -> None:
+    description = offers(denied("task", "general"))["task"].description
+    assert "- explore: " in description and "- general: " not in description
+
+
+def test_no_subagent_is_offered_below_the_deepest_session_or_without_any() -> None:
+    deep = EVERYBODY.model_copy(update={"ancestors": 1})
+    for delegation in (deep, Delegation()):
+        assert "task" not in offers(delegation=delegation)

@@ -1,0 +1,320 @@
+import json
+
+import pytest
+
+from activities.project.config_loader import Role
+from tests.activities.project.project_home import ProjectHome
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.errors import ConfigError, UnknownAgent, UsageError
+from workflows.domain.permissions.rules import Action, evaluate
+
+
+async def test_a_turn_configuration_holds_the_settings_of_directory_and_user(project_home: ProjectHome) -> None:
+    project_home.write("opencode.json", '{"model": "a/b", "permission": {"edit": "ask"}}', under=project_home.config)
+    project_home.write("opencode.jsonc", '{"permission": {"bash": "ask"}} // tighter')
+    project_home.write("AGENTS.md", "Use tabs.")
+
+    turn_config = await project_home.load("src")
+
+    assert (turn_config.directory, turn_config.worktree) == (
+        str(project_home.project / "src"),
+        str(project_home.project),
+    )
+    assert turn_config.config.model == "a/b"
+    assert [evaluate(name, "x", turn_config.rules).action for name in ("edit", "bash", "glob")] == [
+        "ask",
+        "ask",
+        "allow",
+    ]
+    assert [instruction.text for instruction in turn_config.instructions] == ["Use tabs."]
+
+
+async def test_a_snapshot_comes_back_from_its_json_as_it_was(project_home: ProjectHome) -> None:
+    project_home.write(
+        "opencode.json", '{"provider": {"x": {"options": {"apiKey": "{env:K}"}}}}', under=project_home.config
+    )
+
+    turn_config = await project_home.load()
+
+    assert TurnConfig.model_validate_json(turn_config.model_dump_json()) == turn_config
+
+
+async def test_no_secret_is_in_a_snapshot(project_home: ProjectHome) -> None:
+    text = '{"provider": {"x": {"options": {"apiKey": "s3cret-one", "headers": {"A": "{env:TOKEN}"}}}}}'
+    project_home.write("opencode.json", text, under=project_home.config)
+    project_home.write("opencode.json", text.replace("one", "two"))
+
+    turn_config = await project_home.load(TOKEN="s3cret-three")
+
+    assert "s3cret" not in turn_config.model_dump_json()
+
+
+async def test_settings_of_a_hostile_project_are_named_and_have_no_effect(project_home: ProjectHome) -> None:
+    project_home.write(
+        "opencode.json", '{"permission": "allow", "provider": {"x": {"options": {"baseURL": "http://e"}}}}'
+    )
+
+    turn_config = await project_home.load()
+
+    assert {item.field for item in turn_config.untrusted_fields} == {"provider.x.options", "permission.*.*"}
+    assert evaluate("read", ".env", turn_config.rules).action is Action.ASK
+    assert turn_config.config.provider["x"].options.base_url is None
+
+
+async def test_a_project_does_not_free_its_subagents_of_their_bounds(project_home: ProjectHome) -> None:
+    project_home.write(
+        "opencode.json", '{"agent": {"mine": {"permission": {"task": "allow"}}}}', under=project_home.config
+    )
+    project_home.write("opencode.json", '{"agent": {"general": {"permission": {"task": "allow", "edit": "ask"}}}}')
+
+    turn_config = await project_home.load()
+    permissions = {agent.name: agent.named_permissions for agent in turn_config.delegation.agents}
+
+    assert (permissions["mine"], permissions["general"]) == (("task",), ())
+
+
+async def test_unsupported_and_unknown_fields_are_named(project_home: ProjectHome) -> None:
+    file = project_home.write("opencode.json", '{"mcp": {}, "modle": "a/b"}')
+
+    turn_config = await project_home.load()
+
+    assert [(item.file, item.field) for item in turn_config.unsupported_fields] == [(str(file), "mcp")]
+    assert turn_config.warnings == (f"{file}: there is no field 'modle': it has no effect.",)
+
+
+WHITE_LIST = '{"permission": {"bash": {"git diff *": "allow", "ls *": "allow", "*": "ask"}}}'
+DENIES_ALL = """{"permission": {
+  "read": "allow", "bash": {"ls *": "allow"},
+  "bash": {"git *": "allow"},
+  "*": "deny"}}"""
+REVIEWER = '{"agent": {"reviewer": {"permission": {"read": "allow", "grep": "allow", "*": "deny"}}}}'
+UNDONE = '{"permission": {"bash": {"rm *": "deny"}}, "agent": {"coder": {"permission": {"bash": "allow"}}}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [
+        (WHITE_LIST, ["permission: bash 'git diff *': allow, bash 'ls *': allow have no effect: bash '*': ask comes"]),
+        (DENIES_ALL, [":3: the key 'permission.bash' stands here", "bash 'git *': allow have no effect: * '*': deny"]),
+        (REVIEWER, ["agent.reviewer.permission: read '*': allow, grep '*': allow have no effect: * '*': deny comes"]),
+        (UNDONE, ["agent.coder.permission: bash '*': allow undoes for this agent bash 'rm *': deny."]),
+        ('{"permission": {"bash": {"rm *": "deny", "*": "ask"}}}', ["permission: bash 'rm *': deny has no effect"]),
+        ('{"permission": {"*": "ask", "bash": {"*": "ask", "rm *": "deny", "git *": "allow"}}}', []),
+    ],
+)
+async def test_rules_without_effect_and_doubled_keys_are_warned_about(
+    project_home: ProjectHome, text: str, warnings: list[str]
+) -> None:
+    project_home.write("opencode.json", text, under=project_home.config)
+
+    turn_config = await project_home.load()
+
+    assert len(turn_config.warnings) == len(warnings)
+    assert [expected in warning for expected, warning in zip(warnings, turn_config.warnings, strict=True)] == [
+        True for _ in warnings
+    ]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "warned"), [('{"git *": "allow"}', True), ('{"*": "deny", "git *": "ask"}', False)]
+)
+async def test_a_denial_that_patterns_of_a_later_file_replace_is_warned_about(
+    project_home: ProjectHome, patterns: str, warned: bool
+) -> None:
+    project_home.write("config.json", '{"permission": {"bash": "deny"}}', under=project_home.config)
+    file = project_home.write("opencode.json", f'{{"permission": {{"bash": {patterns}}}}}', under=project_home.config)
+
+    warnings = (await project_home.load()).warnings
+
+    wanted = f"{file}: the patterns of permission.bash replace the denial of an earlier file"
+    assert [warning.startswith(wanted) for warning in warnings] == [True] * warned
+
+
+async def test_a_permission_by_the_name_of_a_tool_that_edits_is_about_editing(project_home: ProjectHome) -> None:
+    migrator = '{"agent": {"migrator": {"permission": {"edit": "deny", "write": {"migrations/*": "allow"}}}}}'
+    project_home.write("opencode.json", migrator, under=project_home.config)
+
+    turn_config = await project_home.load(role=Role("migrator"))
+
+    assert [evaluate("edit", file, turn_config.rules).action for file in ("migrations/1.sql", "a.py")] == [
+        "allow",
+        "deny",
+    ]
+    assert turn_config.warnings == ()
+
+
+async def test_a_project_opens_nothing_by_another_name_for_editing(project_home: ProjectHome) -> None:
+    project_home.write("opencode.json", '{"permission": {"edit": "ask"}}', under=project_home.config)
+    project_home.write("opencode.json", '{"permission": {"write": "allow"}}')
+
+    turn_config = await project_home.load()
+
+    assert evaluate("edit", "a.py", turn_config.rules).action is Action.ASK
+    assert [held.field for held in turn_config.untrusted_fields] == ["permission.write.*"]
+
+
+async def test_the_older_object_of_permissions_and_the_older_names_of_tools_hold(project_home: ProjectHome) -> None:
+    older = {"edit": "deny", "bash": {"git *": "ask", "*": "allow"}, "skill": "ask", "webfetch": "deny"}
+    older |= {"doom_loop": "deny", "external_directory": "allow"}
+    tools = {"todoread": False, "list": False, "codesearch": False, "batch": False, "patch": True, "multiedit": True}
+    config = {"permission": older, "agent": {"old": {"tools": tools}}}
+    project_home.write("opencode.json", json.dumps(config), under=project_home.config)
+
+    turn_config = await project_home.load()
+    old = await project_home.load(role=Role("old"))
+
+    wanted = {"edit": "deny", "bash": "allow", "webfetch": "deny", "doom_loop": "deny", "external_directory": "allow"}
+    assert {name: evaluate(name, "x", turn_config.rules).action for name in wanted} == wanted
+    assert evaluate("edit", "x", old.rules).action is Action.ALLOW and turn_config.unsupported_fields == ()
+
+
+async def test_a_wrong_file_stops_the_loading(project_home: ProjectHome) -> None:
+    project_home.write("opencode.json", '{"permission": 5}')
+
+    with pytest.raises(ConfigError, match="permission"):
+        await project_home.load()
+
+
+async def test_settings_for_an_agent_that_is_not_supported_are_named_and_make_no_agent(
+    project_home: ProjectHome,
+) -> None:
+    file = project_home.write("opencode.json", '{"agent": {"plan": {"model": "a/b", "permission": {"bash": "allow"}}}}')
+
+    turn_config = await project_home.load()
+
+    assert turn_config.warnings == (f"{file}: the agent 'plan' is not supported yet: its settings are ignored.",)
+    assert [agent.name for agent in turn_config.delegation.agents] == ["build", "explore", "general"]
+    assert turn_config.untrusted_fields == ()
+
+
+async def test_an_agent_that_people_may_not_choose_works_below_a_session_only(project_home: ProjectHome) -> None:
+    below = await project_home.load(role=Role("explore", ancestors=1))
+
+    assert below.agent.name == "explore"
+    for name in ("explore", "plan", "nope"):
+        with pytest.raises(UnknownAgent, match=name):
+            await project_home.load(role=Role(name))
+
+
+async def test_a_session_can_begin_where_build_is_disabled(project_home: ProjectHome) -> None:
+    project_home.write("opencode.json", '{"agent": {"build": {"disable": true}, "coder": {}}}')
+
+    assert (await project_home.load()).agent.name == "coder"
+
+
+CAREFUL = '{"default_agent": "careful", "agent": {"careful": {"permission": {"bash": "ask"}}, "bold": {}}}'
+BOLD = '{"permission": {"bash": "ask"}, "agent": {"bold": {"permission": {"bash": "allow"}}}}'
+
+
+@pytest.mark.parametrize(
+    ("own", "project"),
+    [
+        (CAREFUL, '{"default_agent": "build"}'),
+        (BOLD, '{"default_agent": "bold"}'),
+        (BOLD, '{"agent": {"build": {"disable": true}}}'),
+        (BOLD, '{"agent": {"build": {"hidden": true}}}'),
+    ],
+)
+async def test_a_project_makes_no_default_of_an_agent_that_may_do_more(
+    project_home: ProjectHome, own: str, project: str
+) -> None:
+    project_home.write("opencode.json", own, under=project_home.config)
+    project_home.write("opencode.json", project)
+
+    with pytest.raises(UsageError, match="may do more than .*--agent"):
+        await project_home.load()
+    assert (await project_home.load(role=Role("bold"))).agent.name == "bold"
+
+
+async def test_a_project_may_choose_a_default_that_may_do_no_more(project_home: ProjectHome) -> None:
+    project_home.write(
+        "opencode.json", '{"agent": {"build": {"permission": {"bash": "ask"}}}}', under=project_home.config
+    )
+    project_home.write(
+        "opencode.json", '{"default_agent": "tester", "agent": {"tester": {"permission": {"bash": "deny"}}}}'
+    )
+
+    assert (await project_home.load()).agent.name == "tester"
+
+
+async def test_a_denial_of_the_administrator_holds_against_all_later_rules(project_home: ProjectHome) -> None:
+    project_home.write("opencode.json", '{"permission": {"bash": "ask", "*": "allow"}}', under=project_home.config)
+    project_home.write("opencode.json", '{"permission": {"bash": "deny"}}', under=project_home.managed)
+
+    turn_config = await project_home.load(OPENCODE_PERMISSION='{"bash": "allow"}')
+
+    assert evaluate("bash", "ls", turn_config.rules).action is Action.DENY
+
+
+async def test_a_model_of_the_administrator_is_known_as_such(project_home: ProjectHome) -> None:
+    project_home.write("opencode.json", '{"model": "a/b"}', under=project_home.config)
+    own = await project_home.load()
+    project_home.write("opencode.json", '{"model": "c/d"}', under=project_home.managed)
+    managed = await project_home.load()
+
+    assert (own.config.model, own.model_is_managed) == ("a/b", False)
+    assert (managed.config.model, managed.model_is_managed) == ("c/d", True)
+
+
+@pytest.mark.parametrize("managed", [{"model": "c/d"}, {"model": "x/y", "agent": {"build": {"model": "c/d"}}}])
+async def test_a_model_of_the_administrator_overrides_one_for_the_agent(
+    project_home: ProjectHome, managed: dict[str, object]
+) -> None:
+    project_home.write("opencode.json", '{"agent": {"build": {"model": "a/b"}}}')
+    project_home.write("opencode.json", json.dumps(managed), under=project_home.managed)
+
+    turn_config = await project_home.load()
+
+    assert (turn_config.agent.model, turn_config.model_is_managed) == ("c/d", True)
+
+
+@pytest.mark.parametrize(("weaker", "stronger"), [("steps", "maxSteps"), ("maxSteps", "steps")])
+async def test_a_later_file_sets_the_steps_by_either_of_their_names(
+    project_home: ProjectHome, weaker: str, stronger: str
+) -> None:
+    def steps(name: str, count: int) -> str:
+        return json.dumps({"agent": {"build": {name: count}}})
+
+    project_home.write("opencode.json", steps(weaker, 100), under=project_home.config)
+    of_content = (await project_home.load(OPENCODE_CONFIG_CONTENT=steps(stronger, 7))).agent.steps
+    project_home.write("opencode.json", steps(stronger, 3), under=project_home.managed)
+    of_administrator = (await project_home.load(OPENCODE_CONFIG_CONTENT=steps(weaker, 50))).agent.steps
+
+    assert (of_content, of_administrator) == (7, 3)
+
+
+async def test_an_agents_model_of_the_administrator_is_its_own_only(project_home: ProjectHome) -> None:
+    project_home.write("opencode.json", '{"agent": {"coder": {"model": "c/d"}}}', under=project_home.managed)
+
+    build, coder = await project_home.load(), await project_home.load(role=Role("coder"))
+
+    assert (build.model_is_managed, coder.model_is_managed, coder.agent.model) == (False, True, "c/d")
+
+
+async def test_an_unresolved_reference_is_named(project_home: ProjectHome) -> None:
+    looked_up = {
+        "model": "{env:M}",
+        "agent": {"build": {"model": "{env:M}"}},
+        "provider": {
+            "x": {
+                "options": {"apiKey": "{env:K}", "baseURL": "{env:U}", "headers": {"A": "{env:H}"}},
+                "models": {"m": {"headers": {"A": "{env:H}"}, "options": {"b": ["{env:O}"]}}},
+            }
+        },
+    }
+    literal = {
+        "permission": {"read": {"{env:SECRETS}/*": "deny"}},
+        "default_agent": "{env:AGENT}",
+        "provider": {"x": {"models": {"m": {"id": "{file:id}"}}}},
+        "keybinds": {"leader": "{env:LEADER}"},
+    }
+    project_home.write("opencode.json", json.dumps(looked_up), under=project_home.config)
+    assert (await project_home.load()).warnings == ()
+
+    file = project_home.write("opencode.jsonc", json.dumps(literal), under=project_home.config)
+    warnings = (await project_home.load(role=Role("build"))).warnings
+
+    fields = ("permission.read.{env:SECRETS}/*", "default_agent", "provider.x.models.m.id")
+    assert list(warnings) == [
+        f"{file}: the reference in {field!r} is not looked up: it counts as it is written." for field in fields
+    ]

@@ -1,0 +1,291 @@
+"""A session in a real database; our activities run on it one by one, without an engine."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from temporalio.testing import ActivityEnvironment
+
+from activities.calls.claim import ClaimResult, claim
+from activities.calls.context import CallContextFactory, ClaimedCall
+from activities.calls.description import describe_nothing
+from activities.calls.prepare import CallPreparer
+from activities.calls.run import ToolActivities
+from activities.mint import Mint
+from activities.project.project_loader import ProjectLoader
+from activities.session import answers
+from activities.session.answers import AnswerResult, AskDecision
+from activities.session.asks import AskActivities
+from activities.session.open_turn import ProjectActivities
+from activities.session.turns import TurnActivities
+from activities.store import asks, bells, calls, events, generations, prompts, sessions, stops
+from activities.store.asks import AskRow
+from activities.store.bells import Bell
+from activities.store.calls import CallRow
+from activities.store.database import Database
+from activities.store.generations import NewAnswer
+from activities.store.journal import Journal, session_journal
+from activities.store.prompts import NewPrompt, PromptMode
+from activities.store.sessions import NewSession
+from activities.store.stops import StopRequested
+from activities.tools.registry import TOOLS
+from activities.tools.tool import Tool
+from activities.tools.toolset import SameTools
+from workflows.domain.actor import Actor
+from workflows.domain.config.sources import ConfigSources
+from workflows.domain.effects import Plan
+from workflows.domain.errors import ToolError
+from workflows.domain.events.event import Event
+from workflows.domain.ids import AskId, MessageId, PartId, Prefix, SessionId, StopId, TurnId
+from workflows.domain.messages import AnswerMetadata, CallState, RequestedCall
+from workflows.domain.permissions.replies import Reply
+from workflows.domain.usage import Tokens
+from workflows.domain.wire import (
+    AskRequest,
+    AskResult,
+    CallResult,
+    CloseReason,
+    CloseRequest,
+    CloseResult,
+    Fence,
+    LoadRequest,
+    LoadResult,
+    OpenTurn,
+    RefuseRequest,
+    Request,
+    RunRequest,
+)
+
+PERSON: Final = Actor(subject="tester@here", method="test")
+CHAIN: Final = 1_000
+HERE: Final = "here"
+BODY: Final = AnswerMetadata(finish="tool-calls", agent="build", model="scripted/model", tokens=Tokens(), cost="0")
+
+Q = TypeVar("Q", bound=Request)
+R = TypeVar("R")
+
+
+@dataclass
+class ActivityRig:
+    """A session, its open turn (after `open_turn`), and the numbers of its epoch."""
+
+    database: Database
+    loader: ProjectLoader
+    project: Path
+    session: SessionId
+    tools: Mapping[str, Tool[Any]] = field(default_factory=lambda: TOOLS)
+    epoch: int = CHAIN
+    sequence: int = 0
+    turn: TurnId = TurnId("")
+    step: int = 0
+    mint: Mint = field(default_factory=Mint)
+    rung: list[Bell] = field(default_factory=list)
+
+    @property
+    def config(self) -> Path:
+        """The user's configuration folder."""
+        return Path(self.loader.default_sources.folder)
+
+    def file(self, name: str, content: str) -> Path:
+        """A file of the project."""
+        path = self.project / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
+        return path
+
+    def call_contexts(self, machine: str = HERE) -> CallContextFactory:
+        return CallContextFactory(self.database, self.loader, SameTools(self.tools), machine, self.ring)
+
+    async def ring(self, bell: Bell) -> None:
+        """Temporal for activities: records signals. Each one's row must be committed before."""
+        later = await self.database.now() + timedelta(seconds=1)
+        assert bell in await bells.undelivered(self.database, later), f"{bell} was rung before its row was there"
+        self.rung.append(bell)
+
+    @asynccontextmanager
+    async def journal(self) -> AsyncIterator[Journal]:
+        """A client's transaction."""
+        async with session_journal(self.database, self.session, PERSON) as journal:
+            await journal.locked()
+            yield journal
+
+    async def act(
+        self,
+        activity: Callable[[Q], Awaitable[R]],
+        request: Q,
+        attempt: int = 1,
+        environment: ActivityEnvironment | None = None,
+    ) -> R:
+        """Run an activity as the n-th attempt of its schedule."""
+        environment = environment or ActivityEnvironment()
+        environment.info = replace(environment.info, attempt=attempt)
+        return await environment.run(activity, request)
+
+    def place(self) -> dict[str, Any]:
+        """The common fields of a new request: session, epoch, and next schedule number."""
+        self.sequence += 1
+        return {"session": self.session, "epoch": self.epoch, "sequence": self.sequence}
+
+    def fence(self, attempt: int = 1) -> Fence:
+        self.sequence += 1
+        return Fence(self.epoch, self.sequence, attempt)
+
+    async def events(self) -> list[Event]:
+        return [record.event async for record in events.after(self.database, self.session)]
+
+    async def types(self) -> list[str]:
+        return [event.type for event in await self.events()]
+
+    async def prompt(self, text: str = "Go.", mode: PromptMode = PromptMode.STEER, **more: Any) -> MessageId:
+        """Accept a prompt."""
+        new = NewPrompt(id=MessageId(self.mint.new(Prefix.MESSAGE)), text=text, mode=mode, **more)
+        async with self.journal() as journal:
+            await prompts.accept(journal, new)
+        return new.id
+
+    async def load(self, attempt: int = 1) -> LoadResult:
+        turn = TurnId(self.mint.new(Prefix.TURN))
+        activities = ProjectActivities(self.database, self.loader, describe_nothing)
+        return await self.act(activities.load, LoadRequest(**self.place(), turn=turn), attempt)
+
+    async def open_turn(self, **config: Any) -> OpenTurn:
+        """Open a turn for a prompt, under this opencode.json."""
+        self.file("opencode.json", json.dumps(config))
+        await self.prompt(model="scripted/model")
+        loaded = await self.load()
+        assert loaded.turn is not None
+        self.turn, self.step = loaded.turn.id, 0
+        return loaded.turn
+
+    async def answered(self, *wanted: tuple[str, dict[str, Any]]) -> list[PartId]:
+        """Store the model's answer of the next step, with these calls."""
+        self.step += 1
+        preparer = CallPreparer(self.tools, self.loader.workspace(str(self.project)), self.mint)
+        parts = [RequestedCall(f"c{place}", name, json.dumps(given)) for place, (name, given) in enumerate(wanted)]
+        prepared = [await preparer.prepare(place, part) for place, part in enumerate(parts)]
+        new = NewAnswer(id=MessageId(self.mint.new(Prefix.MESSAGE)), body=BODY, calls=tuple(prepared))
+        fence = self.fence()
+        async with self.journal() as journal:
+            await generations.begin(journal, self.turn, self.step, fence)
+            await generations.commit(journal, self.turn, self.step, fence, new)
+        return [call.id for call in prepared]
+
+    async def called(self, tool: str, **arguments: Any) -> PartId:
+        """Store an answer with one call."""
+        (call,) = await self.answered((tool, arguments))
+        return call
+
+    async def row(self, call: PartId) -> CallRow:
+        return (await calls.read(self.database, call))[0]
+
+    async def tool_call(self, call: PartId, fence: Fence) -> ClaimedCall:
+        """A stored call, to be planned or run."""
+        return await self.call_contexts().build(*await calls.read(self.database, call), fence)
+
+    async def state(self, call: PartId) -> CallState:
+        return (await self.row(call)).state
+
+    async def said(self, call: PartId) -> str:
+        """The text of a settled call for the model."""
+        outcome = (await self.row(call)).outcome
+        assert outcome is not None
+        return outcome.output
+
+    async def claim(
+        self, call: PartId, fence: Fence | None = None, plan: Plan | ToolError | None = None, **more: Any
+    ) -> ClaimResult:
+        """Only claim a call, as `ToolActivities.run` does; `plan`: a former one."""
+        fence = fence or self.fence()
+        plan = plan or await self.plan(call, fence)
+        request = RunRequest(
+            session=self.session, epoch=fence.epoch, sequence=fence.sequence, turn=self.turn, call=call, **more
+        )
+        async with session_journal(self.database, self.session, PERSON, epoch=fence.epoch) as journal:
+            return await claim(journal, request, fence, HERE, plan)
+
+    async def run(
+        self,
+        call: PartId,
+        *,
+        attempt: int = 1,
+        machine: str = HERE,
+        environment: ActivityEnvironment | None = None,
+        **more: Any,
+    ) -> CallResult:
+        """Run a call; with `schedule=` as a later attempt of an earlier schedule."""
+        request = RunRequest(**{**self.place(), "turn": self.turn, "call": call, **more})
+        return await self.act(
+            ToolActivities(self.database, self.call_contexts(machine)).run, request, attempt, environment
+        )
+
+    async def refuse(self, call: PartId) -> CallResult:
+        request = RefuseRequest(**self.place(), turn=self.turn, call=call)
+        return await self.act(ToolActivities(self.database, self.call_contexts()).refuse, request)
+
+    async def ask(self, call: PartId, request: int = 0, **more: Any) -> tuple[AskId, AskResult]:
+        """Open an ask for a request of a call."""
+        ask = AskId(self.mint.new(Prefix.ASK))
+        given = {**self.place(), "turn": self.turn, "call": call, "ask": ask, "request": request, "revision": 0}
+        return ask, await self.act(AskActivities(self.database).open, AskRequest(**{**given, **more}))
+
+    async def asked(self, call: PartId, request: int = 0, **more: Any) -> AskId:
+        return (await self.ask(call, request, **more))[0]
+
+    async def answer(self, ask: AskId, reply: Reply = Reply.ONCE, **more: Any) -> AnswerResult:
+        return await answers.answer_ask(self.database, ask, AskDecision(reply=reply, **more), PERSON)
+
+    async def ask_row(self, ask: AskId) -> AskRow:
+        async with self.journal() as journal:
+            return await asks.lock(journal, ask)
+
+    async def stop(self, **more: Any) -> StopRequested:
+        async with self.journal() as journal:
+            return await stops.accept(journal, StopId(self.mint.new(Prefix.STOP)), **more)
+
+    async def end(self) -> None:
+        async with self.journal() as journal:
+            await sessions.end(journal, "test")
+
+    async def close(
+        self, reason: CloseReason = CloseReason.DONE, *, machine: str = HERE, attempt: int = 1, **more: Any
+    ) -> CloseResult:
+        request = CloseRequest(**{**self.place(), "turn": self.turn, "reason": reason, **more})
+        return await self.act(TurnActivities(self.database, self.call_contexts(machine)).close, request, attempt)
+
+    async def plan(self, call: PartId, fence: Fence) -> Plan | ToolError | None:
+        """What a prepared call would do now."""
+        row = await self.row(call)
+        if row.state is not CallState.PREPARED:
+            return None
+        try:
+            return await (await self.tool_call(call, fence)).plan()
+        except ToolError as error:
+            return error
+
+
+async def open_rig(database: Database, directory: Path, **more: Any) -> ActivityRig:
+    """A new session in `directory`/project."""
+    project = directory / "project"
+    project.mkdir(exist_ok=True)
+    sources = ConfigSources(home=str(directory), folder=str(directory / "config"))
+    loader = ProjectLoader(directory / "data", directory / "tmp", directory / "managed", {}, sources)
+    new = NewSession(id=SessionId(Mint().new(Prefix.SESSION)), directory=str(project), title="A session")
+    await sessions.create(database, new, PERSON)
+    return ActivityRig(database, loader, project, new.id, **more)
+
+
+async def wait_for_lock_waiter(database: Database) -> None:
+    """Wait until a transaction waits for a row lock."""
+    query = b"SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    waiting = 0
+    while not waiting:
+        async with (
+            database.transaction() as connection
+        ):  # a new one each time: a transaction sees one state of the others
+            waiting = (await connection.execute(query)).rowcount
+        await asyncio.sleep(0.01)

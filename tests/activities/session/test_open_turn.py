@@ -1,0 +1,277 @@
+"""Project.load: the work according to rows and directory."""
+
+import dataclasses
+import json
+import shutil
+
+import pytest
+
+from activities.calls.run import aborted_outcome
+from activities.session.open_turn import NO_MODEL
+from activities.store import calls, generations, suspensions, turns
+from activities.store.generations import NewAnswer, NewPart
+from activities.store.prompts import PromptMode
+from tests.activities.rig import BODY, CHAIN, ActivityRig
+from workflows.domain.errors import StaleFence
+from workflows.domain.events.prompts import PromptTaken
+from workflows.domain.events.sessions import SessionSuspended
+from workflows.domain.events.turns import TurnOpened
+from workflows.domain.ids import MessageId, PartId
+from workflows.domain.messages import CallState, TextPart
+from workflows.domain.permissions.replies import Reply
+from workflows.domain.state import GUARD_REQUEST
+from workflows.domain.suspension import SuspendReason
+from workflows.domain.wire import LoadResult, OpenTurn
+
+WRITE = {"filePath": "a.txt", "content": "x"}
+
+
+async def loaded(rig: ActivityRig) -> OpenTurn:
+    turn = (await rig.load()).turn
+    assert turn is not None
+    return turn
+
+
+async def test_without_a_prompt_there_is_nothing_to_do(rig: ActivityRig) -> None:
+    assert await rig.load() == LoadResult()
+    assert await rig.types() == ["session.created"]
+
+
+async def test_the_oldest_prompt_opens_the_turn_and_is_taken_at_its_first_step(rig: ActivityRig) -> None:
+    first = await rig.prompt("First", model="scripted/model")
+    await rig.prompt("Second", mode=PromptMode.QUEUE)
+    turn = await loaded(rig)
+    taken = [event for event in await rig.events() if isinstance(event, PromptTaken)]
+    assert taken == [PromptTaken(prompt=first, turn=turn.id, step=1)]
+    assert (turn.number, turn.step, turn.error) == (1, 0, None)
+
+
+async def test_a_second_attempt_finds_the_turn_of_the_first(rig: ActivityRig) -> None:
+    journal = await rig.open_turn()
+    assert (await rig.load(attempt=2)).turn == journal
+    assert (await rig.types()).count("turn.opened") == 1
+
+
+async def test_a_turn_has_the_prompts_model_else_the_sessions_else_the_configured_one(rig: ActivityRig) -> None:
+    rig.file("opencode.json", json.dumps({"model": "configured/model"}))
+    for given in ("scripted/model", None):
+        await rig.prompt(model=given)
+        rig.turn = (await loaded(rig)).id
+        await rig.close()
+    journal = [event.model for event in await rig.events() if isinstance(event, TurnOpened)]
+    assert journal == ["scripted/model", "configured/model"]
+
+
+async def test_turns_are_numbered_and_their_rules_frozen(rig: ActivityRig) -> None:
+    await rig.open_turn(permission={"edit": "deny"})
+    call = await rig.called("write", **WRITE)
+    rig.file("opencode.json", "{}")
+    turn = await loaded(rig)
+    assert turn.answer is not None
+    assert [finding.action for finding in turn.answer.calls[0].findings] == ["deny"]
+    await rig.close()
+    assert (await rig.open_turn()).number == 2 and await rig.state(call) is CallState.CANCELLED
+
+
+async def test_an_open_turn_is_adopted_at_its_highest_step_with_its_calls(rig: ActivityRig) -> None:
+    await rig.open_turn(permission={"edit": "ask"})
+    await rig.called("glob", pattern="*")
+    settled, asked, answered = await rig.answered(
+        ("glob", {"pattern": "*"}), ("write", WRITE), ("write", {**WRITE, "filePath": "b.txt"})
+    )
+    await rig.run(settled)
+    ask = await rig.asked(asked)
+    await rig.answer(await rig.asked(answered))
+    turn = await loaded(rig)
+    assert turn.step == 2 and turn.answer is not None and len(turn.recent_digests) == 1
+    assert [call.settled for call in turn.answer.calls] == [True, False, False]
+    assert [(call.ask, call.request, call.answered) for call in turn.answer.calls[1:]] == [
+        (ask, 0, ()),
+        (None, None, (0,)),
+    ]
+
+
+async def test_a_registered_step_without_an_answer_is_reported_as_such(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    async with rig.journal() as journal:
+        turns.record_step(journal, rig.turn, 3)
+    turn = await loaded(rig)
+    assert (turn.step, turn.answer) == (3, None)
+
+
+async def test_asks_of_an_earlier_revision_are_not_resumed_but_the_loop_guards_is(rig: ActivityRig) -> None:
+    await rig.open_turn(permission={"edit": "ask"})
+    rig.file("a.txt", "one\n")
+    call = await rig.called("edit", filePath="a.txt", oldString="one", newString="two")
+    await rig.answer(await rig.asked(call))
+    await rig.answer(await rig.asked(call, GUARD_REQUEST))
+    rig.file("a.txt", "one\nmore\n")
+    await rig.claim(call, loop_guarded=True)
+    turn = await loaded(rig)
+    assert turn.answer is not None
+    assert (turn.answer.calls[0].revision, turn.answer.calls[0].answered) == (1, (GUARD_REQUEST,))
+
+
+async def test_a_stop_and_a_rejection_are_remembered(rig: ActivityRig) -> None:
+    await rig.open_turn(permission={"edit": "ask"})
+    call = await rig.called("write", **WRITE)
+    await rig.answer(await rig.asked(call), Reply.REJECT)
+    await rig.stop()
+    turn = await loaded(rig)
+    assert (turn.stopped, turn.rejected, turn.continue_after_reject) == (True, True, False)
+
+
+async def test_going_on_after_a_rejection_is_a_setting(rig: ActivityRig) -> None:
+    assert (await rig.open_turn(experimental={"continue_loop_on_deny": True})).continue_after_reject
+
+
+@pytest.mark.parametrize("name", ["steps", "maxSteps"])
+async def test_the_agents_steps_are_the_turns(rig: ActivityRig, name: str) -> None:
+    assert (await rig.open_turn(agent={"build": {name: 7}})).max_steps == 7
+
+
+@pytest.mark.parametrize(("steps", "text"), [(1, False), (2, None)])
+async def test_an_answer_of_the_last_step_is_resumed_with_whether_it_has_text(
+    rig: ActivityRig, steps: int, text: bool | None
+) -> None:
+    await rig.open_turn(agent={"build": {"steps": steps}})
+    await rig.called("write", **WRITE)
+
+    turn = await loaded(rig)
+
+    assert turn.answer is not None and (turn.step, turn.answer.has_text) == (1, text)
+
+
+async def test_an_answer_that_text_columns_refuse_is_resumed(rig: ActivityRig) -> None:
+    await rig.open_turn(agent={"build": {"steps": 1}})
+    part = NewPart(id=PartId("prt_odd"), position=0, body=TextPart(text="a\0\ud800b"))
+    fence = rig.fence()
+    async with rig.journal() as journal:
+        await generations.begin(journal, rig.turn, 1, fence)
+        await generations.commit(
+            journal, rig.turn, 1, fence, NewAnswer(id=MessageId("msg_odd"), body=BODY, parts=(part,))
+        )
+
+    turn = await loaded(rig)
+
+    assert turn.answer is not None and turn.answer.has_text is True
+
+
+async def test_an_ended_session_opens_no_turn_but_reports_the_open_one(rig: ActivityRig) -> None:
+    await rig.prompt()
+    await rig.end()
+    assert await rig.load() == LoadResult(ended=True)
+
+
+async def test_the_open_turn_of_an_ended_session_is_there_to_be_closed(rig: ActivityRig) -> None:
+    turn = await rig.open_turn()
+    await rig.end()
+    assert await rig.load() == LoadResult(turn=turn, ended=True)
+
+
+async def broken_file(rig: ActivityRig) -> None:
+    rig.file("opencode.json", "{ no json")
+
+
+async def wrong_field(rig: ActivityRig) -> None:
+    rig.file("opencode.json", '{"permission": {"edit": "perhaps"}}')
+
+
+@pytest.mark.parametrize(("spoil", "said"), [(broken_file, "opencode.json"), (wrong_field, "permission")])
+async def test_a_directory_that_cannot_be_read_fails_the_turn_and_not_the_session(
+    rig: ActivityRig, spoil: object, said: str
+) -> None:
+    assert callable(spoil)
+    await spoil(rig)
+    await rig.prompt(model="scripted/model")
+    turn = await loaded(rig)
+    assert turn.error is not None and said in turn.error
+
+
+async def delete(rig: ActivityRig) -> None:
+    shutil.rmtree(rig.project)
+
+
+async def replace(rig: ActivityRig) -> None:
+    rig.project.rename(rig.project.with_name("moved"))
+    rig.project.mkdir()
+
+
+async def switch(rig: ActivityRig) -> None:
+    rig.file(".git/HEAD", "ref: refs/heads/other\n")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [(delete, SuspendReason.GONE), (replace, SuspendReason.REPLACED), (switch, SuspendReason.BRANCH)],
+)
+async def test_a_directory_that_changed_since_the_last_turn_suspends_the_session(
+    rig: ActivityRig, spoil: object, reason: SuspendReason
+) -> None:
+    rig.file(".git/HEAD", "ref: refs/heads/main\n")
+    await rig.open_turn()
+    await rig.close()
+    assert callable(spoil)
+    await spoil(rig)
+    await rig.prompt(model="scripted/model")
+    loaded = [await rig.load() for _ in range(2)]
+    (parked,) = [event for event in await rig.events() if isinstance(event, SessionSuspended)]
+    assert loaded == [LoadResult(), LoadResult()] and parked.reason is reason
+
+
+async def test_a_person_lets_it_go_on_with_the_directory_as_it_is_now(rig: ActivityRig) -> None:
+    rig.file(".git/HEAD", "ref: refs/heads/main\n")
+    await rig.open_turn()
+    await rig.close()
+    await switch(rig)
+    await rig.prompt(model="scripted/model")
+    await rig.load()
+    async with rig.journal() as journal:
+        await suspensions.resume(journal)
+    rig.turn = (await loaded(rig)).id
+    await rig.close()
+    await rig.prompt(model="scripted/model")
+    assert (await loaded(rig)).number == 3
+
+
+async def test_a_directory_that_is_still_missing_suspends_the_session_again(rig: ActivityRig) -> None:
+    await delete(rig)
+    await rig.prompt(model="scripted/model")
+    for _ in range(2):
+        assert await rig.load() == LoadResult()
+        async with rig.journal() as journal:
+            await suspensions.resume(journal)
+
+
+async def test_without_a_model_the_error_says_how_to_choose_one(rig: ActivityRig) -> None:
+    await rig.prompt()
+    assert (await loaded(rig)).error == NO_MODEL
+
+
+async def test_the_error_of_a_turn_is_known_after_a_takeover(rig: ActivityRig) -> None:
+    await broken_file(rig)
+    await rig.prompt(model="scripted/model")
+    first = await loaded(rig)
+    assert await loaded(rig) == first
+
+
+async def test_an_earlier_epoch_loads_nothing(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    rig.epoch = CHAIN + 1
+    await rig.load()
+    rig.epoch = CHAIN
+    with pytest.raises(StaleFence, match="later epoch"):
+        await rig.load()
+
+
+async def test_a_subagent_begins_nothing_for_a_call_that_is_over(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    hands_over = {"description": "look", "prompt": "Where is it?", "subagent_type": "explore"}
+    call = await rig.called("task", **hands_over)
+    child = (await rig.run(call)).child
+    assert child is not None
+    async with rig.journal() as journal:
+        calls.settle(journal, await calls.lock(journal, call), CallState.CANCELLED, aborted_outcome())
+    begun = dataclasses.replace(rig, session=child)
+    assert await begun.load() == LoadResult()
+    assert (await begun.types())[-1] == "prompt.withdrawn"

@@ -1,0 +1,102 @@
+"""The notification hub: one connection for all watchers of a process, with counted locks per session."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+
+from activities.store import deltas, events
+from activities.store.database import Database
+from activities.store.journal import WORKER, session_journal
+from activities.store.pg_notify import FOLLOWER_LOCK_CLASS, WATCHER_LOCK_CLASS
+from tests.polling import WAIT_TIMEOUT
+from workflows.domain.errors import Unavailable
+from workflows.domain.events.sessions import SessionEnded
+from workflows.domain.ids import SessionId
+
+WATCHERS = 500
+CUT = b"""SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database d ON d.oid = database
+    WHERE locktype = 'advisory' AND classid = %(watchers)s AND d.datname = current_database()"""
+LOCKS = b"""SELECT classid::bigint AS class, count(*)::int AS count FROM pg_locks
+    JOIN pg_database d ON d.oid = database AND d.datname = current_database()
+    WHERE locktype = 'advisory' AND classid = ANY(%(classes)s) GROUP BY classid"""
+CONNECTIONS = b"SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database()"
+
+
+@asynccontextmanager
+async def watched(database: Database, session: SessionId) -> AsyncIterator[asyncio.Queue[None]]:
+    """A watcher during the block, registered at its start, with its wake-ups."""
+    woken: asyncio.Queue[None] = asyncio.Queue()
+
+    async def watch() -> None:
+        async for _ in events.ticks(database, session, at_least_every=WAIT_TIMEOUT):
+            woken.put_nowait(None)
+
+    task = asyncio.create_task(watch())
+    await woken.get()
+    try:
+        yield woken
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def locks(database: Database) -> dict[int, int]:
+    rows = await database.rows(LOCKS, classes=[WATCHER_LOCK_CLASS, FOLLOWER_LOCK_CLASS])
+    return {row["class"]: row["count"] for row in rows}
+
+
+async def connections(database: Database) -> int:
+    return int((await database.rows(CONNECTIONS))[0]["count"])
+
+
+async def test_500_watchers_of_a_process_hold_one_connection(
+    database: Database, postgres_url: str, session: SessionId
+) -> None:
+    async with Database(postgres_url, size=1) as own, AsyncExitStack() as stack, asyncio.timeout(WAIT_TIMEOUT):
+        await own.now()
+        before = await connections(database)
+        woken = [await stack.enter_async_context(watched(own, session)) for _ in range(WATCHERS)]
+        assert await connections(database) == before + 1
+        assert await locks(database) == {WATCHER_LOCK_CLASS: 1, FOLLOWER_LOCK_CLASS: 1}
+        async with session_journal(database, session, WORKER) as journal:
+            await journal.locked()
+            journal.record(SessionEnded(reason="done"))
+        await asyncio.gather(*(each.get() for each in woken))
+
+
+async def test_a_session_is_watched_until_its_last_watcher_has_left(
+    database: Database, postgres_url: str, session: SessionId
+) -> None:
+    async with Database(postgres_url) as own, asyncio.timeout(WAIT_TIMEOUT):
+        async with watched(own, SessionId("ses_other")):
+            async with watched(own, session), watched(own, session):
+                pass
+            while await deltas.is_watched(database, session):
+                await asyncio.sleep(0.01)
+            assert await locks(database) == {WATCHER_LOCK_CLASS: 1, FOLLOWER_LOCK_CLASS: 1}
+        while await locks(database):
+            await asyncio.sleep(0.01)
+        async with watched(own, session):  # after the connection was closed
+            assert await deltas.is_watched(database, session)
+
+
+async def test_a_lost_connection_is_an_outage_for_each_watcher_and_opened_again(
+    database: Database, postgres_url: str, session: SessionId
+) -> None:
+    async def lose() -> None:
+        async for _ in events.ticks(own, session, at_least_every=WAIT_TIMEOUT):
+            listening.release()
+
+    async with Database(postgres_url) as own, asyncio.timeout(WAIT_TIMEOUT):
+        listening = asyncio.Semaphore(0)
+        losing = [asyncio.create_task(lose()) for _ in range(2)]
+        for _ in losing:
+            await listening.acquire()
+        assert len(await database.rows(CUT, watchers=WATCHER_LOCK_CLASS)) == 1
+        for each in losing:
+            with pytest.raises(Unavailable):
+                await each
+        async with watched(own, session):
+            assert await deltas.is_watched(database, session)

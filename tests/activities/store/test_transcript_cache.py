@@ -1,0 +1,110 @@
+"""Cached transcripts: equal to a full read, with few rows read."""
+
+from typing import Any
+
+from activities.store import generations, transcript
+from activities.store.generations import NewAnswer
+from activities.store.pg_protocol import Rows
+from activities.store.statements import RowReader
+from activities.store.transcript_cache import TranscriptCache
+from tests.activities.rig import BODY, ActivityRig
+from tests.activities.store.test_generations import FIRST
+from workflows.domain.ids import MessageId, PartId
+
+
+class Counting:
+    """Counts the rows that are read."""
+
+    def __init__(self, reads: RowReader) -> None:
+        self.reads = reads
+        self.count = 0
+
+    async def rows(self, query: bytes, **values: Any) -> Rows:
+        found = await self.reads.rows(query, **values)
+        self.count += len(found)
+        return found
+
+
+async def check(rig: ActivityRig, kept: TranscriptCache) -> int:
+    """Compare with a full read; how many rows the cache read."""
+    async with rig.journal() as journal:
+        counting = Counting(journal)
+        assert await kept.read(counting, rig.session) == await transcript.read(journal, rig.session)
+        return counting.count
+
+
+async def played(rig: ActivityRig, steps: int) -> list[PartId]:
+    """Steps with a finished call each."""
+    return [await settled(rig, await rig.called("glob", pattern="*")) for _ in range(steps)]
+
+
+async def settled(rig: ActivityRig, call: PartId) -> PartId:
+    await rig.run(call)
+    return call
+
+
+async def test_a_step_reads_no_more_of_a_long_session_than_of_a_short_one(rig: ActivityRig) -> None:
+    kept = TranscriptCache()
+    await rig.open_turn()
+    read = []
+    for _ in range(4):
+        await played(rig, 1)
+        read.append(await check(rig, kept))
+    assert read[0] < read[1] == read[2] == read[3]
+
+
+async def test_a_call_that_is_settled_later_is_read_again(rig: ActivityRig) -> None:
+    kept = TranscriptCache()
+    await rig.open_turn()
+    await played(rig, 2)
+    waiting = await rig.called("glob", pattern="x")
+    await check(rig, kept)
+    await played(rig, 1)
+    await check(rig, kept)
+    await rig.run(waiting)
+    await check(rig, kept)
+    await check(rig, kept)
+
+
+async def test_later_prompts_and_turns_are_read(rig: ActivityRig) -> None:
+    kept = TranscriptCache()
+    for _ in range(2):
+        await rig.open_turn()
+        await check(rig, kept)
+        await played(rig, 1)
+        await rig.prompt("Also this.")
+        await played(rig, 1)
+        await check(rig, kept)
+        await rig.close()
+
+
+async def test_a_session_that_was_reset_is_read_again(rig: ActivityRig) -> None:
+    kept = TranscriptCache()
+    await rig.open_turn()
+    for name in ("msg_before", "msg_after"):
+        async with rig.database.transaction() as connection:
+            await connection.execute("DELETE FROM message")
+        async with rig.journal() as journal:
+            new = NewAnswer(id=MessageId(name), body=BODY)
+            await generations.commit(journal, rig.turn, 1, FIRST, new)
+        await check(rig, kept)
+    async with rig.database.transaction() as connection:
+        await connection.execute("DELETE FROM message")
+    await check(rig, kept)
+
+
+async def test_the_cache_stays_within_its_size(rig: ActivityRig) -> None:
+    none, some = TranscriptCache(max_bytes=1000), TranscriptCache(max_bytes=30_000)
+    await rig.open_turn()
+    whole = [await read_after(rig, none) for _ in range(4)]
+    assert whole == sorted(set(whole))
+    rig.file("long.txt", "x" * 30_000)
+    assert await check(rig, some) == await check(rig, none) > await check(rig, some)
+    await settled(rig, await rig.called("read", filePath="long.txt"))
+    await check(rig, some)
+    assert await check(rig, some) == await check(rig, none)
+
+
+async def read_after(rig: ActivityRig, kept: TranscriptCache) -> int:
+    await played(rig, 1)
+    return await check(rig, kept)

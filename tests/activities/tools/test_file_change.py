@@ -1,0 +1,166 @@
+"""A change of a file is agreed on to the byte, made once, and reconciled after a crash."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from activities.files.workspace import Workspace
+from activities.tools.edit.edit import EditParams, EditTool
+from activities.tools.tool import OutcomeUnknown, Plan
+from activities.tools.write import WriteParams, WriteTool
+from tests.activities.tools.tool_calls import make_context
+from workflows.domain.errors import StaleFence, ToolError
+
+
+@dataclass
+class Call:
+    """A planned edit of `a.txt` from one to two; `left` is an earlier attempt's leftover."""
+
+    workspace: Workspace
+    params: EditParams
+    plan: Plan
+
+    @property
+    def file(self) -> Path:
+        return self.workspace.directory / "a.txt"
+
+    @property
+    def left(self) -> Path:
+        return self.workspace.directory / ".holdfast-prt_1-1-1-1"
+
+
+def asked(path: str, old: str = "one", new: str = "two") -> EditParams:
+    return EditParams(filePath=path, oldString=old, newString=new)
+
+
+@pytest.fixture
+async def planned(workspace: Workspace) -> Call:
+    (workspace.directory / "a.txt").write_text("one\n")
+    return Call(workspace, asked("a.txt"), await EditTool().plan(asked("a.txt"), workspace))
+
+
+async def test_the_plan_says_exactly_what_will_be_written(planned: Call) -> None:
+    (own,) = planned.plan.requests
+    assert str(own.metadata["diff"]).endswith("@@ -1,1 +1,1 @@\n-one\n+two\n")
+    assert planned.plan.file_key == str(planned.file)
+    assert planned.file.read_text() == "one\n"
+
+
+async def test_another_base_makes_another_record(planned: Call) -> None:
+    planned.file.write_text("one\nmore\n")
+    assert (await EditTool().plan(planned.params, planned.workspace)).effect.digest != planned.plan.effect.digest
+
+
+async def test_nothing_is_written_over_what_changed_since_the_plan(planned: Call) -> None:
+    planned.file.write_text("one\nmore\n")
+    with pytest.raises(ToolError, match="changed meanwhile"):
+        await EditTool().run(planned.params, planned.plan, make_context(planned.workspace))
+    assert planned.file.read_text() == "one\nmore\n"
+
+
+async def test_an_attempt_that_died_before_the_rename_is_finished(planned: Call) -> None:
+    planned.left.write_text("tw")
+    output = await EditTool().recover(planned.params, planned.plan, make_context(planned.workspace, attempt="1-1-2"))
+    assert output.output == "Edit applied successfully."
+    assert planned.file.read_text() == "two\n"
+    assert not planned.left.exists()
+
+
+async def test_an_attempt_that_died_after_the_rename_is_not_repeated(planned: Call) -> None:
+    first = await EditTool().run(planned.params, planned.plan, make_context(planned.workspace))
+    written = planned.file.stat().st_ino
+    second = await EditTool().recover(planned.params, planned.plan, make_context(planned.workspace, attempt="1-1-2"))
+    assert planned.file.stat().st_ino == written
+    assert second == first
+
+
+async def test_content_that_is_neither_before_nor_after_is_unknown(planned: Call) -> None:
+    planned.left.write_text("two\n")
+    planned.file.write_text("three\n")
+    with pytest.raises(OutcomeUnknown, match=r"a\.txt[^$]*\+two"):
+        await EditTool().recover(planned.params, planned.plan, make_context(planned.workspace, attempt="1-1-2"))
+    assert planned.file.read_text() == "three\n"
+    assert not planned.left.exists()
+
+
+async def test_a_directory_in_the_place_of_the_file_is_unknown(planned: Call) -> None:
+    planned.file.unlink()
+    planned.file.mkdir()
+    with pytest.raises(OutcomeUnknown):
+        await EditTool().recover(planned.params, planned.plan, make_context(planned.workspace, attempt="1-1-2"))
+
+
+async def test_an_overtaken_recovery_touches_nothing(planned: Call) -> None:
+    planned.left.write_text("of a later attempt")
+
+    async def overtaken() -> None:
+        raise StaleFence("a later attempt has taken over")
+
+    with pytest.raises(StaleFence):
+        await EditTool().recover(planned.params, planned.plan, make_context(planned.workspace, fence=overtaken))
+    assert planned.left.exists()
+
+
+async def test_of_two_edits_planned_together_the_second_has_to_be_planned_again(planned: Call) -> None:
+    planned.file.write_text("one\nlast\n")
+    workspace, other = planned.workspace, asked("a.txt", "last", "end")
+    first, second = await EditTool().plan(planned.params, workspace), await EditTool().plan(other, workspace)
+    await EditTool().run(planned.params, first, make_context(workspace))
+    with pytest.raises(ToolError, match="changed meanwhile"):
+        await EditTool().run(other, second, make_context(workspace))
+    await EditTool().run(other, await EditTool().plan(other, workspace), make_context(workspace))
+    assert planned.file.read_text() == "two\nend\n"
+
+
+async def test_what_is_wrong_inside_the_project_is_said_before_any_question(workspace: Workspace) -> None:
+    with pytest.raises(ToolError, match="not found"):
+        await EditTool().plan(asked("gone.txt"), workspace)
+
+
+async def test_nothing_is_told_of_a_file_outside_before_a_yes(workspace: Workspace) -> None:
+    secret = workspace.directory.parent / "secret.txt"
+    secret.write_text("nothing of the kind\n")
+    plan = await EditTool().plan(asked(str(secret)), workspace)
+    assert [request.permission for request in plan.requests] == ["external_directory", "edit"]
+    with pytest.raises(ToolError, match="Could not find oldString"):
+        await EditTool().run(asked(str(secret)), plan, make_context(workspace))
+
+
+async def test_a_read_only_file_stays_as_it_is(unprivileged: Workspace) -> None:
+    file = unprivileged.directory / "a.txt"
+    file.write_text("one\n")
+    file.chmod(0o444)
+    with pytest.raises(ToolError, match="read-only"):
+        await EditTool().plan(asked("a.txt"), unprivileged)
+
+
+async def test_a_directory_that_may_not_be_written_gets_no_file(unprivileged: Workspace) -> None:
+    file = unprivileged.directory / "a.txt"
+    file.write_text("one\n")
+    plan = await EditTool().plan(asked("a.txt"), unprivileged)
+    unprivileged.directory.chmod(0o555)
+    with pytest.raises(ToolError, match="Permission denied"):
+        await EditTool().run(asked("a.txt"), plan, make_context(unprivileged))
+    unprivileged.directory.chmod(0o755)
+    assert file.read_text() == "one\n"
+    assert not list(unprivileged.directory.glob(".holdfast-*"))
+
+
+async def test_an_edit_by_a_link_is_judged_and_made_where_it_leads(planned: Call) -> None:
+    (planned.workspace.directory / "link").symlink_to("a.txt")
+    plan = await EditTool().plan(asked("link"), planned.workspace)
+    await EditTool().run(asked("link"), plan, make_context(planned.workspace))
+    assert (plan.requests[0].patterns, plan.file_key) == (("a.txt",), str(planned.file))
+    assert (planned.workspace.directory / "link").is_symlink()
+    assert planned.file.read_text() == "two\n"
+
+
+async def test_a_huge_file_is_refused_before_it_is_read(workspace: Workspace) -> None:
+    with (workspace.directory / "huge").open("wb") as file:
+        file.write(b"one\n")
+        file.truncate(5 * 1024**3)
+    with pytest.raises(ToolError, match="too much for this tool"):
+        await EditTool().plan(asked("huge"), workspace)
+    with pytest.raises(ToolError, match="too much for this tool"):
+        await WriteTool().plan(WriteParams(filePath="huge", content="x"), workspace)

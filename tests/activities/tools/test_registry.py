@@ -1,0 +1,59 @@
+"""Every tool is offered with a description and a plain schema."""
+
+import json
+
+import pytest
+
+from activities.tools.built_in_tool import parameters_schema
+from activities.tools.registry import TOOLS
+from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.delegation import Delegation
+from workflows.domain.config.config import Config
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.permissions.rules import Action, Rule
+
+ALLOWED = (Rule(permission="*", pattern="*", action=Action.ALLOW),)
+OFFERED = sorted(set(TOOLS) - {"invalid"})
+
+
+def test_the_table_names_each_tool_as_it_names_itself() -> None:
+    assert OFFERED == ["bash", "edit", "glob", "grep", "read", "task", "todowrite", "write"]
+    assert all(tool.name == name for name, tool in TOOLS.items())
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_a_description_names_every_argument(name: str) -> None:
+    delegation = Delegation(agents=(Agent(name="x", description="y"),))
+    turn = TurnConfig(directory="/", worktree=None, config=Config(), rules=ALLOWED, delegation=delegation)
+    offer = TOOLS[name].offer(turn)
+    assert offer is not None
+    assert all(f"`{field}`" in offer.description or name == "bash" for field in offer.parameters["properties"])  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_a_schema_is_an_object_without_titles_references_and_null(name: str) -> None:
+    offered = parameters_schema(TOOLS[name].params)
+    assert offered["type"] == "object"
+    assert not any(f'"{word}"' in json.dumps(offered) for word in ("title", "$ref", "$defs", "anyOf", "null"))
+
+
+def test_the_schema_comes_from_the_arguments() -> None:
+    assert parameters_schema(TOOLS["todowrite"].params) == {
+        "type": "object",
+        "properties": {
+            "todos": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "content": {"type": "string"},
+                        "status": {"type": "string"},
+                        "priority": {"type": "string"},
+                    },
+                    "required": ["content", "status", "priority"],
+                },
+            }
+        },
+        "required": ["todos"],
+    }
+    assert parameters_schema(TOOLS["glob"].params)["required"] == ["pattern"]

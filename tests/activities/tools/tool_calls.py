@@ -1,0 +1,60 @@
+"""Calls of tools in a scratch project, planned and run as the worker does, without a ledger."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from activities.files.workspace import Workspace
+from activities.tools.tool import Output, SubagentStatus, TaskRequest, Tool, ToolContext
+from workflows.domain.ids import PartId, SessionId
+
+
+def project(scratch: Path) -> Workspace:
+    """`ws/proj`, a git work tree, in an empty directory."""
+    workspace = Workspace(
+        directory=scratch / "ws" / "proj",
+        worktree=scratch / "ws" / "proj",
+        data=scratch / "data",
+        home=scratch / "home",
+        temporary=scratch / "tmp",
+    )
+    (workspace.directory / ".git").mkdir(parents=True)
+    return workspace
+
+
+async def do_nothing(*_: object) -> None:
+    """A fence that accepts all; a watcher that ignores all."""
+
+
+class NoDelegate:
+    """A call that has no subagent."""
+
+    async def start(self, task_request: TaskRequest) -> SubagentStatus:
+        raise AssertionError(f"nobody is there for {task_request.title!r}")
+
+    async def status(self) -> SubagentStatus | None:
+        return None
+
+    async def stop(self) -> SubagentStatus | None:
+        return None
+
+
+def make_context(workspace: Workspace, *, attempt: str = "1-1-1", **others: Any) -> ToolContext:
+    defaults: dict[str, Any] = {
+        "environment": {},
+        "progress": do_nothing,
+        "fence": do_nothing,
+        "subagent": NoDelegate(),
+    }
+    return ToolContext(
+        session=SessionId("ses_1"), call=PartId("prt_1"), attempt=attempt, workspace=workspace, **(defaults | others)
+    )
+
+
+async def call(tool: Tool[Any], workspace: Workspace, **arguments: JsonValue) -> Output:
+    """Plan and run a call. Raises ToolError."""
+    params = tool.parse(arguments)
+    output = await tool.run(params, await tool.plan(params, workspace), make_context(workspace))
+    assert isinstance(output, Output)
+    return output

@@ -1,0 +1,182 @@
+"""The scenarios of the recorded histories: a script, and what a person does meanwhile."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from temporalio.api.enums.v1 import EventType
+
+from activities.store.journal import session_journal
+from tests.harness import ACTOR, Harness, wait_for_file
+from tests.workflows.session_runs import activities
+from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
+from worker.settings import ResumePolicy
+from worker.startup_suspension import suspend_all
+from workflows.domain.ids import SessionId, workflow_id
+
+_POLL_INTERVAL = 0.05
+DONE = ScriptedAnswer(text="Done.")
+LOOK = ScriptedAnswer(tools=(ScriptedCall(name="glob", arguments={"pattern": "*.txt"}),))
+WRITE = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "a"}),))
+DELEGATES = ScriptedAnswer(
+    tools=(
+        ScriptedCall(
+            name="task",
+            arguments={"description": "look", "prompt": "[[script:child]] Looking.", "subagent_type": "general"},
+        ),
+    )
+)
+PARALLEL = ScriptedAnswer(
+    tools=tuple(ScriptedCall(name="read", arguments={"filePath": name}) for name in ("a.txt", "b.txt", "c.txt"))
+)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`play` starts a session and returns it in the state to record."""
+
+    answers: tuple[ScriptedAnswer, ...]
+    play: Callable[[Harness, Path], Awaitable[SessionId]]
+    events: int | None = None
+    child: tuple[ScriptedAnswer, ...] = ()
+
+
+async def whole_turn(harness: Harness, _: Path) -> SessionId:
+    session = await harness.start_session("Go.")
+    await harness.ended(session)
+    return session
+
+
+async def steps_used_up(harness: Harness, gate: Path) -> SessionId:
+    harness.configure(agent={"build": {"steps": 1}})
+    return await whole_turn(harness, gate)
+
+
+async def fallen_asleep(harness: Harness, gate: Path) -> SessionId:
+    """An idle run completes after its idle time."""
+    session = await whole_turn(harness, gate)
+    await harness.temporal.get_workflow_handle(workflow_id(session)).result()
+    return session
+
+
+async def ask_waiting(harness: Harness, _: Path) -> SessionId:
+    harness.configure(permission={"edit": "ask"})
+    session = await harness.start_session("Go.")
+    await harness.wait_for_asks(session)
+    return session
+
+
+async def ask_answered(harness: Harness, gate: Path) -> SessionId:
+    session = await ask_waiting(harness, gate)
+    for entry in await harness.client.asks(session=session):
+        await harness.answer(entry.id)
+    await harness.ended(session)
+    return session
+
+
+async def steered(harness: Harness, gate: Path) -> SessionId:
+    session = await harness.start_session("Go.")
+    await wait_for_file(gate)
+    await harness.client.prompt(session, "And this.")
+    gate.touch()
+    await harness.ended(session)
+    return session
+
+
+async def stopped(harness: Harness, gate: Path) -> SessionId:
+    session = await harness.start_session("Go.")
+    await wait_for_file(gate)
+    await harness.client.stop(session)
+    await harness.ended(session)
+    return session
+
+
+async def child_waiting(harness: Harness, _: Path) -> SessionId:
+    harness.configure(permission={"edit": "ask"})
+    session = await harness.start_session("Go.")
+    await harness.until(session, lambda event: event.type == "task.started")
+    await harness.wait_for_asks((await harness.client.tree(session))[1])
+    return session
+
+
+async def child_answered(harness: Harness, gate: Path) -> SessionId:
+    session = await child_waiting(harness, gate)
+    for entry in await harness.client.asks(session=session):
+        await harness.answer(entry.id)
+    await harness.ended(session)
+    return session
+
+
+async def child_stopped(harness: Harness, gate: Path) -> SessionId:
+    session = await child_waiting(harness, gate)
+    await harness.client.stop(session)
+    await harness.ended(session)
+    return session
+
+
+async def parked(harness: Harness, _: Path) -> SessionId:
+    """An answered call is refused while its session is suspended, and runs when it resumes."""
+    session = await ask_waiting(harness, _)
+    ask = harness.settings.model_copy(update={"resume": ResumePolicy.ASK})
+    await suspend_all(ask, harness.endpoints.postgres_url, print)
+    before = await completed(harness, session)
+    for entry in await harness.client.asks(session=session):
+        await harness.answer(entry.id)
+    while await completed(harness, session) == before:
+        await asyncio.sleep(_POLL_INTERVAL)
+    await harness.client.resume(session)
+    await harness.ended(session)
+    return session
+
+
+async def held_up(harness: Harness, _: Path) -> SessionId:
+    """A quick call that cannot be claimed within its second becomes an activity of its own."""
+    session = await harness.start_session("Go.")
+    await harness.until(session, lambda event: event.type == "message.completed")
+    async with session_journal(harness.database, session, ACTOR) as journal:
+        await journal.locked()
+        while "holdfast.tools.run" not in activities(await harness.history(session)):
+            await asyncio.sleep(_POLL_INTERVAL)
+    await harness.ended(session)
+    return session
+
+
+async def completed(harness: Harness, session: SessionId) -> int:
+    """The session's number of completed activities."""
+    history = await harness.history(session)
+    return sum(event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED for event in history.events)
+
+
+async def retried(harness: Harness, _: Path) -> SessionId:
+    """A turn without a model fails, and is retried with one."""
+    session = (await harness.client.start(str(harness.project), "Go.")).session
+    await harness.ended(session)
+    await harness.client.retry(session, model="scripted/model")
+    await harness.ended(session, 2)
+    return session
+
+
+def held_answer(gate: Path) -> ScriptedAnswer:
+    return LOOK.model_copy(update={"text": "Looking.", "faults": {1: Hold(after=1, path=str(gate))}})
+
+
+def scenarios(gate: Path) -> dict[str, Scenario]:
+    """All scenarios; a held answer waits at the file `gate`."""
+    return {
+        "plain_turn": Scenario((DONE,), whole_turn),
+        "fallen_asleep": Scenario((DONE,), fallen_asleep),
+        "parallel_calls": Scenario((PARALLEL, DONE), whole_turn),
+        "held_up": Scenario((LOOK, DONE), held_up),
+        "ask_waiting": Scenario((WRITE, DONE), ask_waiting),
+        "ask_answered": Scenario((WRITE, DONE), ask_answered),
+        "steered": Scenario((held_answer(gate), DONE), steered),
+        "stopped": Scenario((held_answer(gate), DONE), stopped),
+        "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
+        "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),
+        "parked": Scenario((WRITE, DONE), parked),
+        "retried": Scenario((DONE,), retried),
+        "child_waiting": Scenario((DELEGATES, DONE), child_waiting, child=(WRITE, DONE)),
+        "child_answered": Scenario((DELEGATES, DONE), child_answered, child=(WRITE, DONE), events=15),
+        "child_stopped": Scenario((DELEGATES, DONE), child_stopped, child=(WRITE, DONE)),
+    }

@@ -1,0 +1,93 @@
+"""The base of provider doubles: they run on this machine, record requests, and play pieces."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from aiohttp import web
+
+
+@dataclass(frozen=True)
+class StreamPause:
+    """Sends nothing for some seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Disconnect:
+    """Closes the connection: cleanly, like an end, or in the middle of the transfer."""
+
+    clean: bool = True
+
+
+StreamPlan: TypeAlias = Sequence[bytes | StreamPause | Disconnect]
+
+
+class RefusedRequest(Exception):
+    """A request that the provider refuses."""
+
+    def __init__(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+        super().__init__(str(body))
+        self.status, self.body, self.headers = status, body, headers
+
+
+@dataclass
+class ProviderDouble:
+    """A provider. `check` validates a request as the provider does and returns the pieces of the answer."""
+
+    check: Callable[[web.Request, dict[str, Any]], StreamPlan]
+    url: str = ""
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    before: StreamPause | None = None  # until the headers
+    kind: str = "text/event-stream"
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        body = json.loads(await request.text())
+        self.asked.append(body)
+        self.paths.append(request.path)
+        if self.before:
+            await asyncio.sleep(self.before.seconds)
+        try:
+            play = self.check(request, body)
+        except RefusedRequest as refused:
+            return web.json_response(refused.body, status=refused.status, headers=refused.headers)
+        response = web.StreamResponse(headers={"content-type": self.kind})
+        await response.prepare(request)
+        with suppress(ConnectionError):  # the client may leave at any time
+            for piece in play:
+                match piece:
+                    case StreamPause(seconds):
+                        await asyncio.sleep(seconds)
+                    case Disconnect(clean):
+                        if not clean and request.transport is not None:
+                            request.transport.abort()
+                        return response
+                    case _:
+                        await response.write(piece)
+        return response
+
+
+@asynccontextmanager
+async def serve_double(double: ProviderDouble) -> AsyncIterator[ProviderDouble]:
+    """Run the double; it answers every path, and checks it itself."""
+    application = web.Application(client_max_size=2**28)
+    application.router.add_post("/{path:.*}", double.answer)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    double.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        yield double
+    finally:
+        await runner.cleanup()
+
+
+def event(data: dict[str, Any], name: str | None = None) -> bytes:
+    """A server-sent event."""
+    named = f"event: {name}\n" if name else ""
+    return f"{named}data: {json.dumps(data)}\n\n".encode()

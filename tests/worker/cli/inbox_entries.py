@@ -1,0 +1,38 @@
+"""Asks, made without a stack."""
+
+from datetime import UTC, datetime
+
+from pydantic import JsonValue
+
+from worker.client import InboxEntry
+from workflows.domain.effects import Effect, Plan, Target
+from workflows.domain.ids import AskId, PartId, SessionId
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.wire import AskState
+
+
+def entry(tool: str, arguments: dict[str, JsonValue], request: PermissionRequest, *targets: Target) -> InboxEntry:
+    """An open ask of a call."""
+    effect = Effect(tool=tool, arguments=arguments, directory="/p/sub", targets=targets)
+    return InboxEntry(
+        id=AskId("per_1"),
+        session=SessionId("ses_1"),
+        call=PartId("prt_1"),
+        title="a title",
+        directory="/p",
+        agent="build",
+        path=("build",),
+        tool=tool,
+        arguments=arguments,
+        request=request,
+        plan=Plan(requests=(request,), effect=effect),
+        digest=effect.digest,
+        state=AskState.OPEN,
+        asked_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+
+def bash(command: str, **more: JsonValue) -> InboxEntry:
+    """An open ask of a command; always would save `git status *`."""
+    request = PermissionRequest(permission="bash", patterns=(command,), always=("git status *",))
+    return entry("bash", {"command": command, **more}, request)

@@ -1,0 +1,294 @@
+"""A session's events as lines for people."""
+
+from datetime import UTC, datetime, timedelta
+
+import click
+import pytest
+from pydantic import JsonValue
+
+from worker.cli.render.event_renderer import EventRenderer
+from worker.cli.render.terminal_writer import TerminalWriter
+from worker.client import DeltaRow, EventWithContents
+from workflows.domain.actor import Actor
+from workflows.domain.events.asks import AnswerNotRun, AskAnswered, AskClosed, AskRaised
+from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
+from workflows.domain.events.event import Event, EventRecord
+from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal
+from workflows.domain.events.sessions import SessionEnded
+from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
+from workflows.domain.ids import AskId, MessageId, NoteId, PartId, RetryId, SessionId, TurnConfigId, TurnId
+from workflows.domain.usage import Tokens
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+NOTE = NoteId("trn_1/error")
+TURN, CALL, MESSAGE, PART = TurnId("trn_1"), PartId("prt_1"), MessageId("msg_1"), PartId("prt_2")
+Capture = pytest.CaptureFixture[str]
+
+
+def seen(event: Event, **contents: JsonValue) -> EventWithContents:
+    actor = Actor(subject="ada@here", method="cli")
+    return EventWithContents(
+        record=EventRecord(session=SessionId("ses_1"), seq=1, at=NOON.isoformat(), actor=actor, event=event),
+        contents=contents,
+    )
+
+
+def piece(text: str, attempt: str = "1-1-1", kind: str = "text") -> DeltaRow:
+    body: dict[str, JsonValue] = {"part": 0, "kind": kind, "text": text, "name": None}
+    return DeltaRow(id=1, source=MESSAGE, attempt=attempt, body=body)
+
+
+def completed() -> MessageCompleted:
+    parts = (PartSeal(part=PART, kind="text", seal=""),)
+    return MessageCompleted(message=MESSAGE, turn=TURN, step=1, finish="stop", tokens=Tokens(), cost="0", parts=parts)
+
+
+def finished(state: str = "done") -> CallFinished:
+    return CallFinished(call=CALL, state=state, seal="")
+
+
+def call(tool: str, arguments: dict[str, JsonValue], **outcome: JsonValue) -> JsonValue:
+    return {"tool": tool, "arguments": arguments, "outcome": {"output": "", **outcome} if outcome else None}
+
+
+def printed(capsys: Capture) -> str:
+    return click.unstyle(capsys.readouterr().out)
+
+
+@pytest.fixture
+def renderer() -> EventRenderer:
+    return EventRenderer(TerminalWriter(live=False), now=lambda: NOON)
+
+
+@pytest.fixture
+def live() -> EventRenderer:
+    return EventRenderer(TerminalWriter(live=True), now=lambda: NOON)
+
+
+def test_a_finished_answer_is_shown_whole(renderer: EventRenderer, capsys: Capture) -> None:
+    renderer.on_event(seen(completed(), prt_2={"type": "text", "text": "Hello,\nyou\x1b[2J."}))
+
+    assert printed(capsys) == "Hello,\nyou\\x1b[2J.\n"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"), [(Tokens(output=1200), "cut at 1,200 tokens"), (Tokens(), "cut at its limit")]
+)
+def test_a_cut_answer_is_reported_with_its_tokens_if_known(
+    renderer: EventRenderer, capsys: Capture, tokens: Tokens, said: str
+) -> None:
+    cut = completed().model_copy(update={"finish": "length", "tokens": tokens})
+    renderer.on_event(seen(cut, prt_2={"type": "text", "text": "Hel"}))
+
+    assert printed(capsys) == f"Hel\n! The answer was {said}.\n"
+
+
+THOUGHT: JsonValue = {"type": "reasoning", "text": "I look\x1b[2J.\nThen?"}
+
+
+def thoughtful() -> MessageCompleted:
+    thought = PartSeal(part=PartId("prt_3"), kind="reasoning", seal="")
+    return completed().model_copy(update={"parts": (thought, *completed().parts)})
+
+
+def test_reasoning_is_shown_with_thinking(renderer: EventRenderer, capsys: Capture) -> None:
+    thinking = EventRenderer(TerminalWriter(live=False), now=lambda: NOON, thinking=True)
+
+    for each in (renderer, thinking):
+        each.on_event(seen(thoughtful(), prt_3=THOUGHT, prt_2={"type": "text", "text": "Hello."}))
+
+    assert printed(capsys) == "Hello.\n  Thinking: I look\\x1b[2J.\n  Then?\n\nHello.\n"
+
+
+def test_reasoning_grows_on_a_terminal_as_a_quote(capsys: Capture) -> None:
+    live = EventRenderer(TerminalWriter(live=True), now=lambda: NOON, thinking=True)
+
+    live.on_delta(piece("I look", kind="reasoning"))
+    live.writer.draw()
+    grown = printed(capsys)
+    live.on_event(seen(thoughtful(), prt_3=THOUGHT, prt_2={"type": "text", "text": "Hello."}))
+
+    assert "▌ Thinking: I look" in grown and "interrupted" not in (whole := printed(capsys))
+    assert "▌ Then?" in whole and whole.rstrip().endswith("Hello.")
+
+
+def test_pieces_of_an_older_attempt_or_a_finished_answer_are_not_shown(live: EventRenderer, capsys: Capture) -> None:
+    live.on_delta(piece("new", "1-1-2"))
+    live.on_delta(piece("OLD", "1-1-1"))
+    live.on_event(seen(completed(), prt_2={"type": "text", "text": "new one"}))
+    live.on_delta(piece("LATE", "1-1-2"))
+    live.writer.draw()
+
+    assert printed(capsys).strip() == "new one"
+
+
+def test_a_newer_attempt_takes_the_older_ones_place(live: EventRenderer, capsys: Capture) -> None:
+    live.on_delta(piece("one"))
+    live.writer.draw()
+    live.on_delta(piece("two", "1-1-2"))
+    live.writer.draw()
+
+    assert capsys.readouterr().out == "\r\x1b[Jone\r\x1b[J\r\x1b[Jtwo"
+
+
+def test_a_pause_shows_how_long_why_and_which_attempt(renderer: EventRenderer, capsys: Capture) -> None:
+    later = NOON + timedelta(seconds=42)
+    retry = ModelRetry(turn=TURN, step=1, attempt=3, kind="429", note=NOTE, seal="", next_at=later.isoformat())
+
+    renderer.on_event(seen(retry, **{NOTE: "Too many requests"}))
+
+    assert printed(capsys) == f"retrying at {later.astimezone():%H:%M:%S} (attempt 3): Too many requests\n"
+
+
+def test_a_pause_that_is_over_is_shown_as_retried(renderer: EventRenderer, capsys: Capture) -> None:
+    before = (NOON - timedelta(hours=1)).isoformat()
+    renderer.on_event(seen(ModelRetry(turn=TURN, step=1, attempt=1, kind="503", note=NOTE, seal="", next_at=before)))
+
+    assert printed(capsys) == "retried (attempt 1): (erased)\n"
+
+
+def test_a_command_is_shown_at_its_start_and_with_its_output_at_its_end(
+    renderer: EventRenderer, capsys: Capture
+) -> None:
+    prepared = CallPrepared(call=CALL, turn=TURN, step=1, tool="bash", recovery="reattachable", seal="")
+    claimed = CallClaimed(call=CALL, fence=(1, 1, 1), turn_config=TurnConfigId("cfg_1"))
+    arguments: dict[str, JsonValue] = {"command": "pytest -q"}
+
+    renderer.on_event(seen(prepared, prt_1=call("bash", arguments)))
+    renderer.on_event(seen(claimed, prt_1=call("bash", arguments)))
+    renderer.on_event(seen(finished(), prt_1=call("bash", arguments, title="pytest -q", output="1 passed\n")))
+
+    assert printed(capsys) == "… bash  pytest -q\n✓ bash  pytest -q\n  │ 1 passed\n"
+
+
+def test_a_quick_call_is_shown_once(renderer: EventRenderer, capsys: Capture) -> None:
+    prepared = CallPrepared(call=CALL, turn=TURN, step=1, tool="read", recovery="repeatable", seal="")
+    claimed = CallClaimed(call=CALL, fence=(1, 1, 1), turn_config=TurnConfigId("cfg_1"))
+
+    renderer.on_event(seen(prepared))
+    renderer.on_event(seen(claimed))
+    renderer.on_event(seen(finished(), prt_1=call("read", {"filePath": "a.txt"}, title="a.txt", output="1: x")))
+
+    assert printed(capsys) == "✓ read  a.txt\n"
+
+
+def test_a_change_shows_its_difference_unless_it_was_asked_about(renderer: EventRenderer, capsys: Capture) -> None:
+    diff = "Index: a\n===\n--- a\n+++ a\n@@ -1,1 +1,1 @@\n-x\n+y\n"
+    change = call("edit", {"filePath": "a"}, title="a", metadata={"diff": diff})
+
+    renderer.on_event(seen(finished(), prt_1=change))
+    first = printed(capsys)
+    renderer.on_event(seen(AskRaised(ask=AskId("per_1"), call=CALL, permission="edit", digest=""), prt_1=change))
+    renderer.on_event(seen(finished(), prt_1=change))
+
+    assert first == "✓ edit  a\n  │   @@ -1,1 +1,1 @@\n  │ 1 -x\n  │ 1 +y\n"
+    assert printed(capsys) == "? edit  a needs an answer (per_1)\n✓ edit  a\n"
+
+
+def test_an_unknown_outcome_is_shown_as_unknown(renderer: EventRenderer, capsys: Capture) -> None:
+    renderer.on_event(
+        seen(finished("unknown"), prt_1=call("bash", {"command": "deploy"}, output="It may have happened."))
+    )
+
+    assert printed(capsys) == "? bash  deploy (unknown)\n  │ It may have happened.\n"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "cost"),
+    [
+        ({}, ""),
+        ({"cost": "0.25"}, " · $0.2500"),
+        ({"cost": None, "unpriced": 2}, " · price unknown"),
+        ({"cost": "0.25", "unpriced": 1}, " · at least $0.2500"),
+    ],
+)
+def test_a_subagents_end_says_what_it_cost(
+    renderer: EventRenderer, capsys: Capture, metadata: dict[str, JsonValue], cost: str
+) -> None:
+    renderer.on_event(seen(finished(), prt_1=call("task", {}, title="look", metadata=metadata)))
+
+    assert printed(capsys).splitlines()[0] == f"✓ task  look{cost}"
+
+
+def test_todos_are_shown_as_a_list(renderer: EventRenderer, capsys: Capture) -> None:
+    todos: list[JsonValue] = [
+        {"content": "look", "status": "completed", "priority": "high"},
+        {"content": "mend", "status": "in_progress", "priority": "high"},
+        {"content": "tell", "status": "pending", "priority": "low"},
+    ]
+    renderer.on_event(seen(finished(), prt_1=call("todowrite", {}, title="2 todos", metadata={"todos": todos})))
+
+    assert printed(capsys) == "✓ todowrite  2 todos\n  [x] look\n  [~] mend\n  [ ] tell\n"
+
+
+AGAIN = "  holdfast retry ses_1  retries it; `-m provider/model` asks another model\n"
+RETRY = RetryId("rty_1")
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (TurnEnded(turn=TURN, reason="failed", note=NOTE), f"The task failed: no key\n{AGAIN}"),
+        (RetryAccepted(retry=RETRY, turn=TURN), "The failed turn is retried, by ada@here.\n"),
+        (RetryWithdrawn(retry=RETRY, reason="stopped"), "The retry was withdrawn: stopped.\n"),
+        (TurnEnded(turn=TURN, reason="stopped"), "The turn has ended: stopped.\n"),
+        (TurnEnded(turn=TURN, reason="done"), ""),
+        (SessionEnded(reason="ended by a person"), "The session has ended: ended by a person.\n"),
+        (AskClosed(ask=AskId("per_1"), call=CALL, reason="the turn ended"), "closed: the turn ended.\n"),
+        (AnswerNotRun(ask=AskId("per_1"), call=CALL), "accepted, but not run: the turn was stopped.\n"),
+        (AskAnswered(ask=AskId("per_1"), call=CALL, reply="once", digest=""), "→ once by ada@here\n"),
+    ],
+)
+def test_endings_and_answers_are_sentences(renderer: EventRenderer, capsys: Capture, event: Event, said: str) -> None:
+    renderer.on_event(seen(event, **{NOTE: "no key"}))
+
+    assert printed(capsys).endswith(said)
+
+
+def test_a_rejection_is_shown_with_its_reason(renderer: EventRenderer, capsys: Capture) -> None:
+    event = AskAnswered(ask=AskId("per_1"), call=CALL, reply="reject", digest="", feedback_seal="x")
+    request: JsonValue = {"permission": "bash", "patterns": ["pip install x"]}
+
+    renderer.on_event(seen(event, per_1={"request": request, "feedback": "use uv", "author": "ada@here"}))
+
+    assert printed(capsys) == "  → rejected by ada@here: use uv\n"
+
+
+def test_the_name_of_an_agent_stays_on_its_line_and_moves_no_cursor(renderer: EventRenderer, capsys: Capture) -> None:
+    opened = {"turn": TURN, "number": 1, "turn_config": TurnConfigId("cfg_1"), "model": "a/b"}
+    renderer.on_event(seen(TurnOpened(agent="x\n\x1b[2J? bash needs an answer", **opened)))
+    assert printed(capsys) == "Turn 1 · x \\x1b[2J? bash needs an answer · a/b\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "shown"),
+    [
+        (0, "fine", ["✓ bash  make", "  │ fine"]),
+        (
+            2,
+            "no rule\n\n<shell_metadata>\nexit code 2\n</shell_metadata>",
+            ["✗ bash  make (exit 2)", "  │ no rule"],
+        ),
+        (
+            None,
+            "half\n\n<shell_metadata>\nIt took too long\n</shell_metadata>",
+            ["✗ bash  make (ended early)", "  │ half", "  │ [It took too long]"],
+        ),
+    ],
+)
+def test_a_command_that_fails_has_a_cross_and_its_exit_code(
+    renderer: EventRenderer, capsys: Capture, code: int | None, output: str, shown: list[str]
+) -> None:
+    made = call("bash", {"command": "make"}, output=output, metadata={"exit": code})
+
+    renderer.on_event(seen(finished(), prt_1=made))
+
+    assert printed(capsys).splitlines() == shown
+
+
+def test_a_call_that_could_not_be_made_is_named_with_what_is_wrong(renderer: EventRenderer, capsys: Capture) -> None:
+    made = call("invalid", {"tool": "fly", "error": "no such tool"}, title="Invalid Tool", output="x")
+
+    renderer.on_event(seen(finished(), prt_1=made))
+
+    assert printed(capsys) == "✗ fly  no such tool (not called)\n"

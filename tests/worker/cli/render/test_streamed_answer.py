@@ -1,0 +1,36 @@
+"""An answer and its reasoning while they grow."""
+
+import pytest
+
+from worker.cli.render.streamed_answer import AnswerKind, StreamedAnswer, render_answer
+
+PARTS: list[tuple[AnswerKind, str]] = [
+    ("reasoning", "One\ntwo\n\nthree"),
+    ("text", "Hello.\n"),
+    ("text", "You."),
+    ("reasoning", "four"),
+    ("text", "End"),
+]
+
+
+def test_without_thinking_there_is_what_the_model_says() -> None:
+    assert render_answer(PARTS, StreamedAnswer(thinking=False, quote="> ")) == "Hello.\n\nYou.\nEnd"
+
+
+def test_thoughts_are_quoted_line_by_line_and_stand_apart() -> None:
+    assert render_answer(PARTS, StreamedAnswer(thinking=True, quote="> ")) == (
+        "> Thinking: One\n> two\n\n> three\n\nHello.\n\nYou.\n\n> Thinking: four\n\nEnd"
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize("thinking", [False, True])
+def test_pieces_of_any_size_come_to_the_same(size: int, thinking: bool) -> None:
+    answer = StreamedAnswer(thinking=thinking, quote="> ")
+    grown = "".join(
+        answer.append(kind, number, text[at : at + size])
+        for number, (kind, text) in enumerate(PARTS)
+        for at in range(0, len(text), size)
+    )
+
+    assert grown == render_answer(PARTS, StreamedAnswer(thinking=thinking, quote="> "))

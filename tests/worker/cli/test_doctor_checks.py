@@ -1,0 +1,114 @@
+"""`holdfast doctor` on the current directory."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import settings_of
+from worker.cli import config_remarks
+from worker.cli.doctor_checks import run_checks
+from worker.project_config import load_project_config
+from worker.settings import Settings
+from worker.stack.doctor import CheckResult, Level
+
+
+async def test_a_broken_configuration_is_named_by_file_line_and_field_and_a_missing_key_by_its_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "opencode.json"
+    own = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config"), "ANTHROPIC_API_KEY": ""}
+    settings = settings_of(tmp_path / "home", **own)
+    monkeypatch.chdir(tmp_path)
+
+    file.write_text('{\n  "model": "anthropic/claude",\n  "permission": {"bash": "perhaps"}\n}')
+    field = await found(settings, "configuration")
+    file.write_text('{\n  "model": "anthropic/claude",,\n}')
+    syntax = await found(settings, "configuration")
+    file.write_text('{"model": "anthropic/claude"}')
+    key = await found(settings, "model key")
+
+    assert field.level is syntax.level is key.level is Level.FAILURE
+    assert f"{file}:3: the field 'permission.bash'" in field.message and "Correct it there" in field.remedy
+    assert f"{file}:2: " in syntax.message
+    assert "anthropic/claude" in key.message and "ANTHROPIC_API_KEY" in key.remedy and "auth login" in key.remedy
+
+
+async def found(settings: Settings, check: str) -> CheckResult:
+    return next(each for each in await run_checks(settings) if each.check == check)
+
+
+async def test_what_has_no_effect_is_named_as_a_run_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_of(tmp_path / "home", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"))
+    agents = tmp_path / "project" / ".opencode" / "agent"
+    agents.mkdir(parents=True)
+    (agents / "reviewer.md").write_text("---\npermission:\n  edit: deny\n---\n")
+    (tmp_path / "project" / "opencode.json").write_text('{"mcp": {}, "permission": {"read": "allow"}}')
+    monkeypatch.chdir(tmp_path / "project")
+
+    found = [each for each in await run_checks(settings) if each.check == "configuration"]
+    remarks = [*config_remarks.find_config_remarks(settings, await load_project_config(settings, tmp_path / "project"))]
+
+    assert [each.level for each in found] == [Level.OK, *[Level.WARNING] * len(remarks)]
+    assert [each.message for each in found[1:]] == remarks
+    assert any("mcp" in each for each in remarks) and any(each.startswith("Ignored from the") for each in remarks)
+    assert f"Ignored (not supported yet): 1 agent in {agents}: reviewer.md." in remarks
+    assert any(f"what reviewer.md in {agents} denies is not denied" in each for each in remarks)
+
+
+@pytest.mark.parametrize("count", [19, 20, 21])
+async def test_agents_whose_denials_are_lost_are_named_up_to_twenty_and_then_counted(
+    tmp_path: Path, count: int
+) -> None:
+    settings = settings_of(tmp_path / "home", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"))
+    (agents := tmp_path / "project" / ".opencode" / "agent").mkdir(parents=True)
+    for number in range(count):
+        (agents / f"{number}.md").write_text("---\npermission:\n  edit: deny\n---\n")
+
+    remarks = [*config_remarks.find_config_remarks(settings, await load_project_config(settings, tmp_path / "project"))]
+
+    assert sum("denies is not denied" in each for each in remarks) == min(count, 20)
+    assert [each for each in remarks if "so it is with" in each] == (
+        [f"Warning: so it is with 1 more file of agents in {agents}."] if count > 20 else []
+    )
+
+
+async def test_what_the_worker_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "CORP_MODEL": "corp/m", "CORP_KEY": ""}
+    (tmp_path / "opencode").mkdir()
+    options = '{"apiKey": "{env:CORP_KEY}", "baseURL": "http://corp.example/v1"}'
+    (tmp_path / "opencode" / "opencode.json").write_text(
+        '{"model": "{env:CORP_MODEL}", "provider": {"corp": {"options": ' + options + "}}}"
+    )
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+
+    found = await run_checks(settings_of(tmp_path / "home", **own))
+
+    (warning,) = [each for each in found if each.check == "configuration" and each.level is Level.WARNING]
+    assert "the worker lacks what the configuration refers to: {env:CORP_KEY}." in warning.message
+    (key,) = [each for each in found if each.check == "model key"]
+    assert (
+        key.level is Level.FAILURE
+        and "corp/m is empty: provider.corp.options.apiKey is '{env:CORP_KEY}'" in key.message
+    )
+
+
+async def test_a_model_and_a_subagents_model_without_a_provider_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_of(tmp_path / "home", HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path), WRONG="typo/m")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "opencode").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+
+    (tmp_path / "project" / "opencode.json").write_text('{"model": "typo/m"}')
+    key = await found(settings, "model key")
+    (tmp_path / "project" / "opencode.json").unlink()
+    own = '{"model": "{env:WRONG}", "agent": {"explore": {"model": "opnai/gpt"}}}'
+    (tmp_path / "opencode" / "opencode.json").write_text(own)
+    referred = await found(settings, "model key")
+    said = [each.message for each in await run_checks(settings) if each.level is Level.WARNING]
+
+    assert key.level is referred.level is Level.FAILURE
+    assert "There is no provider 'typo'." in key.message and "There is no provider 'typo'." in referred.message
+    assert any("subagent explore cannot work: There is no provider 'opnai'. Did you mean 'openai'?" in e for e in said)

@@ -1,0 +1,63 @@
+"""Starting at login: systemd's unit."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from worker.settings import Settings
+from worker.stack import systemd_unit
+
+AWKWARD = 'a "b" 100% $HOME \\ c'
+
+
+def settings(tmp_path: Path, **more: str) -> Settings:
+    return Settings.read({"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **more})
+
+
+def test_a_unit_holds_our_variables_quoted_and_no_secret(tmp_path: Path) -> None:
+    url, key = "postgresql://me:secret@db/work", "sk-secret"
+    given = {"HOLDFAST_TASK_QUEUE": AWKWARD, "HOLDFAST_POSTGRES_URL": url, "HOLDFAST_API_KEY": key, "OTHER": "no"}
+
+    unit = systemd_unit.unit_text(settings(tmp_path, **given))
+
+    assert 'Environment="HOLDFAST_TASK_QUEUE=a \\"b\\" 100%% $HOME \\\\ c"\n' in unit
+    assert "secret" not in unit and "OTHER" not in unit
+    assert 'holdfast" up\n' in unit and 'holdfast" down\n' in unit
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
+def test_systemd_takes_the_unit_as_it_is_meant(tmp_path: Path) -> None:
+    file = tmp_path / "holdfast.service"
+    file.write_text(systemd_unit.unit_text(settings(tmp_path, HOLDFAST_TASK_QUEUE=AWKWARD)))
+
+    ended = subprocess.run(
+        ["systemd-analyze", "verify", "--user", "--man=no", str(file)],
+        capture_output=True,
+        text=True,
+        env={"PATH": os.defpath, "XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path)},
+    )
+
+    assert (ended.returncode, str(file.name) in ended.stderr) == (0, False), ended.stderr
+
+
+def test_where_systemd_is_not_at_hand_the_unit_is_written_and_the_way_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    own = settings(tmp_path, PATH="")
+
+    asyncio.run(systemd_unit.enable(own, said.append))
+    written = systemd_unit.unit_path(own).exists()
+    asyncio.run(systemd_unit.disable(own, said.append))
+
+    assert written and not systemd_unit.unit_path(own).exists()
+    assert any("systemctl --user enable holdfast.service" in line for line in said)
+
+
+def test_each_home_has_a_unit_of_its_own(tmp_path: Path) -> None:
+    other = settings(tmp_path, HOLDFAST_HOME=str(tmp_path / "other"))
+
+    assert systemd_unit.unit_path(settings(tmp_path)).name == "holdfast.service"
+    assert systemd_unit.unit_path(other).name.startswith("holdfast-")

@@ -1,0 +1,39 @@
+"""A directory's configuration, for clients."""
+
+from pathlib import Path
+
+from worker import release
+from worker.project_config import load_project_config
+from worker.serve import write_worker_note
+from worker.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def settings(home: Path, **variables: str) -> Settings:
+    return Settings.read({"HOME": str(home), "HOLDFAST_HOME": str(home / "holdfast"), **variables})
+
+
+async def test_a_door_sees_a_directory_as_the_worker_does(tmp_path: Path) -> None:
+    managed = tmp_path / "managed"
+    managed.mkdir()
+    (managed / "opencode.json").write_text('{"model": "a/b"}')
+    before = await load_project_config(settings(tmp_path), tmp_path)
+
+    write_worker_note(settings(tmp_path, HOLDFAST_MANAGED_CONFIG=str(managed)), release.installed_release())
+    after = await load_project_config(settings(tmp_path, HOLDFAST_MANAGED_CONFIG="/nowhere"), tmp_path)
+
+    assert (before.config.model, after.config.model) == (None, "a/b")
+
+
+def test_doors_and_turns_load_a_configuration_by_the_same_code() -> None:
+    sources = {
+        path: path.read_text("utf-8") for room in ("activities", "worker") for path in (ROOT / room).rglob("*.py")
+    }
+
+    def files_with(call: str) -> set[str]:
+        return {str(path.relative_to(ROOT)) for path, text in sources.items() if call in text}
+
+    assert files_with("config_loader.load_turn_config(") == {"activities/project/project_loader.py"}
+    assert files_with(" ProjectLoader(") == {"worker/project_config.py"}
+    assert files_with("read_layers(") == {"activities/project/config_files.py", "activities/project/config_loader.py"}

@@ -1,0 +1,29 @@
+"""Sessions at work when the stack boots anew."""
+
+import pytest
+
+from tests.harness import Harness
+from worker.settings import ResumePolicy
+from worker.startup_suspension import suspend_all
+from workflows.domain.suspension import SuspendReason
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason", "said"),
+    [
+        (ResumePolicy.ASK, SuspendReason.RESTART, "`holdfast asks`"),
+        (ResumePolicy.NEVER, SuspendReason.KEPT, "`holdfast resume SESSION`"),
+    ],
+)
+async def test_sessions_with_work_are_suspended_once_and_the_rest_is_left_alone(
+    harness: Harness, policy: ResumePolicy, reason: SuspendReason, said: str
+) -> None:
+    busy, idle = await harness.start_session("Go on."), await harness.start_session("Nothing more.")
+    await harness.client.stop(idle)
+    told: list[str] = []
+    settings = harness.settings.model_copy(update={"resume": policy})
+    for _ in range(2):
+        await suspend_all(settings, harness.endpoints.postgres_url, told.append)
+    (parked,) = await harness.client.suspended()
+    assert (parked.session, parked.reason) == (busy, reason)
+    assert len(told) == 1 and "when the stack ended: 1." in told[0] and said in told[0]

@@ -1,0 +1,44 @@
+"""Where Holdfast differs from a case of the loop, by the sentence in the case."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from tests.workflows.case_player import PlayedCase, rendered_part
+from workflows.domain.events.calls import CallClaimed
+from workflows.domain.messages import CallState
+
+
+async def _asks_across_steps(played: PlayedCase) -> None:
+    assert await played.raised() == ["doom_loop"] and await played.model_requests() == 3
+    assert [call.state for call in await played.calls()] == [CallState.DONE, CallState.DONE, CallState.PREPARED]
+
+
+async def _none_ran(played: PlayedCase) -> None:
+    assert await played.raised() == ["doom_loop"] * 3 and await played.model_requests() == 1
+    assert [rendered_part(call)["error"] for call in await played.calls()] == ["RejectedError"] * 3
+    log = await played.harness.events(played.session)
+    assert not any(isinstance(event, CallClaimed) for event in log)
+
+
+async def _still_denied(played: PlayedCase) -> None:
+    (call,) = await played.calls()
+    assert rendered_part(call)["error"] == "DeniedError" and await played.raised() == []
+    assert await played.model_requests() == 2
+
+
+async def _stored_plain_and_sent_wrapped(played: PlayedCase) -> None:
+    assert await played.messages() == played.case.expected["messages"]
+    assert await played.model_requests() == played.case.expected["llm_calls"]
+    *before, (role, wrapped) = await played.pairs()
+    assert before == played.case.expected["second_call_messages"][:-1]
+    assert role == "user" and "second" in wrapped and wrapped.startswith("<system-reminder>")
+
+
+DEVIATIONS: Final[dict[str, Callable[[PlayedCase], Awaitable[None]]]] = {
+    "the third identical call in a row asks doom_loop, also across steps": _asks_across_steps,
+    "the calls wait for the answer; rejected: all three are closed as rejected, none ran": _none_ran,
+    "still denied: a grant never beats a deny": _still_denied,
+    "stored as here; what the model gets is the text wrapped in a reminder (steer), see opencode.md": (
+        _stored_plain_and_sent_wrapped
+    ),
+}

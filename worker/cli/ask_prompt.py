@@ -1,0 +1,124 @@
+"""Open asks at the terminal, one after the other."""
+
+import functools
+import shutil
+from collections import deque
+from collections.abc import Iterable
+
+from worker.cli import answer_words
+from worker.cli.ask_dialog import NOT_AN_ANSWER_HELP, AskDialog, NotAnAnswer
+from worker.cli.render import pager
+from worker.cli.render.formatting import escape_prose, one_line
+from worker.cli.render.terminal import Terminal
+from worker.cli.session_follower import SessionFollower
+from worker.client import AskDecision, InboxEntry, SessionClient
+from workflows.domain.errors import Conflict, Unavailable
+from workflows.domain.ids import AskId
+from workflows.domain.wire import AskState
+
+_MANY = 5  # questions of a run before a rule is suggested (security.md 4)
+
+
+class AskPrompt:
+    """Puts asks to the person and sends the answers; drops an ask that is settled elsewhere."""
+
+    def __init__(self, client: SessionClient, terminal: Terminal, follower: SessionFollower) -> None:
+        self._client = client
+        self._terminal = terminal
+        self._writer = terminal.writer
+        self._status_line = terminal.status_line
+        self._follower = follower
+        self._waiting: deque[AskId] = deque()
+        self._dialog: AskDialog | None = None
+        self._count = 0
+
+    @property
+    def prompt(self) -> str:
+        """The question with the typed text; empty while no ask is shown."""
+        return f"{self._dialog.prompt}{self._follower.keyboard.typed}" if self._dialog is not None else ""
+
+    async def on_raised(self, entry: InboxEntry) -> None:
+        self._waiting.append(entry.id)
+        await self._next()
+
+    async def on_settled(self, ask: AskId) -> None:
+        if ask in self._waiting:
+            self._waiting.remove(ask)
+        if self._dialog is not None and self._dialog.entry.id == ask:
+            if self._follower.keyboard.typed:
+                self._writer.write_line("  It was answered elsewhere; what you were typing is dropped.")
+            self._dialog = None
+            await self._next()
+
+    async def on_line(self, text: str | None, ask: AskId) -> None:
+        """Take a line as an answer. None, the end of the input, leaves the asks open."""
+        if self._dialog is None or self._dialog.entry.id != ask:  # settled elsewhere meanwhile
+            return
+        if text is None:
+            self._writer.write_line(f"It waits: {answer_words.answer_command(self._dialog.entry.id)}")
+            if draft := self._follower.keyboard.draft:
+                self._writer.write_line(f"Not sent: {one_line(draft)}")
+            self._dialog = None
+        elif text.strip():
+            self._writer.write_line(f"{self._dialog.prompt}{escape_prose(text)}")
+            await self._apply(self._dialog, self._dialog.parse(text))
+
+    async def _next(self) -> None:
+        while self._dialog is None and self._waiting:
+            ask = self._waiting.popleft()
+            found = await self._follower.wait_until_reachable(functools.partial(self._client.asks, ask=ask))
+            if found and found[0].state is AskState.OPEN:
+                self._open_dialog(AskDialog(found[0]))
+        if self._dialog is None:
+            self._follower.keyboard.begin_prompt()
+
+    def _open_dialog(self, dialog: AskDialog) -> None:
+        self._dialog = dialog
+        self._show(dialog)
+        if behind := self._status_line.queued_prompts():
+            self._writer.write_line(f"  {behind}")
+        self._count += 1
+        if self._count == _MANY:
+            self._writer.write_line(
+                '  (Many questions? A rule in opencode.json, under "permission", answers for good.)'
+            )
+        self._follower.keyboard.begin_answer(dialog.entry.id)
+
+    def _show(self, dialog: AskDialog) -> None:
+        height = shutil.get_terminal_size().lines if self._writer.live else None
+        self._write(dialog.lines(columns=self._writer.columns, height=height))
+
+    def _write(self, rows: Iterable[str]) -> None:
+        for each in rows:
+            self._writer.write_line(each)
+
+    async def _show_all(self, dialog: AskDialog) -> None:
+        """Show the whole effect, in a pager if it is too long, then ask again."""
+        rows = list(dialog.lines(whole=True, columns=self._writer.columns))
+        fits = len(rows) < shutil.get_terminal_size().lines
+        if not self._writer.live or fits or not pager.is_available(self._client.settings.environment):
+            self._write(rows)
+            return
+        self._writer.set_footer()
+        await self._follower.lend_terminal(functools.partial(pager.show_rows, rows))
+        self._show(dialog)
+        self._follower.keyboard.begin_answer(dialog.entry.id)
+
+    async def _apply(self, dialog: AskDialog, decided: AskDecision | NotAnAnswer) -> None:
+        if decided is NotAnAnswer.VIEW:
+            await self._show_all(dialog)
+        elif isinstance(decided, NotAnAnswer):
+            self._writer.write_line(NOT_AN_ANSWER_HELP[decided])
+        else:
+            await self._send_answer(dialog, decided)
+
+    async def _send_answer(self, dialog: AskDialog, decided: AskDecision) -> None:
+        try:
+            await self._client.answer(dialog.entry.id, decided)
+        except Unavailable as error:
+            self._terminal.print_note(f"Your answer was not recorded, type it again: {escape_prose(str(error))}")
+            return
+        except Conflict as error:
+            self._terminal.print_note(escape_prose(str(error)))
+        self._dialog = None
+        await self._next()

@@ -1,0 +1,105 @@
+"""Shared by commands: the actor, clients of the stack, notes, confirmations."""
+
+import asyncio
+import functools
+import os
+import pwd
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec
+
+import click
+
+from worker.cli.render.wrap import terminal_columns, wrap_words
+from worker.settings import Settings
+from worker.stack.state_file import Endpoints
+from worker.stack.status import endpoints, stack_notices
+from workflows.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from worker.client import SessionClient
+    from worker.inbox_reader import InboxReader
+    from workflows.domain.actor import Actor
+
+P = ParamSpec("P")
+
+thinking_option: Final = click.option("--thinking", is_flag=True, help="Show what the model thinks, too.")
+
+
+def async_command(work: Callable[Concatenate[Settings, P], Awaitable[int | None]]) -> Callable[P, int]:
+    """Make a click callback of a coroutine that gets the settings and returns the exit code."""
+
+    @functools.wraps(work)
+    def run(*args: P.args, **options: P.kwargs) -> int:
+        async def main() -> int | None:
+            return await work(Settings.read(), *args, **options)
+
+        return asyncio.run(main()) or 0
+
+    return run
+
+
+@asynccontextmanager
+async def open_client(settings: Settings, *, with_worker: bool = False) -> AsyncIterator["SessionClient"]:
+    """Open a client; starts the stack if it is down, or, `with_worker`, if its worker is. Raises Unavailable."""
+    from worker.client import Holdfast  # start-up time: commands about the stack need no database driver
+
+    addresses = None if with_worker else find_endpoints(settings)
+    async with Holdfast(settings, addresses or await start_stack(settings), passes_on=True) as holdfast:
+        yield holdfast.as_(current_actor())
+
+
+@asynccontextmanager
+async def open_inbox(settings: Settings) -> AsyncIterator["InboxReader"]:
+    """Open the inbox; starts the stack if it is down. Raises Unavailable."""
+    from worker.inbox_reader import InboxReader, door_database  # as above
+
+    async with door_database(find_endpoints(settings) or await start_stack(settings)) as database:
+        yield InboxReader(database)
+
+
+def find_endpoints(settings: Settings) -> Endpoints | None:
+    """The addresses of a running stack; prints a note if its worker is of another release."""
+    for notice in stack_notices(settings):
+        print_note(notice)
+    return endpoints(settings)
+
+
+async def start_stack(settings: Settings, report: Callable[[str], None] | None = None) -> Endpoints:
+    """Start the stack with its worker; `report` gets the progress, by default standard error."""
+    from worker.stack.up import up  # start-up time: not needed where the stack runs
+
+    return await up(settings, report or print_note)
+
+
+def current_actor() -> "Actor":
+    """This process's user and host."""
+    from workflows.domain.actor import Actor  # as above
+
+    try:
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a user without an entry, as in containers
+        user = f"uid {os.getuid()}"
+    return Actor(subject=f"{user}@{socket.gethostname()}", method="cli")
+
+
+def ring_bell(settings: Settings) -> None:
+    """Sound the terminal's bell."""
+    if settings.bell and sys.stderr.isatty():
+        click.echo("\a", nl=False, err=True)
+
+
+def confirm(question: str, *, yes: bool, refusal: str) -> None:
+    """Ask on a terminal. Raises UsageError(`refusal`) without terminal and `yes`, Abort on a no."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(refusal)
+    click.confirm(question, abort=True, err=True)
+
+
+def print_note(text: str) -> None:
+    """Print a note on standard error."""
+    click.echo(wrap_words(text, terminal_columns(err=True)), err=True)

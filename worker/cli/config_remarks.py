@@ -1,0 +1,75 @@
+"""Remarks on a directory's configuration."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from activities.model.providers import check_provider, split_model_id
+from worker import credential_handoff
+from worker.cli.render.formatting import escape_prose, one_line, pluralize
+from worker.project_config import effective_model
+from worker.settings import Settings
+from workflows.domain.config.config import AgentMode
+from workflows.domain.config.references import has_reference
+from workflows.domain.config.turn_config import IgnoredFiles, TurnConfig
+from workflows.domain.errors import UsageError
+
+_LONGEST: Final = 300  # characters of a path or a reason
+_RULED: Final = 20  # agents with untrusted rules that are named
+
+
+def find_config_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator[str]:
+    """What has no effect, and why. Raises UsageError if the file of handed-over keys is damaged."""
+    for held in turn_config.untrusted_fields:
+        where = f"{one_line(held.field)} of {one_line(held.file, _LONGEST)}"
+        yield f"Ignored from the project's configuration: {where}: {one_line(held.why, _LONGEST)}."
+    for field in turn_config.unsupported_fields:
+        yield f"Ignored (not supported yet): {one_line(field.field)} of {one_line(field.file, _LONGEST)}."
+    for files in turn_config.ignored:
+        yield from _describe_ignored_files(files)
+    for warning in turn_config.warnings:
+        yield f"Warning: {escape_prose(warning)}"
+    yield from _unusable_subagents(turn_config)
+    if lacking := credential_handoff.missing_references(settings, turn_config.config):
+        named = ", ".join(one_line(each, _LONGEST) for each in lacking)
+        yield (
+            f"Warning: the worker lacks what the configuration refers to: {named}. Variables that are set in the shell "
+            "of `holdfast run` are handed over."
+        )
+
+
+def _unusable_subagents(turn_config: TurnConfig) -> Iterator[str]:
+    """Subagents whose own model cannot be used; only a remark, as the task may not need them."""
+    for agent in turn_config.delegation.agents:
+        if agent.model is None or has_reference(agent.model) or agent.mode is AgentMode.PRIMARY:
+            continue
+        try:
+            check_provider(split_model_id(agent.model)[0], turn_config.config.provider)
+        except UsageError as error:
+            yield f"Warning: the subagent {one_line(agent.name)} cannot work: {escape_prose(str(error))}"
+
+
+def _describe_ignored_files(files: IgnoredFiles) -> Iterator[str]:
+    folder, unnamed = one_line(files.folder, _LONGEST), files.count - len(files.names)
+    names = ", ".join([*map(one_line, files.names), *([f"and {unnamed} more"] if unnamed else [])])
+    yield f"Ignored (not supported yet): {pluralize(files.count, files.kind)} in {folder}: {names}."
+    for name in files.with_rules[:_RULED]:
+        yield (
+            f"Warning: what {one_line(name)} in {folder} denies is not denied, because files of agents are not read: "
+            "write its rules into opencode.json, as `agent.NAME.permission`."
+        )
+    if (more := len(files.with_rules) - _RULED) > 0:
+        yield f"Warning: so it is with {pluralize(more, 'more file')} of agents in {folder}."
+
+
+def choose_model(settings: Settings, turn_config: TurnConfig, named: str | None) -> str:
+    """The model of a turn here; `named` comes from a flag or the session.
+
+    Raises UsageError if there is none, or it cannot be used.
+    """
+    model = effective_model(turn_config, named)
+    if model is None:
+        raise UsageError(
+            "No model is chosen: name one with `-m provider/model`, or for good as `model` in this directory's "
+            f"opencode.json or in {str(settings.config / 'opencode.json')!r}."
+        )
+    return model

@@ -1,0 +1,26 @@
+"""Confirmation of what cannot be undone."""
+
+import sys
+from typing import Final
+
+import click
+
+from worker.cli import command_support, id_lookup
+from worker.cli.render.formatting import one_line
+from worker.client import Overview, SessionClient
+
+yes_option: Final = click.option("--yes", is_flag=True, help="Do not ask first.")
+
+
+async def confirm_session(client: SessionClient, typed: str, question: str, *, yes: bool) -> Overview:
+    """Find a session and have the person agree to the `question`.
+
+    Without a terminal, a typed id is agreement; `last` is not, as it may be another session. Raises UsageError,
+    NotFound, Abort on a no.
+    """
+    overview = await client.session(await id_lookup.find_session(client, typed))
+    named = f"{one_line(overview.title)!r} ({overview.id})"
+    by_id = typed != id_lookup.LAST and not sys.stdin.isatty()
+    refusal = f"`last` is {named}: without a terminal to ask on, name the session by its id, or add --yes."
+    command_support.confirm(question.format(named), yes=yes or by_id, refusal=refusal)
+    return overview

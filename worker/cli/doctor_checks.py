@@ -1,0 +1,86 @@
+"""The checks of `holdfast doctor`."""
+
+from activities.model.keys import Keys, find_key
+from activities.model.providers import check_provider, provider_named, split_model_id
+from activities.project.config_references import resolve
+from worker.cli import command_support, config_remarks
+from worker.cli.render.formatting import escape_exact
+from worker.cli.working_directory import current_directory
+from worker.credential_handoff import CredentialEnvironment
+from worker.project_config import load_project_config
+from worker.settings import Settings
+from worker.stack import doctor
+from worker.stack.doctor import CheckResult, Level
+from workflows.domain.config.config import Provider
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.errors import HoldfastError
+
+_CHECK = "model key"
+
+
+async def run_checks(settings: Settings) -> list[CheckResult]:
+    """Check the stack, then the key of this directory's model.
+
+    Raises UsageError if the directory was deleted.
+    """
+    directory = current_directory()
+    here = [each for each in await doctor.run_checks(settings) if each.check != _CHECK]
+    try:
+        turn_config = await load_project_config(settings, directory)
+        remarks = [*config_remarks.find_config_remarks(settings, turn_config)]
+    except HoldfastError as error:
+        remedy = "Correct it there, then try again: no task begins in this directory until then."
+        return [*here, CheckResult(check="configuration", level=Level.FAILURE, message=str(error), remedy=remedy)]
+    read = CheckResult(
+        check="configuration", level=Level.OK, message="the files of this directory and yours can be used"
+    )
+    warnings = (CheckResult(check="configuration", level=Level.WARNING, message=remark) for remark in remarks)
+    return [*here, read, *warnings, await _check_model_key(settings, turn_config)]
+
+
+async def check_model_answer(settings: Settings, named: str | None) -> CheckResult:
+    """Make one request to the named model, or to this directory's.
+
+    Raises UsageError if no model is chosen, or no request is possible.
+    """
+    from worker.probe import probe  # start-up time: model clients take seconds to load
+
+    turn_config = await load_project_config(settings, current_directory())
+    model = await resolve(config_remarks.choose_model(settings, turn_config, named), CredentialEnvironment(settings))
+    check_provider(split_model_id(model)[0], turn_config.config.provider)
+    command_support.print_note(f"Asking {escape_exact(model)} for a word.")
+    probed = await probe(settings, model, turn_config.config)
+    level = Level.OK if probed.answered else Level.FAILURE
+    return CheckResult(check="model", level=level, message=probed.message, remedy=probed.remedy)
+
+
+async def _check_model_key(settings: Settings, turn_config: TurnConfig) -> CheckResult:
+    try:
+        model = await resolve(config_remarks.choose_model(settings, turn_config, None), CredentialEnvironment(settings))
+        id, _ = split_model_id(model)
+        check_provider(id, turn_config.config.provider)
+        return await _find_key(settings, model, turn_config.config.provider.get(id) or Provider())
+    except HoldfastError as error:
+        named = turn_config.agent.model or turn_config.config.model  # without one, `-m` may name it
+        return CheckResult(check=_CHECK, level=Level.FAILURE if named else Level.WARNING, message=str(error))
+
+
+async def _find_key(settings: Settings, model: str, configured: Provider) -> CheckResult:
+    """Look for the key as the worker does: configuration, `auth login`, the provider's variables."""
+    provider = provider_named(model.partition("/")[0])
+    environment = CredentialEnvironment(settings)
+    written = configured.options.api_key
+    found = find_key(provider, await resolve(written or "", environment), Keys(settings.auth), environment)
+    if found is not None:
+        return CheckResult(check=_CHECK, level=Level.OK, message=f"there is one for {model}; `doctor --model` tries it")
+    if written is not None:
+        message = f"that of {model} is empty: provider.{provider.id}.options.apiKey is {written!r}"
+        return CheckResult(check=_CHECK, level=Level.FAILURE, message=message, remedy="Set it, or take the field away.")
+    if not provider.needs_key or configured.options.base_url:
+        return CheckResult(check=_CHECK, level=Level.OK, message=f"{model} needs none")
+    return CheckResult(
+        check=_CHECK,
+        level=Level.FAILURE,
+        message=f"there is none for {model}",
+        remedy=f"Set {provider.variables[0]}, or run `holdfast auth login {provider.id}`.",
+    )

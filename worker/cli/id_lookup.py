@@ -1,0 +1,107 @@
+"""Find the id that a person means."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from worker.cli.render.formatting import one_line
+from worker.cli.working_directory import current_directory
+from worker.inbox_reader import InboxEntry, InboxReader
+from workflows.domain.errors import NotFound, UsageError
+from workflows.domain.ids import AskId, GrantId, Prefix, SessionId, is_id
+
+if TYPE_CHECKING:
+    from worker.client import SessionClient
+
+LAST: Final = "last"
+_NAMED: Final = 5  # candidates in a message
+_NOUNS: Final = {
+    Prefix.SESSION: "session",
+    Prefix.ASK: "ask",
+    Prefix.GRANT: "grant",
+    Prefix.TURN: "turn",
+    Prefix.MESSAGE: "message",
+    Prefix.PART: "call",
+}
+_WAYS: Final = {
+    Prefix.SESSION: "`holdfast sessions` lists the sessions there are.",
+    Prefix.ASK: "`holdfast asks` lists what waits for an answer.",
+    Prefix.GRANT: "`holdfast grants` lists the standing grants.",
+}
+
+
+async def find_session(client: "SessionClient", typed: str) -> SessionId:
+    """A session by its id, a prefix of it, or `last`: the last prompted one of this directory.
+
+    Raises NotFound; UsageError if the prefix is ambiguous.
+    """
+    if is_id(Prefix.SESSION, typed):
+        return SessionId(typed)
+    if typed == LAST:
+        last = await client.last(str(current_directory()))
+        if last is None:
+            raise NotFound("This directory has no session yet. `holdfast sessions` lists those of all directories.")
+        return last
+    known = await client.session_ids()
+    found = _match_prefix(typed, Prefix.SESSION, known)
+    if found is None:
+        raise not_found_error(Prefix.SESSION, typed, known)
+    return SessionId(found)
+
+
+async def find_ask(client: InboxReader, typed: str) -> InboxEntry:
+    """Any ask by its id, or an open one by a prefix. Raises as `find_session`."""
+    known = [] if is_id(Prefix.ASK, typed) else await client.ask_ids()
+    found = _match_prefix(typed, Prefix.ASK, known) if known else typed
+    entry = next(iter(await client.asks(ask=AskId(found))), None) if found else None
+    if entry is None:
+        raise not_found_error(Prefix.ASK, typed, known)
+    return entry
+
+
+async def find_only_ask(client: InboxReader) -> InboxEntry:
+    """The only open ask. Raises NotFound, UsageError."""
+    entries = await client.asks(limit=_NAMED + 1)
+    if not entries:
+        raise NotFound("Nothing waits for an answer.")
+    if len(entries) > 1:
+        named = "\n".join(f"  {each.id}  {each.tool}  {one_line(each.title, 60)}" for each in entries[:_NAMED])
+        more = "\n  …" if len(entries) > _NAMED else ""
+        raise UsageError(f"Several asks are open. Name the one that you answer:\n{named}{more}")
+    return entries[0]
+
+
+async def find_grant(client: "SessionClient", typed: str) -> GrantId:
+    """Any grant by its id, or a valid one by a prefix. Raises as `find_session`."""
+    if is_id(Prefix.GRANT, typed):
+        return GrantId(typed)
+    known = [row.grant.id for row in await client.grants()]
+    found = _match_prefix(typed, Prefix.GRANT, known)
+    if found is None:
+        raise not_found_error(Prefix.GRANT, typed, known)
+    return GrantId(found)
+
+
+def not_found_error(wanted: Prefix, typed: str, known: Iterable[str]) -> NotFound:
+    """The error for an unknown id; says if it is of another kind, or in the wrong case."""
+    said = f"There is no {_NOUNS[wanted]} {typed!r}."
+    other = next((noun for prefix, noun in _NOUNS.items() if typed.startswith(f"{prefix}_")), None)
+    small = typed.lower()
+    similar = [each for each in known if small and each.lower().startswith((small, f"{wanted}_{small}"))]
+    if other not in (None, _NOUNS[wanted]):
+        said = f"{typed!r} is the id of {_article(other)}, but {_article(_NOUNS[wanted])} is meant here."
+    elif similar:
+        said += f" Upper and lower case count: is {similar[0]} meant?"
+    return NotFound(f"{said} {_WAYS[wanted]}")
+
+
+def _article(noun: str | None) -> str:
+    return f"an {noun}" if noun == "ask" else f"a {noun}"
+
+
+def _match_prefix(typed: str, prefix: Prefix, known: Iterable[str]) -> str | None:
+    """The one id with this prefix; its kind ("ses_") may be left out."""
+    found = [each for each in known if typed and each.startswith((typed, f"{prefix}_{typed}"))]
+    if len(found) > 1:
+        named = ", ".join(found[:_NAMED]) + (" …" if len(found) > _NAMED else "")
+        raise UsageError(f"{typed!r} could be any of {named}: type more of it.")
+    return found[0] if found else None

@@ -1,1 +1,0 @@
-"""How things look on a terminal, and as JSON."""

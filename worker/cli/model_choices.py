@@ -1,0 +1,30 @@
+"""The providers and models to choose from in a directory."""
+
+from collections.abc import Callable, Sequence
+from datetime import date
+
+from activities.model import catalogue, litellm_table
+from activities.model.catalogue import ModelChoice
+from activities.model.keys import Keys
+from worker.credential_handoff import CredentialEnvironment
+from worker.settings import Settings
+from workflows.domain.config.config import Config
+from workflows.domain.errors import UsageError
+
+
+def list_providers(settings: Settings, config: Config, *, every: bool = False) -> list[str]:
+    """Providers with a key here or in the configuration, or all."""
+    return catalogue.list_providers(
+        config.provider, Keys(settings.auth).list(), dict(CredentialEnvironment(settings)), every=every
+    )
+
+
+def list_models(config: Config, ids: Sequence[str], warn: Callable[[str], None]) -> list[ModelChoice]:
+    """The models of these providers; warns of a wrongly configured provider and leaves it out."""
+    table, today, found = litellm_table.read_table(), date.today(), list[ModelChoice]()
+    for id in ids:
+        try:
+            found += catalogue.list_models(id, config.provider, table, today)
+        except UsageError as error:
+            warn(f"Left out: {error}")
+    return found

@@ -1,0 +1,49 @@
+"""`holdfast down --purge`: show what goes, ask, remove."""
+
+from typing import Final
+
+import click
+
+from worker.cli import command_support
+from worker.cli.render.formatting import escape_exact
+from worker.cli.render.text_table import format_table
+from worker.cli.render.wrap import terminal_columns, wrap_text
+from worker.settings import Settings
+from worker.stack.purge import PurgeItem, purge, purge_items
+
+_REFUSAL: Final = "Nothing was removed. Without a terminal to ask on, --yes is needed."
+
+
+async def confirm_purge(settings: Settings, *, yes: bool) -> None:
+    """Raises UsageError in a pipe without `yes`, Abort on a no."""
+    found = purge_items(settings)
+    _print_targets(settings, found)
+    if found:
+        command_support.confirm("Remove all of that for good?", yes=yes, refusal=_REFUSAL)
+
+
+async def run_purge(settings: Settings) -> None:
+    """Remove it, and name what stays because it is not ours."""
+    left = await purge(settings, purge_items(settings))
+    for path in left:
+        _print_wrapped(f"Left: {escape_exact(str(path))}", 2)
+    click.echo("Removed.")
+
+
+def _print_targets(settings: Settings, found: list[PurgeItem]) -> None:
+    if not found:
+        _print_wrapped(f"There is nothing of a stack in {escape_exact(str(settings.home))}.", 2)
+    for row in format_table(
+        ((f"  {escape_exact(str(each.path))}", each.description) for each in found), terminal_columns(err=True)
+    ):
+        _print_wrapped(row)
+    if settings.postgres_url is not None:
+        command_support.print_note("The database of HOLDFAST_POSTGRES_URL is not touched.")
+    if settings.external_temporal is not None:
+        command_support.print_note("The Temporal server that is named elsewhere is not touched.")
+
+
+def _print_wrapped(text: str, indent: int = 0) -> None:
+    """Wrap on standard error; a path in the text may be longer than a row."""
+    for row in wrap_text(text, terminal_columns(err=True), indent):
+        click.echo(row, err=True)

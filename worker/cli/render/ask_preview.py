@@ -1,0 +1,157 @@
+"""An ask for people: exactly what will happen, from the recorded effect (security.md 4)."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import click
+
+from worker.cli.render.call_arguments import format_arguments, format_one_line_call
+from worker.cli.render.diff_lines import diff_line_colour, number_diff_lines
+from worker.cli.render.formatting import (
+    COMMAND_LIMIT,
+    DIFF_LIMIT,
+    CollapsedText,
+    collapse,
+    escape_exact,
+    find_foreign_letters,
+    format_rule,
+    one_line,
+    pluralize,
+)
+from worker.cli.render.wrap import add_bar, wrap_text
+from worker.inbox_reader import InboxEntry
+from workflows.domain.permissions import loop_guard
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.value import Value
+
+_RESERVED_ROWS: Final = 13  # rows for the headline, notes, answers and the typed line
+_MIN_LINES: Final = 6  # lines of an effect on the lowest terminal
+_COUNTED: Final = 1000  # files: counting stops there
+_VERBS: Final = {
+    "bash": "run",
+    "read": "read",
+    "glob": "search",
+    "grep": "search",
+    "task": "hand work to a subagent",
+    "todowrite": "list its tasks",
+    "edit": "change a file",
+    "write": "write a file",
+}
+
+
+class AskPreview(Value):
+    """The lines of an ask; `hidden`: they leave out a part of the effect."""
+
+    lines: tuple[str, ...]
+    hidden: bool = False
+
+
+def preview_ask(
+    entry: InboxEntry, *, whole: bool = False, columns: int | None = None, height: int | None = None
+) -> AskPreview:
+    """What happens if the ask is allowed.
+
+    Unless `whole`, shortened so that the question fits on a terminal of this `height`.
+    """
+    shown = _collapse_effect(entry, whole, height)
+    box = add_bar(shown.text, columns, diff_line_colour if find_diff(entry) is not None else None)
+    headline = (click.style(row, bold=True) for row in wrap_text(_subagent_path(entry) + _headline(entry), columns, 2))
+    notes = (row for note in _notes(entry) for row in wrap_text(note, columns, 2))
+    return AskPreview(lines=(*headline, *box, *notes), hidden=shown.hidden)
+
+
+def describe_saved_rule(entry: InboxEntry) -> str | None:
+    """The rule that "always" would save; None if there is none."""
+    if not entry.savable:
+        return None
+    return format_rule(entry.request.permission, entry.savable)
+
+
+def strip_diff_header(diff: str) -> str:
+    """The diff without its file header; empty if no line differs."""
+    _, at, lines = diff.partition("\n@@ -")
+    return f"{at[1:]}{lines}".rstrip("\n")
+
+
+def find_diff(entry: InboxEntry) -> str | None:
+    """The diff of the file that the call would change."""
+    found = (request.metadata.get("diff") for request in _requests(entry))
+    return next((diff for diff in found if isinstance(diff, str) and strip_diff_header(diff)), None)
+
+
+def _requests(entry: InboxEntry) -> tuple[PermissionRequest, ...]:
+    """The request of the ask and the others of its call: the answer allows all of them."""
+    return (entry.request, *(entry.plan.requests if entry.plan else ()))
+
+
+def _subagent_path(entry: InboxEntry) -> str:
+    """The agents from the top down to a subagent."""
+    return "".join(f"{one_line(name)} › " for name in entry.path) if len(entry.path) > 1 else ""
+
+
+def _headline(entry: InboxEntry) -> str:
+    raw = _effect_text(entry)
+    size = f"{pluralize(raw.count(chr(10)) + 1, 'line')}, {pluralize(len(raw), 'character')}"
+    if find_diff(entry) is not None and entry.plan and entry.plan.targets:
+        names = ", ".join(escape_exact(target.path) for target in entry.plan.targets)
+        return f"{entry.tool} wants to change {names} ({_count_changes(raw)})"
+    directory = entry.plan.effect.directory if entry.plan else entry.directory
+    sized = "" if format_one_line_call(entry.tool, entry.arguments) else f" ({size})"
+    return f"{entry.tool} wants to {_VERBS.get(entry.tool, 'act')} in {escape_exact(directory)}{sized}"
+
+
+def _count_changes(diff: str) -> str:
+    lines = diff.split("\n")
+    return f"+{sum(each[:1] == '+' for each in lines)} −{sum(each[:1] == '-' for each in lines)}"
+
+
+def _effect_text(entry: InboxEntry) -> str:
+    diff = find_diff(entry)
+    if diff is not None:
+        return strip_diff_header(diff)
+    command = entry.arguments.get("command")
+    if isinstance(command, str) and entry.tool == "bash":
+        return command
+    return format_arguments(entry.tool, entry.arguments)
+
+
+def _collapse_effect(entry: InboxEntry, whole: bool, height: int | None) -> CollapsedText:
+    is_diff = find_diff(entry) is not None
+    text = escape_exact(_effect_text(entry), lines=True, tabs=is_diff)
+    text = number_diff_lines(text) if is_diff else text
+    if whole:
+        return CollapsedText(text=text)
+    limit = DIFF_LIMIT if is_diff else COMMAND_LIMIT
+    most = limit.lines if height is None else min(limit.lines, max(height - _RESERVED_ROWS, _MIN_LINES))
+    return collapse(text, limit.model_copy(update={"lines": most}))
+
+
+def _describe_changed_files(entry: InboxEntry) -> Iterator[str]:
+    """The files that a command names and changes, with their number now."""
+    changes = [each for each in entry.plan.requests if each.permission == "edit"] if entry.plan else []
+    if entry.tool == "bash" and changes:
+        counts = [count for each in changes if isinstance(count := each.metadata.get("files"), int)]
+        number = f" ({pluralize(sum(counts), 'file')}{' or more' if sum(counts) >= _COUNTED else ''})" if counts else ""
+        patterns = ", ".join(pattern for each in changes for pattern in each.patterns)
+        yield f"  It changes {escape_exact(patterns)}{number}"
+
+
+def _notes(entry: InboxEntry) -> Iterator[str]:
+    request = entry.request
+    if request.permission not in (entry.tool, "edit", loop_guard.PERMISSION):
+        yield f"  It needs {format_rule(request.permission, request.patterns)}"
+    yield from _describe_changed_files(entry)
+    for reason in entry.reasons:
+        yield f"  Asked because {one_line(reason, 300)}."
+    for why in dict.fromkeys(each.opaque for each in _requests(entry) if each.opaque is not None):
+        yield f"  Careful: {one_line(why, 300)}"
+    cautions = (each.metadata.get("caution") for each in _requests(entry))
+    for caution in dict.fromkeys(each for each in cautions if isinstance(each, str)):
+        yield f"  Careful: {one_line(caution)}"
+    commands = (pattern for each in _requests(entry) if each.permission == "bash" for pattern in each.patterns)
+    for note in find_foreign_letters(
+        list(dict.fromkeys(each.split(" ", 1)[0] for each in commands)), _effect_text(entry)
+    ):
+        yield f"  Careful: {note}"
+    if entry.tool == "bash" and isinstance(said := entry.arguments.get("description"), str):
+        yield f"  Agent's description: {one_line(said)}"

@@ -1,0 +1,71 @@
+"""How a call has ended, for people: a mark, a remark, and rows."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Final
+
+import click
+
+from worker.cli.render.ask_preview import strip_diff_header
+from worker.cli.render.call_arguments import format_todo
+from worker.cli.render.diff_lines import diff_line_colour, number_diff_lines
+from worker.cli.render.event_contents import CallContent
+from worker.cli.render.formatting import (
+    DIFF_LIMIT,
+    OUTPUT_LIMIT,
+    collapse,
+    escape_prose,
+    format_price,
+    one_line,
+    pluralize,
+)
+from worker.cli.render.wrap import add_bar
+from workflows.domain.messages import CallState
+from workflows.domain.usage import Cost
+
+_MARKS: Final[dict[str, str]] = {
+    CallState.DONE: click.style("✓", fg="green"),
+    CallState.FAILED: click.style("✗", fg="red"),
+    CallState.UNKNOWN: click.style("?", fg="yellow", bold=True),
+    CallState.CANCELLED: click.style("–", dim=True),
+    CallState.REFUSED: click.style("✗", fg="red"),
+}
+_LISTED: Final = 50  # todos
+
+
+def mark_of(call: CallContent | None, state: str) -> str:
+    """A coloured sign for the end of the call."""
+    return _MARKS[CallState.FAILED if _failure(call, state) else state]
+
+
+def result_suffix(call: CallContent | None, state: str) -> str:
+    """What follows the call's name: its failure, or its subagent's cost."""
+    if (failure := _failure(call, state)) or state != CallState.DONE:
+        return f" ({failure or state})"
+    metadata = call.outcome.metadata if call and call.outcome and call.tool == "task" else {}
+    if "cost" not in metadata:
+        return ""
+    cost = Cost(dollars=Decimal(str(metadata["cost"] or 0)), unpriced=int(str(metadata.get("unpriced", 0))))
+    return f" · {format_price(cost)}"
+
+
+def result_rows(call: CallContent, state: str, *, diff_shown: bool, columns: int | None) -> Iterator[str]:
+    """Command output, diffs, todos, errors. `diff_shown`: the question has shown the diff already."""
+    outcome = call.outcome
+    if outcome is None:
+        return
+    diff, todos = outcome.metadata.get("diff"), outcome.metadata.get("todos")
+    if state != CallState.DONE or call.tool == "bash":
+        shown = collapse(escape_prose(call.output.strip("\n")), OUTPUT_LIMIT).text
+        yield from add_bar(shown, columns) if shown else []
+    elif isinstance(diff, str):
+        if changed := "" if diff_shown else escape_prose(strip_diff_header(diff)):
+            yield from add_bar(collapse(number_diff_lines(changed), DIFF_LIMIT).text, columns, diff_line_colour)
+    elif isinstance(todos, list):
+        yield from (f"  {one_line(format_todo(each))}" for each in todos[:_LISTED] if isinstance(each, dict))
+        yield from [f"  … and {pluralize(len(todos) - _LISTED, 'task')} more"] if len(todos) > _LISTED else []
+
+
+def _failure(call: CallContent | None, state: str) -> str | None:
+    """What is wrong with a finished call."""
+    return call.failure if call is not None and state == CallState.DONE else None

@@ -1,0 +1,122 @@
+"""The contents of events, for people."""
+
+import re
+from datetime import datetime
+from typing import Final
+
+from worker.cli.render.call_arguments import format_arguments
+from worker.cli.render.formatting import escape_exact, escape_prose
+from worker.client import EventWithContents
+from worker.stored_contents import StoredCall
+from workflows.domain.events.asks import AskAnswered
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.value import Value
+
+
+class CallContent(StoredCall):
+    """A call, for people."""
+
+    @property
+    def name(self) -> str:
+        """The model's name for the tool, even if there is no such tool."""
+        return str(self.arguments.get("tool")) if self.tool == _INVALID else self.tool
+
+    @property
+    def failure(self) -> str | None:
+        """Why a call has failed: its exit code, or that it could not be made."""
+        if self.tool == _INVALID:
+            return "not called"
+        if self.tool != "bash" or self.outcome is None or "exit" not in self.outcome.metadata:
+            return None
+        code = self.outcome.metadata["exit"]
+        return "ended early" if code is None else f"exit {code}" if code else None
+
+    @property
+    def output(self) -> str:
+        """The output, without the lines that tell the model how a command ended."""
+        if self.outcome is None or self.tool == _INVALID:
+            return ""
+        if self.tool != "bash":
+            return self.outcome.output
+        return _METADATA.sub(_format_notes, self.outcome.output)
+
+    @property
+    def label(self) -> str:
+        """The call in a few words."""
+        if self.tool == _INVALID:
+            return str(self.arguments.get("error"))
+        if self.outcome is not None and self.outcome.title:
+            return self.outcome.title
+        name = _LABEL_ARGUMENT.get(self.tool)
+        if name is not None and isinstance(value := self.arguments.get(name), str):
+            return value
+        return format_arguments(self.tool, self.arguments)
+
+
+class AskContent(Value):
+    """An ask with its answer."""
+
+    request: PermissionRequest
+    feedback: str | None = None
+    author: str | None = None
+
+
+class PromptContent(Value):
+    text: str
+
+
+_INVALID: Final = "invalid"  # stands for a call that could not be made (opencode.md 7.1)
+_METADATA: Final = re.compile(
+    r"\n*<shell_metadata>\n(?P<notes>(?:(?!<shell_metadata>)[\s\S])*)\n</shell_metadata>\s*\Z"
+)
+_EXIT_CODE: Final = re.compile(r"exit code -?\d+(?: \(\S+\))?\n?")  # shown beside the command
+_LABEL_ARGUMENT: Final = {
+    "bash": "command",
+    "edit": "filePath",
+    "write": "filePath",
+    "read": "filePath",
+    "glob": "pattern",
+    "grep": "pattern",
+    "task": "description",
+}
+
+
+def _format_notes(found: re.Match[str]) -> str:
+    notes = _EXIT_CODE.sub("", found["notes"]).strip()
+    return f"\n[{notes}]" if notes else ""
+
+
+def actor_of(seen: EventWithContents) -> str:
+    """The name of the event's actor."""
+    return escape_exact(seen.record.actor.subject)
+
+
+def time_of(seen: EventWithContents) -> datetime:
+    return datetime.fromisoformat(seen.record.at)
+
+
+def describe_answer(seen: EventWithContents, event: AskAnswered, after: str = "") -> str:
+    """The answer, by whom and why; `after`: how long it took."""
+    if event.by_grant is not None:
+        return f"allowed by a grant of {actor_of(seen)} ({event.by_grant})"
+    reply = "rejected" if event.reply == "reject" else event.reply
+    ask = ask_of(seen, event.ask)
+    why = f": {escape_prose(ask.feedback)}" if ask and ask.feedback else ""
+    return f"{reply} by {actor_of(seen)}{after}{why}"
+
+
+def call_of(seen: EventWithContents, name: str) -> CallContent | None:
+    """The call, unless its content was erased."""
+    found = seen.contents.get(name)
+    return CallContent.model_validate(found) if found is not None else None
+
+
+def ask_of(seen: EventWithContents, name: str) -> AskContent | None:
+    """The ask, unless its content was erased."""
+    found = seen.contents.get(name)
+    return AskContent.model_validate(found) if found is not None else None
+
+
+def prompt_of(seen: EventWithContents, name: str) -> str:
+    found = seen.contents.get(name)
+    return PromptContent.model_validate(found).text if found is not None else "(erased)"

@@ -1,0 +1,306 @@
+"""A session's events as lines for people; on a terminal, also what is not final yet."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial, singledispatchmethod
+from typing import Final, Protocol
+
+import click
+from pydantic import JsonValue
+
+from worker.cli import answer_words
+from worker.cli.render import suspension_text
+from worker.cli.render.ask_preview import preview_ask
+from worker.cli.render.call_result import mark_of, result_rows, result_suffix
+from worker.cli.render.event_contents import actor_of, call_of, describe_answer, prompt_of
+from worker.cli.render.formatting import (
+    OUTPUT_LIMIT,
+    collapse,
+    escape_exact,
+    escape_prose,
+    format_rule,
+    format_upcoming,
+    one_line,
+)
+from worker.cli.render.session_status import retry_hint
+from worker.cli.render.status_line import StatusLine
+from worker.cli.render.streamed_answer import StreamedAnswer, render_answer
+from worker.cli.render.terminal_writer import TerminalWriter
+from worker.cli.render.wrap import wrap_text, wrap_words
+from worker.client import DeltaRow, EventWithContents, InboxEntry, PromptMode
+from worker.stored_contents import note_of, part_of
+from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised, AskReopened
+from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
+from workflows.domain.events.event import Event
+from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.events.grants import GrantMade, GrantRevoked
+from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
+from workflows.domain.events.sessions import SessionConfigured, SessionEnded, SessionSuspended, SuspensionEnded
+from workflows.domain.events.stops import StopAccepted
+from workflows.domain.events.tasks import TaskStarted
+from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
+from workflows.domain.ids import PartId
+from workflows.domain.messages import ReasoningPart, TextPart
+
+_QUICK: Final = ("repeatable", "idempotent")  # such calls are shown when they are done
+_FURTHER: Final = 4  # blanks before continuation rows, which may quote: no other line of ours begins so
+
+
+class Renderer(Protocol):
+    """Shows a session's events."""
+
+    def on_event(self, seen: EventWithContents) -> None:
+        """Show an event."""
+
+    def on_delta(self, delta: DeltaRow) -> None:
+        """Show a piece of an unfinished part."""
+
+    def on_ask(self, entry: InboxEntry) -> None:
+        """Show an open ask, and how to answer it."""
+
+
+class EventRenderer:
+    """Shows a session to a person; text of models and tools is escaped before it reaches the writer.
+
+    A subagent's failed turn is retried with its parent's: `subagent` hides the hint. `status_line` gets the current
+    activity and knows the queued prompts. `thinking` shows reasoning too.
+    """
+
+    def __init__(
+        self,
+        writer: TerminalWriter,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        subagent: bool = False,
+        status_line: StatusLine | None = None,
+        thinking: bool = False,
+    ) -> None:
+        self.writer = writer
+        self._new_answer = partial(StreamedAnswer, thinking=thinking, quote="> " if writer.live else "  ")
+        self._streamed = self._new_answer()
+        self._status_line = status_line
+        self._is_subagent = subagent
+        self._now = now
+        self._attempts: dict[str, tuple[int, ...]] = {}
+        self._completed_sources: set[str] = set()
+        self._quick_calls: set[PartId] = set()
+        self._asked_calls: set[PartId] = set()
+        self._working = False
+
+    def on_event(self, seen: EventWithContents) -> None:
+        self._render(seen.record.event, seen)
+
+    def on_delta(self, delta: DeltaRow) -> None:
+        """Show a piece of an answer or output; a newer attempt replaces the older one."""
+        if delta.source in self._completed_sources or not self.writer.live:
+            return
+        attempt = tuple(int(number) for number in delta.attempt.split("-"))
+        known = self._attempts.setdefault(delta.source, attempt)
+        if attempt < known:
+            return
+        if attempt > known:
+            self._restart_answer()
+            self._attempts[delta.source] = attempt
+        self._on_piece(delta.source, delta.body)
+
+    def on_ask(self, entry: InboxEntry) -> None:
+        shown = preview_ask(entry, columns=self.writer.columns)
+        for each in shown.lines:
+            self.writer.write_line(each)
+        if shown.hidden:
+            self.writer.write_line(f"  Some of it is hidden. All of it: holdfast asks {entry.id}")
+        else:
+            self.writer.write_line(f"  {answer_words.answer_command(entry.id)}")
+
+    @singledispatchmethod
+    def _render(self, event: Event, seen: EventWithContents) -> None:
+        """Show one event. Those without a method here are for auditors: see `holdfast log --events`."""
+
+    @_render.register
+    def _turn_opened(self, event: TurnOpened, _: EventWithContents) -> None:
+        self._working = True
+        self._print(f"Turn {event.number} · {one_line(event.agent)} · {escape_exact(event.model)}", dim=True)
+
+    @_render.register
+    def _turn_ended(self, event: TurnEnded, seen: EventWithContents) -> None:
+        self._restart_answer()
+        self._working = False
+        if event.note is not None:
+            self._print(f"The task failed: {escape_prose(note_of(seen, event.note))}", fg="red")
+            if not self._is_subagent:
+                self._print(f"  {retry_hint(seen.record.session)}")
+        elif event.reason != "done":
+            self._print(f"The turn has ended: {event.reason}.")
+
+    @_render.register
+    def _model_retry(self, event: ModelRetry, seen: EventWithContents) -> None:
+        self._restart_answer()
+        due, now = datetime.fromisoformat(event.next_at), self._now()
+        when = f"retrying at {format_upcoming(due, now)}" if due > now else "retried"
+        message = one_line(note_of(seen, event.note), 200)
+        self._print(f"{when} (attempt {event.attempt}): {message}", fg="yellow")
+
+    @_render.register
+    def _message_completed(self, event: MessageCompleted, seen: EventWithContents) -> None:
+        self._completed_sources.add(event.message)
+        parts = (part_of(seen, sealed.part) for sealed in event.parts if sealed.kind in ("text", "reasoning"))
+        texts = ((part.type, escape_prose(part.text)) for part in parts if isinstance(part, TextPart | ReasoningPart))
+        self.writer.finalize(render_answer(texts, self._new_answer()))
+        if event.finish == "length":
+            tokens = event.tokens.output + event.tokens.reasoning
+            limit = f"{tokens:,} tokens" if tokens else "its limit"
+            self._print(f"! The answer was cut at {limit}.", fg="yellow")
+        self._streamed = self._new_answer()
+
+    @_render.register
+    def _prompt_accepted(self, event: PromptAccepted, seen: EventWithContents) -> None:
+        if not self._working:  # its turn begins with it, and shows it
+            return
+        how = "waits for a turn of its own" if event.mode == PromptMode.QUEUE else "joins at the next step"
+        self._print(f"+ {one_line(prompt_of(seen, event.prompt))} ({how})")
+        if self._status_line is not None and (behind := self._status_line.queued_prompts()):
+            self._print(f"  {behind}", fg="yellow")
+
+    @_render.register
+    def _prompt_taken(self, event: PromptTaken, seen: EventWithContents) -> None:
+        shown = collapse(escape_prose(prompt_of(seen, event.prompt).strip()), OUTPUT_LIMIT).text
+        room = self.writer.columns
+        for row in wrap_text(shown, None if room is None else room - 2):
+            self.writer.write_line(click.style(f"> {row}", bold=True))
+
+    @_render.register
+    def _prompt_withdrawn(self, event: PromptWithdrawn, seen: EventWithContents) -> None:
+        self._print(f"Withdrawn: {one_line(prompt_of(seen, event.prompt))}")
+
+    @_render.register
+    def _retry_accepted(self, _: RetryAccepted, seen: EventWithContents) -> None:
+        self._print(f"The failed turn is retried, by {actor_of(seen)}.")
+
+    @_render.register
+    def _retry_withdrawn(self, event: RetryWithdrawn, _: EventWithContents) -> None:
+        self._print(f"The retry was withdrawn: {one_line(event.reason)}.")
+
+    @_render.register
+    def _session_suspended(self, event: SessionSuspended, seen: EventWithContents) -> None:
+        why = suspension_text.describe_suspension(event.reason, event.was, event.now)
+        self._print(f"Suspended: {why}", fg="yellow")
+        for each in suspension_text.list_actions(seen.record.session):
+            self._print(each)
+
+    @_render.register
+    def _suspension_ended(self, event: SuspensionEnded, seen: EventWithContents) -> None:
+        if event.resumed:
+            self._print(f"Resumed by {actor_of(seen)}.")
+
+    @_render.register
+    def _session_ended(self, event: SessionEnded, _: EventWithContents) -> None:
+        self._print(f"The session has ended: {one_line(event.reason)}.")
+
+    @_render.register
+    def _stop_accepted(self, _: StopAccepted, seen: EventWithContents) -> None:
+        self._print(f"A stop was accepted, from {actor_of(seen)}.")
+
+    @_render.register
+    def _session_configured(self, _: SessionConfigured, seen: EventWithContents) -> None:
+        self._print(f"The next turns go by the configuration of {actor_of(seen)}'s shell.")
+
+    @_render.register
+    def _call_prepared(self, event: CallPrepared, _: EventWithContents) -> None:
+        if event.recovery in _QUICK:
+            self._quick_calls.add(event.call)
+
+    @_render.register
+    def _call_claimed(self, event: CallClaimed, seen: EventWithContents) -> None:
+        call = call_of(seen, event.call)
+        if not event.recovered and event.call in self._quick_calls:
+            return
+        if event.recovered and call and call.tool == "task":
+            return  # its subagent was never interrupted
+        again = " (resumed after an interruption)" if event.recovered else ""
+        self._print(f"… {self._label(seen, event.call)}{again}")
+
+    @_render.register
+    def _call_finished(self, event: CallFinished, seen: EventWithContents) -> None:
+        self._completed_sources.add(event.call)
+        call = call_of(seen, event.call)
+        suffix = result_suffix(call, event.state)
+        self.writer.write_line(f"{mark_of(call, event.state)} {self._label(seen, event.call)}{suffix}")
+        if call is not None:
+            was_asked = event.call in self._asked_calls
+            for each in result_rows(call, event.state, diff_shown=was_asked, columns=self.writer.columns):
+                self.writer.write_line(each)
+
+    @_render.register
+    def _task_started(self, event: TaskStarted, _: EventWithContents) -> None:
+        self._print(f"  @{one_line(event.agent)} works on it ({event.child})", dim=True)
+
+    @_render.register
+    def _call_drifted(self, event: CallDrifted, seen: EventWithContents) -> None:
+        self._print(f"What {self._label(seen, event.call)} would do has changed since it was decided.")
+
+    @_render.register
+    def _ask_raised(self, event: AskRaised, seen: EventWithContents) -> None:
+        self._asked_calls.add(event.call)
+        label = self._label(seen, event.call, less=len(event.ask))
+        self._print(f"? {label} needs an answer ({event.ask})", fg="yellow")
+
+    @_render.register
+    def _ask_answered(self, event: AskAnswered, seen: EventWithContents) -> None:
+        self._print(f"  → {describe_answer(seen, event)}", fg="yellow")
+
+    @_render.register
+    def _ask_closed(self, event: AskClosed, _: EventWithContents) -> None:
+        self._print(f"  The question {event.ask} was closed: {one_line(event.reason)}.")
+
+    @_render.register
+    def _ask_reopened(self, event: AskReopened, _: EventWithContents) -> None:
+        self._print(f"! {event.ask} was marked as answered, but not in the log: it is open again.", fg="red")
+
+    @_render.register
+    def _answer_refused(self, event: AnswerRefused, _: EventWithContents) -> None:
+        self._print(f"  An answer ({event.reply}) was refused: {one_line(event.reason, 300)}")
+
+    @_render.register
+    def _answer_not_run(self, event: AnswerNotRun, _: EventWithContents) -> None:
+        self._print(f"  The answer to {event.ask} was accepted, but not run: the turn was stopped.")
+
+    @_render.register
+    def _grant_made(self, event: GrantMade, _: EventWithContents) -> None:
+        rule = format_rule(event.permission, event.patterns)
+        self._print(f"  From now on allowed in this {event.scope}: {rule} ({event.grant})", dim=True)
+
+    @_render.register
+    def _grant_revoked(self, event: GrantRevoked, seen: EventWithContents) -> None:
+        self._print(f"The grant {event.grant} was revoked by {actor_of(seen)}.")
+
+    def _print(self, text: str, *, fg: str | None = None, dim: bool | None = None) -> None:
+        for row in wrap_words(text, self.writer.columns, _FURTHER).split("\n"):
+            self.writer.write_line(click.style(row, fg=fg, dim=dim) if fg or dim else row)
+
+    def _on_piece(self, source: str, body: dict[str, JsonValue]) -> None:
+        """Text grows on the terminal; other pieces only change the status line."""
+        match body:
+            case {"kind": "text" | "reasoning" as kind, "text": str(text), "part": int(part)}:
+                self.writer.stream(self._streamed.append(kind, part, escape_prose(text)))
+                self._set_activity("answers" if kind == "text" else "thinks")
+            case {"kind": "call", "name": str(name)}:
+                self._set_activity(f"prepares {one_line(name, 30)}")
+            case {"title": str(title), "metadata": {"output": str(output)}}:
+                if self._status_line is not None:
+                    self._status_line.set_output(source, title, output)
+
+    def _set_activity(self, what: str) -> None:
+        if self._status_line is not None:
+            self._status_line.set_activity(what)
+
+    def _restart_answer(self) -> None:
+        self.writer.retract()
+        self._streamed = self._new_answer()
+
+    def _label(self, seen: EventWithContents, name: PartId, less: int = 0) -> str:
+        """A call in few words; `less` columns stay free on its line."""
+        call = call_of(seen, name)
+        if call is None:
+            return f"a call whose content was erased ({name})"
+        room = min((self.writer.columns or 150) - 36 - less, 100)
+        return f"{escape_exact(call.name)}  {one_line(call.label, max(room, 20))}"

@@ -1,0 +1,106 @@
+"""A session's state: a word for lists, sentences for one session."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from worker.cli.render import suspension_text
+from worker.cli.render.formatting import (
+    escape_exact,
+    escape_prose,
+    format_age,
+    format_queued_prompts,
+    format_upcoming,
+    one_line,
+    pluralize,
+)
+from worker.client import Overview
+from workflows.domain.close_reason import CloseReason
+from workflows.domain.ids import AskId, SessionId
+
+
+def status_label(overview: Overview, now: datetime) -> str:
+    if overview.archive is not None:
+        return "archived"
+    if overview.stuck is not None:
+        return "stuck"
+    if overview.suspension is not None:
+        return "suspended"
+    if overview.asks:
+        return f"asks ({overview.asks})"
+    if waits_for_host(overview):
+        return f"waits for {escape_exact(overview.host or '')}"
+    if overview.pause is not None:
+        return f"retrying at {format_upcoming(overview.pause.until, now)}"
+    if overview.working:
+        return f"step {overview.step}" if overview.step else "begins"
+    return "ended" if overview.status == "ended" else overview.reason or "new"
+
+
+def waits_for_host(overview: Overview) -> bool:
+    """Whether a session could go on if its host had a worker."""
+    return overview.host_offline and overview.working and overview.suspension is None
+
+
+def describe_absent_worker(overview: Overview) -> str:
+    """Which host has no worker, and what to do."""
+    host = escape_exact(overview.host or "")
+    return (
+        f"It waits for a worker on host {host}, where its files are: start one there (`python -P -m worker.serve`), "
+        f"or one with HOLDFAST_HOST={host} where the same files are under the same paths."
+    )
+
+
+def describe_session(overview: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]:
+    """What a person may want to know and can do; `ask` is an open one."""
+    yield f"{one_line(overview.title)}"
+    where = (
+        f"{escape_exact(overview.directory)} on {escape_exact(overview.host)}"
+        if overview.host
+        else escape_exact(overview.directory)
+    )
+    yield f"  {overview.id} in {where}, changed {format_age(overview.updated_at, at)} ago"
+    yield f"  {one_line(overview.agent)}, {escape_exact(overview.model or 'no model yet')}"
+    yield f"  {f'Turn {overview.number}: ' if overview.number else ''}{status_label(overview, at)}"
+    yield from (f"  {each}" for each in _status_details(overview, at, ask))
+
+
+def describe_status(overview: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]:
+    """The last lines of a session's summary."""
+    yield f"Now: {status_label(overview, at)}"
+    yield from (f"  {each}" for each in _status_details(overview, at, ask))
+
+
+def retry_hint(session: SessionId) -> str:
+    return f"holdfast retry {session}  retries it; `-m provider/model` asks another model"
+
+
+def _status_details(overview: Overview, now: datetime, ask: AskId | None) -> Iterator[str]:
+    if overview.archive is not None:
+        yield f"It {overview.archive}."
+    if overview.stuck is not None:
+        yield f"It cannot go on: {escape_prose(overview.stuck)}."
+    if overview.suspension is not None:
+        yield suspension_text.describe_suspension(
+            overview.suspension.reason, overview.suspension.was, overview.suspension.now
+        )
+        yield from suspension_text.list_actions(overview.id)
+    if waits_for_host(overview):
+        yield describe_absent_worker(overview)
+    if overview.pause is not None:
+        why = f"{escape_exact(overview.pause.kind)}, attempt {overview.pause.attempt}"
+        yield f"The provider has failed ({why}), and is asked again then."
+        yield f"It said: {one_line(overview.pause.message or '(erased)', 300)}"
+        yield f"`holdfast stop {overview.id}` ends the waiting."
+    if overview.asks:
+        yield f"{pluralize(overview.asks, 'question')} for you: holdfast asks --session {overview.id}"
+    if overview.waiting:
+        yield format_queued_prompts(overview.waiting, ask) or f"{pluralize(overview.waiting, 'prompt')} not taken yet."
+    if overview.error is not None:
+        yield f"It failed: {escape_prose(overview.error)}"
+    if (
+        overview.reason == CloseReason.FAILED
+        and overview.status != "ended"
+        and not overview.working
+        and overview.parent is None
+    ):
+        yield retry_hint(overview.id)

@@ -1,0 +1,242 @@
+"""A session on one page, from its log and its subagents'."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import singledispatchmethod
+from typing import Final
+
+import click
+
+from worker.cli.render import suspension_text
+from worker.cli.render.event_contents import CallContent, actor_of, call_of, describe_answer, prompt_of, time_of
+from worker.cli.render.formatting import escape_exact, format_duration, format_past, format_rule, one_line, pluralize
+from worker.cli.render.session_status import describe_status
+from worker.cli.render.turn_summary import AskSummary, TurnSummary, describe_usage, render_turn, render_turn_line
+from worker.cli.render.wrap import wrap_text
+from worker.client import EventWithContents, Overview
+from worker.stored_contents import note_of, part_of
+from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised
+from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, WriteRefused
+from workflows.domain.events.event import Event
+from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.events.grants import GrantMade
+from workflows.domain.events.prompts import PromptAccepted, PromptTaken
+from workflows.domain.events.sessions import SessionSuspended, SuspensionEnded
+from workflows.domain.events.stops import StopAccepted
+from workflows.domain.events.tasks import TaskStarted
+from workflows.domain.events.turns import RetryAccepted, TurnEnded, TurnOpened
+from workflows.domain.ids import AskId, MessageId, PartId, SessionId
+from workflows.domain.messages import CallState, TextPart
+from workflows.domain.usage import Cost, Tokens
+
+_WHOLE: Final = 6  # turns in full; earlier ones have a line each
+_LINES: Final = 20
+_ANSWER: Final = 160  # characters of an answer, with its reason
+_CHANGES: Final = ("edit", "write")
+
+
+@dataclass
+class SessionSummary:
+    """Gathers the events of the session's log, then those of its subagents, oldest first."""
+
+    session: SessionId
+    turns: list[TurnSummary] = field(default_factory=list)
+    _prompts: dict[MessageId, str] = field(default_factory=dict)
+    _tasks: dict[MessageId, tuple[TurnSummary, str]] = field(default_factory=dict)
+    _retried_by: dict[str, str] = field(default_factory=dict)
+    _turn: TurnSummary | None = None
+    _name: str = ""
+
+    def open_asks(self) -> list[AskId]:
+        return [each.ask for turn in self.turns for each in turn.asked.values() if not each.text]
+
+    def on_event(self, seen: EventWithContents) -> None:
+        """Add an event; ignored before the log's first turn."""
+        match event := seen.record.event:
+            case PromptAccepted():
+                self._on_prompt_accepted(seen, event)
+            case RetryAccepted():
+                self._retried_by[event.retry] = actor_of(seen)
+            case TurnOpened() if self._is_own(seen):
+                self._on_turn_opened(event, time_of(seen))
+            case _ if self._turn is not None:
+                self._add(event, self._turn, seen)
+
+    def _is_own(self, seen: EventWithContents) -> bool:
+        """Whether the event is not a subagent's."""
+        return seen.record.session == self.session
+
+    def _on_prompt_accepted(self, seen: EventWithContents, event: PromptAccepted) -> None:
+        self._prompts[event.prompt] = f"{prompt_of(seen, event.prompt)} ({actor_of(seen)})"
+        if event.prompt in self._tasks:  # a subagent's events follow, perhaps for another turn
+            self._turn, self._name = self._tasks[event.prompt]
+
+    def _on_turn_opened(self, event: TurnOpened, at: datetime) -> None:
+        self._turn = TurnSummary(number=event.number, started_at=at)
+        self.turns.append(self._turn)
+        if event.retry is not None:
+            self._turn.prompts.append(f"retried by {self._retried_by.get(event.retry, 'somebody')}")
+
+    @singledispatchmethod
+    def _add(self, event: Event, turn: TurnSummary, seen: EventWithContents) -> None:
+        """Add an event to its turn; those without a method here are left out."""
+
+    @_add.register
+    def _prompt_taken(self, event: PromptTaken, turn: TurnSummary, seen: EventWithContents) -> None:
+        if self._is_own(seen):
+            turn.prompts.append(self._prompts.get(event.prompt, "(accepted before)"))
+
+    @_add.register
+    def _message_completed(self, event: MessageCompleted, turn: TurnSummary, seen: EventWithContents) -> None:
+        turn.end_outage(time_of(seen))
+        turn.steps += 1
+        turn.tokens += event.tokens
+        turn.cost += Cost.of(event.cost)
+        parts = [part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text"]
+        texts = [part.text for part in parts if isinstance(part, TextPart) and part.text.strip()]
+        if texts and self._is_own(seen):
+            turn.text = texts[-1].strip()
+
+    @_add.register
+    def _call_finished(self, event: CallFinished, turn: TurnSummary, seen: EventWithContents) -> None:
+        call, state = call_of(seen, event.call), CallState(event.state)
+        if call is None:
+            turn.calls["(erased)"] += 1
+            return
+        turn.calls[escape_exact(call.tool)] += 1
+        if call.tool == "bash":
+            ended = CallState.FAILED if state is CallState.DONE and _exited_nonzero(call) else state
+            turn.add_command(self._name + call.label, ended)
+        if call.tool in _CHANGES and state is CallState.DONE:
+            turn.add_change(call.label, *_count_changed_lines(call))
+        if state is CallState.UNKNOWN:
+            self._add_trouble(turn, seen, "it is not known whether it happened", event.call)
+
+    @_add.register
+    def _task_started(self, event: TaskStarted, turn: TurnSummary, _: EventWithContents) -> None:
+        self._tasks[event.prompt] = turn, f"{self._name}{one_line(event.agent)} › "
+
+    @_add.register
+    def _turn_ended(self, event: TurnEnded, turn: TurnSummary, seen: EventWithContents) -> None:
+        if not self._is_own(seen):
+            return
+        turn.end_outage(time_of(seen))
+        turn.ended, turn.reason = time_of(seen), event.reason
+        if event.note is not None:
+            self._add_trouble(turn, seen, f"the turn failed: {note_of(seen, event.note)}")
+
+    @_add.register
+    def _ask_raised(self, event: AskRaised, turn: TurnSummary, seen: EventWithContents) -> None:
+        turn.asked[event.ask] = AskSummary(time_of(seen), self._label(seen, event.call), event.ask)
+
+    @_add.register
+    def _ask_answered(self, event: AskAnswered, turn: TurnSummary, seen: EventWithContents) -> None:
+        if asked := turn.asked.get(event.ask):
+            waited = format_duration((time_of(seen) - asked.at).total_seconds())
+            asked.text = one_line(describe_answer(seen, event, after=f" after {waited}"), _ANSWER)
+
+    @_add.register
+    def _ask_closed(self, event: AskClosed, turn: TurnSummary, _: EventWithContents) -> None:
+        if asked := turn.asked.get(event.ask):
+            asked.text = f"closed: {one_line(event.reason)}"
+
+    @_add.register
+    def _grant_made(self, event: GrantMade, turn: TurnSummary, _: EventWithContents) -> None:
+        if asked := turn.asked.get(event.ask):
+            asked.rule = f"{format_rule(event.permission, event.patterns)} in this {event.scope}"
+
+    @_add.register
+    def _model_retry(self, event: ModelRetry, turn: TurnSummary, seen: EventWithContents) -> None:
+        turn.add_failure(time_of(seen), escape_exact(event.kind), one_line(note_of(seen, event.note), 200))
+
+    @_add.register
+    def _call_claimed(self, event: CallClaimed, turn: TurnSummary, seen: EventWithContents) -> None:
+        if event.recovered and not _is_subagent_call(seen, event.call):
+            self._add_trouble(turn, seen, "resumed after an interruption", event.call)
+
+    @_add.register
+    def _call_drifted(self, event: CallDrifted, turn: TurnSummary, seen: EventWithContents) -> None:
+        self._add_trouble(turn, seen, "changed after it was decided, and decided anew", event.call)
+
+    @_add.register
+    def _answer_not_run(self, event: AnswerNotRun, turn: TurnSummary, seen: EventWithContents) -> None:
+        self._add_trouble(turn, seen, "allowed, but not run: the turn was stopped", event.call)
+
+    @_add.register
+    def _answer_refused(self, event: AnswerRefused, turn: TurnSummary, seen: EventWithContents) -> None:
+        why = one_line(event.reason, 200)
+        self._add_trouble(turn, seen, f"an answer by {actor_of(seen)} ({event.reply}) was refused: {why}")
+
+    @_add.register
+    def _stop_accepted(self, _: StopAccepted, turn: TurnSummary, seen: EventWithContents) -> None:
+        self._add_trouble(turn, seen, f"stopped by {actor_of(seen)}")
+
+    @_add.register
+    def _session_suspended(self, event: SessionSuspended, turn: TurnSummary, seen: EventWithContents) -> None:
+        why = suspension_text.describe_suspension(event.reason, event.was, event.now)
+        self._add_trouble(turn, seen, f"suspended: {why}")
+
+    @_add.register
+    def _suspension_ended(self, event: SuspensionEnded, turn: TurnSummary, seen: EventWithContents) -> None:
+        if event.resumed:
+            self._add_trouble(turn, seen, f"resumed by {actor_of(seen)}")
+
+    @_add.register
+    def _write_refused(self, event: WriteRefused, turn: TurnSummary, seen: EventWithContents) -> None:
+        self._add_trouble(turn, seen, f"a write of a process that was taken for dead was refused ({event.target})")
+
+    def _add_trouble(self, turn: TurnSummary, seen: EventWithContents, what: str, call: PartId | None = None) -> None:
+        turn.troubles.append((time_of(seen), what if call is None else f"{self._label(seen, call)}: {what}"))
+
+    def _label(self, seen: EventWithContents, call: PartId) -> str:
+        found = call_of(seen, call)
+        return self._name + (f"{escape_exact(found.tool)} {one_line(found.label)}" if found else "(erased)")
+
+
+def render_session_summary(summary: SessionSummary, seen: Overview, at: datetime, columns: int) -> Iterator[str]:
+    """The newest turns in full, earlier ones on a line each, and the session's state."""
+    turns = summary.turns
+    yield click.style(one_line(seen.title, columns), bold=True)
+    model = escape_exact(seen.model or "no model yet")
+    where = f"  {seen.id} in {escape_exact(seen.directory)} · {one_line(seen.agent)} · {model}"
+    yield from wrap_text(where, columns, 2)
+    yield from (f"  {each}" for each in _totals(turns, seen, at))
+    before, newest = turns[:-_WHOLE], turns[-_WHOLE:]
+    yield from ["", f"… and {pluralize(len(before) - _LINES, 'turn')} before these"] if len(before) > _LINES else [""]
+    yield from (render_turn_line(each, columns) for each in before[-_LINES:])
+    for turn in newest:
+        yield from [""] if turn is not newest[0] or before else []
+        yield from render_turn(turn, columns)
+    yield ""
+    waiting = summary.open_asks()
+    for each in describe_status(seen, at, waiting[0] if waiting else None):
+        yield from wrap_text(each, columns, 2)
+
+
+def _totals(turns: list[TurnSummary], seen: Overview, at: datetime) -> Iterator[str]:
+    if turns:
+        started_at, end = turns[0].started_at, at if seen.working else seen.updated_at
+        duration = format_duration((end - started_at).total_seconds())
+        yield f"{format_past(started_at)} – {format_past(end, started_at)} ({duration})"
+        cost = sum((each.cost for each in turns), Cost())
+        tokens = sum((each.tokens for each in turns), Tokens())
+        yield f"{pluralize(len(turns), 'turn')} · {describe_usage(sum(each.steps for each in turns), tokens, cost)}"
+
+
+def _is_subagent_call(seen: EventWithContents, call: PartId) -> bool:
+    """Whether a subagent does the call, which is claimed again after it."""
+    found = call_of(seen, call)
+    return found is not None and found.tool == "task"
+
+
+def _exited_nonzero(call: CallContent) -> bool:
+    return call.outcome is not None and call.outcome.metadata.get("exit") not in (None, 0)
+
+
+def _count_changed_lines(call: CallContent) -> tuple[int, int]:
+    found = call.outcome.metadata.get("filediff") if call.outcome else None
+    match found:
+        case {"additions": int(added), "deletions": int(removed)}:
+            return added, removed
+    return 0, 0

@@ -1,0 +1,136 @@
+"""The status line: a spinner, the turn's duration, activity and cost."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from itertools import cycle
+from typing import Final
+
+from worker.cli.render.event_contents import call_of
+from worker.cli.render.formatting import (
+    escape_prose,
+    format_duration,
+    format_price,
+    format_queued_prompts,
+    format_tokens,
+    format_upcoming,
+    one_line,
+)
+from worker.client import EventWithContents
+from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
+from workflows.domain.events.calls import CallClaimed, CallFinished
+from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
+from workflows.domain.events.turns import TurnEnded, TurnOpened
+from workflows.domain.ids import AskId, MessageId, PartId, SessionId
+from workflows.domain.usage import Cost
+
+_SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_TAIL: Final = 4  # lines of a running command's output
+_ASKING: Final = "asks the model"
+
+
+class StatusLine:
+    """Follows the events of a session and its subagents."""
+
+    def __init__(self, session: SessionId, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._session = session
+        self._now = now
+        self._frames = cycle(_SPINNER)
+        self._begun: datetime | None = None
+        self._working = False
+        self._activity = ""
+        self._running: dict[PartId, str] = {}
+        self._written: tuple[PartId, list[str]] = PartId(""), []
+        self._pause: datetime | None = None
+        self._waiting: dict[MessageId, None] = {}
+        self._asks: dict[AskId, None] = {}
+        self.steps = 0
+        self.tokens = 0
+        self.cost = Cost()
+        self.duration: float | None = None
+
+    def set_activity(self, what: str) -> None:
+        """Set an activity that no event reports, such as a growing answer."""
+        self._activity, self._pause = what, None
+
+    def set_output(self, call: str, title: str, output: str) -> None:
+        """Set a running command's output so far."""
+        self.set_activity(self._running.get(PartId(call), title))
+        rows = output.rstrip().split("\n")[-_TAIL:] if output.strip() else []
+        self._written = PartId(call), [escape_prose(_after_carriage_return(row)).expandtabs() for row in rows]
+
+    @property
+    def output_tail(self) -> list[str]:
+        """The last lines of the running command's output."""
+        return self._written[1] if self._working and self._written[0] in self._running else []
+
+    def on_event(self, seen: EventWithContents) -> None:
+        match event := seen.record.event:
+            case MessageCompleted():
+                self.steps += 1
+                self.tokens += event.tokens.prompt + event.tokens.output + event.tokens.reasoning
+                self.cost += Cost.of(event.cost)
+                self._pause = None
+            case AskRaised():
+                self._asks[event.ask] = None
+            case AskAnswered() | AskClosed():
+                self._asks.pop(event.ask, None)
+            case ModelRetry():
+                self._pause = datetime.fromisoformat(event.next_at)
+            case _ if seen.record.session == self._session:
+                self._own(seen, datetime.fromisoformat(seen.record.at))
+
+    def _own(self, seen: EventWithContents, at: datetime) -> None:
+        match event := seen.record.event:
+            case TurnOpened():
+                self._begun, self._working, self._activity, self._running = at, True, "", {}
+                self.steps, self.tokens, self.cost = 0, 0, Cost()
+            case TurnEnded():
+                self.duration = (at - self._begun).total_seconds() if self._begun else None
+                self._begun, self._working, self._pause = None, False, None
+            case PromptAccepted():
+                self._waiting[event.prompt] = None
+            case PromptTaken() | PromptWithdrawn():
+                self._waiting.pop(event.prompt, None)
+                self._working = self._working or isinstance(event, PromptTaken)
+            case CallClaimed():
+                call = call_of(seen, event.call)
+                self._activity = ""
+                self._running[event.call] = (
+                    f"{one_line(call.tool, 20)}  {one_line(call.label, 60)}" if call else "a call"
+                )
+            case CallFinished():
+                self._running.pop(event.call, None)
+                self._activity = ""
+
+    def text(self) -> str:
+        """The line with the spinner's next frame; empty without work."""
+        if not self._working and not self._waiting:
+            return ""
+        return f"{next(self._frames)} {' · '.join(self._pieces())}"
+
+    def queued_prompts(self) -> str:
+        """How many prompts wait behind an open ask; empty if none."""
+        return format_queued_prompts(len(self._waiting), next(iter(self._asks), None))
+
+    def _pieces(self) -> Iterator[str]:
+        now = self._now()
+        if self._begun is not None:
+            yield format_duration((now - self._begun).total_seconds())
+        if self._asks:
+            yield "waits for your answer"
+        elif self._pause is not None and self._pause > now:
+            yield f"waits for the provider until {format_upcoming(self._pause, now)}"
+        elif not self._working:
+            yield "begins"
+        else:
+            yield one_line(self._activity or next(reversed(self._running.values()), _ASKING), 40)
+        if self._begun is not None and self.steps:
+            yield f"{format_tokens(self.tokens, self.steps)} · {format_price(self.cost)}"
+        if said := self.queued_prompts():
+            yield said
+
+
+def _after_carriage_return(row: str) -> str:
+    """The line as overwritten, as in progress bars."""
+    return row.rstrip("\r").rpartition("\r")[2]

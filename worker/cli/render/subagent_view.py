@@ -1,0 +1,95 @@
+"""A session and its subagents in one view; a margin names the subagent."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain, count
+
+import click
+
+from worker.cli.render.event_renderer import EventRenderer, Renderer
+from worker.cli.render.formatting import display_width, one_line
+from worker.cli.render.status_line import StatusLine
+from worker.cli.render.terminal_writer import TerminalWriter
+from worker.cli.render.wrap import wrap_text
+from worker.client import DeltaRow, EventWithContents, InboxEntry
+from workflows.domain.events.tasks import TaskStarted
+from workflows.domain.ids import SessionId
+
+
+class SubagentWriter(TerminalWriter):
+    """Writes a subagent's lines behind its name."""
+
+    def __init__(self, writer: TerminalWriter, name: str) -> None:
+        super().__init__(live=False)
+        self._writer = writer
+        self._name = name
+
+    @property
+    def columns(self) -> int | None:
+        room = self._writer.columns
+        return None if room is None else room - display_width(self._name) - 3
+
+    def write_line(self, text: str = "") -> None:
+        self._writer.write_line(self._marked(text))
+
+    def finalize(self, whole: str) -> None:
+        for row in wrap_text(whole.rstrip("\n"), self.columns) if whole else []:
+            self.write_line(row)
+
+    def _marked(self, text: str) -> str:
+        return f"{click.style(f'{self._name} │', dim=True)} {text}"
+
+
+@dataclass
+class NamedRenderer:
+    """A session's renderer, with the subagents' names down to it."""
+
+    renderer: Renderer
+    names: tuple[str, ...] = ()
+
+
+class SubagentView:
+    """Gives each subagent a renderer, made by `subagent` from its names.
+
+    A subagent that started before the first event is named by its session's id.
+    """
+
+    def __init__(self, session: SessionId, renderer: Renderer, subagent: Callable[[tuple[str, ...]], Renderer]) -> None:
+        self._first = NamedRenderer(renderer)
+        self._make_subagent = subagent
+        self._members: dict[SessionId, NamedRenderer] = {session: self._first}
+
+    def on_event(self, seen: EventWithContents) -> None:
+        member = self._member(seen.record.session)
+        member.renderer.on_event(seen)
+        if isinstance(event := seen.record.event, TaskStarted) and event.child not in self._members:
+            names = (*member.names, self._unused((*member.names, event.agent)))
+            self._members[event.child] = NamedRenderer(self._make_subagent(names), names)
+
+    def on_delta(self, delta: DeltaRow) -> None:
+        self._first.renderer.on_delta(delta)
+
+    def on_ask(self, entry: InboxEntry) -> None:
+        self._member(entry.session).renderer.on_ask(entry)
+
+    def _unused(self, names: tuple[str, ...]) -> str:
+        """The last name, numbered if the names are taken."""
+        known = {member.names for member in self._members.values()}
+        numbered = chain([names[-1]], (f"{names[-1]} {number}" for number in count(2)))
+        return next(name for name in numbered if (*names[:-1], name) not in known)
+
+    def _member(self, session: SessionId) -> NamedRenderer:
+        if session not in self._members:
+            self._members[session] = NamedRenderer(self._make_subagent((session,)), (session,))
+        return self._members[session]
+
+
+def create_session_view(
+    writer: TerminalWriter, session: SessionId, status_line: StatusLine | None = None, *, thinking: bool = False
+) -> SubagentView:
+    """The view of a session for people."""
+
+    def subagent(names: tuple[str, ...]) -> EventRenderer:
+        return EventRenderer(SubagentWriter(writer, " › ".join(map(one_line, names))), subagent=True, thinking=thinking)
+
+    return SubagentView(session, EventRenderer(writer, status_line=status_line, thinking=thinking), subagent)

@@ -1,0 +1,50 @@
+"""A suspended session in words: what was, what is, what to do."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from worker.cli import command_support
+from worker.cli.render.formatting import escape_exact
+from workflows.domain.ids import SessionId
+from workflows.domain.suspension import SuspendReason
+
+if TYPE_CHECKING:
+    from worker.client import Overview
+
+
+def print_suspension(overview: "Overview") -> None:
+    """Print why a suspended session does not begin its new work."""
+    if (suspension := overview.suspension) is not None:
+        why = describe_suspension(suspension.reason, suspension.was, suspension.now)
+        command_support.print_note(f"The session is suspended: {why}")
+        for each in list_actions(overview.id):
+            command_support.print_note(each)
+
+
+def describe_suspension(reason: SuspendReason, was: str | None, now: str | None) -> str:
+    match reason:
+        case SuspendReason.RESTART:
+            return "It was at work when the stack ended. May it go on?"
+        case SuspendReason.KEPT:
+            return "It was at work when the stack ended, and HOLDFAST_RESUME=never keeps it from going on by itself."
+        case SuspendReason.RESTORED:
+            return (
+                "It comes from a backup, and was at work when that was made: what it did later is not in its log, and "
+                "may be done. Look at its directory first. May it go on?"
+            )
+        case SuspendReason.GONE:
+            directory = escape_exact(was or "")
+            return f"Its directory {directory} is not there: it was moved or deleted. Bring it back, or end it."
+        case SuspendReason.REPLACED:
+            return f"Another directory is at {escape_exact(was or '')} now than the one that its last turn has left."
+        case SuspendReason.BRANCH:
+            left, found = escape_exact(was or ""), escape_exact(now or "")
+            return f"Its last turn has left the branch {left}; now {found} is checked out."
+        case SuspendReason.BROKEN:
+            return f"{escape_exact(now or '')}. The worker's log has more. May it be tried again?"
+
+
+def list_actions(session: SessionId) -> Iterator[str]:
+    yield f"  holdfast resume {session}  lets it go on, as things are now"
+    yield f"  holdfast stop {session}    ends its turn, and withdraws what no turn has taken"
+    yield f"  holdfast end {session}     ends it for good"

@@ -1,0 +1,61 @@
+"""A followed session on the terminal: events, with a status line below."""
+
+import sys
+from typing import Final, Self
+
+import click
+
+from worker.cli import command_support
+from worker.cli.render.status_line import StatusLine
+from worker.cli.render.subagent_view import SubagentView, create_session_view
+from worker.cli.render.terminal_writer import TerminalWriter
+from worker.cli.render.wrap import clip_start, wrap_words
+from worker.client import EventWithContents
+from worker.settings import Settings
+from workflows.domain.ids import SessionId
+
+PROMPT: Final = "> "
+
+
+def is_live_terminal(settings: Settings) -> bool:
+    """Whether standard output is a terminal with redrawable rows."""
+    return sys.stdout.isatty() and settings.environment.get("TERM") != "dumb"
+
+
+class Terminal:
+    """Renders a session on standard output; leaves the terminal as the shell expects it."""
+
+    def __init__(self, settings: Settings, session: SessionId, *, thinking: bool = False) -> None:
+        self.writer = TerminalWriter(live=is_live_terminal(settings))
+        self.status_line = StatusLine(session)
+        self.view: SubagentView = create_session_view(self.writer, session, self.status_line, thinking=thinking)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.writer.finalize("")
+        self.writer.close()
+
+    def on_event(self, seen: EventWithContents) -> None:
+        """Update the status line."""
+        self.status_line.on_event(seen)
+
+    def print_note(self, text: str) -> None:
+        """Print a note above the status line, or on standard error if not live."""
+        if self.writer.live:
+            self.writer.write_line(wrap_words(text, self.writer.columns or 0))
+        else:
+            command_support.print_note(text)
+
+    def refresh(self, question: str = "", prompt: str | None = None, idle: str = "") -> None:
+        """Redraw what has grown and the footer.
+
+        The footer is the `question`, or else a running command's output, the status line (or `idle`), and the typed
+        `prompt`.
+        """
+        written = (click.style(f"  │ {row}", dim=True) for row in self.status_line.output_tail)
+        rows = [question] if question else [*written, self.status_line.text() or idle]
+        if prompt is not None and not question:
+            rows.append(f"{PROMPT}{clip_start(prompt, (self.writer.columns or 0) - len(PROMPT) - 1)}")
+        self.writer.set_footer(*filter(None, rows))

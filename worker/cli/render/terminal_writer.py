@@ -1,0 +1,163 @@
+"""Writes lines to standard output; on a terminal, with growing text and a footer."""
+
+import os
+import shutil
+import sys
+from typing import Final
+
+import click
+
+from worker.cli.render.formatting import display_width
+from worker.cli.render.wrap import clip
+
+_ERASE_BELOW: Final = "\r\x1b[J"
+_INTERRUPTED_NOTE: Final = "(That answer was interrupted and does not count; it begins again.)"
+
+
+class TerminalWriter:
+    """Standard output. `live`: a terminal, where unfinished text is shown and can be taken back.
+
+    Below the lines that stay is the foot: the last block of a growing answer, and the footer.
+    """
+
+    def __init__(self, *, live: bool) -> None:
+        self.live = live
+        self._grown = ""
+        self._done = 0  # characters of it in blocks that were written and stay
+        self._written: list[str] = []  # the rows of those blocks
+        self._fixed = False  # a line was written after them
+        self._stale = False  # grown since it was drawn
+        self._tail: list[str] = []  # the rows of the last block, which may change
+        self._passing: tuple[str, ...] = ()
+        self._foot: list[str] = []  # the tail and the footer, as drawn
+
+    @property
+    def columns(self) -> int | None:
+        """The width of lines; None: no wrapping."""
+        return shutil.get_terminal_size().columns if self.live else None
+
+    def write_line(self, text: str = "") -> None:
+        """Write a line that stays."""
+        self._fixed = self._fixed or bool(self._written)
+        self._write([text])
+
+    def stream(self, text: str) -> None:
+        """Append to the unfinished text; `draw` shows it, `finalize` or `retract` ends it."""
+        if self.live:
+            self._grown += text
+            self._stale = self._stale or bool(text)
+
+    def finalize(self, whole: str) -> None:
+        """End the unfinished text: complete it, or replace it if `whole` differs."""
+        if not self.live:
+            self._write([whole.removesuffix("\n")] if whole else [])
+            return
+        if not whole.startswith(self._grown):
+            self.retract()
+        self._grown = whole
+        self._finish(len(_split_blocks(self._rest)))
+        self._begin()
+        self._draw([])
+
+    def retract(self) -> None:
+        """Take the unfinished text back; a note declares void what cannot be erased."""
+        written, reaches = self._written, sum(map(self._height, self._written)) + sum(map(self._height, self._foot))
+        fixed = self._fixed or reaches > shutil.get_terminal_size().lines
+        self._begin()
+        if written and fixed:
+            self._write([click.style(_INTERRUPTED_NOTE, dim=True)])
+        elif self.live:
+            self._draw([], over=written)
+
+    def set_footer(self, *rows: str) -> None:
+        """Replace the lowest lines: the status, a question, the typed line."""
+        self._passing = rows
+        self.draw()
+
+    def draw(self) -> None:
+        """Show what has grown: complete blocks stay, the last may change."""
+        if not self.live:
+            return
+        if self._stale:
+            self._stale = False
+            self._finish(len(_split_blocks(self._rest)) - 1)
+        self._draw([])
+
+    def close(self) -> None:
+        """Remove the footer and leave the cursor below the last line."""
+        self._passing = ()
+        self.draw()
+
+    @property
+    def _rest(self) -> str:
+        """The unfinished text after the written blocks."""
+        return self._grown[self._done :]
+
+    def _begin(self) -> None:
+        """Forget the unfinished text."""
+        self._grown, self._done = "", 0
+        self._written, self._tail = [], []
+        self._stale = self._fixed = False
+
+    def _finish(self, count: int) -> None:
+        """Write the next `count` blocks; the rest becomes the foot."""
+        blocks = _split_blocks(self._rest)
+        shown = self._rows(blocks[:count], below=bool(self._written))
+        self._done += sum(len(block) + 1 for block in blocks[:count])
+        self._tail = self._rows(blocks[count:], below=bool(self._written or shown))
+        if shown:
+            self._written += shown
+            self._draw(shown)
+
+    def _rows(self, blocks: list[str], *, below: bool) -> list[str]:
+        """The rows of these blocks, with blank ones between, and before the first if it is `below` others."""
+        from worker.cli.render.markdown import render_markdown  # start-up time: rich
+
+        shown: list[str] = []
+        for block in blocks:
+            begun = below or bool(shown)
+            more = render_markdown(block, self.columns or 0)
+            shown += ["", *more] if begun and more else more
+        return shown
+
+    def _write(self, lines: list[str]) -> None:
+        if self.live:
+            self._draw(lines)
+        else:
+            for each in lines:
+                click.echo(each)
+
+    def _draw(self, lines: list[str], *, over: list[str] | None = None) -> None:
+        """Write lines that stay, and the foot below; erase the rows `over`."""
+        screen = shutil.get_terminal_size()
+        room = max(screen.lines - 2 - len(self._passing), 1)
+        foot = [clip(row, screen.columns) for row in self._tail[-room:]]
+        foot += [clip(row, screen.columns - 1) for row in self._passing]
+        if not lines and not over and foot == self._foot:
+            return
+        same = len(os.path.commonprefix([foot, self._foot]))
+        if not lines and not over and same < min(len(foot), len(self._foot)):
+            self._put(self._up(self._foot[same:]), "\n".join(foot[same:]))
+        else:
+            self._put(self._up([*(over or []), *(self._foot or [""])]), "\n".join([*lines, *(foot or [""])]))
+        self._foot = foot
+
+    def _put(self, control: str, text: str) -> None:
+        """Write in one piece; click would strip the controls with the colours."""
+        sys.stdout.write(control)
+        click.echo(text, nl=False)
+
+    def _up(self, rows: list[str]) -> str:
+        """Move to the first of these rows as now shown, and erase everything below."""
+        height = sum(map(self._height, rows))
+        return (f"\x1b[{height - 1}A" if height > 1 else "") + _ERASE_BELOW
+
+    def _height(self, row: str) -> int:
+        """The rows of a line: a terminal that became narrower has wrapped it."""
+        return max(1, -(-display_width(click.unstyle(row)) // shutil.get_terminal_size().columns))
+
+
+def _split_blocks(text: str) -> list[str]:
+    from worker.cli.render.markdown import split_blocks  # as above
+
+    return split_blocks(text) if text else []

@@ -1,0 +1,185 @@
+"""A turn in a session's summary."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+import click
+
+from worker.cli.render.formatting import format_duration, format_past, format_price, format_tokens, one_line, pluralize
+from worker.cli.render.wrap import wrap_text
+from workflows.domain.ids import AskId
+from workflows.domain.messages import CallState
+from workflows.domain.usage import Cost, Tokens
+
+_COMMANDS: Final = 8  # commands of a turn; the others are counted
+_FILES: Final = 8
+_QUESTIONS: Final = 12
+_TROUBLES: Final = 8
+_LABEL: Final = 9  # columns
+_FURTHER: Final = 2  # blanks before continuation rows
+_NOT_DONE: Final = {
+    CallState.FAILED: "failed",
+    CallState.UNKNOWN: "unknown",
+    CallState.CANCELLED: "cancelled",
+    CallState.REFUSED: "refused",
+}
+
+
+@dataclass
+class AskSummary:
+    """A question; `text` is the answer."""
+
+    at: datetime
+    what: str
+    ask: AskId
+    text: str = ""
+    rule: str = ""
+
+
+@dataclass
+class Outage:
+    """A provider's failures in a row, until it answers."""
+
+    since: datetime
+    kind: str
+    text: str
+    times: int = 1
+    until: datetime | None = None
+
+
+@dataclass
+class TurnSummary:
+    """What came of a turn, with its subagents' work."""
+
+    number: int
+    started_at: datetime
+    who: str = ""
+    ended: datetime | None = None
+    reason: str = ""
+    prompts: list[str] = field(default_factory=list)
+    calls: Counter[str] = field(default_factory=Counter)
+    files: dict[str, tuple[int, int]] = field(default_factory=dict)
+    commands: dict[str, Counter[CallState]] = field(default_factory=dict)
+    asked: dict[str, AskSummary] = field(default_factory=dict)
+    outages: list[Outage] = field(default_factory=list)
+    troubles: list[tuple[datetime, str]] = field(default_factory=list)
+    text: str = ""
+    steps: int = 0
+    tokens: Tokens = field(default_factory=Tokens)
+    cost: Cost = field(default_factory=Cost)
+
+    def add_change(self, name: str, added: int, removed: int) -> None:
+        """Add the numbers of lines added to and removed from a file."""
+        before = self.files.get(name, (0, 0))
+        self.files[name] = (before[0] + added, before[1] + removed)
+
+    def add_command(self, command: str, ended: CallState) -> None:
+        """Add a finished command; FAILED for an exit code other than 0."""
+        self.commands.setdefault(command, Counter())[ended] += 1
+
+    def add_failure(self, at: datetime, kind: str, text: str) -> None:
+        """Add a provider's failure to its outage, or begin one."""
+        last = self.outages[-1] if self.outages else None
+        if last is not None and last.until is None and last.kind == kind:
+            last.times += 1
+        else:
+            self.end_outage(at)
+            self.outages.append(Outage(at, kind, text))
+
+    def end_outage(self, at: datetime) -> None:
+        """End the outage: the provider has answered."""
+        if self.outages and self.outages[-1].until is None:
+            self.outages[-1].until = at
+
+
+def describe_usage(steps: int, spent: Tokens, cost: Cost) -> str:
+    number = spent.prompt + spent.output + spent.reasoning
+    return f"{pluralize(steps, 'step')} · {format_tokens(number, steps)} · {format_price(cost)}"
+
+
+def render_turn_line(turn: TurnSummary, columns: int) -> str:
+    """The turn on one line."""
+    content = f"{_headline(turn)} · {pluralize(turn.steps, 'step')} · {format_price(turn.cost)}"
+    max_columns = columns - len(content) - 6
+    return f"{content} · {one_line(turn.prompts[0], max_columns)}" if turn.prompts and max_columns > 0 else content
+
+
+def render_turn(turn: TurnSummary, columns: int) -> Iterator[str]:
+    """The turn in full; only a name may be wider than `columns`."""
+    yield click.style(_headline(turn), bold=True)
+    max_columns = columns - _LABEL - 2
+    for each in turn.prompts:
+        yield f"  > {one_line(each, columns - 4)}"
+    yield from _render_section("did", _activity_rows(turn, max_columns), max_columns)
+    yield from _render_section("asked", _ask_rows(turn, max_columns), max_columns)
+    yield from _render_section("trouble", _trouble_rows(turn, max_columns), max_columns)
+    yield from _render_section("said", [one_line(turn.text, max_columns * 2)] if turn.text else [], max_columns)
+    yield from _render_section("used", [describe_usage(turn.steps, turn.tokens, turn.cost)], max_columns)
+
+
+def _headline(turn: TurnSummary) -> str:
+    duration = f" · {format_duration((turn.ended - turn.started_at).total_seconds())}" if turn.ended else ""
+    return f"Turn {turn.number} · {format_past(turn.started_at)}{duration} · {turn.reason or 'at work'}"
+
+
+def _render_section(label: str, content: Iterator[str] | list[str], max_columns: int) -> Iterator[str]:
+    for number, each in enumerate(row for entry in content for row in wrap_text(entry, max_columns, _FURTHER)):
+        yield f"  {click.style((label if number == 0 else '').ljust(_LABEL), dim=True)}{each}"
+
+
+def _activity_rows(turn: TurnSummary, max_columns: int) -> Iterator[str]:
+    if turn.calls:
+        yield ", ".join(f"{tool} {times}" if times > 1 else tool for tool, times in turn.calls.most_common())
+    for name, (added, removed) in list(turn.files.items())[:_FILES]:
+        yield f"changed {one_line(name, max_columns - 24)} (+{added} −{removed})"
+    yield from _overflow_row(len(turn.files) - _FILES, "changed file")
+    # Failed commands first: they are what a reader looks for, and must not be among the counted ones.
+    ordered = sorted(turn.commands.items(), key=lambda each: not _count_failures(each[1]))
+    for command, ends in ordered[:_COMMANDS]:
+        yield f"ran {one_line(command, max_columns - 28)}{_describe_ends(ends)}"
+    yield from _overflow_row(len(turn.commands) - _COMMANDS, "command")
+
+
+def _count_failures(ends: Counter[CallState]) -> int:
+    return sum(ends[state] for state in _NOT_DONE)
+
+
+def _describe_ends(ends: Counter[CallState]) -> str:
+    times = ends.total()
+    bad = [f"{ends[state]} {word}" if times > 1 else word for state, word in _NOT_DONE.items() if ends[state]]
+    content = [*([f"{times} times"] if times > 1 else []), *bad]
+    return f" ({', '.join(content)})" if content else ""
+
+
+def _ask_rows(turn: TurnSummary, max_columns: int) -> Iterator[str]:
+    asked = list(turn.asked.values())
+    open_first = sorted(asked, key=lambda each: bool(each.text))
+    shown = sorted(open_first[:_QUESTIONS], key=lambda each: each.at)
+    for each in shown:
+        text = each.text or f"no answer yet ({each.ask})"
+        what = one_line(each.what, max(max_columns - len(text) - 10, 20))
+        yield f"{format_past(each.at, turn.started_at)} {what} → {text}"
+        if each.rule:
+            yield f"      from then on allowed: {one_line(each.rule, max_columns * 2)}"
+    yield from _overflow_row(len(asked) - _QUESTIONS, "question")
+
+
+def _trouble_rows(turn: TurnSummary, max_columns: int) -> Iterator[str]:
+    content = [*turn.troubles, *((outage.since, _describe_outage(outage, turn.started_at)) for outage in turn.outages)]
+    for at, what in sorted(content)[:_TROUBLES]:
+        yield f"{format_past(at, turn.started_at)} {one_line(what, max(max_columns - 8, 20) * 2)}"
+    yield from _overflow_row(len(content) - _TROUBLES, "trouble")
+
+
+def _describe_outage(outage: Outage, started_at: datetime) -> str:
+    times = f", {outage.times} times" if outage.times > 1 else ""
+    after = f", answered at {format_past(outage.until, started_at)}" if outage.until else ""
+    return f"the provider failed ({outage.kind}{times}{after}): {outage.text}"
+
+
+def _overflow_row(number: int, noun: str) -> Iterator[str]:
+    if number > 0:
+        yield f"… and {pluralize(number, noun)} more"

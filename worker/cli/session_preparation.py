@@ -1,0 +1,101 @@
+"""Before commands send to a session: read its configuration, hand over this shell's keys."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from worker import credential_handoff
+from worker.cli import command_support, config_remarks
+from worker.client import Overview, SessionClient
+from worker.project_config import Role, load_project_config, sources_of
+from worker.settings import Settings
+from workflows.domain.config.sources import ConfigSources
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.errors import ConfigError, UsageError
+from workflows.domain.ids import TurnConfigId
+from workflows.domain.value import Value
+
+_NO_CHANGE: Final = "The session looks for its configuration where this shell does already."
+
+config_option: Final = click.option(
+    "--config",
+    "config",
+    type=click.Choice(["here"]),
+    help="From the next turn on, look for the session's configuration where this shell does.",
+)
+
+
+class PreparedSession(Value):
+    """The configuration of the session's next turn; empty if its files are on another host.
+
+    `sources` are recorded with what is sent: a refusal changes nothing. `changed`: the variables that differ in them.
+    """
+
+    turn_config: TurnConfig | None = None
+    sources: ConfigSources | None = None
+    changed: tuple[str, ...] = ()
+
+    @property
+    def configuration(self) -> TurnConfigId | None:
+        """What the next turn freezes unless a file changes."""
+        return self.turn_config.id if self.turn_config is not None else None
+
+    def report(self) -> None:
+        """Report newly recorded sources."""
+        if self.sources is None:
+            return
+        names = ", ".join(self.changed)
+        command_support.print_note(
+            f"From its next turn on the session uses this shell's {names}." if names else _NO_CHANGE
+        )
+
+
+async def prepare_session(
+    client: SessionClient, overview: Overview, model: str | None, *, config: str | None = None
+) -> PreparedSession:
+    """Read the directory's configuration as the session's next turn will, and hand over this shell's keys.
+
+    `config` ("here"): from the next turn on, the session looks for its configuration where this shell does. `model`
+    defaults to the session's. Raises UsageError, also for a model that no worker can use, unless the prompt is for an
+    open turn, which has its model.
+    """
+    if overview.host != client.settings.host:
+        if config is not None:
+            raise UsageError(f"The session's files are on host {overview.host!r}: use `--config here` there.")
+        return PreparedSession()
+    origin = await client.origin(overview.id)
+    here = None if config is None else sources_of(client.settings)
+    if here is None and origin.sources is not None:
+        _warn_about_differences(client.settings, origin.sources)
+    role = Role(origin.agent, origin.rules, origin.ancestors)
+    turn_config = await load_project_config(client.settings, Path(overview.directory), role, here or origin.sources)
+    needed = model is not None or overview.turn_state != "open"
+    chosen = (
+        config_remarks.choose_model(client.settings, turn_config, model or origin.model) if needed else origin.model
+    )
+    await credential_handoff.hand_off(
+        client.settings, credential_handoff.credential_variables(turn_config.config, chosen)
+    )
+    changed = here.changed_from(origin.sources) if here is not None else ()
+    return PreparedSession(turn_config=turn_config, sources=here, changed=changed)
+
+
+def configuration_suffix(turn_config: TurnConfigId | None) -> str:
+    """The configuration, to follow a session's name."""
+    return f", configuration {turn_config}" if turn_config is not None else ""
+
+
+def _warn_about_differences(settings: Settings, sources: ConfigSources) -> None:
+    """Report different sources in this shell: the session keeps its own."""
+    try:
+        differing = sources.differences(sources_of(settings))
+    except ConfigError as error:
+        command_support.print_note(f"The session keeps its own configuration; this shell's cannot be used: {error}")
+        return
+    if differing:
+        names = ", ".join(differing)
+        command_support.print_note(
+            f"The session keeps the configuration it was started with; this shell has another {names}. "
+            "To use this shell's: --config here"
+        )

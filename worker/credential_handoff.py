@@ -1,0 +1,114 @@
+"""Hands keys from a shell to the worker while the stack runs (security.md 10).
+
+In a file that only its owner may read; values never enter a log, history or database.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from activities.model.providers import PROVIDERS, provider_named
+from worker.settings import Settings
+from worker.stack import locks, state_file
+from worker.stack.layout import Layout
+from workflows.domain.config import references
+from workflows.domain.config.config import Config
+from workflows.domain.errors import UsageError
+
+_CREDENTIALS: Final = TypeAdapter(dict[str, str])
+
+
+class CredentialEnvironment(Mapping[str, str]):
+    """The worker's environment under the handed-over keys; read anew each time."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._path = settings.credentials_file
+        self._environment = settings.environment
+
+    def __getitem__(self, name: str) -> str:
+        return _read(self._path).get(name) or self._environment[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._environment, **_read(self._path)})
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def credentials(self) -> Mapping[str, str]:
+        """The keys. Raises UsageError if the file is damaged."""
+        return _read(self._path)
+
+
+def credential_variables(config: Config, model: str | None) -> frozenset[str]:
+    """Variables that may hold this configuration's keys: its providers', and those it references."""
+    found = {variable for provider in PROVIDERS.values() for variable in provider.variables}
+    for model_name in (model, config.model, *(agent.model for agent in config.agent.values())):
+        if model_name and "/" in model_name:
+            found.update(provider_named(model_name.partition("/")[0]).variables)
+    return frozenset(found.union(name for kind, name in references.used_references(config) if kind == "env"))
+
+
+def missing_references(settings: Settings, config: Config) -> tuple[str, ...]:
+    """A configuration's references, as written, that this host's worker cannot resolve.
+
+    It has its start variables and handed-over ones, as after a run from here. Workers elsewhere are unknown.
+    """
+    found = sorted(references.used_references(config))
+    if not found:
+        return ()
+    note = state_file.read_worker_note(Layout(home=settings.home).worker)
+    elsewhere = note is None and not settings.worker
+    variables = {name for name, value in CredentialEnvironment(settings).items() if value}.union(
+        note.variables if note else ()
+    )
+
+    def missing(kind: references.ReferenceKind, name: str) -> bool:
+        if kind == "env":
+            return name not in variables and not elsewhere
+        return kind == "file" and not Path(name).exists()
+
+    return tuple(f"{{{kind}:{name}}}" for kind, name in found if missing(kind, name))
+
+
+async def hand_off(settings: Settings, wanted: Iterable[str]) -> tuple[str, ...]:
+    """Give the worker the wanted variables set here; returns their names."""
+    given = {name: settings.environment[name] for name in sorted(wanted) if settings.environment.get(name)}
+    if given.items() <= _read(settings.credentials_file).items():
+        return tuple(given)
+    settings.credentials_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    async with locks.hold(settings.credentials_file.with_suffix(".lock")):
+        _write(settings.credentials_file, {**_read(settings.credentials_file), **given})
+    return tuple(given)
+
+
+def remove_credentials(settings: Settings) -> None:
+    """Remove the handed-over keys."""
+    settings.credentials_file.unlink(missing_ok=True)
+
+
+def handed_off_names(settings: Settings) -> tuple[str, ...]:
+    """The names of the handed-over variables."""
+    return tuple(sorted(_read(settings.credentials_file)))
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        return _CREDENTIALS.validate_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
+    except ValidationError:
+        # hide the error: it would quote keys
+        raise UsageError(f"{str(path)!r} is damaged: remove it, and start the run again.") from None
+
+
+def _write(path: Path, keys: Mapping[str, str]) -> None:
+    draft = path.with_suffix(".new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(_CREDENTIALS.dump_json(dict(keys)))
+    draft.replace(path)

@@ -1,0 +1,48 @@
+"""The inbox: what waits for a person. The client's quickest part to start."""
+
+from typing import Final
+
+from activities.store import completions, waiting_items
+from activities.store.completions import Completion as Completion
+from activities.store.database import Database
+from activities.store.waiting_items import InboxEntry as InboxEntry
+from activities.store.waiting_items import SuspendedSession as SuspendedSession
+from worker.stack.state_file import Endpoints
+from workflows.domain.ids import AskId, Prefix, SessionId
+
+_CONNECT_TIMEOUT: Final = 4.0  # seconds; longer than a restart of PostgreSQL
+
+
+def door_database(endpoints: Endpoints) -> Database:
+    """A door's connections, opened with `async with`."""
+    return Database(endpoints.postgres_url, size=4, connect_timeout=_CONNECT_TIMEOUT)
+
+
+class InboxReader:
+    """Needs only PostgreSQL, and no imports for writing."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    async def asks(
+        self, *, session: SessionId | None = None, ask: AskId | None = None, limit: int | None = None
+    ) -> list[InboxEntry]:
+        """Open asks of all sessions or one, oldest first; `ask`: that one in any state."""
+        return await waiting_items.pending_asks(self.database, session=session, ask=ask, limit=limit)
+
+    async def ask_ids(self) -> list[AskId]:
+        """The open asks' ids, oldest first."""
+        return await waiting_items.pending_ask_ids(self.database)
+
+    async def suspended(self, session: SessionId | None = None) -> list[SuspendedSession]:
+        """Sessions that a person must resume."""
+        return await waiting_items.suspended_sessions(self.database, session)
+
+    async def completions(self, prefix: Prefix, typed: str) -> list[Completion]:
+        """Sessions, open asks or grants by the start of their ids."""
+        query = {
+            Prefix.SESSION: completions.complete_sessions,
+            Prefix.ASK: completions.complete_asks,
+            Prefix.GRANT: completions.complete_grants,
+        }[prefix]
+        return await query(self.database, typed)

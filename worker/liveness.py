@@ -1,0 +1,56 @@
+"""A worker's heartbeat: shows sessions without workers, and workers that hang."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from activities.store import hosts
+from worker.background_tasks import every, run_in_background
+from workflows.domain.errors import UsageError
+
+_LOG: Final = logging.getLogger("holdfast.liveness")
+
+OwnershipRenewal = Callable[[], Awaitable[None]]
+
+
+class LivenessReporter:
+    """Shows that the worker takes tasks: renews its ownership in the database, touches a file.
+
+    `ownership_error`: others have taken over, e.g. from a frozen worker.
+    """
+
+    def __init__(self, renewals: Sequence[OwnershipRenewal], file: Path | None = None) -> None:
+        self.renewals = renewals
+        self.file = file
+        self.ownership_error: UsageError | None = None
+
+    async def run(self, ending: asyncio.Event) -> None:
+        """Report until cancelled; on lost ownership, set `ending`."""
+        if not self.renewals and self.file is None:
+            return
+        lost = asyncio.Event()
+        async with run_in_background(every(hosts.HEARTBEAT_INTERVAL, partial(self._report_until, lost), _LOG)):
+            await lost.wait()
+        ending.set()
+
+    async def _report_until(self, lost: asyncio.Event) -> None:
+        try:
+            await self.report()
+        except UsageError as error:
+            _LOG.error("this worker ends: %s", error)
+            self.ownership_error = error
+            lost.set()
+
+    async def report(self) -> None:
+        """Report once. Raises UsageError, Unavailable."""
+        if self.file is not None:  # first: a worker that waits for its database is alive
+            self.file.touch()
+        await self.renew()
+
+    async def renew(self) -> None:
+        """Claim or renew before taking tasks. Raises UsageError, Unavailable."""
+        for renew in self.renewals:
+            await renew()

@@ -1,0 +1,1 @@
+"""OpenCode's shapes of a session, for doors to its clients."""

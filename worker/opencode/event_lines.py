@@ -1,0 +1,154 @@
+"""A session as JSON lines: OpenCode's `run --format json`, plus our own."""
+
+import json
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import JsonValue, SerializeAsAny
+
+from worker.ask_json import ask_to_json
+from worker.client import EventWithContents, InboxEntry
+from worker.opencode.export import milliseconds
+from worker.opencode.shapes import (
+    ErrorDataShape,
+    ErrorShape,
+    PartShape,
+    ReasoningShape,
+    Shape,
+    SpanShape,
+    StepFinishShape,
+    TextShape,
+    ToolShape,
+    call_state_shape,
+    step_finish_shape,
+    step_start_shape,
+)
+from worker.stored_contents import note_of, part_of, stored_call
+from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
+from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.events.turns import TurnEnded, TurnOpened
+from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId
+from workflows.domain.messages import CallState, TextPart
+
+_PartKind = Literal["step_start", "text", "reasoning", "tool_use", "step_finish"]
+
+
+class RetryWait(Shape):
+    """A wait after a provider's failure; `next` in milliseconds."""
+
+    attempt: int
+    kind: str
+    message: str
+    next: int
+
+
+class JsonLine(Shape):
+    """One line. Ours: `ask`, `retry`, `turn_start`, `turn_end`, `seq` (the session event behind it). `configuration` is
+    the turn's."""
+
+    type: _PartKind | Literal["error", "ask", "retry", "turn_start", "turn_end"]
+    timestamp: int
+    session_id: SessionId
+    seq: int | None = None
+    part: SerializeAsAny[PartShape] | None = None
+    error: ErrorShape | None = None
+    ask: dict[str, JsonValue] | None = None
+    retry: RetryWait | None = None
+    configuration: TurnConfigId | None = None
+    reason: str | None = None
+
+    @property
+    def encoded(self) -> str:
+        """ASCII, so no model output can break the line."""
+        return json.dumps(self.dump(), separators=(",", ":"))
+
+
+class EventLines:
+    """A session's final events as lines, in order."""
+
+    def __init__(self) -> None:
+        self._seq: int | None = None
+        self._lines: list[JsonLine] = []
+        self._messages: dict[PartId, MessageId] = {}
+        self._starts: dict[PartId, int] = {}
+        self._message = MessageId("")
+        self._pending_step_finish: tuple[int, StepFinishShape] | None = None
+
+    def of_ask(self, entry: InboxEntry) -> list[JsonLine]:
+        """A waiting ask."""
+        at = milliseconds(entry.asked_at)
+        self._add_line(type="ask", timestamp=at, session_id=entry.session, ask=ask_to_json(entry))
+        return self._take()
+
+    def of_event(self, seen: EventWithContents) -> list[JsonLine]:
+        """The next event's lines."""
+        record = seen.record
+        self._seq = record.seq
+        at = milliseconds(datetime.fromisoformat(record.at))
+        match record.event:
+            case TurnOpened(turn_config=turn_config):
+                self._add_line(type="turn_start", timestamp=at, session_id=record.session, configuration=turn_config)
+            case MessageCompleted():
+                self._on_message_completed(seen, record.event, at)
+            case CallPrepared(call=call):
+                self._messages[call] = self._message
+            case CallClaimed(call=call):
+                self._starts.setdefault(call, at)
+            case CallFinished(call=call, state=state):
+                self._on_call_finished(seen, call, CallState(state), at)
+            case ModelRetry() as retry:
+                due = milliseconds(datetime.fromisoformat(retry.next_at))
+                pause = RetryWait(attempt=retry.attempt, kind=retry.kind, message=note_of(seen, retry.note), next=due)
+                self._add_line(type="retry", timestamp=at, session_id=record.session, retry=pause)
+            case TurnEnded(reason=reason, note=note):
+                self._end_step()
+                if note is not None:
+                    problem = ErrorShape(data=ErrorDataShape(message=note_of(seen, note)))
+                    self._add_line(type="error", timestamp=at, session_id=record.session, error=problem)
+                self._add_line(type="turn_end", timestamp=at, session_id=record.session, reason=reason)
+        return self._take()
+
+    def _on_message_completed(self, seen: EventWithContents, event: MessageCompleted, at: int) -> None:
+        self._end_step()
+        self._message = event.message
+        session, message = seen.record.session, event.message
+        self._add_part("step_start", at, step_start_shape(session, message))
+        for sealed in event.parts:
+            part = part_of(seen, sealed.part)
+            if part is not None:
+                shape = TextShape if isinstance(part, TextPart) else ReasoningShape
+                span = SpanShape(start=at, end=at)
+                rendered = shape(id=sealed.part, session_id=session, message_id=message, text=part.text, time=span)
+                self._add_part(part.type, at, rendered)
+        self._pending_step_finish = (at, step_finish_shape(session, message, event))
+
+    def _on_call_finished(self, seen: EventWithContents, call: PartId, state: CallState, at: int) -> None:
+        content = stored_call(seen, call)
+        if content is None:
+            return
+        span = SpanShape(start=self._starts.get(call, at), end=at)
+        rendered = ToolShape(
+            id=call,
+            session_id=seen.record.session,
+            message_id=self._messages.get(call, MessageId("")),
+            call_id=call,
+            tool=content.tool,
+            state=call_state_shape(state, content.arguments, content.outcome, span),
+        )
+        self._add_part("tool_use", at, rendered)
+
+    def _end_step(self) -> None:
+        """A step ends with its calls: reported at the next step, or the end."""
+        if self._pending_step_finish is not None:
+            self._add_part("step_finish", *self._pending_step_finish)
+            self._pending_step_finish = None
+
+    def _add_line(self, **fields: Any) -> None:
+        self._lines.append(JsonLine(seq=self._seq, **fields))
+
+    def _take(self) -> list[JsonLine]:
+        taken, self._lines = self._lines, []
+        return taken
+
+    def _add_part(self, kind: _PartKind, at: int, part: PartShape) -> None:
+        self._add_line(type=kind, timestamp=at, session_id=part.session_id, part=part)

@@ -1,0 +1,256 @@
+"""A session as one JSON document, in OpenCode's shapes."""
+
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from random import Random
+from textwrap import indent
+from typing import Any, Literal
+
+from pydantic import SerializeAsAny
+
+from worker.client import CallTimes, MessageDetails, Overview, Totals, UnfinishedTurn
+from worker.opencode.shapes import (
+    ErrorDataShape,
+    ErrorShape,
+    ModelShape,
+    PartShape,
+    ReasoningShape,
+    Shape,
+    SpanShape,
+    TextShape,
+    TimesShape,
+    TokensShape,
+    ToolShape,
+    call_state_shape,
+    cost_number,
+    model_shape,
+    step_finish_shape,
+    step_start_shape,
+    tokens_shape,
+)
+from workflows.domain import ids, messages, usage
+from workflows.domain.close_reason import CloseReason
+from workflows.domain.ids import MessageId, PartId, Prefix, SessionId
+from workflows.domain.messages import AssistantMessage, UserMessage
+
+
+class SessionInfo(Shape):
+    id: SessionId
+    slug: str
+    project_id: str
+    directory: str
+    title: str
+    agent: str
+    parent_id: SessionId | None = None
+    model: ModelShape | None = None
+    version: str
+    cost: float
+    tokens: TokensShape
+    time: TimesShape
+
+
+class UserInfo(Shape):
+    id: MessageId
+    session_id: SessionId
+    role: Literal["user"] = "user"
+    time: TimesShape
+    agent: str
+    model: ModelShape
+
+
+class Paths(Shape):
+    cwd: str
+    root: str
+
+
+class AssistantInfo(Shape):
+    id: MessageId
+    session_id: SessionId
+    role: Literal["assistant"] = "assistant"
+    time: TimesShape
+    parent_id: MessageId
+    provider_id: str
+    model_id: str
+    agent: str
+    mode: str
+    path: Paths
+    cost: float
+    tokens: TokensShape
+    finish: str | None = None
+    error: ErrorShape | None = None
+
+
+class ExportedMessage(Shape):
+    info: UserInfo | AssistantInfo
+    parts: tuple[SerializeAsAny[PartShape], ...]
+
+
+@dataclass
+class Exporter:
+    """Builds the document by messages. Each unfinished turn in `cut_short` becomes a message with its error."""
+
+    overview: Overview
+    worktree: str
+    cut_short: Sequence[UnfinishedTurn] = ()
+    _prompt: MessageId = MessageId("")
+    _since: datetime | None = None
+
+    async def document(self, info: SessionInfo, details: AsyncIterator[MessageDetails]) -> AsyncIterator[str]:
+        """In pieces: a long session never fills memory."""
+        yield f'{{\n  "info": {indent(_json(info), "  ").lstrip()},\n  "messages": ['
+        comma, ended = "", deque(self.cut_short)
+        async for each in details:
+            while ended and ended[0].number < each.number:
+                yield _item(comma, self._failure(ended.popleft()))
+                comma = ","
+            yield _item(comma, self._message(each))
+            comma = ","
+        for turn in ended:
+            yield _item(comma, self._failure(turn))
+            comma = ","
+        yield "\n  ]\n}\n"
+
+    def info(self, totals: Totals, project: str, version: str) -> SessionInfo:
+        overview = self.overview
+        return SessionInfo(
+            id=overview.id,
+            slug=overview.id,
+            project_id=project,
+            directory=overview.directory,
+            title=overview.title,
+            agent=overview.agent,
+            parent_id=overview.parent,
+            model=model_shape(overview.model) if overview.model else None,
+            version=version,
+            cost=cost_number(totals.cost.dollars),
+            tokens=tokens_shape(totals.tokens),
+            time=TimesShape(created=milliseconds(overview.created_at), updated=milliseconds(overview.updated_at)),
+        )
+
+    def _message(self, details: MessageDetails) -> ExportedMessage:
+        if isinstance(details.message, UserMessage):
+            self._prompt = details.message.id
+            return self._user(details.message, details)
+        return self._assistant(details.message, details)
+
+    def _user(self, message: UserMessage, details: MessageDetails) -> ExportedMessage:
+        """Agent and model are those that answer the prompt."""
+        info = UserInfo(
+            id=message.id,
+            session_id=self.overview.id,
+            time=TimesShape(created=milliseconds(message.at)),
+            agent=details.agent,
+            model=model_shape(details.model),
+        )
+        text = TextShape(
+            id=PartId(message.id.replace("msg_", "prt_", 1)),
+            session_id=self.overview.id,
+            message_id=message.id,
+            text=message.text,
+        )
+        return ExportedMessage(info=info, parts=(text,))
+
+    def _assistant(self, message: AssistantMessage, details: MessageDetails) -> ExportedMessage:
+        body = message.body
+        info = self._info(
+            message.id,
+            self._time(message, details),
+            body.agent,
+            body.model,
+            cost=cost_number(body.cost),
+            tokens=tokens_shape(body.tokens),
+            finish=body.finish,
+        )
+        texts = iter(details.text_parts)
+        parts = [
+            self._call(part, message, details.call_times[part.id])
+            if isinstance(part, messages.ToolPart)
+            else self._text(part, message, next(texts))
+            for part in message.parts
+        ]
+        session = self.overview.id
+        ends = step_start_shape(session, message.id), step_finish_shape(session, message.id, body)
+        return ExportedMessage(info=info, parts=(ends[0], *parts, ends[1]))
+
+    def _failure(self, turn: UnfinishedTurn) -> ExportedMessage:
+        """OpenCode's message for an unfinished turn: no row, but a stable id."""
+        at = milliseconds(turn.ended_at)
+        failed = turn.reason is CloseReason.FAILED
+        error = ErrorShape(
+            name="UnknownError" if failed else "MessageAbortedError",
+            data=ErrorDataShape(message=turn.error or f"The turn was {turn.reason}."),
+        )
+        info = self._info(
+            MessageId(ids.mint(Prefix.MESSAGE, at, 0, Random(turn.id))),
+            TimesShape(created=milliseconds(max(self._since or turn.opened_at, turn.opened_at)), completed=at),
+            turn.agent,
+            turn.model,
+            cost=0,
+            tokens=tokens_shape(usage.Tokens()),
+            error=error,
+        )
+        return ExportedMessage(info=info, parts=())
+
+    def _info(self, id: MessageId, time: TimesShape, agent: str, model: str, **more: Any) -> AssistantInfo:
+        named = model_shape(model)
+        return AssistantInfo(
+            id=id,
+            session_id=self.overview.id,
+            time=time,
+            parent_id=self._prompt,
+            provider_id=named.provider_id,
+            model_id=named.model_id,
+            agent=agent,
+            mode=agent,
+            path=Paths(cwd=self.overview.directory, root=self.worktree),
+            **more,
+        )
+
+    def _time(self, message: AssistantMessage, details: MessageDetails) -> TimesShape:
+        """From the previous step's end, or the turn's start, to its calls' end."""
+        started_at = max(self._since or details.opened, details.opened)
+        settled = [timing.settled for timing in details.call_times.values()]
+        ended = [at for at in settled if at is not None]
+        self._since = max(message.at, *ended) if ended else message.at
+        completed = milliseconds(self._since) if len(ended) == len(settled) else None
+        return TimesShape(created=milliseconds(started_at), completed=completed)
+
+    def _call(self, part: messages.ToolPart, message: AssistantMessage, timing: CallTimes) -> PartShape:
+        return ToolShape(
+            id=part.id,
+            session_id=self.overview.id,
+            message_id=message.id,
+            call_id=part.provider_id,
+            tool=part.tool,
+            state=call_state_shape(part.state, part.arguments, part.outcome, _span(timing, message.at)),
+        )
+
+    def _text(
+        self, part: messages.TextPart | messages.ReasoningPart, message: AssistantMessage, id: PartId
+    ) -> PartShape:
+        at = milliseconds(message.at)
+        shape = TextShape if isinstance(part, messages.TextPart) else ReasoningShape
+        span = SpanShape(start=at, end=at)
+        return shape(id=id, session_id=self.overview.id, message_id=message.id, text=part.text, time=span)
+
+
+def milliseconds(at: datetime) -> int:
+    """Milliseconds since 1970."""
+    return int(at.timestamp() * 1000)
+
+
+def _span(timing: CallTimes, otherwise: datetime) -> SpanShape:
+    """A refused or cancelled call has only an end."""
+    begin = timing.claimed or timing.settled or otherwise
+    return SpanShape(start=milliseconds(begin), end=milliseconds(timing.settled) if timing.settled else None)
+
+
+def _item(comma: str, message: ExportedMessage) -> str:
+    return f"{comma}\n{indent(_json(message), '    ')}"
+
+
+def _json(shape: Shape) -> str:
+    return json.dumps(shape.dump(), indent=2)

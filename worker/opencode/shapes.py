@@ -1,0 +1,199 @@
+"""OpenCode's objects, as far as we have them (protocol.md 4)."""
+
+import re
+from decimal import Decimal
+from typing import Literal
+
+from pydantic import ConfigDict, JsonValue
+from pydantic.alias_generators import to_camel
+
+from workflows.domain import usage
+from workflows.domain.events.generations import MessageCompleted
+from workflows.domain.ids import MessageId, PartId, SessionId
+from workflows.domain.messages import AnswerMetadata, CallState, Outcome
+from workflows.domain.value import Value
+
+
+def _alias(name: str) -> str:
+    return re.sub("Id$", "ID", to_camel(name))
+
+
+class Shape(Value):
+    """OpenCode's field names; `dump` omits what we lack."""
+
+    model_config = ConfigDict(alias_generator=_alias, validate_by_name=True, serialize_by_alias=True)
+
+    def dump(self) -> dict[str, JsonValue]:
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class SpanShape(Shape):
+    """A span in milliseconds since 1970."""
+
+    start: int
+    end: int | None = None
+
+
+class TimesShape(Shape):
+    created: int
+    updated: int | None = None
+    completed: int | None = None
+
+
+class CacheShape(Shape):
+    read: int
+    write: int
+
+
+class TokensShape(Shape):
+    total: int | None = None
+    input: int
+    output: int
+    reasoning: int
+    cache: CacheShape
+
+
+class ModelShape(Shape):
+    provider_id: str
+    model_id: str
+
+
+class PendingCallShape(Shape):
+    status: Literal["pending"] = "pending"
+    input: dict[str, JsonValue]
+    raw: str = ""
+
+
+class RunningCallShape(Shape):
+    status: Literal["running"] = "running"
+    input: dict[str, JsonValue]
+    time: SpanShape
+
+
+class CompletedCallShape(Shape):
+    status: Literal["completed"] = "completed"
+    input: dict[str, JsonValue]
+    output: str
+    title: str
+    metadata: dict[str, JsonValue]
+    time: SpanShape
+
+
+class FailedCallShape(Shape):
+    status: Literal["error"] = "error"
+    input: dict[str, JsonValue]
+    error: str
+    metadata: dict[str, JsonValue]
+    time: SpanShape
+
+
+class PartShape(Shape):
+    """The fields common to all parts."""
+
+    id: PartId
+    session_id: SessionId
+    message_id: MessageId
+    type: str
+
+
+class TextShape(PartShape):
+    type: str = "text"
+    text: str
+    time: SpanShape | None = None
+
+
+class ReasoningShape(PartShape):
+    type: str = "reasoning"
+    text: str
+    time: SpanShape
+
+
+class ToolShape(PartShape):
+    type: str = "tool"
+    call_id: str
+    tool: str
+    state: PendingCallShape | RunningCallShape | CompletedCallShape | FailedCallShape
+
+
+class StepStartShape(PartShape):
+    type: str = "step-start"
+
+
+class StepFinishShape(PartShape):
+    type: str = "step-finish"
+    reason: str
+    cost: float
+    tokens: TokensShape
+
+
+class ErrorDataShape(Shape):
+    message: str
+
+
+class ErrorShape(Shape):
+    name: str = "UnknownError"
+    data: ErrorDataShape
+
+
+def step_start_shape(session: SessionId, message: MessageId) -> StepStartShape:
+    """The part that opens an answer."""
+    return StepStartShape(id=_marker_id(message, "0"), session_id=session, message_id=message)
+
+
+def step_finish_shape(
+    session: SessionId, message: MessageId, answer: AnswerMetadata | MessageCompleted
+) -> StepFinishShape:
+    """Closes an answer, with its reason and cost."""
+    return StepFinishShape(
+        id=_marker_id(message, "z"),
+        session_id=session,
+        message_id=message,
+        reason=answer.finish,
+        cost=cost_number(answer.cost),
+        tokens=tokens_shape(answer.tokens),
+    )
+
+
+def _marker_id(message: MessageId, last: str) -> PartId:
+    """A stable id from the message; the part has no row."""
+    return PartId(f"prt_{message[4:-1]}{last}")
+
+
+def tokens_shape(usage_tokens: usage.Tokens) -> TokensShape:
+    """Tokens in OpenCode's form."""
+    cache = CacheShape(read=usage_tokens.cache_read, write=usage_tokens.cache_write)
+    return TokensShape(
+        total=usage_tokens.total,
+        input=usage_tokens.input,
+        output=usage_tokens.output,
+        reasoning=usage_tokens.reasoning,
+        cache=cache,
+    )
+
+
+def cost_number(amount: str | Decimal | None) -> float:
+    """US dollars; like OpenCode, 0 if unknown."""
+    return float(amount or 0)
+
+
+def model_shape(model: str) -> ModelShape:
+    """Splits "provider/model"."""
+    provider, _, name = model.partition("/")
+    return ModelShape(provider_id=provider, model_id=name)
+
+
+def call_state_shape(
+    state: CallState, arguments: dict[str, JsonValue], outcome: Outcome | None, time: SpanShape
+) -> PendingCallShape | RunningCallShape | CompletedCallShape | FailedCallShape:
+    """A call's progress; anything unsuccessful is an error."""
+    if outcome is None:
+        return (
+            RunningCallShape(input=arguments, time=time)
+            if state is CallState.CLAIMED
+            else PendingCallShape(input=arguments)
+        )
+    if state is CallState.DONE:
+        return CompletedCallShape(
+            input=arguments, output=outcome.output, title=outcome.title, metadata=outcome.metadata, time=time
+        )
+    return FailedCallShape(input=arguments, error=outcome.output, metadata=outcome.metadata, time=time)

@@ -1,0 +1,69 @@
+"""Loads the configuration of a session's directory, as Settings locate it."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from activities.model.providers import check_provider, split_model_id
+from activities.project.config_loader import PRIMARY_ROLE
+from activities.project.config_loader import Role as Role
+from activities.project.config_variables import CONTENT_VARIABLE, PERMISSION_VARIABLE, read_sources
+from activities.project.project_loader import ProjectLoader
+from worker.settings import Settings
+from worker.stack import state_file
+from worker.stack.layout import Layout
+from workflows.domain.config.references import has_reference
+from workflows.domain.config.sources import ConfigSources
+from workflows.domain.config.turn_config import TurnConfig
+
+
+async def load_project_config(
+    settings: Settings, directory: Path, role: Role = PRIMARY_ROLE, sources: ConfigSources | None = None
+) -> TurnConfig:
+    """The directory's configuration, as a turn starting now would find it.
+
+    `sources` are the session's, by default this shell's. Raises UsageError for an invalid file, and for an agent that
+    cannot work there.
+    """
+    known = sources or sources_of(settings)
+    found = project_loader(settings, settings.environment)
+    note = state_file.read_worker_note(Layout(home=settings.home).worker)
+    if note is not None and note.temporary is not None and note.managed is not None:  # as the worker sees it
+        found = replace(found, temporary=note.temporary, managed=note.managed)
+    return await found.load(str(directory), known, role)
+
+
+def effective_model(turn_config: TurnConfig, named: str | None) -> str | None:
+    """The model of a turn starting under this configuration; None if none is named.
+
+    `named`, from a flag or the session, yields to an administrator's choice. Raises UsageError for a model that no
+    worker can ask; workers resolve references.
+    """
+    own = None if turn_config.model_is_managed else named
+    model = own or turn_config.agent.model or turn_config.config.model
+    if model is not None and (own or not has_reference(model)):
+        check_provider(split_model_id(model)[0], turn_config.config.provider)
+    return model
+
+
+def sources_of(settings: Settings) -> ConfigSources:
+    """This process's configuration variables, recorded with a session. Raises ConfigError."""
+    return _read(settings, settings.environment)
+
+
+def project_loader(settings: Settings, environ: Mapping[str, str]) -> ProjectLoader:
+    """For doors and the worker; `environ` holds referenced names."""
+    # Sessions of an earlier release have no sources and no contents of variables.
+    paths = {
+        name: value
+        for name, value in settings.environment.items()
+        if name not in (CONTENT_VARIABLE, PERMISSION_VARIABLE)
+    }
+    temporary = Path(tempfile.gettempdir())
+    return ProjectLoader(settings.home, temporary, settings.managed_config, environ, _read(settings, paths))
+
+
+def _read(settings: Settings, environ: Mapping[str, str]) -> ConfigSources:
+    home = Path(settings.environment.get("HOME") or Path.home())
+    return read_sources(environ, home=home, folder=settings.config)

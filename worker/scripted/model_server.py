@@ -1,0 +1,160 @@
+"""A real OpenAI-compatible HTTP server that plays scripts of a model.
+
+Stateless: a request's messages determine the answer.
+"""
+
+import argparse
+import asyncio
+import json
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from aiohttp import web
+
+from worker.scripted.answer_player import AnswerPlayer
+from worker.scripted.conversation_check import find_flaw
+from worker.scripted.request_ledger import OpenRequest, RequestLedger, StreamEnd
+from worker.scripted.script import (
+    DEFAULT_SCRIPT,
+    Refuse,
+    Script,
+    ScriptedAnswer,
+    ScriptPosition,
+    WebPage,
+    read_scripts,
+    script_position,
+)
+
+_LARGEST_REQUEST: Final = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedRequest:
+    """A request as it came."""
+
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+
+
+class ModelServer:
+    """Plays scripts at `url`; `ledger` lists the requests.
+
+    `stalled` is set when an answer stalls.
+    """
+
+    def __init__(self, scripts: Mapping[str, Script], ledger: RequestLedger) -> None:
+        self.scripts = scripts
+        self.ledger = ledger
+        self.url = ""
+        self.last_request: ReceivedRequest | None = None
+        self.stalled = asyncio.Event()
+        self._requests = 0
+        self._attempts: Counter[tuple[str, int]] = Counter()
+
+    def application(self) -> web.Application:
+        application = web.Application(client_max_size=_LARGEST_REQUEST)
+        application.router.add_post("/v1/chat/completions", self.chat)
+        application.router.add_get("/v1/models", self.models)
+        return application
+
+    async def models(self, _: web.Request) -> web.Response:
+        listed = [{"id": name, "object": "model", "owned_by": "holdfast"} for name in self.scripts]
+        return web.json_response({"object": "list", "data": listed})
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        sent = await request.read()
+        began = datetime.now(UTC)  # parsing here is not the client's time
+        body = json.loads(sent)
+        self.last_request = ReceivedRequest(request.headers, body)
+        open_request, answer = self._open_request(body, began)
+        end = StreamEnd.CLIENT_LEFT
+        try:
+            wrong = find_flaw(body["messages"])
+            if wrong or answer is None:
+                end = StreamEnd.MALFORMED
+                return _bad_request(wrong or "the script has no answer for this step")
+            fault = answer.faults.get(open_request.attempt)
+            if isinstance(fault, Refuse):
+                end = StreamEnd.REFUSED
+                return web.json_response(fault.body, status=fault.status, headers=fault.headers)
+            if isinstance(fault, WebPage):
+                end = StreamEnd.BROKEN
+                return web.Response(text=fault.body, content_type=fault.content_type)
+            answer_player = AnswerPlayer(request, body, open_request, answer, fault, self.stalled)
+            end = await answer_player.play()
+            return answer_player.response
+        finally:
+            self.ledger.write(open_request.close(end))
+
+    def _open_request(self, body: Mapping[str, Any], began: datetime) -> tuple[OpenRequest, ScriptedAnswer | None]:
+        self._requests += 1
+        position = script_position(body["messages"])
+        script = self.scripts.get(position.script)
+        if script and script.auxiliary_answer and not body.get("tools"):
+            return OpenRequest(self._requests, 1, position, body["messages"], began), script.auxiliary_answer
+        self._attempts[position.script, position.step] += 1
+        attempt = self._attempts[position.script, position.step]
+        return OpenRequest(self._requests, attempt, position, body["messages"], began), _answer(script, position)
+
+
+def _answer(script: Script | None, position: ScriptPosition) -> ScriptedAnswer | None:
+    if script is None or position.step >= len(script.answers):
+        return None
+    return script.answers[position.step]
+
+
+def _bad_request(message: str) -> web.Response:
+    return web.json_response({"error": {"message": message, "type": "invalid_request_error"}}, status=400)
+
+
+@asynccontextmanager
+async def serve(
+    scripts: Script | Mapping[str, Script], ledger: Path | None = None, port: int = 0
+) -> AsyncIterator[ModelServer]:
+    """Serve scripts on loopback; port 0 takes a free one."""
+    named = {DEFAULT_SCRIPT: scripts} if isinstance(scripts, Script) else scripts
+    server = ModelServer(named, RequestLedger(ledger))
+    runner = web.AppRunner(server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        yield server
+    finally:
+        await runner.cleanup()
+
+
+async def _run(script: Path, ledger: Path, port_file: Path, port: int) -> None:
+    stop = asyncio.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(name, stop.set)
+    async with serve(read_scripts(script), ledger, port) as server:
+        _announce(port_file, server.url)
+        await stop.wait()
+
+
+def _announce(port_file: Path, url: str) -> None:
+    """Atomic."""
+    draft = port_file.with_name(f"{port_file.name}.new")
+    draft.write_text(url.removesuffix("/v1").rpartition(":")[2])
+    draft.replace(port_file)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -P -m worker.scripted.model_server", description=__doc__)
+    parser.add_argument("--script", type=Path, required=True, help="JSON: an object from script name to script")
+    parser.add_argument("--ledger", type=Path, required=True, help="file that gets one line per request")
+    parser.add_argument("--port-file", type=Path, required=True, help="file that gets the port once it is open")
+    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
+    given = parser.parse_args()
+    asyncio.run(_run(given.script, given.ledger, given.port_file, given.port))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Follows a session and its subagents, each event once and in order."""
+
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Final
+
+from pydantic import JsonValue
+
+from activities.store import deltas, events, tasks
+from activities.store.database import Database
+from activities.store.deltas import DeltaRow
+from workflows.domain.events.calls import CallFinished
+from workflows.domain.events.event import EventRecord
+from workflows.domain.events.tasks import TaskStarted
+from workflows.domain.ids import PartId, SessionId
+from workflows.domain.value import Value
+
+POLL_INTERVAL: Final = 1.0  # seconds between polls, in case notifications are lost
+_BATCH_SIZE: Final = 100  # events whose contents are read at a time
+
+
+class EventWithContents(Value):
+    """An event with the contents it refers to, by id."""
+
+    record: EventRecord
+    contents: dict[str, JsonValue]
+
+
+class SessionWatcher:
+    """Follows a session behind event `after`, across reconnections.
+
+    `with_subagents` adds each child's events, in order and before its call ends. Unfinished pieces are only the
+    session's own.
+    """
+
+    def __init__(self, database: Database, session: SessionId, after: int = 0, *, with_subagents: bool = False) -> None:
+        self._database = database
+        self._session = session
+        self._with_subagents = with_subagents
+        self._positions: dict[SessionId, int] = {session: after}
+        self._children: dict[SessionId, dict[PartId, SessionId]] = defaultdict(dict)
+        self._last_delta = 0
+        self._started = after == 0 or not with_subagents
+
+    async def stream(self) -> AsyncGenerator[EventWithContents | DeltaRow, None]:
+        """Holds one connection. Raises Unavailable: reconnect."""
+        newest = await deltas.newest_id(self._database, self._session)
+        self._last_delta = min(self._last_delta, newest)  # ids restart after a server crash
+        if not self._started:
+            await self._find_children(self._session)
+            self._started = True
+        async with aclosing(
+            events.ticks(self._database, self._session, self._followed_subagents, at_least_every=POLL_INTERVAL)
+        ) as ticks:
+            async for _ in ticks:
+                for piece in await deltas.since(self._database, self._session, self._last_delta):
+                    self._last_delta = piece.id
+                    yield piece
+                async with aclosing(self._new_events(self._session)) as news:
+                    async for seen in news:
+                        yield seen
+
+    async def _find_children(self, session: SessionId) -> None:
+        """Follow running children, and theirs, from here; later ones from their start."""
+        working = await tasks.unsettled(self._database, session)
+        ahead = events.after(self._database, session, self._positions[session])
+        announced_later = {each.event.call async for each in ahead if isinstance(each.event, TaskStarted)}
+        for child in working:
+            if child.call not in announced_later:
+                self._follow(session, child.call, child.child, child.seq)
+                await self._find_children(child.child)
+
+    def _follow(self, session: SessionId, call: PartId, child: SessionId, after: int = 0) -> None:
+        if self._with_subagents:
+            self._children[session].setdefault(call, child)
+            self._positions.setdefault(child, after)
+
+    def _followed_subagents(self) -> set[SessionId]:
+        return {child for children in self._children.values() for child in children.values()}
+
+    async def _new_events(self, session: SessionId) -> AsyncGenerator[EventWithContents, None]:
+        """The session's, then its working children's."""
+        async for seen in read_events(self._database, session, self._positions[session]):
+            event = seen.record.event
+            if isinstance(event, CallFinished) and event.call in self._children[session]:
+                async for earlier in self._new_events(self._children[session][event.call]):
+                    yield earlier
+                del self._children[session][event.call]  # now: a reconnection comes back here
+            if isinstance(event, TaskStarted):
+                self._follow(session, event.call, event.child)
+            self._positions[session] = seen.record.seq
+            yield seen
+        for child in list(self._children[session].values()):
+            async for seen in self._new_events(child):
+                yield seen
+
+
+async def read_events(database: Database, session: SessionId, after: int) -> AsyncIterator[EventWithContents]:
+    """The present events behind `after`, with contents."""
+    page: list[EventRecord] = []
+    async for record in events.after(database, session, after):
+        page.append(record)
+        if len(page) == _BATCH_SIZE:
+            for seen in await _with_contents(database, page):
+                yield seen
+            page = []
+    for seen in await _with_contents(database, page):
+        yield seen
+
+
+async def _with_contents(database: Database, page: list[EventRecord]) -> list[EventWithContents]:
+    contents = await events.contents(database, page)
+    return [
+        EventWithContents(
+            record=record, contents={name: contents[name] for name in events.content_ids(record) if name in contents}
+        )
+        for record in page
+    ]

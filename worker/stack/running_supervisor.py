@@ -1,0 +1,40 @@
+"""The stack's one supervisor; it holds a lock from before its start to its death.
+
+Callers hold the lock for starting and stopping: no other starts meanwhile.
+"""
+
+import asyncio
+from typing import Final
+
+from worker.stack import locks, state_file
+from worker.stack.layout import Layout
+from worker.stack.state_file import StackState
+from workflows.domain.errors import Unavailable
+
+_POLL: Final = 0.02  # seconds
+
+
+def is_running(layout: Layout) -> bool:
+    """Whether a supervisor runs, even before it reports."""
+    return _live_state(layout) is not None or not locks.is_free(layout.supervisor_lock)
+
+
+async def await_supervisor_state(layout: Layout, seconds: float) -> StackState | None:
+    """The running supervisor's state, or None; a new one gets `seconds` to report.
+
+    Raises Unavailable on timeout.
+    """
+    deadline = asyncio.get_running_loop().time() + seconds
+    while (current := _live_state(layout)) is None and is_running(layout):
+        if asyncio.get_running_loop().time() > deadline:
+            raise Unavailable(
+                f"A supervisor of this stack was started and has said nothing for {seconds:.0f} s: see `holdfast logs "
+                f"supervisor`. Whoever holds {str(layout.supervisor_lock)!r} (`fuser` tells) may be killed."
+            )
+        await asyncio.sleep(_POLL)
+    return current
+
+
+def _live_state(layout: Layout) -> StackState | None:
+    current = state_file.read(layout.state)
+    return current if current is not None and current.alive else None

@@ -1,0 +1,126 @@
+"""The supervisor's report, in a file cheap to read."""
+
+import os
+import signal
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from pydantic import ConfigDict, ValidationError
+
+from worker.release import Release
+from worker.stack.processes import ProcessRef
+from workflows.domain.value import Value as Strict
+
+START_WORKER: Final = signal.SIGUSR1  # to the supervisor, once the database is ready for the worker
+RESTART_WORKER: Final = signal.SIGUSR2  # to the supervisor: drain the worker, start another
+
+
+class TolerantValue(Strict):
+    """Ignores fields that another version has added."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Endpoints(TolerantValue):
+    """The servers' addresses; `ui_url` is None with an external Temporal."""
+
+    postgres_url: str
+    temporal_address: str
+    ui_url: str | None = None
+
+
+class StackPhase(StrEnum):
+    """A killed supervisor's last phase stays."""
+
+    STARTING = "starting"
+    SERVING = "serving"
+    STOPPING = "stopping"
+    DOWN = "down"
+
+
+class PartName(StrEnum):
+    """The parts of a stack."""
+
+    POSTGRES = "postgres"
+    TEMPORAL = "temporal"
+    WORKER = "worker"
+
+
+class StackPart(TolerantValue):
+    """One supervised process: how often it ended unasked, how last."""
+
+    name: PartName
+    process: ProcessRef | None = None
+    serving: bool = False
+    exits: int = 0
+    trouble: str | None = None
+
+    @property
+    def alive(self) -> bool:
+        return self.process is not None and self.process.alive
+
+
+class StackState(TolerantValue):
+    """The supervisor's report on itself and its parts."""
+
+    supervisor: ProcessRef
+    phase: StackPhase
+    endpoints: Endpoints
+    parts: tuple[StackPart, ...] = ()
+    release: Release | None = None  # the supervisor's own
+
+    @property
+    def alive(self) -> bool:
+        return self.supervisor.alive
+
+    @property
+    def serving(self) -> bool:
+        return self.phase is StackPhase.SERVING and self.alive
+
+    def part(self, name: PartName) -> StackPart | None:
+        return next((part for part in self.parts if part.name is name), None)
+
+
+class WorkerNote(TolerantValue):
+    """A worker's own report: after an upgrade, its files no longer match it.
+
+    `variables`: names it was started with. `temporary`, `managed`: directories for temporary files and the
+    administrator's configuration; None from an earlier release. `settings`: `Settings.digests`.
+    """
+
+    process: ProcessRef
+    release: Release
+    variables: tuple[str, ...] = ()
+    temporary: Path | None = None
+    managed: Path | None = None
+    settings: dict[str, str] = {}
+
+
+_UNREADABLE: Final = (OSError, ValidationError)  # missing, or of another version
+
+
+def read(path: Path) -> StackState | None:
+    """The last state at `path`, or None."""
+    try:
+        return StackState.model_validate_json(path.read_bytes())
+    except _UNREADABLE:
+        return None
+
+
+def read_worker_note(path: Path) -> WorkerNote | None:
+    """The running worker's note, or None."""
+    try:
+        note = WorkerNote.model_validate_json(path.read_bytes())
+    except _UNREADABLE:
+        return None
+    return note if note.process.alive else None
+
+
+def write(path: Path, state: TolerantValue) -> None:
+    """Replace the file atomically; private: it may hold an external database's address."""
+    scratch = path.with_suffix(".new")
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(state.model_dump_json())
+    scratch.replace(path)

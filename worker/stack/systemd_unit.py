@@ -1,0 +1,116 @@
+"""Start at login: the user's systemd unit, which runs `holdfast up`."""
+
+import asyncio
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from worker.settings import Settings
+from worker.stack import system_programs
+from worker.stack.layout import Layout
+from workflows.domain.errors import Unavailable
+
+Report = Callable[[str], None]
+_UNIT: Final = """\
+[Unit]
+Description=Holdfast: PostgreSQL, Temporal and a worker, in {home}
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+{environment}
+ExecStart=:{program} up
+ExecStop=:{program} down
+# the first start may build Temporal; the worker may finish what it is at
+TimeoutStartSec=15min
+TimeoutStopSec=3min
+
+[Install]
+WantedBy=default.target
+"""
+_PASSED_VARIABLES: Final = ("PATH", "LANG", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+_SYSTEMCTL_TIMEOUT: Final = 30.0  # seconds
+_OMITTED_VARIABLE: Final = "HOLDFAST_POSTGRES_URL"  # may hold a password: not for units
+
+
+def unit_path(settings: Settings) -> Path:
+    """The unit's file, one per home."""
+    default = Settings.read({**settings.environment, "HOLDFAST_HOME": ""}).home
+    name = "holdfast" if settings.home == default else f"holdfast-{Layout(home=settings.home).key}"
+    return settings.config.parent / "systemd" / "user" / f"{name}.service"
+
+
+async def enable(settings: Settings, report: Report) -> None:
+    """Write and enable the unit; reports what is left to do by hand."""
+    file = unit_path(settings)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(unit_text(settings))
+    report(f"Written: {file}")
+    if settings.environment.get(_OMITTED_VARIABLE):
+        report(
+            f"{_OMITTED_VARIABLE} is left out: it may hold a password; `systemctl --user edit {file.name}` takes it."
+        )
+    trouble = await _systemctl(settings, "daemon-reload") or await _systemctl(settings, "enable", file.name)
+    if trouble:
+        report(f"systemd does not take it here ({trouble}). Where you log in with systemd:")
+        report(f"  systemctl --user daemon-reload && systemctl --user enable {file.name}")
+        report("Without systemd, this line in your crontab does the same: @reboot holdfast up")
+        return
+    report("The stack starts when you log in; with `loginctl enable-linger`, when the machine does.")
+
+
+async def disable(settings: Settings, report: Report) -> None:
+    """Remove the unit; a running stack goes on."""
+    file = unit_path(settings)
+    if not file.exists():
+        report("The stack does not start at login: there is nothing to remove.")
+        return
+    await _systemctl(settings, "disable", file.name)
+    file.unlink()
+    await _systemctl(settings, "daemon-reload")
+    report(f"Removed: {file}")
+
+
+def unit_text(settings: Settings) -> str:
+    """Our variables except secrets; `:` before a program keeps each `$` literal."""
+    secret = settings.secrets()
+    ours = {name: value for name, value in settings.environment.items() if name.startswith("HOLDFAST_")}
+    plain = {name: settings.environment[name] for name in _PASSED_VARIABLES if settings.environment.get(name)}
+    variables = {
+        name: value
+        for name, value in sorted({**plain, **ours}.items())
+        if value not in secret and name != _OMITTED_VARIABLE
+    }
+    return _UNIT.format(
+        home=_percent(str(settings.home)),
+        environment="\n".join(f"Environment={quote_word(f'{name}={value}')}" for name, value in variables.items()),
+        program=quote_word(str(Path(sys.executable).with_name("holdfast"))),
+    )
+
+
+def quote_word(word: str) -> str:
+    """Quote any word (systemd.syntax(7); systemd.unit(5) on specifiers)."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    return f'"{_percent(escaped)}"'
+
+
+def _percent(word: str) -> str:
+    return word.replace("%", "%%")
+
+
+async def _systemctl(settings: Settings, *words: str) -> str | None:
+    """systemd's reason for a failure; None on success."""
+    program = system_programs.find("systemctl", settings.environment)
+    if program is None:
+        return "there is no systemctl"
+    process = await asyncio.create_subprocess_exec(
+        *(program, "--user", *words), stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=settings.environment
+    )
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), _SYSTEMCTL_TIMEOUT)
+    except TimeoutError as error:
+        process.kill()
+        raise Unavailable(f"`systemctl --user {' '.join(words)}` does not answer.") from error
+    return None if process.returncode == 0 else " ".join(output.decode(errors="replace").split())

@@ -1,0 +1,45 @@
+"""Suspends working sessions at a new boot, if that is the policy."""
+
+from collections.abc import Callable
+from typing import Final
+
+from activities.mint import Mint
+from activities.store import suspensions
+from activities.store.database import Database
+from activities.store.journal import session_journal
+from worker.settings import ResumePolicy, Settings
+from workflows.domain.actor import Actor
+from workflows.domain.ids import Prefix, SuspensionId
+from workflows.domain.suspension import SuspendCause, SuspendReason
+
+_HINTS: Final = {
+    ResumePolicy.ASK: "`holdfast asks` lists what wants to know whether it may go on.",
+    ResumePolicy.NEVER: "They stay suspended (HOLDFAST_RESUME=never) until `holdfast resume SESSION`.",
+}
+
+
+async def suspend_all(settings: Settings, postgres_url: str, report: Callable[[str], None]) -> None:
+    """Suspend sessions with work; call it while no worker runs."""
+    reason = SuspendReason.RESTART if settings.resume is ResumePolicy.ASK else SuspendReason.KEPT
+    parked = await _suspend(postgres_url, reason, Actor(subject="stack", method=settings.resume))
+    if parked:
+        report(f"Sessions that were at work when the stack ended: {parked}. {_HINTS[settings.resume]}")
+
+
+async def suspend_restored(postgres_url: str, report: Callable[[str], None]) -> None:
+    """Suspend a restored database's sessions with work: its rows may be older than that work."""
+    parked = await _suspend(postgres_url, SuspendReason.RESTORED, Actor(subject="stack", method="restore"))
+    if parked:
+        report(f"Sessions that were at work when the backup was made: {parked}. {_HINTS[ResumePolicy.ASK]}")
+
+
+async def _suspend(postgres_url: str, reason: SuspendReason, actor: Actor) -> int:
+    mint = Mint()
+    async with Database(postgres_url, size=1) as database:
+        waiting = await suspensions.sessions_at_work(database)
+        for session in waiting:
+            async with session_journal(database, session, actor) as journal:
+                await journal.locked()
+                if journal.suspension is None:
+                    suspensions.suspend(journal, SuspensionId(mint.new(Prefix.SUSPENSION)), SuspendCause(reason=reason))
+    return len(waiting)

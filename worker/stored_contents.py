@@ -1,0 +1,35 @@
+"""An event's contents as values; erased ones are missing."""
+
+from typing import Final
+
+from pydantic import JsonValue, TypeAdapter
+
+from worker.session_watcher import EventWithContents
+from workflows.domain.messages import Outcome, StoredPart
+from workflows.domain.value import Value
+
+_PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
+
+
+class StoredCall(Value):
+    """A call and, once ended, its outcome."""
+
+    tool: str
+    arguments: dict[str, JsonValue]
+    outcome: Outcome | None = None
+
+
+def stored_call(seen: EventWithContents, name: str) -> StoredCall | None:
+    found = seen.contents.get(name)
+    return StoredCall.model_validate(found) if found is not None else None
+
+
+def note_of(seen: EventWithContents, name: str) -> str:
+    """The text of a note."""
+    return str(seen.contents.get(name, "(erased)"))
+
+
+def part_of(seen: EventWithContents, name: str) -> StoredPart | None:
+    """A finished part."""
+    found = seen.contents.get(name)
+    return _PART.validate_python(found) if found is not None else None

@@ -1,0 +1,1 @@
+"""Agents as data: built-in ones, configured ones, and delegation between them."""

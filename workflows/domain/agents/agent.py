@@ -1,0 +1,40 @@
+"""Agent: who works in a turn (opencode.md 1)."""
+
+from workflows.domain.config.config import AgentMode, AgentSettings
+from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.value import Value
+
+
+class Agent(Value):
+    """The settings of one agent.
+
+    `prompt_file`: in `prompts/agents/` (None: `prompts/system/base.md`). `rules` come after those of every agent and
+    before the configuration's. `named_permissions`: those that its settings in the user's own files name.
+    """
+
+    name: str
+    mode: AgentMode = AgentMode.ALL
+    description: str | None = None
+    model: str | None = None
+    steps: int | None = None
+    prompt_file: str | None = None
+    rules: Ruleset = ()
+    named_permissions: tuple[str, ...] = ()
+    hidden: bool = False
+
+    @property
+    def selectable(self) -> bool:
+        """Whether people may choose it."""
+        return self.mode is not AgentMode.SUBAGENT
+
+    def names_permission(self, permission: str) -> bool:
+        """Whether its own rules or the user's settings for it name a permission."""
+        return permission in self.named_permissions or any(rule.permission == permission for rule in self.rules)
+
+    def with_settings(self, settings: AgentSettings, own: AgentSettings) -> "Agent":
+        """This agent with the configured settings; `own` is the part from the user's own files."""
+        settings_given = settings.model_dump(
+            include={"mode", "hidden", "description", "model", "steps"}, exclude_none=True
+        )
+        named = (*self.named_permissions, *own.permission)
+        return self.model_copy(update={**settings_given, "named_permissions": tuple(dict.fromkeys(named))})

@@ -1,0 +1,40 @@
+"""Delegation: the agents that a turn may hand work to, and their rules (opencode.md 8)."""
+
+from collections.abc import Iterator
+
+from workflows.domain.agents.agent import Agent
+from workflows.domain.config.config import AgentMode
+from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate, only_denies
+from workflows.domain.value import Value
+
+
+class Delegation(Value):
+    """The agents of a turn's directory, how many sessions are above its own, and the limit."""
+
+    agents: tuple[Agent, ...] = ()
+    ancestors: int = 0
+    limit: int = 1
+
+    @property
+    def too_deep(self) -> bool:
+        return self.ancestors >= self.limit
+
+    def agent(self, name: str) -> Agent | None:
+        return next((agent for agent in self.agents if agent.name == name), None)
+
+    def offered_agents(self, rules: Ruleset) -> list[Agent]:
+        """The agents that a model is offered under these rules."""
+        willing = (agent for agent in self.agents if agent.mode is not AgentMode.PRIMARY)
+        return [agent for agent in willing if evaluate("task", agent.name, rules).action is not Action.DENY]
+
+
+def subagent_rules(agent: Agent, parent: Ruleset) -> Ruleset:
+    """A subagent's session rules: its parent's denies; no task list or subagents unless its agent names those
+    permissions."""
+    return (*_default_denies(agent), *only_denies(parent))
+
+
+def _default_denies(agent: Agent) -> Iterator[Rule]:
+    for permission in ("todowrite", "task"):
+        if not agent.names_permission(permission):
+            yield Rule(permission=permission, pattern="*", action=Action.DENY)

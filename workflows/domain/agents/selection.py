@@ -1,0 +1,57 @@
+"""A configuration's agents, and which one works (opencode.md 1.2)."""
+
+from collections.abc import Mapping
+
+from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.built_in import BUILD, BUILT_IN, RESERVED, agent_named
+from workflows.domain.config.config import AgentSettings, Config
+from workflows.domain.errors import UnknownAgent
+
+
+def available_agents(config: Config, own: Config | None = None) -> Mapping[str, Agent]:
+    """All agents of a configuration by name, without reserved names.
+
+    `own`: the part from the user's own files (None: all), which alone may lift a subagent's bounds.
+    """
+    trusted, plain = config if own is None else own, AgentSettings()
+    return {
+        name: agent_named(name).with_settings(config.agent.get(name, plain), trusted.agent.get(name, plain))
+        for name in sorted({*BUILT_IN, *config.agent} - RESERVED)
+        if not config.agent.get(name, plain).disable
+    }
+
+
+def select_agent(name: str, known: Mapping[str, Agent]) -> Agent:
+    """The agent with this name. Raises UnknownAgent, also for subagents and reserved names."""
+    agent = known.get(name)
+    if agent is not None and agent.selectable:
+        return agent
+    named = name in known or name in RESERVED
+    problem = f"The agent {name!r} {_why_unavailable(name, known)}." if named else f"Agent not found: {name!r}."
+    raise UnknownAgent(problem, _visible(known))
+
+
+def default_agent(config: Config, known: Mapping[str, Agent]) -> Agent:
+    """For a session that names none: `default_agent`, else `build`, else the first visible one.
+
+    Raises UnknownAgent.
+    """
+    visible, named = _visible(known), config.default_agent
+    if named is None:
+        if not visible:
+            raise UnknownAgent("No agent can work here: no primary visible agent found.", ())
+        return known[BUILD.name if BUILD.name in visible else visible[0]]
+    if named not in visible:
+        raise UnknownAgent(f'The configured default agent "{named}" {_why_unavailable(named, known)}.', visible)
+    return known[named]
+
+
+def _visible(known: Mapping[str, Agent]) -> list[str]:
+    return [name for name, agent in known.items() if agent.selectable and not agent.hidden]
+
+
+def _why_unavailable(name: str, known: Mapping[str, Agent]) -> str:
+    """In OpenCode's words where it has some."""
+    if name in known:
+        return "is hidden" if known[name].selectable else "is a subagent: it works for other agents only"
+    return "is not supported yet" if name in RESERVED else "not found"

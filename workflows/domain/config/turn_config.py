@@ -1,0 +1,73 @@
+"""TurnConfig: a directory's configuration, frozen for a turn."""
+
+import hashlib
+
+from workflows.domain.agents.agent import Agent
+from workflows.domain.agents.built_in import BUILD
+from workflows.domain.agents.delegation import Delegation
+from workflows.domain.config.config import Config
+from workflows.domain.config.trust import UntrustedField
+from workflows.domain.ids import Prefix, TurnConfigId
+from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.value import Value
+
+
+class Instruction(Value):
+    """A file of instructions for the model; if not `complete`, only its start is here."""
+
+    path: str
+    text: str
+    complete: bool = True
+
+
+class UnsupportedField(Value):
+    """A field that OpenCode knows and Holdfast does not support yet."""
+
+    file: str
+    field: str
+
+
+class IgnoredFiles(Value):
+    """Files of one folder that only OpenCode reads: their number, and the first `names`.
+
+    `with_rules`: files with permissions; their denies have no effect.
+    """
+
+    kind: str
+    folder: str
+    names: tuple[str, ...]
+    count: int
+    with_rules: tuple[str, ...] = ()
+
+
+class TurnConfig(Value):
+    """Configuration, rules and instructions of a directory for one turn.
+
+    `config` keeps its references, so it holds no value of a variable or key file. `rules`: of the turn's `agent` and
+    its session. `home`: of the person who started the session. `model_is_managed`: an administrator has set the model;
+    no flag changes it. `untrusted_fields`, `unsupported_fields`, `ignored` and `warnings` are for that person.
+    """
+
+    directory: str
+    worktree: str | None
+    home: str | None = None  # None: the worker's own
+    model_is_managed: bool = False
+    config: Config
+    rules: Ruleset
+    agent: Agent = BUILD
+    delegation: Delegation = Delegation()
+    instructions: tuple[Instruction, ...] = ()
+    untrusted_fields: tuple[UntrustedField, ...] = ()
+    unsupported_fields: tuple[UnsupportedField, ...] = ()
+    ignored: tuple[IgnoredFiles, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 in hex, equal for equal content."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+    @property
+    def id(self) -> TurnConfigId:
+        """The key of its row; events of its turns hold it."""
+        return TurnConfigId(f"{Prefix.TURN_CONFIG}_{self.digest[:32]}")

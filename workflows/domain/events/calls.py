@@ -1,0 +1,65 @@
+"""The life of a tool call."""
+
+from typing import Literal
+
+from workflows.domain.ids import AskId, GrantId, PartId, TurnConfigId, TurnId
+from workflows.domain.value import Value
+
+
+class CallPrepared(Value):
+    type: Literal["call.prepared"] = "call.prepared"
+    call: PartId
+    turn: TurnId
+    step: int
+    tool: str
+    recovery: str
+    seal: str
+    digest: str | None = None
+
+
+class CallDrifted(Value):
+    """The call's effect has changed since it was decided: it needs a new decision."""
+
+    type: Literal["call.drifted"] = "call.drifted"
+    call: PartId
+    before: str | None = None
+    digest: str | None = None
+
+
+class RecordedDecision(Value):
+    """The rule, grant or answer that allowed one request."""
+
+    permission: str
+    by: Literal["rule", "grant", "answer"]
+    rule: int | None = None
+    grant: GrantId | None = None
+    ask: AskId | None = None
+    author: str | None = None
+
+
+class CallClaimed(Value):
+    """The decision, recorded before the effect."""
+
+    type: Literal["call.claimed"] = "call.claimed"
+    call: PartId
+    fence: tuple[int, int, int]
+    digest: str | None = None
+    turn_config: TurnConfigId
+    decisions: tuple[RecordedDecision, ...] = ()
+    recovered: bool = False
+
+
+class CallFinished(Value):
+    type: Literal["call.finished"] = "call.finished"
+    call: PartId
+    state: str
+    seal: str
+    digest: str | None = None
+
+
+class WriteRefused(Value):
+    """A write of a stale attempt (zombie) was refused."""
+
+    type: Literal["write.refused"] = "write.refused"
+    target: str
+    fence: tuple[int, int, int]

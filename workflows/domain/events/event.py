@@ -1,0 +1,80 @@
+"""The union of all events, and the record of one in the log."""
+
+from typing import Annotated, TypeAlias
+
+from pydantic import Field, TypeAdapter
+
+from workflows.domain.actor import Actor
+from workflows.domain.events.asks import (
+    AnswerNotRun,
+    AnswerRefused,
+    AskAnswered,
+    AskClosed,
+    AskRaised,
+    AskReopened,
+    BellWithoutAnswer,
+)
+from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, WriteRefused
+from workflows.domain.events.generations import MessageCompleted, ModelRetry
+from workflows.domain.events.grants import GrantMade, GrantRevoked
+from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
+from workflows.domain.events.sessions import (
+    SessionConfigured,
+    SessionCreated,
+    SessionEnded,
+    SessionSuspended,
+    SuspensionEnded,
+)
+from workflows.domain.events.stops import StopAccepted
+from workflows.domain.events.tasks import TaskSettled, TaskStarted
+from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
+from workflows.domain.ids import SessionId
+from workflows.domain.value import Value
+
+Event: TypeAlias = Annotated[
+    SessionCreated
+    | SessionConfigured
+    | SessionEnded
+    | SessionSuspended
+    | SuspensionEnded
+    | PromptAccepted
+    | PromptTaken
+    | PromptWithdrawn
+    | TurnOpened
+    | TurnEnded
+    | RetryAccepted
+    | RetryWithdrawn
+    | ModelRetry
+    | MessageCompleted
+    | CallPrepared
+    | CallDrifted
+    | CallClaimed
+    | CallFinished
+    | TaskStarted
+    | TaskSettled
+    | WriteRefused
+    | AskRaised
+    | AskAnswered
+    | AskClosed
+    | AskReopened
+    | AnswerRefused
+    | AnswerNotRun
+    | BellWithoutAnswer
+    | GrantMade
+    | GrantRevoked
+    | StopAccepted,
+    Field(discriminator="type"),
+]
+
+
+class EventRecord(Value):
+    """One row of the log, as hashed: event, position in the session's chain, time and actor."""
+
+    session: SessionId
+    seq: int
+    at: str
+    actor: Actor
+    event: Event
+
+
+EVENT_RECORD_ADAPTER: TypeAdapter[EventRecord] = TypeAdapter(EventRecord)

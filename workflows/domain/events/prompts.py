@@ -1,0 +1,29 @@
+"""The life of a prompt."""
+
+from typing import Literal
+
+from workflows.domain.ids import MessageId, PartId, TurnId
+from workflows.domain.value import Value
+
+
+class PromptAccepted(Value):
+    """A prompt was accepted, from a person or from a `call` of the parent session."""
+
+    type: Literal["prompt.accepted"] = "prompt.accepted"
+    prompt: MessageId
+    mode: str
+    seal: str
+    call: PartId | None = None
+
+
+class PromptTaken(Value):
+    type: Literal["prompt.taken"] = "prompt.taken"
+    prompt: MessageId
+    turn: TurnId
+    step: int
+
+
+class PromptWithdrawn(Value):
+    type: Literal["prompt.withdrawn"] = "prompt.withdrawn"
+    prompt: MessageId
+    reason: str

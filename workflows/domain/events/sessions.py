@@ -1,0 +1,49 @@
+"""The life of a session."""
+
+from typing import Literal
+
+from workflows.domain.ids import SessionId, SuspensionId
+from workflows.domain.suspension import SuspendReason
+from workflows.domain.value import Value
+
+
+class SessionCreated(Value):
+    """A person, or a call of its `parent`, made a session. `sources`: digest of its `ConfigSources`."""
+
+    type: Literal["session.created"] = "session.created"
+    directory: str
+    agent: str
+    model: str | None = None
+    parent: SessionId | None = None
+    sources: str | None = None
+
+
+class SessionConfigured(Value):
+    """From the next turn on, configuration comes from other `sources`; these `variables` changed."""
+
+    type: Literal["session.configured"] = "session.configured"
+    variables: tuple[str, ...]
+    sources: str
+
+
+class SessionEnded(Value):
+    type: Literal["session.ended"] = "session.ended"
+    reason: str
+
+
+class SessionSuspended(Value):
+    """The session waits for a person to resume it: what was, and what is now."""
+
+    type: Literal["session.suspended"] = "session.suspended"
+    suspension: SuspensionId
+    reason: SuspendReason
+    was: str | None = None
+    now: str | None = None
+
+
+class SuspensionEnded(Value):
+    """A person resumed (`resumed`), stopped or ended the session."""
+
+    type: Literal["suspension.ended"] = "suspension.ended"
+    suspension: SuspensionId
+    resumed: bool

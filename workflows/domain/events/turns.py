@@ -1,0 +1,43 @@
+"""The life of a turn, and its retry after a failure."""
+
+from typing import Literal
+
+from workflows.domain.ids import NoteId, RetryId, TurnConfigId, TurnId
+from workflows.domain.value import Value
+
+
+class TurnOpened(Value):
+    """A turn began: for a prompt, or for a `retry` where the failed turn left off."""
+
+    type: Literal["turn.opened"] = "turn.opened"
+    turn: TurnId
+    number: int
+    turn_config: TurnConfigId
+    agent: str
+    model: str
+    retry: RetryId | None = None
+
+
+class TurnEnded(Value):
+    """A turn ended; `note` is its error."""
+
+    type: Literal["turn.ended"] = "turn.ended"
+    turn: TurnId
+    reason: str
+    note: NoteId | None = None
+    seal: str | None = None
+
+
+class RetryAccepted(Value):
+    """A person retries a failed turn, perhaps with another model."""
+
+    type: Literal["retry.accepted"] = "retry.accepted"
+    retry: RetryId
+    turn: TurnId
+    model: str | None = None
+
+
+class RetryWithdrawn(Value):
+    type: Literal["retry.withdrawn"] = "retry.withdrawn"
+    retry: RetryId
+    reason: str

@@ -1,0 +1,37 @@
+"""Canonical bytes of events and their hash chain (security.md 11.1)."""
+
+import hashlib
+import json
+from typing import Any, Final
+
+_DOMAIN: Final = b"holdfast-event/1\x00"
+GENESIS: Final = bytes(32)  # prev_hash of a session's first event
+
+
+def canonical_json(value: Any) -> bytes:
+    """Canonical JSON bytes (RFC 8785: UTF-8, sorted keys, no blanks; floats are refused).
+
+    Lone surrogates, which UTF-8 cannot hold, become WTF-8 bytes: different texts never share a form.
+    """
+    text = json.dumps(_without_floats(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")
+
+
+def chain_hash(previous: bytes, event: bytes) -> bytes:
+    """The hash over the previous event's hash and this event's canonical bytes."""
+    return hashlib.sha256(_DOMAIN + previous + event).digest()
+
+
+def salted_hash(salt: bytes, content: bytes) -> str:
+    """By it, in hex, an event names large or personal content that can be erased later."""
+    return hashlib.sha256(salt + content).hexdigest()
+
+
+def _without_floats(value: Any) -> Any:
+    if isinstance(value, float):
+        raise TypeError(f"an event holds no floats: write {value!r} as a decimal string")
+    if isinstance(value, dict):
+        return {key: _without_floats(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_floats(item) for item in value]
+    return value

@@ -1,0 +1,55 @@
+"""Suspension: why a session waits for a person to resume it."""
+
+from enum import StrEnum
+
+from workflows.domain.value import Value
+
+
+class SuspendReason(StrEnum):
+    """RESTART: at work when its stack ended, a person is asked; KEPT: the same, without a question; RESTORED: at work
+    at the time of its backup; GONE, REPLACED, BRANCH: its directory has changed since its last turn; BROKEN: our own
+    code keeps failing."""
+
+    RESTART = "restart"
+    KEPT = "kept"
+    RESTORED = "restored"
+    GONE = "gone"
+    REPLACED = "replaced"
+    BRANCH = "branch"
+    BROKEN = "broken"
+
+
+class DirectoryIdentity(Value):
+    """A directory at the end of a turn: device and inode, comparable within one boot, and branch."""
+
+    boot: str
+    device: int
+    inode: int
+    branch: str | None = None
+
+    def is_replaced_by(self, now: "DirectoryIdentity") -> bool:
+        """Whether another directory is there now. Other boots' or mounts' numbers are not comparable."""
+        return (self.boot, self.device) == (now.boot, now.device) and self.inode != now.inode
+
+
+class SuspendCause(Value):
+    """Why a session is suspended: what was, and what is now."""
+
+    reason: SuspendReason
+    was: str | None = None
+    now: str | None = None
+
+
+def find_directory_change(
+    directory: str, was: DirectoryIdentity | None, now: DirectoryIdentity | None
+) -> SuspendCause | None:
+    """How a directory differs from what it `was` after the last turn (None: no turn); `now` is None if it is gone."""
+    if now is None:
+        return SuspendCause(reason=SuspendReason.GONE, was=directory)
+    if was is None:
+        return None
+    if was.is_replaced_by(now):
+        return SuspendCause(reason=SuspendReason.REPLACED, was=directory)
+    if was.branch is not None and now.branch is not None and was.branch != now.branch:
+        return SuspendCause(reason=SuspendReason.BRANCH, was=was.branch, now=now.branch)
+    return None

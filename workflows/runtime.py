@@ -1,0 +1,157 @@
+"""SessionRuntime: a session workflow's activities, ids, and next run."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
+
+from temporalio import workflow
+from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
+from temporalio.workflow import ActivityConfig, LocalActivityConfig
+
+from activities.session.open_turn import ProjectActivities
+from activities.session.turns import TurnActivities
+from workflows import policies
+from workflows.domain import ids, search_attributes
+from workflows.domain.ids import SessionId
+from workflows.domain.state import SessionState
+from workflows.domain.wire import CloseReason, CloseRequest, CloseResult, LoadRequest, LoadResult, LookRef, Request
+
+# Of starting or waking a subagent, which may complete in between; afterwards the sweeper wakes it.
+_START_ATTEMPTS: Final = 3
+
+R = TypeVar("R")
+Q = TypeVar("Q", bound=Request)
+
+
+class SessionRuntime:
+    """Runs activities and child workflows; counts the fence's sequence and what is in flight."""
+
+    def __init__(self, state: SessionState) -> None:
+        self.state = state
+        self.in_flight = 0
+        self.cancelling = False
+        if state.epoch is None:
+            state.epoch = int(workflow.info().workflow_start_time.timestamp() * 1_000_000)
+
+    def fence(self) -> dict[str, Any]:
+        """A new request's session, epoch and next sequence number."""
+        self.state.sequence += 1
+        return {"session": self.state.session, "epoch": self.state.epoch, "sequence": self.state.sequence}
+
+    async def run_activity(self, activity: Callable[..., Any], request: Q, config: ActivityConfig) -> Any:
+        """Run one of our activities: one model in, one model out."""
+        return await self._await_result(workflow.execute_activity_method(activity, request, **config))
+
+    async def run_local_activity(self, activity: Callable[..., Any], request: Q, config: LocalActivityConfig) -> Any:
+        """Run it within this workflow task, on the same worker; signals wait meanwhile."""
+        return await self._await_result(workflow.execute_local_activity_method(activity, request, **config))
+
+    async def _await_result(self, running: Awaitable[Any]) -> Any:
+        self.in_flight += 1
+        try:
+            result = await running
+        finally:
+            self.in_flight -= 1
+        if self.cancelling:  # an activity that still finishes swallows its cancellation
+            raise asyncio.CancelledError
+        return result
+
+    async def start_child(self, child: SessionId, agent: str | None) -> None:
+        """Start a subagent's session, or wake its running workflow. This run may end first: rows and a signal report
+        the child's end."""
+        self.in_flight += 1
+        try:
+            await self._start_or_signal(child, agent)
+        finally:
+            self.in_flight -= 1
+        if self.cancelling:  # a start swallows its cancellation too
+            raise asyncio.CancelledError
+
+    async def _start_or_signal(self, child: SessionId, agent: str | None) -> None:
+        for _ in range(_START_ATTEMPTS):
+            try:
+                handle = await workflow.start_child_workflow(
+                    workflow.info().workflow_type,
+                    SessionState(session=child, limits=self.state.limits),
+                    id=ids.workflow_id(child),
+                    task_timeout=workflow.info().task_timeout,
+                    parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+                    cancellation_type=workflow.ChildWorkflowCancellationType.ABANDON,  # its rows hold the stop
+                    search_attributes=_child_search_attributes(workflow.info().typed_search_attributes, child, agent),
+                )
+                handle.add_done_callback(_consume_exception)
+                return
+            except WorkflowAlreadyStartedError:
+                # An earlier attempt or the sweeper started it, or it still runs since its last prompt.
+                if not workflow.patched("wake-a-running-subagent") or await _signal_if_running(child):
+                    return
+
+    def mint(self, prefix: ids.Prefix) -> str:
+        """A new id, equal on replay."""
+        self.state.minted += 1
+        milliseconds = int(workflow.now().timestamp() * 1000)
+        return ids.mint(prefix, milliseconds, self.state.minted % 4096, workflow.random())
+
+    def summary(self, *words: str) -> str:
+        """An activity's text in Temporal's UI; the server takes up to 400 bytes."""
+        return " ".join(words)[:100].encode(errors="replace")[:300].decode(errors="ignore")
+
+    async def load(self) -> None:
+        """Load the open turn, else open one for the oldest untaken prompt."""
+        self.state.rung = False
+        request = LoadRequest(**self.fence(), turn=ids.TurnId(self.mint(ids.Prefix.TURN)))
+        loaded: LoadResult = await self.run_activity(
+            ProjectActivities.load, request, policies.project(self.state.limits, self.summary("look for work"))
+        )
+        self.state.apply_load_result(loaded)
+
+    async def close(self, reason: CloseReason, error: str | None = None, *, end: bool = False) -> None:
+        """End the open turn, and with `end` the session."""
+        self.state.rung = False
+        turn, number = (self.state.turn.id, self.state.turn.number) if self.state.turn else (None, None)
+        request = CloseRequest(**self.fence(), turn=turn, reason=reason, error=error, end=end)
+        closed: CloseResult = await self.run_activity(
+            TurnActivities.close, request, policies.close(self.state.limits, self.summary("close", reason))
+        )
+        workflow.set_current_details(f"Turn {number} is over: {reason}" if number else f"Over: {reason}")
+        self.state.close_turn(prompts_waiting=closed.prompts_waiting, ended=closed.ended)
+
+    async def wait_until_resumed(self, looks: int) -> None:
+        """Wait until a person resumes the session; `looks`: the count when its rows were last loaded."""
+        workflow.set_current_details("Suspended until a person resumes it")
+        await workflow.wait_condition(lambda: self.state.looks > looks)
+
+    def can_continue_as_new(self) -> bool:
+        """Whether history is long and no activity is in flight."""
+        info = workflow.info()
+        long = info.get_current_history_length() >= self.state.limits.events or info.is_continue_as_new_suggested()
+        return long and self.in_flight == 0
+
+    async def continue_as_new_if_due(self) -> None:
+        """Continue as a new run with the same state, after all handlers."""
+        if self.can_continue_as_new():
+            await workflow.wait_condition(workflow.all_handlers_finished)
+            workflow.continue_as_new(self.state.with_all_fields_set())
+
+
+def _child_search_attributes(own: TypedSearchAttributes, child: SessionId, agent: str | None) -> TypedSearchAttributes:
+    changed = {search_attributes.SESSION: str(child), search_attributes.AGENT: agent or ""}
+    return own.updated(
+        *(SearchAttributePair(SearchAttributeKey.for_keyword(name), value) for name, value in changed.items() if value)
+    )
+
+
+async def _signal_if_running(child: SessionId) -> bool:
+    """False: there is no run to signal."""
+    try:
+        await workflow.get_external_workflow_handle(ids.workflow_id(child)).signal("look", LookRef(row=child))
+    except ApplicationError:
+        return False
+    return True
+
+
+def _consume_exception(handle: asyncio.Future[Any]) -> None:
+    """Keeps asyncio from logging a child run's exception: its rows say how it ended."""
+    if not handle.cancelled():
+        handle.exception()

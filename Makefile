@@ -35,7 +35,8 @@ demo: .venv/.synced
 
 test: .venv/.synced
 	$(BRING_TEMPORAL)
-	@PYTHONPATH=. .venv/bin/python -P -m tests.machines --workers $(WORKERS) $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
+	@PYTHONPATH=. .venv/bin/python -P -m tests.machines --workers $(WORKERS) $(if $(MINUTES),--minutes $(MINUTES)) \
+		$(if $(RERUNS),--reruns $(RERUNS)) $(ARGS)
 
 lint: .venv/.synced
 	.venv/bin/ruff check .

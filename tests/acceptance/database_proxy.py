@@ -125,7 +125,8 @@ class DatabaseProxy:
                 await catch.released.wait()
             passage.client.write(data)
             await passage.client.drain()
-        passage.client.close()
+        if not passage.silent:  # the server's own limit ends it, and a silent network does not tell
+            passage.client.close()
 
 
 @dataclass

@@ -19,6 +19,7 @@ from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall, Stall
 from workflows.domain.events.turns import TurnEnded
 
 HELLO = ScriptedAnswer(text="Hello to you.")
+PAGER_PROMPT = r"\n:"
 TOUCH = ScriptedAnswer(text="I run it.", tools=(ScriptedCall(name="bash", arguments={"command": "touch ran"}),))
 MAKE = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "mkdir -p made"}),))
 REMOVE = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "rm ran"}),))
@@ -250,9 +251,9 @@ async def test_a_long_effect_is_viewed_in_a_pager_and_asked_about_again(open_har
             await terminal.until("A part of it is hidden")
             terminal.type("v\n")
             if not pager:
-                await terminal.until("line 15")
+                await terminal.until(PAGER_PROMPT)
                 terminal.type(CTRL_C)  # for the pager: it shows the page again
-                await terminal.until("line 15")
+                await terminal.until(PAGER_PROMPT)
                 terminal.type("G")
             await terminal.until("400 .*line 400")
             if not pager:

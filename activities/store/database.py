@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _QUERIES: Final = Queries("pg_notify")
 _DRAIN_INTERVAL: Final = 1.0  # seconds between two replacements of the pool
+_UNLOCK_TIMEOUT: Final = 1.0  # seconds; the end of the connection releases a lock, too
 
 
 def dumps(value: Any) -> str:
@@ -147,7 +148,7 @@ class Database:
 
     @asynccontextmanager
     async def advisory_lock(self, key: int, *, idle_timeout: int | None = None) -> AsyncIterator[bool]:
-        """Whether we hold an advisory lock while the block runs; the server releases it when the connection breaks.
+        """Whether we hold an advisory lock during the block; the server also releases it when the connection breaks.
 
         With `idle_timeout`, also after so many seconds without traffic, as from a frozen or cut-off process, which may
         wake and go on: only for work that may be done twice.
@@ -163,6 +164,8 @@ class Database:
                     yield bool(row["mine"])
                 finally:
                     await cancel_and_wait(*keep_alive)
+                    if row["mine"]:
+                        await _unlock(connection, key)
 
     @asynccontextmanager
     async def listen(self, channel: str, *, name: str | None = None) -> AsyncIterator[PipelinedConnection]:
@@ -178,6 +181,12 @@ async def _keep_alive(connection: PipelinedConnection, every: float) -> None:
         while True:
             await asyncio.sleep(every)
             await connection.rows(b"SELECT")
+
+
+async def _unlock(connection: PipelinedConnection, key: int) -> None:
+    """Release a lock before its connection is closed, which the server notices some time later."""
+    with suppress(psycopg.Error), connection.response_timeout(_UNLOCK_TIMEOUT):
+        await connection.rows(b"SELECT pg_advisory_unlock(%(key)s)", key=key)
 
 
 async def _configure(connection: AsyncConnection[TupleRow]) -> None:

@@ -72,6 +72,8 @@ def test_json_is_ascii_so_that_any_text_can_be_stored() -> None:
     assert dumps({"text": "a\x00b \ud800 ü"}) == r'{"text":"a\u0000b \ud800 \u00fc"}'
 
 
+CUT = b"""SELECT pg_terminate_backend(pid) AS cut FROM pg_locks JOIN pg_database d ON d.oid = database
+    WHERE locktype = 'advisory' AND objid = %(key)s AND d.datname = current_database()"""
 HOLDER = """
 import asyncio, sys
 from activities.store.database import Database
@@ -106,3 +108,16 @@ async def test_a_frozen_process_keeps_a_lock_only_without_an_idle_timeout(postgr
 async def taken(database: Database, key: int) -> bool:
     async with database.advisory_lock(key) as mine:
         return mine
+
+
+async def test_a_lock_is_free_again_at_the_end_of_the_block(database: Database) -> None:
+    assert [await taken(database, 10) for _ in range(100)] == [True] * 100
+
+
+async def test_a_lock_whose_connection_is_lost_does_not_fail_its_work(database: Database) -> None:
+    async with database.advisory_lock(10):
+        (cut,) = await database.rows(CUT, key=10)
+        assert cut["cut"]
+    async with asyncio.timeout(WAIT_TIMEOUT):
+        while not await taken(database, 10):
+            await asyncio.sleep(0.01)

@@ -18,11 +18,10 @@ from worker.settings import Settings, SummaryDetail
 from workflows.domain import search_attributes
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import WORKFLOW_TYPE as WORKFLOW_TYPE
-from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId
+from workflows.domain.ids import SessionId
 from workflows.domain.ids import workflow_id as workflow_id
 from workflows.domain.state import SessionState, TurnLimits
-from workflows.domain.value import Value
-from workflows.domain.wire import AnswerRef, LookRef, PromptRef, SettledRef, StopRef
+from workflows.domain.wire import WAKE, Wake, WakeKind
 
 _PATIENCE: Final = timedelta(seconds=5)
 _SUMMARY: Final = 200  # bytes; the engine takes 400
@@ -48,8 +47,8 @@ class Bells:
                     id=workflow_id(bell.session),
                     task_queue=queue(self.settings.task_queue, origin.host),
                     task_timeout=_TASK,
-                    start_signal=signal(bell.kind),
-                    start_signal_args=[reference(bell)],
+                    start_signal=WAKE,
+                    start_signal_args=[wake(bell)],
                     search_attributes=session_attributes(bell.session, origin.directory, origin.agent),
                     static_summary=self.summary(origin),
                     static_details=details(bell.session),
@@ -96,24 +95,10 @@ async def _lost() -> None:
     raise RPCError("the engine was lost", RPCStatusCode.UNAVAILABLE, b"")
 
 
-def signal(kind: BellKind) -> str:
-    """The workflow's name for the signal."""
-    return "look" if kind in (BellKind.RETRY, BellKind.RESUME) else kind
-
-
-def reference(bell: Bell) -> Value:
+def wake(bell: Bell) -> Wake:
     """What the signal carries."""
-    match bell.kind:
-        case BellKind.PROMPT:
-            return PromptRef(prompt=MessageId(bell.id))
-        case BellKind.ANSWER:
-            return AnswerRef(ask=AskId(bell.id))
-        case BellKind.STOP:
-            return StopRef(stop=StopId(bell.id), turn=bell.turn)
-        case BellKind.SETTLED:
-            return SettledRef(call=PartId(bell.id))
-        case BellKind.RETRY | BellKind.RESUME:
-            return LookRef(row=bell.id)
+    kind = WakeKind.WORK if bell.kind in (BellKind.PROMPT, BellKind.RETRY) else WakeKind(bell.kind)
+    return Wake(kind=kind, subject=bell.id, turn=bell.turn)
 
 
 def session_attributes(session: SessionId, directory: str, agent: str) -> TypedSearchAttributes:

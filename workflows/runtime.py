@@ -15,7 +15,17 @@ from workflows import policies
 from workflows.domain import ids, search_attributes
 from workflows.domain.ids import SessionId
 from workflows.domain.state import SessionState
-from workflows.domain.wire import CloseReason, CloseRequest, CloseResult, LoadRequest, LoadResult, LookRef, Request
+from workflows.domain.wire import (
+    WAKE,
+    CloseReason,
+    CloseRequest,
+    CloseResult,
+    LoadRequest,
+    LoadResult,
+    Request,
+    Wake,
+    WakeKind,
+)
 
 # Of starting or waking a subagent, which may complete in between; afterwards the sweeper wakes it.
 _START_ATTEMPTS: Final = 3
@@ -84,7 +94,7 @@ class SessionRuntime:
                 return
             except WorkflowAlreadyStartedError:
                 # An earlier attempt or the sweeper started it, or it still runs since its last prompt.
-                if not workflow.patched("wake-a-running-subagent") or await _signal_if_running(child):
+                if await _signal_if_running(child):
                     return
 
     def mint(self, prefix: ids.Prefix) -> str:
@@ -99,7 +109,7 @@ class SessionRuntime:
 
     async def load(self) -> None:
         """Load the open turn, else open one for the oldest untaken prompt."""
-        self.state.rung = False
+        self.state.load_due = False
         request = LoadRequest(**self.fence(), turn=ids.TurnId(self.mint(ids.Prefix.TURN)))
         loaded: LoadResult = await self.run_activity(
             ProjectActivities.load, request, policies.project(self.state.limits, self.summary("look for work"))
@@ -108,7 +118,7 @@ class SessionRuntime:
 
     async def close(self, reason: CloseReason, error: str | None = None, *, end: bool = False) -> None:
         """End the open turn, and with `end` the session."""
-        self.state.rung = False
+        self.state.load_due = False
         turn, number = (self.state.turn.id, self.state.turn.number) if self.state.turn else (None, None)
         request = CloseRequest(**self.fence(), turn=turn, reason=reason, error=error, end=end)
         closed: CloseResult = await self.run_activity(
@@ -117,10 +127,10 @@ class SessionRuntime:
         workflow.set_current_details(f"Turn {number} is over: {reason}" if number else f"Over: {reason}")
         self.state.close_turn(prompts_waiting=closed.prompts_waiting, ended=closed.ended)
 
-    async def wait_until_resumed(self, looks: int) -> None:
-        """Wait until a person resumes the session; `looks`: the count when its rows were last loaded."""
+    async def wait_until_resumed(self, refreshes: int) -> None:
+        """Wait until a person resumes the session; `refreshes`: the count when its rows were last loaded."""
         workflow.set_current_details("Suspended until a person resumes it")
-        await workflow.wait_condition(lambda: self.state.looks > looks)
+        await workflow.wait_condition(lambda: self.state.refreshes > refreshes)
 
     def can_continue_as_new(self) -> bool:
         """Whether history is long and no activity is in flight."""
@@ -145,7 +155,7 @@ def _child_search_attributes(own: TypedSearchAttributes, child: SessionId, agent
 async def _signal_if_running(child: SessionId) -> bool:
     """False: there is no run to signal."""
     try:
-        await workflow.get_external_workflow_handle(ids.workflow_id(child)).signal("look", LookRef(row=child))
+        await workflow.get_external_workflow_handle(ids.workflow_id(child)).signal(WAKE, Wake(kind=WakeKind.WORK))
     except ApplicationError:
         return False
     return True

@@ -7,7 +7,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.domain import ids
 from workflows.domain.state import SessionState
-from workflows.domain.wire import AnswerRef, CloseReason, LookRef, PromptRef, SettledRef, StopRef
+from workflows.domain.wire import WAKE, CloseReason, Wake
 from workflows.runtime import SessionRuntime
 from workflows.turn import Turn
 
@@ -38,28 +38,9 @@ class SessionWorkflow:
             await self.runtime.close(CloseReason.ENDED, end=True)
             raise
 
-    @workflow.signal(name="prompt")
-    def prompt(self, prompt: PromptRef) -> None:
-        self.state.rung = True
-
-    @workflow.signal(name="answer")
-    def answer(self, answer: AnswerRef) -> None:
-        if answer.ask not in self.state.answers:
-            self.state.answers.append(answer.ask)
-
-    @workflow.signal(name="stop")
-    def stop(self, stop: StopRef) -> None:
-        self.state.add_stop(stop)
-
-    @workflow.signal(name="settled")
-    def settled(self, settled: SettledRef) -> None:
-        if settled.call not in self.state.settled:
-            self.state.settled.append(settled.call)
-
-    @workflow.signal(name="look")
-    def look(self, bell: LookRef) -> None:
-        self.state.rung = True
-        self.state.looks += 1
+    @workflow.signal(name=WAKE)
+    def wake(self, wake: Wake) -> None:
+        self.state.wake(wake)
 
     async def wait_for_work(self) -> bool:
         """Wait for work; an open turn is work. False: the run may end."""

@@ -74,7 +74,7 @@ class Turn:
         )
         await self.back_off_after_empty_answer()
         summary = self.runtime.summary(f"turn {self.turn.number} step {move.step}")
-        looks = self.session.looks
+        refreshes = self.session.refreshes
         try:
             step: StepResult = await self.runtime.run_activity(
                 Model.generate, request, policies.model(self.session.limits, summary)
@@ -83,14 +83,14 @@ class Turn:
             self.turn.error = failure_text(error)
             return
         if step.finish == FINISH_SUSPENDED:
-            await self.runtime.wait_until_resumed(looks)
+            await self.runtime.wait_until_resumed(refreshes)
         else:
             self.turn.step = move.step
             self.turn.add_answer(step)
 
     async def back_off_after_empty_answer(self) -> None:
         """Wait 1, 2, 4 … seconds before asking again after an empty answer."""
-        if self.turn.empty_answers and workflow.patched("pause-after-empty-answer"):
+        if self.turn.empty_answers:
             await workflow.sleep(2 ** (self.turn.empty_answers - 1))
 
     async def settle(self) -> None:
@@ -117,7 +117,7 @@ class Turn:
                     call.apply_result(await self.refuse(call))
             except ActivityError as error:
                 self.turn.error = failure_text(error)
-                self.call_failed = workflow.patched("a-failed-call-ends-its-turn")
+                self.call_failed = True
                 return
 
     async def wait_for_conflicting_calls(self, call: OpenCall) -> None:
@@ -131,10 +131,10 @@ class Turn:
 
     async def run_or_delegate(self, call: OpenCall) -> None:
         """Run a call; start the subagent of a delegated one."""
-        looks = self.session.looks
+        refreshes = self.session.refreshes
         ran = await self.run_call(call)
         if ran.state is CallResultState.SUSPENDED:
-            await self.runtime.wait_until_resumed(looks)
+            await self.runtime.wait_until_resumed(refreshes)
         if ran.stopped:
             self.session.stop()
         if ran.child is not None:

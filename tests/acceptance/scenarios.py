@@ -14,7 +14,7 @@ from tests.harness import wait_for_file
 from tests.polling import wait_until
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import AskId, MessageId, SessionId, workflow_id
-from workflows.domain.wire import AnswerRef
+from workflows.domain.wire import WAKE, Wake, WakeKind
 
 Mutate = Callable[[str, str, str], Path]
 DONE = ScriptedAnswer(text="Done.")
@@ -68,7 +68,7 @@ async def forged_answer(trial: Trial) -> tuple[SessionId, AskId]:
     session = await trial.start_session("Run it.")
     (ask,) = await trial.harness.wait_for_asks(session)
     run = trial.harness.temporal.get_workflow_handle(workflow_id(session))
-    await run.signal("answer", AnswerRef(ask=ask))
+    await run.signal(WAKE, Wake(kind=WakeKind.ANSWER, subject=ask))
     return session, ask
 
 

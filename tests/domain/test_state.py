@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflows.domain.ids import AskId, PartId, SessionId, StopId, TurnId
+from workflows.domain.ids import AskId, PartId, SessionId, TurnId
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.rules import Action
 from workflows.domain.state import GUARD_REQUEST, CallPhase, OpenCall, SessionState, TurnState
@@ -15,7 +15,8 @@ from workflows.domain.wire import (
     LoadResult,
     PreparedCall,
     StepResult,
-    StopRef,
+    Wake,
+    WakeKind,
 )
 
 TURN = TurnId("trn_1")
@@ -46,7 +47,7 @@ def test_nothing_to_do_is_no_work() -> None:
 def test_a_signal_that_came_meanwhile_is_work() -> None:
     state = SessionState(session=SessionId("ses_1"))
     state.apply_load_result(LoadResult())
-    state.rung = True
+    state.wake(Wake(kind=WakeKind.WORK))
     assert state.has_work()
 
 
@@ -69,10 +70,24 @@ def test_an_ask_of_an_earlier_epoch_is_waited_for_and_its_answers_count() -> Non
 
 def test_only_a_stop_that_names_the_open_turn_is_due() -> None:
     state = session()
-    state.stops.append(StopRef(stop=StopId("stp_1"), turn=TurnId("trn_0")))
+    state.wake(Wake(kind=WakeKind.STOP, turn=TurnId("trn_0")))
     assert not state.has_pending_stop()
-    state.stops.append(StopRef(stop=StopId("stp_2"), turn=TURN))
+    state.wake(Wake(kind=WakeKind.STOP, turn=TURN))
     assert state.has_pending_stop()
+
+
+@pytest.mark.parametrize("kind", WakeKind)
+def test_a_signal_that_comes_twice_is_kept_once(kind: WakeKind) -> None:
+    state = session()
+    for _ in range(2):
+        state.wake(Wake(kind=kind, subject="id_1", turn=TURN))
+    assert len(state.answers) + len(state.settled) + len(state.stops) == (kind in ("answer", "settled", "stop"))
+
+
+def test_a_stop_of_untaken_prompts_is_none_of_the_turn() -> None:
+    state = session()
+    state.wake(Wake(kind=WakeKind.STOP))
+    assert state.stops == []
 
 
 def test_a_turn_that_was_stopped_before_its_load_is_due() -> None:
@@ -81,9 +96,10 @@ def test_a_turn_that_was_stopped_before_its_load_is_due() -> None:
 
 def test_closing_forgets_the_turn_and_its_signals() -> None:
     state = session()
-    state.answers.append(AskId("per_1"))
+    for kind in (WakeKind.ANSWER, WakeKind.SETTLED, WakeKind.STOP):
+        state.wake(Wake(kind=kind, subject="per_1", turn=TURN))
     state.close_turn(prompts_waiting=True, ended=False)
-    assert (state.turn, state.answers, state.rung) == (None, [], True)
+    assert (state.turn, state.answers, state.settled, state.stops, state.load_due) == (None, [], [], [], True)
 
 
 def test_a_drifted_call_forgets_its_answers_and_the_grant_for_its_loop() -> None:
@@ -130,5 +146,6 @@ def test_the_reason_of_an_end() -> None:
 
 def test_a_copy_with_all_fields_set_keeps_lists_that_were_only_appended_to() -> None:
     state = session()
-    state.answers.append(AskId("per_1"))
+    for kind in (WakeKind.ANSWER, WakeKind.SETTLED, WakeKind.STOP):
+        state.wake(Wake(kind=kind, subject="per_1", turn=TURN))
     assert SessionState.model_validate(state.with_all_fields_set().model_dump(exclude_unset=True)) == state

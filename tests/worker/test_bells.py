@@ -10,14 +10,13 @@ from activities.store import bells, sessions
 from activities.store.bells import Bell, BellKind
 from tests.harness import Harness
 from tests.worker.conftest import undelivered_prompt
-from worker.bells import Bells, reference, session_attributes, workflow_id
+from worker.bells import Bells, session_attributes, wake, workflow_id
 from worker.connect import DATA_CONVERTER
 from worker.settings import SummaryDetail
 from workflows.domain.errors import NotFound, Unavailable
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.state import SessionState, TurnLimits
-from workflows.domain.value import Value
-from workflows.domain.wire import AnswerRef, LookRef, PromptRef, StopRef
+from workflows.domain.wire import WakeKind
 
 SESSION = SessionId("ses_x")
 
@@ -36,15 +35,16 @@ async def signals(harness: Harness, session: SessionId) -> list[str]:
 @pytest.mark.parametrize(
     ("kind", "carried"),
     [
-        (BellKind.PROMPT, PromptRef.model_validate({"prompt": "id_1"})),
-        (BellKind.ANSWER, AnswerRef.model_validate({"ask": "id_1"})),
-        (BellKind.STOP, StopRef.model_validate({"stop": "id_1", "turn": "trn_1"})),
-        (BellKind.RETRY, LookRef.model_validate({"row": "id_1"})),
-        (BellKind.RESUME, LookRef.model_validate({"row": "id_1"})),
+        (BellKind.PROMPT, WakeKind.WORK),
+        (BellKind.ANSWER, WakeKind.ANSWER),
+        (BellKind.STOP, WakeKind.STOP),
+        (BellKind.SETTLED, WakeKind.SETTLED),
+        (BellKind.RETRY, WakeKind.WORK),
+        (BellKind.RESUME, WakeKind.RESUME),
     ],
 )
-def test_a_bell_carries_ids_only(kind: BellKind, carried: Value) -> None:
-    assert reference(bell(kind)) == carried
+def test_a_bell_carries_ids_only(kind: BellKind, carried: WakeKind) -> None:
+    assert wake(bell(kind)).model_dump() == {"kind": carried, "subject": "id_1", "turn": "trn_1"}
 
 
 def test_search_attributes_fit_a_keyword() -> None:
@@ -64,7 +64,7 @@ async def test_more_bells_reach_the_same_run(harness: Harness) -> None:
     session = await harness.start_session("Hello.")
     for kind in BellKind:
         await harness.client.holdfast.ring(bell(kind, session))
-    assert await signals(harness, session) == ["prompt", "prompt", "answer", "stop", "settled", "look", "look"]
+    assert await signals(harness, session) == ["wake"] * (1 + len(BellKind))
 
 
 async def test_a_completed_run_is_revived(harness: Harness) -> None:

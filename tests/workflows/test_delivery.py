@@ -21,9 +21,9 @@ from workflows.domain.events.asks import BellWithoutAnswer
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.turns import TurnEnded
-from workflows.domain.ids import AskId, MessageId, SessionId, StopId, TurnId, workflow_id
+from workflows.domain.ids import SessionId, StopId, TurnId, workflow_id
 from workflows.domain.messages import CallState
-from workflows.domain.wire import AnswerRef, PromptRef, StopRef
+from workflows.domain.wire import WAKE, Wake, WakeKind
 
 AROUND = tuple(step * 0.005 for step in range(6))  # seconds between a stop and the prompt beside it
 RIVALS = 20
@@ -174,7 +174,7 @@ async def test_a_retried_stop_leaves_the_next_turn_alone(open_harness: Open, tmp
         await wait_for_file(gates[1])
         await harness.client.stop(session, stop=StopId("stp_1"))
         handle = harness.temporal.get_workflow_handle(workflow_id(session))
-        await handle.signal("stop", StopRef(stop=StopId("stp_1"), turn=stopped.turn))
+        await handle.signal(WAKE, Wake(kind=WakeKind.STOP, subject="stp_1", turn=stopped.turn))
         gates[1].touch()
         await harness.ended(session, 2)
         ends = await turns(harness, session)
@@ -187,9 +187,8 @@ async def test_signals_of_unknown_ids_are_kept_without_effect(open_harness: Open
         session = await harness.start_session("Write a.txt.")
         (ask,) = await harness.wait_for_asks(session)
         handle = harness.temporal.get_workflow_handle(workflow_id(session))
-        await handle.signal("answer", AnswerRef(ask=AskId("per_unknown")))
-        await handle.signal("stop", StopRef(stop=StopId("stp_unknown"), turn=TurnId("trn_unknown")))
-        await handle.signal("prompt", PromptRef(prompt=MessageId("msg_unknown")))
+        for kind in (WakeKind.ANSWER, WakeKind.STOP, WakeKind.SETTLED, WakeKind.WORK):
+            await handle.signal(WAKE, Wake(kind=kind, subject="of_no_row", turn=TurnId("trn_unknown")))
         await harness.answer(ask)
         ended = await harness.ended(session)
         (call,) = await harness.calls(session)
@@ -203,7 +202,7 @@ async def test_b24_a_signal_without_an_answer_leads_back_to_waiting(open_harness
         (ask,) = await harness.wait_for_asks(session)
         handle = harness.temporal.get_workflow_handle(workflow_id(session))
         for times in (1, 2):
-            await handle.signal("answer", AnswerRef(ask=ask))
+            await handle.signal(WAKE, Wake(kind=WakeKind.ANSWER, subject=ask))
             await harness.until(session, lambda event: isinstance(event, BellWithoutAnswer), times)
         assert not (harness.project / "a.txt").exists()
         await harness.answer(ask)
@@ -217,7 +216,9 @@ async def test_b24_an_answer_that_comes_while_a_forged_one_is_checked_is_applied
         session = await harness.start_session("Write a.txt.")
         (ask,) = await harness.wait_for_asks(session)
         handle = harness.temporal.get_workflow_handle(workflow_id(session))
-        await asyncio.gather(*(handle.signal("answer", AnswerRef(ask=ask)) for _ in range(5)), harness.answer(ask))
+        await asyncio.gather(
+            *(handle.signal(WAKE, Wake(kind=WakeKind.ANSWER, subject=ask)) for _ in range(5)), harness.answer(ask)
+        )
         await harness.ended(session)
         log = [event.type for event in await harness.events(session)]
     assert (log.count("call.claimed"), log.count("ask.answered"), log.count("ask.raised")) == (1, 1, 1)

@@ -280,7 +280,7 @@ async def test_twenty_signals_of_settled_calls_cost_nothing(open_harness: Open) 
         (call,) = await tasks(harness, session)
         handle = harness.temporal.get_workflow_handle(workflow_id(session))
         before = len(harness.model.ledger.entries)
-        await asyncio.gather(*(handle.signal("settled", {"call": call.id}) for _ in range(20)))
+        await asyncio.gather(*(handle.signal("wake", {"kind": "settled", "subject": call.id}) for _ in range(20)))
         await harness.client.prompt(session, "Anything else?")
         await harness.ended(session, 2)
     assert len(harness.model.ledger.entries) == before + 1

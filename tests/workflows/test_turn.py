@@ -23,7 +23,7 @@ from workflows.domain.events.calls import CallClaimed, CallFinished
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState
-from workflows.domain.wire import AnswerRef
+from workflows.domain.wire import WAKE, Wake, WakeKind
 
 EDITS = ScriptedAnswer(
     tools=tuple(
@@ -169,7 +169,7 @@ async def test_a_call_that_fails_for_good_ends_its_turn_although_another_one_wai
             cursor = await connection.execute("DELETE FROM ask WHERE id = %s RETURNING call", [lost])
             await connection.execute("DELETE FROM call WHERE id = %s", await cursor.fetchone())
         run = harness.temporal.get_workflow_handle(workflow_id(session))
-        await run.signal("answer", AnswerRef(ask=lost))
+        await run.signal(WAKE, Wake(kind=WakeKind.ANSWER, subject=lost))
         ended = await harness.ended(session)
         assert await harness.client.asks(session=session) == []
     assert isinstance(ended, TurnEnded) and ended.reason == "failed"

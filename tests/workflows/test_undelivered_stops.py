@@ -19,7 +19,7 @@ from worker.stack.up import up
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId, workflow_id
 from workflows.domain.messages import CallState
-from workflows.domain.wire import LookRef
+from workflows.domain.wire import WAKE, Wake, WakeKind
 
 DONE = ScriptedAnswer(text="Done.")
 COMMAND = "touch began.reached; sleep 3601 & sleep 3602"
@@ -98,7 +98,7 @@ async def test_a_stop_ends_an_answer_of_a_run_that_takes_no_more_signals(port: W
             await wait_for_file(tmp_path / "gate")
             with pytest.raises(RPCError, match="limit for signal"):
                 for _ in range(SIGNALS + 1):
-                    await client.get_workflow_handle(workflow_id(session)).signal("look", LookRef(row="prk_unknown"))
+                    await client.get_workflow_handle(workflow_id(session)).signal(WAKE, Wake(kind=WakeKind.WORK))
             await built.client.stop(session)
             ended = await built.ended(session)
     finally:

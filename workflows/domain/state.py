@@ -1,10 +1,11 @@
 """SessionState: all state of a session's workflow, carried by continue-as-new."""
 
 from enum import StrEnum
+from typing import TypeVar
 
 from pydantic import BaseModel
 
-from workflows.domain.ids import AskId, PartId, SessionId, StopId, TurnId
+from workflows.domain.ids import AskId, PartId, SessionId, TurnId
 from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST as GUARD_REQUEST
@@ -22,9 +23,11 @@ from workflows.domain.wire import (
     OpenTurn,
     PreparedCall,
     StepResult,
-    StopRef,
+    Wake,
+    WakeKind,
 )
 
+T = TypeVar("T")
 GUARD_FINDING = Finding(permission=loop_guard.PERMISSION, action=Action.ASK)
 MAX_EMPTY_ANSWERS = 3  # retries of an empty answer (opencode.md 4.2)
 
@@ -230,8 +233,8 @@ class SessionState(BaseModel):
     """All state of a session's workflow: no coroutine holds anything that matters.
 
     `epoch`: start of the first run in microseconds; `sequence` counts the activities since. With an activity's attempt
-    they form its fence. `rung`: a prompt was signalled since the rows were last loaded. `looks` counts the signals to
-    load again. `answers`, `settled` and `stops` hold signals until their turn closes.
+    they form its fence. `load_due`: work was signalled since the rows were last loaded. `refreshes` counts the signals
+    to load again. `answers`, `settled` and `stops` (their turns) hold signals until their turn closes.
     """
 
     session: SessionId
@@ -240,20 +243,35 @@ class SessionState(BaseModel):
     sequence: int = 0
     minted: int = 0
     loaded: bool = False
-    rung: bool = False
-    looks: int = 0
+    load_due: bool = False
+    refreshes: int = 0
     ended: bool = False
     turn: TurnState | None = None
     answers: list[AskId] = []
     settled: list[PartId] = []
-    stops: list[StopRef] = []
+    stops: list[TurnId] = []
 
     def with_all_fields_set(self) -> "SessionState":
         """A copy with every field set: the payload converter omits lists that were only appended to."""
         return SessionState.model_validate(self.model_dump())
 
+    def wake(self, wake: Wake) -> None:
+        """Keep what a signal says; the same one again changes nothing."""
+        match wake.kind:
+            case WakeKind.WORK:
+                self.load_due = True
+            case WakeKind.ANSWER:
+                add_once(self.answers, AskId(wake.subject))
+            case WakeKind.SETTLED:
+                add_once(self.settled, PartId(wake.subject))
+            case WakeKind.STOP if wake.turn is not None:  # without a turn, it was for untaken prompts
+                add_once(self.stops, wake.turn)
+            case WakeKind.RESUME | WakeKind.REFRESH:
+                self.load_due = True
+                self.refreshes += 1
+
     def has_work(self) -> bool:
-        return self.turn is not None or self.rung or not self.loaded
+        return self.turn is not None or self.load_due or not self.loaded
 
     def apply_load_result(self, loaded: LoadResult) -> None:
         """Continue from the rows, as OpenCode does from stored messages (opencode.md 4.2)."""
@@ -267,20 +285,20 @@ class SessionState(BaseModel):
     def stop(self) -> None:
         """Apply a stop found in the rows: its signal may be late or lost."""
         if self.turn is not None:
-            self.add_stop(StopRef(stop=StopId(""), turn=self.turn.id))
-
-    def add_stop(self, stop: StopRef) -> None:
-        """Add a stop once, until its turn closes."""
-        if stop not in self.stops:
-            self.stops.append(stop)
+            add_once(self.stops, self.turn.id)
 
     def has_pending_stop(self) -> bool:
         """Whether a stop names the open turn."""
-        return self.turn is not None and any(stop.turn == self.turn.id for stop in self.stops)
+        return self.turn is not None and self.turn.id in self.stops
 
     def close_turn(self, *, prompts_waiting: bool, ended: bool) -> None:
         """Drop the turn and its signals."""
         self.turn = None
         self.answers, self.settled, self.stops = [], [], []
-        self.rung = self.rung or prompts_waiting
+        self.load_due = self.load_due or prompts_waiting
         self.ended = ended
+
+
+def add_once(kept: list[T], signalled: T) -> None:
+    if signalled not in kept:
+        kept.append(signalled)

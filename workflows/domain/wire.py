@@ -6,13 +6,14 @@ from typing import Final, NamedTuple
 from pydantic import ConfigDict
 
 from workflows.domain.close_reason import CloseReason as CloseReason
-from workflows.domain.ids import AskId, MessageId, PartId, SessionId, StopId, TurnId
+from workflows.domain.ids import AskId, MessageId, PartId, SessionId, TurnId
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.replies import AskState as AskState
 from workflows.domain.step_flaw import StepFlaw
 from workflows.domain.value import Value as Strict
 
 ANY_FILE: Final = "*"
+WAKE: Final = "wake"  # the one signal's name
 
 
 class WireValue(Strict):
@@ -40,35 +41,26 @@ class Request(WireValue):
         return Fence(self.epoch, self.sequence, attempt)
 
 
-class PromptRef(WireValue):
-    """Signal: a prompt was accepted."""
+class WakeKind(StrEnum):
+    """What came: a prompt or retry, an answer, a stop of a turn, a subagent's end, a person's leave to go on.
 
-    prompt: MessageId
+    REFRESH says nothing but that the rows have to be read.
+    """
+
+    WORK = "work"
+    ANSWER = "answer"
+    STOP = "stop"
+    SETTLED = "settled"
+    RESUME = "resume"
+    REFRESH = "refresh"
 
 
-class AnswerRef(WireValue):
-    """Signal: an ask was answered; its row has the answer."""
+class Wake(WireValue):
+    """Signal: a hint to look at the rows; `subject`: id of the row that it is about."""
 
-    ask: AskId
-
-
-class StopRef(WireValue):
-    """Signal: a stop was accepted for this turn (None: only for untaken prompts)."""
-
-    stop: StopId
+    kind: WakeKind
+    subject: str = ""
     turn: TurnId | None = None
-
-
-class SettledRef(WireValue):
-    """Signal: this call's subagent has ended its turn, or will never begin it."""
-
-    call: PartId
-
-
-class LookRef(WireValue):
-    """Signal: load your rows again; `row`: the new one, of a retry or suspension."""
-
-    row: str
 
 
 class PreparedCall(WireValue):

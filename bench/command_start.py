@@ -62,7 +62,7 @@ async def _asked(testbed: Testbed) -> tuple[SessionId, list[AskId]]:
     )
     session = SessionId((await side.start(systems.script(testbed, 1, calls=_ROUNDS + 1))).partition("/")[2])
     asks: list[AskId] = []
-    async with aclosing(side.client.watch(session)) as watched:
+    async with aclosing(side.client.records.watch(session)) as watched:
         async for seen in watched:
             if isinstance(seen, EventWithContents) and isinstance(seen.record.event, AskRaised):
                 asks.append(seen.record.event.ask)

@@ -82,7 +82,7 @@ async def step_size(temporal: Client, workflow: str) -> Size:
 
 async def _answered(client: SessionClient, session: SessionId) -> AsyncIterator[EventRecord]:
     """Answer every ask as it comes; the session's log at the end of the turn."""
-    async for seen in client.watch(session):
+    async for seen in client.records.watch(session):
         if not isinstance(seen, EventWithContents):
             continue
         event = seen.record.event

@@ -86,7 +86,7 @@ async def _stopped(ours: HoldfastSystem, session: SessionId) -> float:
 
 
 async def _ended(ours: HoldfastSystem, session: SessionId) -> None:
-    async with aclosing(ours.client.watch(session)) as watched:
+    async with aclosing(ours.client.records.watch(session)) as watched:
         async for seen in watched:
             if isinstance(seen, EventWithContents) and seen.record.event.type == "turn.ended":
                 return

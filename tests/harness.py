@@ -74,7 +74,7 @@ class Harness:
 
     async def until(self, session: SessionId, wanted: Callable[[Event], bool], times: int = 1) -> Event:
         """Wait until the session's log holds `times` such events; the last of them."""
-        async with asyncio.timeout(WAIT_TIMEOUT), aclosing(self.client.watch(session)) as watched:
+        async with asyncio.timeout(WAIT_TIMEOUT), aclosing(self.client.records.watch(session)) as watched:
             async for seen in watched:
                 if isinstance(seen, EventWithContents) and wanted(seen.record.event):
                     times -= 1
@@ -83,7 +83,7 @@ class Harness:
         raise AssertionError("a watch does not end")
 
     async def events(self, session: SessionId) -> list[Event]:
-        return [seen.record.event async for seen in self.client.log(session)]
+        return [seen.record.event async for seen in self.client.records.log(session)]
 
     async def ended(self, session: SessionId, turns: int = 1) -> Event:
         """Wait for the end of the session's n-th turn."""
@@ -92,14 +92,14 @@ class Harness:
     async def wait_for_asks(self, session: SessionId, count: int = 1) -> list[AskId]:
         """Wait until `count` asks were raised; the open ones."""
         await self.until(session, lambda event: event.type == "ask.raised", count)
-        return [entry.id for entry in await self.client.asks(session=session)]
+        return [entry.id for entry in await self.client.inbox.asks(session=session)]
 
     async def answer(self, ask: AskId, reply: Reply = Reply.ONCE, **more: Any) -> None:
         await self.client.answer(ask, AskDecision(reply=reply, **more))
 
     async def calls(self, session: SessionId) -> list[ToolPart]:
         """All calls of the session, in order."""
-        return calls(await self.client.transcript(session))
+        return calls(await self.client.records.transcript(session))
 
     def use_settings(self, settings: Settings) -> None:
         """Make the client use other settings."""

@@ -1,16 +1,15 @@
 """The public Python API behind all doors: start, prompt, answer, stop, watch and list sessions as a person."""
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from activities.mint import Mint
 from activities.session import answers
 from activities.session.answers import AnswerResult as AnswerResult
 from activities.session.answers import AskDecision as AskDecision
-from activities.store import bells, grants, prompts, retries, sessions, stops, suspensions
+from activities.store import bells, prompts, retries, sessions, stops, suspensions
 from activities.store.bells import Bell, BellKind
 from activities.store.deltas import DeltaRow as DeltaRow
 from activities.store.events import Verification as Verification
@@ -27,9 +26,13 @@ from activities.store.suspensions import ResumedSession as ResumedSession
 from activities.store.transcript import CallTimes as CallTimes
 from activities.store.transcript import MessageDetails as MessageDetails
 from activities.store.turns import UnfinishedTurn as UnfinishedTurn
+from worker.archives_client import ArchivesClient
+from worker.grants_client import GrantsClient
 from worker.inbox_reader import InboxEntry as InboxEntry
+from worker.inbox_reader import InboxReader, door_database
 from worker.inbox_reader import SuspendedSession as SuspendedSession
-from worker.inbox_reader import door_database
+from worker.prompt_text import check_length, session_title, validate_prompt
+from worker.record_reader import RecordReader
 from worker.session_reader import SessionReader
 from worker.session_watcher import EventWithContents as EventWithContents
 from worker.settings import Settings
@@ -37,18 +40,13 @@ from worker.stack.state_file import Endpoints
 from workflows.domain.actor import Actor
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.errors import Conflict, Unavailable, UsageError
-from workflows.domain.ids import AskId, GrantId, MessageId, Prefix, RetryId, SessionId, StopId, SuspensionId
+from workflows.domain.errors import Conflict, Unavailable
+from workflows.domain.ids import AskId, MessageId, Prefix, RetryId, SessionId, StopId, SuspensionId
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.value import Value
 
 if TYPE_CHECKING:
-    from activities.archive.archiver import Archiver
     from worker.bells import Bells
-
-MAX_PROMPT_CHARS: Final = 1_000_000  # characters
-_TITLE_CHARS: Final = 100  # characters (opencode.md 6.6)
-_CUT_WORD: Final = re.compile(r"[!-~]{8,}$")  # a shorter rest of a secret reveals nothing
 
 
 class AcceptedPrompt(Value):
@@ -111,13 +109,18 @@ class Holdfast:
         return Bells(self.database, await connect(self.settings, self.endpoints), self.settings)
 
 
-class SessionClient(SessionReader):
-    """A person's operations on sessions, as `actor`."""
+class SessionClient:
+    """What a person does, as `actor`; its parts read, and manage grants and archives."""
 
     def __init__(self, holdfast: Holdfast, actor: Actor) -> None:
-        super().__init__(holdfast.database, holdfast.settings.host)
         self.holdfast = holdfast
+        self.database = holdfast.database
         self.actor = actor
+        self.inbox = InboxReader(holdfast.database)
+        self.sessions = SessionReader(holdfast.database, holdfast.settings.host)
+        self.records = RecordReader(self.sessions)
+        self.grants = GrantsClient(holdfast.database, actor)
+        self.archives = ArchivesClient(self.sessions, holdfast.settings)
         self._mint = Mint()
 
     @property
@@ -202,7 +205,7 @@ class SessionClient(SessionReader):
 
     async def answer(self, ask: AskId, decision: AskDecision) -> AnswerResult:
         """Answer an ask, once. Raises UsageError, NotFound, Conflict."""
-        _check_length("The message", decision.feedback or "")
+        check_length("The message", decision.feedback or "")
         settled = await answers.answer_ask(self.database, ask, decision, self.actor)
         for each in settled.asks:
             await self.holdfast.ring(Bell(kind=BellKind.ANSWER, id=each, session=settled.ask.session))
@@ -264,23 +267,6 @@ class SessionClient(SessionReader):
         await self._ring_stop(session, stopped)
         return stopped
 
-    async def revoke(self, grant: GrantId) -> None:
-        """Revoke a grant. Raises NotFound, Conflict."""
-        await grants.revoke(self.database, grant, self.actor)
-
-    async def archive(self, session: SessionId) -> Path:
-        """Move an idle session with its subagents into a file. Raises NotFound, Conflict."""
-        return await self._archiver().archive_one((await self.require_unarchived(session)).id)
-
-    async def restore(self, archive: Path) -> SessionId:
-        """Restore an archive's sessions; returns the first. Raises UsageError, Conflict."""
-        return (await self._archiver().restore(archive)).session
-
-    def _archiver(self) -> "Archiver":
-        from activities.archive.archiver import Archiver  # only needed here
-
-        return Archiver(self.database, self.settings.home, self.settings.host)
-
     async def _ring_stop(self, session: SessionId, stopped: StopRequested) -> None:
         if stopped.turn is not None:
             await self.holdfast.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=session, turn=stopped.turn))
@@ -289,28 +275,3 @@ class SessionClient(SessionReader):
 
     def _stop_id(self) -> StopId:
         return StopId(self._mint.new(Prefix.STOP))
-
-
-def validate_prompt(text: str) -> str:
-    """The prompt, if it is valid. Raises UsageError."""
-    if not text.strip():
-        raise UsageError("The prompt is empty: say what is to be done.")
-    _check_length("The prompt", text)
-    return text
-
-
-def _check_length(what: str, text: str) -> None:
-    if len(text) > MAX_PROMPT_CHARS:
-        raise UsageError(
-            f"{what} has {len(text):,} characters, {MAX_PROMPT_CHARS:,} are the most: "
-            "write it into a file of the project and name that file."
-        )
-
-
-def session_title(text: str) -> str:
-    """The first line of a session's first prompt. Long words are never cut: half a key would escape redaction."""
-    first = sessions.replace_unprintable(text.strip().splitlines()[0])
-    if len(first) <= _TITLE_CHARS:
-        return first
-    kept, cut = first[: _TITLE_CHARS - 3], not first[_TITLE_CHARS - 3].isspace()
-    return (_CUT_WORD.sub("", kept) if cut else kept) + "..."

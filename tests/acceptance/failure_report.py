@@ -28,7 +28,7 @@ async def report_failure(settings: Settings, endpoints: Endpoints, temporal: Cli
     try:
         async with Holdfast(settings, endpoints) as holdfast:
             client = holdfast.as_(ACTOR)
-            for session in await client.sessions():
+            for session in await client.sessions.list_recent():
                 await _log(client, session.id, directory)
                 await _histories(temporal, session.id, directory)
     except HoldfastError as error:  # the failure may be an unreachable server
@@ -46,7 +46,7 @@ def print_log(log: Path) -> None:
 
 
 async def _log(client: SessionClient, session: SessionId, directory: Path) -> None:
-    log = [seen.record async for seen in client.log(session)]
+    log = [seen.record async for seen in client.records.log(session)]
     lines = [f"{record.seq} {record.at} {record.event.model_dump_json()}" for record in log]
     (directory / f"{session}.log").write_text("\n".join(lines))
     print_line(f"The log of {session}:")

@@ -51,7 +51,7 @@ async def listening(client: SessionClient, session: SessionId) -> AsyncIterator[
     listener = SessionListener()
 
     async def listen() -> None:
-        async with aclosing(client.watch(session)) as watched:
+        async with aclosing(client.records.watch(session)) as watched:
             async for piece in watched:
                 listener.receive(piece)
 

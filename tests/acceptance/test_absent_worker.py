@@ -23,7 +23,7 @@ async def test_row_04_and_b05_an_answer_given_while_no_worker_runs_is_honoured(o
         (ask,) = await trial.harness.wait_for_asks(session)
         await trial.bystander()
         await first.kill()
-        assert [entry.id for entry in await trial.harness.client.asks()] == [ask]
+        assert [entry.id for entry in await trial.harness.client.inbox.asks()] == [ask]
         with pytest.raises(NotFound, match="There is no ask"):
             await trial.recording_client.answer(AskId("per_unknown"))
         await trial.recording_client.answer(ask)

@@ -49,7 +49,7 @@ async def test_row_26_what_a_door_cannot_know_is_found_when_it_asks_again(open_t
             cuts = [between.cut(word) for word in ("prompt.accepted", "ask.answered", "stop.accepted")]
             with pytest.raises(Unavailable):
                 await trial.start_session("Run it.", far)
-            (overview,) = await trial.harness.client.sessions()
+            (overview,) = await trial.harness.client.sessions.list_recent()
             again = await far.prompt(overview.id, "Run it.", prompt=MessageId(trial.ledger.prompts[0].id))
             (ask,) = await trial.harness.wait_for_asks(overview.id)
             with pytest.raises(Unavailable):

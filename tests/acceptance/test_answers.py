@@ -84,10 +84,10 @@ async def test_row_33_always_releases_what_it_covers_and_leaves_the_rest(open_tr
         await trial.worker()
         session = await trial.start_session("Run them.")
         await trial.harness.wait_for_asks(session, 5)  # in any order
-        asks = {entry.id: entry.arguments["command"] for entry in await trial.harness.client.asks()}
+        asks = {entry.id: entry.arguments["command"] for entry in await trial.harness.client.inbox.asks()}
         covered = [ask for ask, command in asks.items() if command != "touch other"]
         settled = await trial.recording_client.answer(covered[0], Reply.ALWAYS)
-        (left,) = await trial.harness.client.asks()
+        (left,) = await trial.harness.client.inbox.asks()
         await trial.recording_client.answer(left.id)
         await trial.harness.ended(session)
     assert asks[left.id] == "touch other"

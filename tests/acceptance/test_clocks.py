@@ -100,5 +100,7 @@ async def jump(clock: Path, difference: str) -> None:
 
 async def said_at(trial: Trial, session: SessionId, name: str) -> datetime:
     """The time of an event in the log."""
-    (at,) = [seen.record.at async for seen in trial.harness.client.log(session) if seen.record.event.type == name]
+    (at,) = [
+        seen.record.at async for seen in trial.harness.client.records.log(session) if seen.record.event.type == name
+    ]
     return datetime.fromisoformat(at)

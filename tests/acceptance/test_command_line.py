@@ -54,7 +54,7 @@ async def test_row_28_a_task_whose_command_was_killed_is_typed_again_and_is_one_
             await accepting.wait_until_caught()
             await killed(process)
         between.close()  # as its own connections are, when a process dies
-        known = await trial.harness.client.session(session_id_for(prompt))
+        known = await trial.harness.client.sessions.get(session_id_for(prompt))
         ended = await person.run(*RUN, prompt, "Hello?")
         trial.ledger.prompts[0].got = AcceptedPrompt(session=known.id, prompt=prompt, rung=True)
         events: list[str] = [event.type for event in await trial.harness.events(known.id)]
@@ -118,7 +118,7 @@ async def test_b22_an_answer_is_not_called_accepted_before_it_is_durable(open_tr
             between.close()
             out, err = await process.communicate()
         assert process.returncode == ExitCode.UNREACHABLE and out == b"" and b"cannot be reached" in err
-        assert [entry.id for entry in await trial.harness.client.asks()] == [ask]
+        assert [entry.id for entry in await trial.harness.client.inbox.asks()] == [ask]
         await trial.recording_client.answer(ask)
         await trial.harness.ended(session)
     assert trial.effects.count("one") == 1

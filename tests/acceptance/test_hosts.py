@@ -43,11 +43,11 @@ async def test_each_session_and_its_subagents_run_on_its_host_only_and_wait_for_
         await trial.recording_client.prompt(one, "Again.")
         await trial.recording_client.prompt(other, "Again.")
         await trial.harness.ended(other, 2)
-        waiting = await trial.harness.client.session(one)
+        waiting = await trial.harness.client.sessions.get(one)
         second = await worker_on(trial, "alpha")
         await trial.harness.ended(one, 2)
 
-        child = next(each.id for each in await trial.harness.client.sessions() if each.parent == one)
+        child = next(each.id for each in await trial.harness.client.sessions.list_recent() if each.parent == one)
         assert (waiting.host, waiting.host_offline, waiting.working) == ("alpha", True, True)
         assert await who_worked(trial, one) | await who_worked(trial, child) == {name(first), name(second)}
         assert await who_worked(trial, other) == {name(beta)}

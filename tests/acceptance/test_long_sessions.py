@@ -31,7 +31,9 @@ async def test_row_12_open_asks_and_prompts_survive_new_runs_and_a_kill(open_tri
         await trial.harness.ended(session, 2)
         now = (await trial.harness.temporal.get_workflow_handle(workflow_id(session)).describe()).run_id
         states = [call.state for call in await trial.harness.calls(session)]  # asks are raised in any order
-        prompts = [message for message in await trial.harness.client.transcript(session) if message.role == "user"]
+        prompts = [
+            message for message in await trial.harness.client.records.transcript(session) if message.role == "user"
+        ]
     assert begun != now and len(prompts) == 5
     assert sorted(states) == [CallState.DONE, CallState.DONE, CallState.REFUSED, CallState.REFUSED]
 
@@ -46,7 +48,7 @@ async def test_row_40_many_steps_leave_a_complete_transcript_over_many_runs(open
         await trial.worker()
         session = await trial.start_session("Read it, line by line.")
         await trial.listed(session, lambda overview: not overview.working, patience=900)
-        transcript = await trial.harness.client.transcript(session)
+        transcript = await trial.harness.client.records.transcript(session)
         done = await trial.harness.calls(session)
     answers = [message for message in transcript if isinstance(message, AssistantMessage)]
     assert len(answers) == STEPS + 1 and isinstance(transcript[0], UserMessage)

@@ -28,7 +28,7 @@ async def test_row_37_every_odd_call_gets_its_result_and_the_valid_ones_run(open
         session = await trial.start_session("Do what you like.")
         await trial.harness.ended(session)
         calls = await trial.harness.calls(session)
-        messages = await trial.harness.client.transcript(session)
+        messages = await trial.harness.client.records.transcript(session)
     texts = [
         part.text
         for each in messages

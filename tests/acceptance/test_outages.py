@@ -113,7 +113,7 @@ async def test_an_address_that_never_answered_fails_the_turn_at_the_third_try(op
         session = await trial.start_session("Hello?")
         ended = await trial.harness.ended(session)
         noted = await retries(trial.harness, session)
-        error = (await trial.harness.client.session(session)).error
+        error = (await trial.harness.client.sessions.get(session)).error
     assert isinstance(ended, TurnEnded) and (ended.reason, len(noted)) == ("failed", 2)
     assert f"scripted at http://127.0.0.1:{port}/v1 does not answer (Connection refused): see provider.scripted" in str(
         error
@@ -144,7 +144,7 @@ async def test_row_36_a_stop_ends_the_pause_at_once_and_asks_nobody(open_trial: 
         await trial.retrying(session)
         await trial.recording_client.stop(session)
         await trial.harness.ended(session)
-        log = [seen.record async for seen in trial.harness.client.log(session)]
+        log = [seen.record async for seen in trial.harness.client.records.log(session)]
     at = {record.event.type: datetime.fromisoformat(record.at) for record in log}
     assert at["turn.ended"] - at["stop.accepted"] < IMMEDIATE
     assert len(trial.harness.model.ledger.entries) == 1
@@ -161,7 +161,7 @@ async def test_row_36_a_stop_of_the_parent_ends_the_pause_of_a_subagent(open_tri
         assert isinstance(started, TaskStarted)
         await trial.harness.until(started.child, lambda event: event.type == "model.retry")
         await trial.retrying(started.child)
-        pause = (await trial.harness.client.session(started.child)).pause
+        pause = (await trial.harness.client.sessions.get(started.child)).pause
         await trial.recording_client.stop(session)
         ends = [await trial.harness.ended(each) for each in (session, started.child)]
     assert pause is not None and pause.attempt == 1 and len(trial.harness.model.ledger.entries) == 2
@@ -183,11 +183,11 @@ async def test_row_36_a_turn_that_failed_for_good_is_taken_up_again_where_it_was
         await trial.worker()
         session = await trial.start_session("Run it.")
         await trial.harness.ended(session)
-        before = await trial.harness.client.session(session)
+        before = await trial.harness.client.sessions.get(session)
         again = await trial.harness.client.retry(session)
         same = await trial.harness.client.retry(session, retry=again.retry)
         ended = await trial.harness.ended(session, 2)
-        messages = await trial.harness.client.transcript(session)
+        messages = await trial.harness.client.records.transcript(session)
     assert (before.reason, same.failed_turn) == ("failed", before.turn) and trial.effects.count("one") == 1
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
     assert [message.role for message in messages] == ["user", "assistant", "assistant"]
@@ -202,7 +202,7 @@ async def test_row_36_a_provider_that_stays_away_fails_the_turn_in_the_end_and_a
         await trial.worker()
         session = await trial.start_session("Hello?")
         await trial.harness.ended(session)
-        error = (await trial.harness.client.session(session)).error
+        error = (await trial.harness.client.sessions.get(session)).error
         await trial.harness.client.retry(session)
         await trial.harness.ended(session, 2)
         noted = await retries(trial.harness, session)

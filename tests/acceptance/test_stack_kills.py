@@ -83,16 +83,16 @@ async def test_row_53_and_b16_all_stays_as_it_was_when_everything_dies_and_goes_
         trial.effects.release("five")
         await up(own.model_copy(update={"resume": ResumePolicy.NEVER}), print)
         await trial.reconnect()
-        overview = await trial.harness.client.session(session)
-        assert [entry.id for entry in await trial.harness.client.asks()] == [ask] and overview.waiting == 1
+        overview = await trial.harness.client.sessions.get(session)
+        assert [entry.id for entry in await trial.harness.client.inbox.asks()] == [ask] and overview.waiting == 1
         await trial.recording_client.answer(ask)
         await trial.quiet(session)
         assert len(trial.harness.model.ledger.entries) == 1 and trial.effects.count("three") == 0
-        assert (await trial.harness.client.suspended())[0].reason is SuspendReason.KEPT
+        assert (await trial.harness.client.inbox.suspended())[0].reason is SuspendReason.KEPT
         await trial.harness.client.resume(session)
         await trial.harness.ended(session)
         calls = await trial.harness.calls(session)
-        roles = [message.role for message in await trial.harness.client.transcript(session)]
+        roles = [message.role for message in await trial.harness.client.records.transcript(session)]
     assert [call.state for call in calls] == [CallState.DONE] * 5
     assert [trial.effects.count(token) for token in tokens] == [1] * 5
     assert roles == ["user", "assistant", "user", "assistant"]

@@ -54,7 +54,7 @@ async def test_row_02_an_answer_that_was_lost_on_its_way_is_asked_for_again(
         await first.killed()
         await trial.worker()
         await trial.harness.ended(session)
-        _, answer = await trial.harness.client.transcript(session)
+        _, answer = await trial.harness.client.records.transcript(session)
     assert isinstance(answer, AssistantMessage) and answer.parts == (TextPart(text=TEXT),)
     assert len(trial.harness.model.ledger.entries) == requests
 
@@ -99,10 +99,10 @@ async def test_row_03_an_answer_that_is_stored_is_not_paid_again(open_trial: Ope
         first = await trial.worker(faults="model.committed=kill9@1")
         session = await trial.start_session("Say something.")
         await first.killed()
-        before = await trial.harness.client.transcript(session)
+        before = await trial.harness.client.records.transcript(session)
         await trial.worker()
         await trial.harness.ended(session)
-        assert await trial.harness.client.transcript(session) == before
+        assert await trial.harness.client.records.transcript(session) == before
     assert len(before) == 2 and len(trial.harness.model.ledger.entries) == 1
 
 
@@ -131,7 +131,7 @@ async def test_row_38_the_loop_guard_counts_over_steps_and_restarts(open_trial: 
         await first.killed()
         await trial.worker()
         (ask,) = await trial.harness.wait_for_asks(session)
-        (entry,) = await trial.harness.client.asks()
+        (entry,) = await trial.harness.client.inbox.asks()
         await trial.recording_client.answer(ask)
         await trial.harness.ended(session)
     assert entry.request.permission == "doom_loop"

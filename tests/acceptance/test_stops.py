@@ -58,7 +58,7 @@ async def test_row_34_a_stop_ends_everything_at_once_and_the_next_prompt_gets_it
         await trial.recording_client.prompt(session, "Something else.")
         await trial.harness.ended(session, 2)
         assert await reasons(trial, session) == ["stopped", "done"]
-        log = [seen.record async for seen in trial.harness.client.log(session)]
+        log = [seen.record async for seen in trial.harness.client.records.log(session)]
     (stopped, *_), (ended, done), (_, again) = map(times, [log] * 3, ("stop.accepted", "turn.ended", "prompt.taken"))
     assert left == [] and ended - stopped <= AT_ONCE * slowness() + 5 * (done - again)  # a turn is slow where all is
 
@@ -96,7 +96,7 @@ async def test_row_31_and_b06_an_answer_after_the_stop_is_refused_with_the_reaso
         (ask,) = await trial.harness.wait_for_asks(session)
         await trial.recording_client.stop(session)
         await trial.harness.ended(session)
-        assert await trial.harness.client.asks() == []
+        assert await trial.harness.client.inbox.asks() == []
         with pytest.raises(Conflict, match=r"closed before your answer: the turn ended \(stopped\)"):
             await trial.recording_client.answer(ask)
         runs_so_far = await workflow_histories.runs(trial.harness.temporal, workflow_id(session))
@@ -151,7 +151,7 @@ async def test_row_51_a_prompt_accepted_while_the_model_answers_is_not_part_of_t
             accepted = await recording_client.prompt(session, "Second.")
         gate.touch()
         await trial.harness.ended(session, 2)
-        messages = await trial.harness.client.transcript(session)
+        messages = await trial.harness.client.records.transcript(session)
     assert not accepted.rung
     assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]
     assert isinstance(messages[2], UserMessage) and messages[2].text == "Second."

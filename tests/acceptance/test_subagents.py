@@ -31,7 +31,7 @@ async def answered_without_a_worker(trial: Trial, session: SessionId) -> None:
     """Answer what the subagent of a session asks, which stands in the one inbox, while nobody works."""
     (ask,) = await trial.harness.wait_for_asks(await child_of(trial.harness, session))
     await trial.workers[0].kill()
-    (entry,) = await trial.harness.client.asks()
+    (entry,) = await trial.harness.client.inbox.asks()
     assert (entry.id, entry.path, entry.tool) == (ask, ("build", "general"), "bash")
     await trial.recording_client.answer(ask)
 
@@ -87,6 +87,6 @@ async def test_row_34_and_b15_a_stop_of_the_parent_ends_its_subagent_and_all_tha
         await trial.harness.ended(session)
         left = trial.commands()
         ended = await trial.harness.ended(child)
-        assert await trial.harness.client.asks() == []
+        assert await trial.harness.client.inbox.asks() == []
     assert left == [] and isinstance(ended, TurnEnded) and ended.reason == "stopped"
     assert len(trial.harness.model.ledger.entries) == 2 and trial.effects.count("one") == int(not asks)

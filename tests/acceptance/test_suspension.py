@@ -84,8 +84,8 @@ async def test_b16_a_subagent_is_suspended_and_resumed_with_its_parent(open_tria
         await wait_for_file(gate)
         await first.kill()
         gate.touch()
-        await rebooted(trial, *[each.id for each in await trial.harness.client.sessions()])
-        assert [each.session for each in await trial.harness.client.suspended()] == [session]
+        await rebooted(trial, *[each.id for each in await trial.harness.client.sessions.list_recent()])
+        assert [each.session for each in await trial.harness.client.inbox.suspended()] == [session]
         assert len(trial.harness.model.ledger.entries) == 2
         await trial.harness.client.resume(session)
         await trial.harness.ended(session)
@@ -101,10 +101,10 @@ async def test_a_session_whose_branch_was_switched_while_it_slept_asks_before_it
         trial.harness.file(".git/HEAD", "ref: refs/heads/other\n")
         await trial.recording_client.prompt(session, "Second.")
         await trial.harness.until(session, lambda event: event.type == "session.suspended")
-        (parked,) = await trial.harness.client.suspended()
+        (parked,) = await trial.harness.client.inbox.suspended()
         asked = len(trial.harness.model.ledger.entries)
         await trial.harness.client.resume(session)
         await trial.harness.ended(session, 2)
-        messages = await trial.harness.client.transcript(session)
+        messages = await trial.harness.client.records.transcript(session)
     assert (parked.reason, parked.was, parked.now, asked) == (SuspendReason.BRANCH, "main", "other", 1)
     assert [message.text for message in messages if isinstance(message, UserMessage)] == ["First.", "Second."]

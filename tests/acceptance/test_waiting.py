@@ -58,12 +58,12 @@ async def test_row_53_four_of_five_calls_stay_done_over_new_runs_and_a_restart_w
         await first.kill()
         before = await trial.harness.calls(session)
         await trial.worker()
-        overview = await trial.harness.client.session(session)
+        overview = await trial.harness.client.sessions.get(session)
         assert overview.waiting == 1 and await trial.harness.calls(session) == before
         await trial.recording_client.answer(ask)
         await trial.harness.ended(session)
         calls = await trial.harness.calls(session)
-        roles = [message.role for message in await trial.harness.client.transcript(session)]
+        roles = [message.role for message in await trial.harness.client.records.transcript(session)]
     assert [call.state for call in calls] == [CallState.DONE] * 5 and roles == [
         "user",
         "assistant",

@@ -30,7 +30,7 @@ async def test_b21_streams_and_waits_go_on_when_the_listening_connection_is_cut(
                 for listener in (one, other):
                     await listener.wait_for_event(lambda event: event.type == "ask.raised", number)
                 await cut_listener(trial)
-                (ask,) = [entry.id for entry in await trial.harness.client.asks()]
+                (ask,) = [entry.id for entry in await trial.harness.client.inbox.asks()]
                 await trial.recording_client.answer(ask)
             for listener in (one, other):
                 await listener.wait_for_event(lambda event: event.type == "turn.ended")

@@ -102,8 +102,8 @@ async def test_row_14_a_step_has_one_answer_when_the_frozen_worker_wakes(
         trial.wasted = requests - 1
         async with frozen(trial, point) as session:
             await trial.harness.ended(session)
-            before = await trial.harness.client.transcript(session)
-        after = await trial.harness.client.transcript(session)
+            before = await trial.harness.client.records.transcript(session)
+        after = await trial.harness.client.records.transcript(session)
     assert after[: len(before)] == before and len(after) == 4
     assert isinstance(before[1], AssistantMessage) and before[1].parts == (TextPart(text=TEXT),)
     assert len(trial.harness.model.ledger.entries) == requests + 1

@@ -110,7 +110,7 @@ class Trial:
     ) -> None:
         """Wait until listings show the session so: for what has no event, or follows thousands."""
         async with asyncio.timeout(patience):
-            while not wanted(await self.harness.client.session(session)):
+            while not wanted(await self.harness.client.sessions.get(session)):
                 await asyncio.sleep(_POLL_INTERVAL)
 
     async def retrying(self, session: SessionId) -> None:
@@ -176,12 +176,12 @@ class Trial:
 
     async def wait_for_pickup(self) -> list[Overview]:
         """All sessions, after the time in which prompts must be taken up."""
-        overviews = await self.harness.client.sessions()
+        overviews = await self.harness.client.sessions.list_recent()
         with suppress(TimeoutError):
             async with asyncio.timeout(self.liveness()):
                 while any(each.working and each.turn_state != "open" for each in overviews):
                     await asyncio.sleep(_POLL_INTERVAL)
-                    overviews = await self.harness.client.sessions()
+                    overviews = await self.harness.client.sessions.list_recent()
         return overviews
 
     def liveness(self) -> float:
@@ -203,9 +203,9 @@ class Trial:
         client = self.harness.client
         return SessionRecords(
             session=session,
-            log=[seen.record async for seen in client.log(session)],
-            verified=await client.verify(session),
-            transcript=await client.transcript(session),
+            log=[seen.record async for seen in client.records.log(session)],
+            verified=await client.records.verify(session),
+            transcript=await client.records.transcript(session),
             runs=await workflow_histories.runs(self.harness.temporal, workflow_id(session)),
             resting=resting,
         )

@@ -69,7 +69,7 @@ async def ask_waiting(harness: Harness, _: Path) -> SessionId:
 
 async def ask_answered(harness: Harness, gate: Path) -> SessionId:
     session = await ask_waiting(harness, gate)
-    for entry in await harness.client.asks(session=session):
+    for entry in await harness.client.inbox.asks(session=session):
         await harness.answer(entry.id)
     await harness.ended(session)
     return session
@@ -96,13 +96,13 @@ async def child_waiting(harness: Harness, _: Path) -> SessionId:
     harness.configure(permission={"edit": "ask"})
     session = await harness.start_session("Go.")
     await harness.until(session, lambda event: event.type == "task.started")
-    await harness.wait_for_asks((await harness.client.tree(session))[1])
+    await harness.wait_for_asks((await harness.client.sessions.tree(session))[1])
     return session
 
 
 async def child_answered(harness: Harness, gate: Path) -> SessionId:
     session = await child_waiting(harness, gate)
-    for entry in await harness.client.asks(session=session):
+    for entry in await harness.client.inbox.asks(session=session):
         await harness.answer(entry.id)
     await harness.ended(session)
     return session
@@ -121,7 +121,7 @@ async def parked(harness: Harness, _: Path) -> SessionId:
     ask = harness.settings.model_copy(update={"resume": ResumePolicy.ASK})
     await suspend_all(ask, harness.endpoints.postgres_url, print)
     before = await completed(harness, session)
-    for entry in await harness.client.asks(session=session):
+    for entry in await harness.client.inbox.asks(session=session):
         await harness.answer(entry.id)
     while await completed(harness, session) == before:
         await asyncio.sleep(_POLL_INTERVAL)

@@ -85,5 +85,5 @@ async def violations(trial: Trial) -> list[str]:
 async def hosts(trial: Trial) -> set[str | None]:
     """The sessions' hosts."""
     sessions: list[SessionId] = []
-    sessions += [each.id for each in await trial.harness.client.sessions()]
-    return {(await trial.harness.client.session(each)).host for each in sessions}
+    sessions += [each.id for each in await trial.harness.client.sessions.list_recent()]
+    return {(await trial.harness.client.sessions.get(each)).host for each in sessions}

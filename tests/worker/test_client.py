@@ -18,16 +18,9 @@ from activities.store.prompts import NewPrompt, PromptMode
 from tests.activities.rig import open_rig
 from tests.harness import ACTOR, Harness
 from tests.worker.conftest import client_without_engine
-from worker.client import (
-    MAX_PROMPT_CHARS,
-    DeltaRow,
-    EventWithContents,
-    Holdfast,
-    SessionClient,
-    session_title,
-    validate_prompt,
-)
+from worker.client import DeltaRow, EventWithContents, Holdfast, SessionClient
 from worker.project_config import load_project_config
+from worker.prompt_text import MAX_PROMPT_CHARS, session_title, validate_prompt
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.errors import NotFound, UsageError
@@ -55,7 +48,7 @@ async def started(client: SessionClient, text: str = "Hello.") -> SessionId:
 
 
 async def types(client: SessionClient, session: SessionId, after: int = 0) -> list[str]:
-    return [seen.record.event.type async for seen in client.log(session, after)]
+    return [seen.record.event.type async for seen in client.records.log(session, after)]
 
 
 @pytest.mark.parametrize("text", ["", " \n\t"])
@@ -86,7 +79,7 @@ async def test_a_prompt_is_accepted_while_temporal_is_away(alone: SessionClient)
     accepted = await alone.start("/p", "Hello.")
     assert not accepted.rung
     assert await types(alone, accepted.session) == ["session.created", "prompt.accepted"]
-    assert (await alone.session(accepted.session)).waiting == 1
+    assert (await alone.sessions.get(accepted.session)).waiting == 1
 
 
 async def test_a_prompt_is_rung_when_the_engine_is_there(harness: Harness) -> None:
@@ -134,14 +127,14 @@ async def test_starting_again_with_the_same_ids_is_the_same_start(alone: Session
 async def test_an_empty_prompt_leaves_no_session_behind(alone: SessionClient) -> None:
     with pytest.raises(UsageError):
         await alone.start("/p", " ")
-    assert await alone.sessions() == []
+    assert await alone.sessions.list_recent() == []
 
 
 async def test_sessions_are_listed_by_directory(alone: SessionClient) -> None:
     await started(alone)
     other = (await alone.start("/q", "Hello.")).session
-    assert [found.id for found in await alone.sessions("/q")] == [other]
-    assert len(await alone.sessions()) == 2
+    assert [found.id for found in await alone.sessions.list_recent("/q")] == [other]
+    assert len(await alone.sessions.list_recent()) == 2
 
 
 async def test_a_stop_withdraws_what_nobody_has_taken(alone: SessionClient) -> None:
@@ -161,8 +154,11 @@ async def test_the_end_of_a_session_withdraws_its_prompts(alone: SessionClient) 
 @pytest.mark.parametrize(
     "ask",
     [
-        *(SessionClient.session, SessionClient.verify, SessionClient.transcript, SessionClient.stop, SessionClient.end),
-        *(types, lambda client, session: client.prompt(session, "More.")),
+        lambda client, session: client.sessions.get(session),
+        lambda client, session: client.records.verify(session),
+        lambda client, session: client.records.transcript(session),
+        *(SessionClient.stop, SessionClient.end, types),
+        lambda client, session: client.prompt(session, "More."),
     ],
 )
 async def test_a_session_that_does_not_exist_is_named(alone: SessionClient, ask: Ask) -> None:
@@ -171,18 +167,18 @@ async def test_a_session_that_does_not_exist_is_named(alone: SessionClient, ask:
 
 
 async def test_asks_and_grants_that_do_not_exist_are_named(alone: SessionClient) -> None:
-    assert await alone.asks() == [] and await alone.grants() == []
+    assert await alone.inbox.asks() == [] and await alone.grants.list_all() == []
     with pytest.raises(NotFound, match="per_x"):
         await alone.answer(AskId("per_x"), AskDecision.model_validate({"reply": "once"}))
     with pytest.raises(NotFound, match="gra_x"):
-        await alone.revoke(GrantId("gra_x"))
+        await alone.grants.revoke(GrantId("gra_x"))
 
 
 async def test_a_log_longer_than_a_page_is_read_whole_and_from_anywhere(alone: SessionClient) -> None:
     session = await started(alone)
     for number in range(220):
         await alone.prompt(session, f"Prompt {number}")
-    seen = [each async for each in alone.log(session)]
+    seen = [each async for each in alone.records.log(session)]
     assert [each.record.seq for each in seen] == list(range(1, 223))
     assert len(await types(alone, session, after=200)) == 22
     assert list(seen[-1].contents.values()) == [{"text": "Prompt 219"}]
@@ -193,7 +189,7 @@ async def test_a_watcher_sees_each_event_once_over_reconnections(harness: Harnes
     seen: list[int] = []
     cut = 0
     async with asyncio.timeout(60):
-        async with aclosing(alone.watch(session)) as watched:
+        async with aclosing(alone.records.watch(session)) as watched:
             async for each in watched:
                 assert not isinstance(each, DeltaRow)
                 seen.append(each.record.seq)
@@ -213,7 +209,7 @@ async def test_a_watcher_begins_although_its_connection_is_broken_by_then(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-    async with asyncio.timeout(60), aclosing(alone.watch(session)) as watched:
+    async with asyncio.timeout(60), aclosing(alone.records.watch(session)) as watched:
         each = await anext(watched)
     assert isinstance(each, EventWithContents) and each.record.seq == 1
 
@@ -221,13 +217,13 @@ async def test_a_watcher_begins_although_its_connection_is_broken_by_then(
 async def test_a_watcher_goes_on_where_it_was(alone: SessionClient) -> None:
     session = await started(alone)
     await alone.prompt(session, "More.")
-    async with aclosing(alone.watch(session, after=2)) as watched:
+    async with aclosing(alone.records.watch(session, after=2)) as watched:
         each = await anext(watched)
     assert isinstance(each, EventWithContents) and each.record.seq == 3
 
 
 async def test_what_was_used_is_told(alone: SessionClient) -> None:
-    totals = await alone.totals(await started(alone))
+    totals = await alone.sessions.totals(await started(alone))
     assert totals.steps == 0 and totals.cost == Cost()
 
 
@@ -264,7 +260,7 @@ async def write(harness: Harness, session: SessionId, count: int) -> None:
 async def some(client: SessionClient, session: SessionId, after: int, count: int) -> list[int]:
     """The numbers of the next events on a new connection, which is then closed."""
     numbers: list[int] = []
-    async with asyncio.timeout(60), aclosing(client.watch(session, after)) as watched:
+    async with asyncio.timeout(60), aclosing(client.records.watch(session, after)) as watched:
         async for each in watched:
             numbers += [each.record.seq] if isinstance(each, EventWithContents) else []
             if len(numbers) == count:
@@ -277,7 +273,7 @@ async def test_no_session_begins_for_an_agent_that_people_may_not_choose(harness
     with pytest.raises(UsageError, match=f"{name!r}.*Available agents: build"):
         await harness.client.start(str(harness.project), "Hello.", agent=name)
 
-    assert await harness.client.sessions() == []
+    assert await harness.client.sessions.list_recent() == []
 
 
 async def test_what_a_caller_has_read_of_a_directory_is_what_is_started(harness: Harness) -> None:
@@ -286,7 +282,7 @@ async def test_what_a_caller_has_read_of_a_directory_is_what_is_started(harness:
     harness.file("opencode.json", "{")
     session = (await harness.client.start(str(harness.project), "Hello.", turn_config=turn_config)).session
 
-    assert (await harness.client.session(session)).agent == "coder"
+    assert (await harness.client.sessions.get(session)).agent == "coder"
 
 
 async def test_people_act_in_their_own_names_through_the_same_connections(harness: Harness) -> None:
@@ -294,6 +290,6 @@ async def test_people_act_in_their_own_names_through_the_same_connections(harnes
         one, other = (holdfast.as_(ACTOR.model_copy(update={"subject": name})) for name in ("one", "other"))
         session = await started(one)
         await other.prompt(session, "And then?")
-        actors = {seen.record.event.type: seen.record.actor.subject async for seen in one.log(session)}
+        actors = {seen.record.event.type: seen.record.actor.subject async for seen in one.records.log(session)}
     assert actors == {"session.created": "one", "prompt.accepted": "other"}
     assert one.database is other.database

@@ -26,22 +26,22 @@ SHORT, LONG = 100, 220  # answers, each with 4 KB of output; the short one nearl
 
 
 async def exported(client: SessionClient, session: SessionId) -> int:
-    exporter = Exporter(await client.session(session), "/")
-    info = exporter.info(await client.totals(session), "project", "1")
-    return sum([len(piece) async for piece in exporter.document(info, client.message_details(session))])
+    exporter = Exporter(await client.sessions.get(session), "/")
+    info = exporter.info(await client.sessions.totals(session), "project", "1")
+    return sum([len(piece) async for piece in exporter.document(info, client.records.messages(session))])
 
 
 async def verified(client: SessionClient, session: SessionId) -> int:
-    return (await client.verify(session)).events
+    return (await client.records.verify(session)).events
 
 
 async def logged(client: SessionClient, session: SessionId) -> int:
-    return await counted(client.log(session))
+    return await counted(client.records.log(session))
 
 
 async def watched(client: SessionClient, session: SessionId) -> int:
     seen = 0
-    async with aclosing(client.watch(session, with_subagents=True)) as pieces:
+    async with aclosing(client.records.watch(session, with_subagents=True)) as pieces:
         async for piece in pieces:
             seen += 1
             if isinstance(piece, EventWithContents) and isinstance(piece.record.event, TurnEnded):
@@ -73,4 +73,4 @@ async def test_reading_holds_no_more_of_a_long_session_than_of_a_short_one(
         little, much = await held(way, alone, short), await held(way, alone, long)
         assert much.read > 2 * little.read
         assert much.bytes < 1.4 * little.bytes, way.__name__
-    assert (await alone.verify(long)).problem is None
+    assert (await alone.records.verify(long)).problem is None

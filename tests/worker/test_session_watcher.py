@@ -29,7 +29,7 @@ async def told(harness: Harness, session: SessionId, after: int = 0, *, cut: boo
     found: list[EventWithContents] = []
     async with (
         asyncio.timeout(WAIT_TIMEOUT),
-        aclosing(harness.client.watch(session, after, with_subagents=True)) as watched,
+        aclosing(harness.client.records.watch(session, after, with_subagents=True)) as watched,
     ):
         async for seen in watched:
             if not isinstance(seen, EventWithContents):
@@ -60,7 +60,7 @@ async def test_subagents_are_told_of_between_their_start_and_the_end_of_their_ca
         session = await harness.start_session("Find both.")
         live = await told(harness, session)
         later = await told(harness, session)
-        sizes = {each.id: each.seq for each in await harness.client.sessions()}
+        sizes = {each.id: each.seq for each in await harness.client.sessions.list_recent()}
     for found in (live, later):
         assert Counter(seen.record.session for seen in found) == sizes
         assert all(in_order(found, each) for each in sizes)
@@ -79,14 +79,14 @@ async def test_who_comes_back_to_a_session_is_told_of_its_subagents_from_then_on
         harness.configure(permission={"bash": "ask"})
         session = await harness.start_session("Find it.")
         await harness.until(session, lambda event: event.type == "task.started")
-        (child,) = (await harness.client.tree(session))[1:]
+        (child,) = (await harness.client.sessions.tree(session))[1:]
         (ask,) = await harness.wait_for_asks(child)
-        seen_before = (await harness.client.session(session)).seq, (await harness.client.session(child)).seq
+        seen_before = (await harness.client.sessions.get(session)).seq, (await harness.client.sessions.get(child)).seq
         watching = asyncio.create_task(told(harness, session, seen_before[0]))
         await there(harness, session)  # what happens before is not told
         await harness.answer(ask)
         found = await watching
-        size = (await harness.client.session(child)).seq
+        size = (await harness.client.sessions.get(child)).seq
     below = [seen.record.seq for seen in found if seen.record.session == child]
     assert in_order(found, session, seen_before[0])
     assert below and below == list(range(below[0], size + 1)) and below[0] > seen_before[1]
@@ -96,7 +96,7 @@ async def test_a_connection_that_breaks_after_each_event_loses_and_doubles_nothi
     async with open_harness(scripts=BOTH) as harness, harness.running_worker():
         session = await harness.start_session("Find both.")
         found = await told(harness, session, cut=True)
-        sizes = {each.id: each.seq for each in await harness.client.sessions()}
+        sizes = {each.id: each.seq for each in await harness.client.sessions.list_recent()}
     assert Counter(seen.record.session for seen in found) == sizes
     assert all(in_order(found, each) for each in sizes)
 
@@ -109,7 +109,7 @@ async def test_who_comes_back_is_told_all_of_a_subagent_that_began_meanwhile(ope
         harness.configure(permission={"bash": "ask"})
         session = await harness.start_session("Find it.")
         await harness.until(session, lambda event: event.type == "task.started")
-        (child,) = (await harness.client.tree(session))[1:]
+        (child,) = (await harness.client.sessions.tree(session))[1:]
         (ask,) = await harness.wait_for_asks(child)
         watching = asyncio.create_task(told(harness, session, 1))
         await harness.answer(ask)
@@ -123,7 +123,7 @@ async def test_a_watcher_that_breaks_off_at_any_event_is_told_the_rest_when_it_c
     async with open_harness(scripts=BOTH) as harness, harness.running_worker():
         session = await harness.start_session("Find both.")
         await harness.ended(session)
-        sizes = {each.id: each.seq for each in await harness.client.sessions()}
+        sizes = {each.id: each.seq for each in await harness.client.sessions.list_recent()}
         watching, found = SessionWatcher(harness.database, session, with_subagents=True), list[EventWithContents]()
         while Counter(seen.record.session for seen in found) != sizes:
             async with asyncio.timeout(WAIT_TIMEOUT), aclosing(watching.stream()) as pieces:

@@ -24,6 +24,6 @@ async def test_sessions_with_work_are_suspended_once_and_the_rest_is_left_alone(
     settings = harness.settings.model_copy(update={"resume": policy})
     for _ in range(2):
         await suspend_all(settings, harness.endpoints.postgres_url, told.append)
-    (parked,) = await harness.client.suspended()
+    (parked,) = await harness.client.inbox.suspended()
     assert (parked.session, parked.reason) == (busy, reason)
     assert len(told) == 1 and "when the stack ended: 1." in told[0] and said in told[0]

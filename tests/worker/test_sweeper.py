@@ -138,13 +138,13 @@ async def test_a_session_that_goes_on_is_not_called_stuck_any_more(harness: Harn
     session = await harness.start_session("Hello.")
     await sessions.mark_stuck(harness.database, session, "its task fails")
     await sweeper.sweep()
-    assert (await harness.client.session(session)).stuck is None
+    assert (await harness.client.sessions.get(session)).stuck is None
 
 
 async def test_sweeping_goes_on_after_an_outage(harness: Harness, lost: SessionId) -> None:
     async with harness.running_worker():
         await harness.until(lost, lambda event: event.type == "turn.opened")
-    assert (await harness.client.session(lost)).number == 1
+    assert (await harness.client.sessions.get(lost)).number == 1
 
 
 async def test_a_session_that_cannot_be_rung_does_not_keep_others_waiting(
@@ -189,7 +189,7 @@ async def test_a_stuck_session_without_work_is_let_go_and_not_woken(harness: Har
     await harness.temporal.get_workflow_handle(workflow_id(session)).terminate()
     await sessions.mark_stuck(harness.database, session, "its task fails")
     await sweeper.sweep()
-    assert not await running(harness, session) and (await harness.client.session(session)).stuck is None
+    assert not await running(harness, session) and (await harness.client.sessions.get(session)).stuck is None
 
 
 async def described(harness: Harness) -> WorkflowExecutionDescription:

@@ -81,10 +81,10 @@ class PlayedCase:
         }
 
     async def _children(self) -> int:
-        return len(await self.harness.client.tree(self.session)) - 1
+        return len(await self.harness.client.sessions.tree(self.session)) - 1
 
     async def _child_messages(self) -> list[dict[str, Any]]:
-        (child,) = (await self.harness.client.tree(self.session))[1:]
+        (child,) = (await self.harness.client.sessions.tree(self.session))[1:]
         return await messages(self.harness, child)
 
     async def _count(self) -> int:
@@ -109,7 +109,7 @@ class PlayedCase:
 async def messages(harness: Harness, session: SessionId) -> list[dict[str, Any]]:
     """The stored messages in OpenCode's form; a turn's error stands in its last answer."""
     log = await harness.events(session)
-    transcript = await harness.client.transcript(session)
+    transcript = await harness.client.records.transcript(session)
     opened = [event for event in log if isinstance(event, TurnOpened)]
     ends = {event.turn: _ERRORS.get(event.reason) for event in log if isinstance(event, TurnEnded)}
     shown: list[dict[str, Any]] = []
@@ -147,7 +147,7 @@ async def _play(harness: Harness, case: Case, before: SessionId | None) -> Playe
 
 async def _script(harness: Harness, case: Case, session: SessionId | None) -> None:
     """Make the model play the case's script from here on; its steps count all answers of a conversation."""
-    said = await harness.client.transcript(session) if session else ()
+    said = await harness.client.records.transcript(session) if session else ()
     past = [ScriptedAnswer(text="past") for message in said if isinstance(message, AssistantMessage)]
     told = _scripts_by_session(iter(deepcopy(case.input["llm_script"])))
     scripts = {name: Script(answers=tuple(map(_answer, answers))) for name, answers in told.items()}
@@ -202,7 +202,7 @@ async def _act(played: PlayedCase, action: str) -> None:
         await harness.client.stop(session)
     elif action == "answer every request with once":
         await _wait_until_idle(harness, session)
-        assert await harness.client.asks(session=session) == []
+        assert await harness.client.inbox.asks(session=session) == []
     else:
         await _reply(played, *_decision(action))
 
@@ -217,7 +217,7 @@ def _decision(action: str) -> tuple[Reply, str | None]:
 async def _reply(played: PlayedCase, reply: Reply, feedback: str | None) -> None:
     """Answer the ask of the first call, once all asks are open."""
     await _wait_until_idle(played.harness, played.session)
-    asks = await played.harness.client.asks(session=played.session)
+    asks = await played.harness.client.inbox.asks(session=played.session)
     waiting = sorted(asks, key=lambda entry: entry.call)  # part ids sort as in the answer
     assert waiting, "there is nothing to reply to"
     played.requests.append(waiting)
@@ -228,7 +228,7 @@ async def _wait_until_idle(harness: Harness, session: SessionId) -> None:
     """Wait until all prompts have had their turn, or every open call waits for a person."""
     if not _has_work(await harness.events(session)):
         return
-    async with aclosing(harness.client.watch(session)) as watched:
+    async with aclosing(harness.client.records.watch(session)) as watched:
         async for _ in watched:
             if not _has_work(await harness.events(session)):
                 return
@@ -253,7 +253,7 @@ def _waits(log: list[Event]) -> bool:
 
 async def _output(harness: Harness, session: SessionId) -> None:
     """Wait for a running command's first output."""
-    async with aclosing(harness.client.watch(session)) as watched:
+    async with aclosing(harness.client.records.watch(session)) as watched:
         async for seen in watched:
             if isinstance(seen, DeltaRow) and "output" in json.dumps(seen.body):
                 return

@@ -51,7 +51,7 @@ def open_harness(
         async with harness(own, endpoints, temporal_client, port, script, tmp_path) as built:
             built.with_sweeper = with_sweeper
             yield built
-            for overview in await built.client.sessions():
+            for overview in await built.client.sessions.list_recent():
                 assert failed_tasks(await built.history(overview.id)) == []
 
     return opened

@@ -233,7 +233,7 @@ async def test_an_answer_that_races_with_a_stop_has_run_or_is_reported_as_not_ru
         await harness.ended(session)
         log = [event.type for event in await harness.events(session)]
         (call,) = await harness.calls(session)
-        assert await harness.client.asks(session=session) == []
+        assert await harness.client.inbox.asks(session=session) == []
     ran = call.state is CallState.DONE
     assert ran == (harness.project / "a.txt").exists()
     assert ran or (call.state is CallState.CANCELLED and ("answer.not_run" in log) == ("ask.answered" in log))
@@ -245,7 +245,7 @@ async def test_row_58_a_stop_that_comes_while_a_new_run_loads_is_applied(open_ha
         session = await harness.start_session("Write a.txt.")
         (ask,) = await harness.wait_for_asks(session)
         await harness.temporal.get_workflow_handle(workflow_id(session)).terminate()
-        turn = (await harness.client.session(session)).turn
+        turn = (await harness.client.sessions.get(session)).turn
         async with session_journal(harness.database, session, ACTOR) as journal:
             await journal.locked()
             await harness.client.holdfast.ring(Bell(kind=BellKind.ANSWER, id=ask, session=session))

@@ -41,7 +41,7 @@ async def _goes_on(harness: Harness) -> None:
     async with harness.running_worker():
         await harness.answer(ask, Reply.ALWAYS)
         await harness.ended(session)
-        after, messages = await harness.calls(session), await harness.client.transcript(session)
+        after, messages = await harness.calls(session), await harness.client.records.transcript(session)
     assert [call.state for call in before] == [CallState.PREPARED]
     assert [call.state for call in after] == [CallState.DONE] * 2
     assert isinstance(messages[-1], AssistantMessage) and messages[-1].body.finish == "stop"
@@ -53,7 +53,7 @@ async def _has_its_real_result(harness: Harness) -> None:
         await harness.client.prompt(session, "And this.")
         await harness.answer(ask, Reply.ALWAYS)
         await harness.ended(session)
-        calls, messages = await harness.calls(session), await harness.client.transcript(session)
+        calls, messages = await harness.calls(session), await harness.client.records.transcript(session)
     assert [call.outcome.output.strip() for call in calls if call.outcome] == ["ran", "ran"]
     assert [message.text for message in messages if isinstance(message, UserMessage)] == ["Run it.", "And this."]
 
@@ -84,7 +84,7 @@ async def _is_closed_with_its_turn(harness: Harness) -> None:
         (ask,) = await harness.wait_for_asks(session)
         await harness.client.stop(session)
         await harness.ended(session)
-        left = await harness.client.asks()
+        left = await harness.client.inbox.asks()
         with pytest.raises(Conflict, match="closed"):
             await harness.answer(ask)
     assert left == []

@@ -71,7 +71,7 @@ async def test_a_foreign_workflow_gets_nothing_done_and_the_session_goes_on(open
         (ask,) = await harness.wait_for_asks(session)
         (call,) = await harness.calls(session)
         before = await harness.events(session)
-        turn = (await harness.client.session(session)).turn
+        turn = (await harness.client.sessions.get(session)).turn
         known = {"session": session, "epoch": LATER, "sequence": 1, "turn": turn, "call": call.id}
         for name, more in REQUESTS.items():
             assert await scheduled(harness, name, known | more) == "ForeignCaller", name

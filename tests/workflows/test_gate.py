@@ -80,7 +80,7 @@ async def test_always_saves_a_grant_and_releases_the_asks_it_covers(open_harness
         asks = await harness.wait_for_asks(session, 2)
         await harness.answer(asks[0], Reply.ALWAYS)
         await harness.ended(session)
-        (grant,) = await harness.client.grants()
+        (grant,) = await harness.client.grants.list_all()
         events = await harness.events(session)
     answered = [event.by_grant for event in events if event.type == "ask.answered"]
     assert grant.grant.patterns == ("echo *",) and answered == [None, grant.grant.id]
@@ -157,7 +157,7 @@ async def test_two_approved_edits_of_one_file_both_apply_and_the_second_asks_aga
         for ask in await harness.wait_for_asks(session, 2):
             await harness.answer(ask)
         await harness.wait_for_asks(session, 3)
-        (again,) = await harness.client.asks(session=session)
+        (again,) = await harness.client.inbox.asks(session=session)
         await harness.answer(again.id)
         await harness.ended(session)
     assert (harness.project / "a.txt").read_text() == "1\n2\n"
@@ -172,7 +172,7 @@ async def test_the_third_equal_call_asks_over_steps_and_runs(open_harness: Open,
         harness.file("a.txt", "hello\n")
         session = await harness.start_session("Read a.txt, and again, and again.")
         (ask,) = await harness.wait_for_asks(session)
-        (entry,) = await harness.client.asks()
+        (entry,) = await harness.client.inbox.asks()
         await harness.answer(ask)
         await harness.ended(session)
     assert entry.request.permission == "doom_loop"

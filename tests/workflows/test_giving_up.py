@@ -80,7 +80,7 @@ async def run_sql(harness: Harness, statement: str) -> None:
 async def parked(harness: Harness, session: SessionId) -> None:
     """Wait until a fault of our code has suspended the session."""
     await harness.until(session, lambda event: event.type == "session.suspended")
-    (found,) = await harness.client.suspended()
+    (found,) = await harness.client.inbox.suspended()
     assert found.reason is SuspendReason.BROKEN and str(found.now).startswith(FIVE)
 
 
@@ -147,7 +147,7 @@ async def test_a_call_that_our_code_cannot_read_suspends_its_session_until_it_ca
         harness.configure(permission={"bash": action})
         session = await harness.start_session("Run it.")
         await parked(harness, session)
-        assert await harness.client.asks(session=session) == []
+        assert await harness.client.inbox.asks(session=session) == []
         await run_sql(harness, "UPDATE call SET recovery = 'reattachable'; DROP TRIGGER breaks ON call")
         await harness.client.resume(session)
         if action == "ask":

@@ -55,8 +55,8 @@ async def test_odd_characters_are_kept_wherever_they_come_from_and_the_model_can
     async with open_harness(odd, DONE) as harness, harness.running_worker():
         session = await harness.start_session(ODD)
         ended = await harness.ended(session)
-        said, answer, *_ = await harness.client.transcript(session)
-        verified = await harness.client.verify(session)
+        said, answer, *_ = await harness.client.records.transcript(session)
+        verified = await harness.client.records.verify(session)
         calls = await harness.calls(session)
     assert isinstance(ended, TurnEnded) and ended.reason == "done" and verified.problem is None
     assert isinstance(said, UserMessage) and said.text == ODD
@@ -82,7 +82,7 @@ async def test_answers_of_megabytes_are_stored_whole_and_never_pass_through_the_
     async with open_harness(*answers, DONE) as harness, harness.running_worker():
         session = await harness.start_session("Write a lot.")
         ended = await harness.ended(session)
-        _, first, *_ = await harness.client.transcript(session)
+        _, first, *_ = await harness.client.records.transcript(session)
         history = await harness.history(session)
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
     assert isinstance(first, AssistantMessage) and first.parts[0] == TextPart(text=lines[0])
@@ -109,9 +109,11 @@ async def test_a_server_that_gives_no_answer_is_asked_again_and_says_what_it_gav
         assert isinstance(retry, ModelRetry)
         await harness.ended(session)
         (note,) = [
-            seen.contents[retry.note] async for seen in harness.client.log(session) if retry.note in seen.contents
+            seen.contents[retry.note]
+            async for seen in harness.client.records.log(session)
+            if retry.note in seen.contents
         ]
-        _, answer = await harness.client.transcript(session)
+        _, answer = await harness.client.records.transcript(session)
     assert isinstance(answer, AssistantMessage) and answer.parts == (TextPart(text="Done."),)
     assert (retry.attempt, retry.kind) == (1, "network") and "rovider" in str(note) or "onnection" in str(note)
 
@@ -122,7 +124,7 @@ async def test_a_refused_request_ends_the_turn_with_the_providers_words(open_har
     async with open_harness(odd) as harness, harness.running_worker():
         session = await harness.start_session("Hello?")
         ended = await harness.ended(session)
-        said = (await harness.client.session(session)).error
+        said = (await harness.client.sessions.get(session)).error
         history = await harness.history(session)
     assert isinstance(ended, TurnEnded) and ended.reason == "failed" and "such thing" in str(said)
     assert len(harness.model.ledger.entries) == 1 and len(history.to_json()) < 40_000

@@ -22,8 +22,8 @@ async def test_a_prompt_is_answered_and_the_turn_ends(open_harness: Open) -> Non
     async with open_harness(ScriptedAnswer(text="Hello to you.")) as harness, harness.running_worker():
         session = await harness.start_session("Hello?")
         ended = await harness.ended(session)
-        messages = await harness.client.transcript(session)
-        verified = await harness.client.verify(session)
+        messages = await harness.client.records.transcript(session)
+        verified = await harness.client.records.verify(session)
     assert isinstance(ended, TurnEnded) and ended.reason == "done"
     assert [message.role for message in messages] == ["user", "assistant"]
     assert isinstance(messages[1], AssistantMessage) and messages[1].parts == (TextPart(text="Hello to you."),)
@@ -68,7 +68,7 @@ async def test_calls_of_the_last_step_are_refused_and_without_a_text_the_turn_fa
         session = await harness.start_session("Go.")
         ended = await harness.ended(session)
         states = [call.state for call in await harness.calls(session)]
-        error = (await harness.client.session(session)).error
+        error = (await harness.client.sessions.get(session)).error
         runs = await session_histories(harness, session)
 
     assert isinstance(ended, TurnEnded) and ended.reason == "failed"
@@ -130,7 +130,7 @@ async def test_a_prompt_sent_while_the_model_answers_steers_the_turn(open_harnes
         await harness.client.prompt(session, "Second task.")
         gate.touch()
         await harness.ended(session)
-        messages = await harness.client.transcript(session)
+        messages = await harness.client.records.transcript(session)
         events = await harness.events(session)
     assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]
     assert [event.step for event in events if isinstance(event, PromptTaken)] == [1, 2]
@@ -149,7 +149,7 @@ async def test_a_queued_prompt_gets_a_turn_of_its_own(open_harness: Open, tmp_pa
         await harness.client.prompt(session, "Second task.", mode=PromptMode.QUEUE)
         gate.touch()
         await harness.ended(session, 2)
-        messages = await harness.client.transcript(session)
+        messages = await harness.client.records.transcript(session)
     assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]
     assert len({message.turn for message in messages}) == 2
 
@@ -212,7 +212,7 @@ async def test_cancelling_the_workflow_ends_the_session(open_harness: Open, tmp_
         await wait_for_file(tmp_path / "gate")
         await harness.temporal.get_workflow_handle(workflow_id(session)).cancel()
         await harness.until(session, lambda event: event.type == "session.ended")
-        overview = await harness.client.session(session)
+        overview = await harness.client.sessions.get(session)
     assert (overview.status, overview.turn_state) == ("ended", "ended")
 
 
@@ -225,7 +225,7 @@ async def test_the_end_of_a_session_closes_its_open_ask(open_harness: Open, by_a
         run = harness.temporal.get_workflow_handle(workflow_id(session))
         await (harness.client.end(session) if by_a_person else run.cancel())
         await harness.ended(session)
-        assert await harness.client.asks(session=session) == []
+        assert await harness.client.inbox.asks(session=session) == []
         with pytest.raises(Conflict, match="closed"):
             await harness.answer(ask)
         (call,) = await harness.calls(session)
@@ -270,7 +270,7 @@ async def test_continue_as_new_keeps_an_open_ask_and_what_comes_meanwhile(open_h
         await harness.client.prompt(session, "And then stop.")
         await harness.answer(ask)
         await harness.ended(session)
-        messages = await harness.client.transcript(session)
+        messages = await harness.client.records.transcript(session)
     assert activities(before[0])[-1] == "holdfast.asks.open" and activities(before[1]) == []
     assert (harness.project / "a.txt").read_text() == "a"
     assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]

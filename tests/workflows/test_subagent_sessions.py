@@ -28,7 +28,7 @@ async def test_a_task_is_resumed_in_the_session_that_it_began(open_harness: Open
         await harness.client.prompt(session, "Ask which line it was.")
         await harness.ended(session, 2)
         calls = await tasks(harness, session)
-        assert len(await harness.client.sessions()) == 2
+        assert len(await harness.client.sessions.list_recent()) == 2
     assert calls[1].outcome is not None and "It was line 1." in calls[1].outcome.output
 
 
@@ -38,7 +38,7 @@ async def test_a_task_of_another_session_is_not_resumed(open_harness: Open) -> N
         session = await harness.start_session("Find it.")
         await harness.ended(session)
         (call,) = await tasks(harness, session)
-        assert len(await harness.client.sessions()) == 1
+        assert len(await harness.client.sessions.list_recent()) == 1
     assert call.state is CallState.FAILED and call.outcome is not None
     assert "There is no subagent with the task_id" in call.outcome.output
 

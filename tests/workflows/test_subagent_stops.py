@@ -66,7 +66,7 @@ async def test_a_stop_of_the_parent_ends_its_subagents_first(open_harness: Open,
         await harness.client.stop(session)
         await harness.ended(session)
         (call,) = await tasks(harness, session)
-        overview = await harness.client.session(child)
+        overview = await harness.client.sessions.get(child)
     assert (overview.turn_state, overview.reason) == ("ended", "stopped")
     assert call.state is CallState.CANCELLED and call.outcome is not None and child in call.outcome.output
 
@@ -114,7 +114,7 @@ async def test_a_stop_of_the_parent_closes_what_a_subagent_asks(open_harness: Op
         await harness.wait_for_asks(child)
         await harness.client.stop(session)
         await harness.ended(session)
-        assert await harness.client.asks() == []
+        assert await harness.client.inbox.asks() == []
 
 
 async def test_the_parent_learns_of_a_stop_of_its_subagent_alone(open_harness: Open) -> None:
@@ -129,7 +129,7 @@ async def test_the_parent_learns_of_a_stop_of_its_subagent_alone(open_harness: O
         await harness.client.stop(child)
         await harness.ended(session)
         (call,) = await tasks(harness, session)
-        _, *answers = await harness.client.transcript(session)
+        _, *answers = await harness.client.records.transcript(session)
     assert call.state is CallState.CANCELLED
     assert answers[-1].parts == (TextPart(text="All is done."),)  # type: ignore[union-attr]
 
@@ -145,5 +145,5 @@ async def test_the_end_of_a_session_ends_its_subagents(open_harness: Open) -> No
         await harness.wait_for_asks(child)
         await harness.client.end(session)
         await harness.ended(session)
-        overviews = [await harness.client.session(each) for each in (session, child)]
+        overviews = [await harness.client.sessions.get(each) for each in (session, child)]
     assert [(each.status, each.turn_state) for each in overviews] == [("ended", "ended")] * 2

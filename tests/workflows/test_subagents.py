@@ -35,9 +35,9 @@ async def test_the_last_answer_of_a_subagent_is_the_result_of_the_call(open_harn
         await harness.ended(session)
         (child,) = await children(harness, session)
         (call,) = await tasks(harness, session)
-        overview = await harness.client.session(child)
-        totals = await harness.client.totals(session)
-        verified = await harness.client.verify(session)
+        overview = await harness.client.sessions.get(child)
+        totals = await harness.client.sessions.totals(session)
+        verified = await harness.client.records.verify(session)
     assert call.state is CallState.DONE and call.outcome is not None
     assert call.outcome.output.startswith(f'<task id="{child}" state="completed" cost="')
     assert "It is in a.txt, line 1." in call.outcome.output
@@ -57,7 +57,7 @@ async def test_the_log_of_the_parent_holds_the_head_of_the_childs(open_harness: 
         await harness.ended(session)
         (child,) = await children(harness, session)
         (settled,) = [each for each in await harness.events(session) if isinstance(each, TaskSettled)]
-        verified = await harness.client.verify(child)
+        verified = await harness.client.records.verify(child)
     assert (settled.child, settled.seq, settled.head) == (child, verified.events, verified.head)
 
 
@@ -90,8 +90,8 @@ async def test_a_question_of_a_subagent_stands_in_the_one_inbox_with_its_path(op
         session = await harness.start_session("Find it.")
         (child,) = await children(harness, session)
         await harness.wait_for_asks(child)
-        (entry,) = await harness.client.asks(session=session)
-        assert [each.id for each in await harness.client.asks()] == [entry.id]
+        (entry,) = await harness.client.inbox.asks(session=session)
+        assert [each.id for each in await harness.client.inbox.asks()] == [entry.id]
         await harness.answer(entry.id)
         await harness.ended(session)
         (call,) = await tasks(harness, session)
@@ -256,7 +256,7 @@ async def test_an_agent_that_takes_no_work_is_refused_without_an_ask(open_harnes
         session = await harness.start_session("Find it.")
         await harness.ended(session)
         (call,) = await tasks(harness, session)
-        assert len(await harness.client.sessions()) == 1
+        assert len(await harness.client.sessions.list_recent()) == 1
     assert call.outcome is not None and call.outcome.output == why
 
 
@@ -266,7 +266,7 @@ async def test_a_description_with_characters_that_no_column_takes_is_a_title_wit
         session = await harness.start_session("Find it.")
         (child,) = await children(harness, session)
         await harness.ended(session)
-        overview = await harness.client.session(child)
+        overview = await harness.client.sessions.get(child)
     assert overview.title == "find   it  [2J (@explore subagent)"
 
 

@@ -102,7 +102,7 @@ async def test_a_tool_of_one_turn_is_offered_asked_about_run_recovered_and_shown
         harness.configure(permission={NAME: "ask"})
         session = await harness.start_session("Create an issue.")
         (ask,) = await harness.wait_for_asks(session)
-        (entry,) = await harness.client.asks(session=session)
+        (entry,) = await harness.client.inbox.asks(session=session)
         await harness.answer(ask)
         await harness.ended(session)
         harness.configure()

@@ -171,5 +171,5 @@ async def test_a_call_that_fails_for_good_ends_its_turn_although_another_one_wai
         run = harness.temporal.get_workflow_handle(workflow_id(session))
         await run.signal(WAKE, Wake(kind=WakeKind.ANSWER, subject=lost))
         ended = await harness.ended(session)
-        assert await harness.client.asks(session=session) == []
+        assert await harness.client.inbox.asks(session=session) == []
     assert isinstance(ended, TurnEnded) and ended.reason == "failed"

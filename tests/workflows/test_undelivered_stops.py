@@ -65,7 +65,7 @@ async def test_a_stop_ends_a_command_and_what_waits_beside_it(open_harness: Open
             await harness.wait_for_asks(session)
         ended = await stop_unheard(harness, session)
         states = [call.state for call in await harness.calls(session)]
-        assert await harness.client.asks(session=session) == []
+        assert await harness.client.inbox.asks(session=session) == []
     assert ended.reason == "stopped" and sleeping() == []
     assert set(states) == {CallState.CANCELLED} and len(harness.model.ledger.entries) == 1
 

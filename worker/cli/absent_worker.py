@@ -19,7 +19,7 @@ async def report_absent_worker(client: SessionClient, session: SessionId, print_
     waited = False
     while True:
         with suppress(Unavailable):  # the follower reports it
-            overview = await client.session(session)
+            overview = await client.sessions.get(session)
             if overview.host is None:
                 return
             waits = waits_for_host(overview)

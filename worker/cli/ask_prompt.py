@@ -66,7 +66,7 @@ class AskPrompt:
     async def _next(self) -> None:
         while self._dialog is None and self._waiting:
             ask = self._waiting.popleft()
-            found = await self._follower.wait_until_reachable(functools.partial(self._client.asks, ask=ask))
+            found = await self._follower.wait_until_reachable(functools.partial(self._client.inbox.asks, ask=ask))
             if found and found[0].state is AskState.OPEN:
                 self._open_dialog(AskDialog(found[0]))
         if self._dialog is None:

@@ -18,7 +18,7 @@ async def confirm_session(client: SessionClient, typed: str, question: str, *, y
     Without a terminal, a typed id is agreement; `last` is not, as it may be another session. Raises UsageError,
     NotFound, Abort on a no.
     """
-    overview = await client.session(await id_lookup.find_session(client, typed))
+    overview = await client.sessions.get(await id_lookup.find_session(client, typed))
     named = f"{one_line(overview.title)!r} ({overview.id})"
     by_id = typed != id_lookup.LAST and not sys.stdin.isatty()
     refusal = f"`last` is {named}: without a terminal to ask on, name the session by its id, or add --yes."

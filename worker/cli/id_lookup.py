@@ -37,30 +37,30 @@ async def find_session(client: "SessionClient", typed: str) -> SessionId:
     if is_id(Prefix.SESSION, typed):
         return SessionId(typed)
     if typed == LAST:
-        last = await client.last(str(current_directory()))
+        last = await client.sessions.last(str(current_directory()))
         if last is None:
             raise NotFound("This directory has no session yet. `holdfast sessions` lists those of all directories.")
         return last
-    known = await client.session_ids()
+    known = await client.sessions.ids()
     found = _match_prefix(typed, Prefix.SESSION, known)
     if found is None:
         raise not_found_error(Prefix.SESSION, typed, known)
     return SessionId(found)
 
 
-async def find_ask(client: InboxReader, typed: str) -> InboxEntry:
+async def find_ask(inbox: InboxReader, typed: str) -> InboxEntry:
     """Any ask by its id, or an open one by a prefix. Raises as `find_session`."""
-    known = [] if is_id(Prefix.ASK, typed) else await client.ask_ids()
+    known = [] if is_id(Prefix.ASK, typed) else await inbox.ask_ids()
     found = _match_prefix(typed, Prefix.ASK, known) if known else typed
-    entry = next(iter(await client.asks(ask=AskId(found))), None) if found else None
+    entry = next(iter(await inbox.asks(ask=AskId(found))), None) if found else None
     if entry is None:
         raise not_found_error(Prefix.ASK, typed, known)
     return entry
 
 
-async def find_only_ask(client: InboxReader) -> InboxEntry:
+async def find_only_ask(inbox: InboxReader) -> InboxEntry:
     """The only open ask. Raises NotFound, UsageError."""
-    entries = await client.asks(limit=_NAMED + 1)
+    entries = await inbox.asks(limit=_NAMED + 1)
     if not entries:
         raise NotFound("Nothing waits for an answer.")
     if len(entries) > 1:
@@ -74,7 +74,7 @@ async def find_grant(client: "SessionClient", typed: str) -> GrantId:
     """Any grant by its id, or a valid one by a prefix. Raises as `find_session`."""
     if is_id(Prefix.GRANT, typed):
         return GrantId(typed)
-    known = [row.grant.id for row in await client.grants()]
+    known = [row.grant.id for row in await client.grants.list_all()]
     found = _match_prefix(typed, Prefix.GRANT, known)
     if found is None:
         raise not_found_error(Prefix.GRANT, typed, known)

@@ -15,7 +15,7 @@ _NAMED = 2  # sessions with a line each; more are counted
 
 async def report_other_sessions(client: SessionClient, session: SessionId) -> None:
     """Name the sessions at work in the same directory."""
-    others = list(find_others(await client.sessions(limit=_SCAN_LIMIT), await client.session(session)))
+    others = list(find_others(await client.sessions.list_recent(limit=_SCAN_LIMIT), await client.sessions.get(session)))
     if len(others) > _NAMED:
         command_support.print_note(
             f"{len(others)} other sessions are at work here, too; they share the same files. "

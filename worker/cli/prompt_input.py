@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from worker.client import validate_prompt
+from worker.prompt_text import validate_prompt
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, Prefix, is_id
 

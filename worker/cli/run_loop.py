@@ -78,7 +78,7 @@ async def follow_session(
 async def describe_totals(client: SessionClient, session: SessionId) -> str:
     """What a session has used so far. Never raises: the exit code does not depend on it."""
     try:
-        sums = await client.totals(session)
+        sums = await client.sessions.totals(session)
     except Unavailable:
         return "what it has used cannot be read just now"
     return describe_usage(sums.steps, sums.tokens, sums.cost)
@@ -129,7 +129,8 @@ class RunLoop:
         async with self._follower:  # it handles Ctrl-C from here on
             if guard.interrupted:
                 await self._on_interrupt()
-            for entry in await self._follower.wait_until_reachable(lambda: self._client.asks(session=self._session)):
+            inbox = self._client.inbox
+            for entry in await self._follower.wait_until_reachable(lambda: inbox.asks(session=self._session)):
                 if (end := await self._on_ask(entry.id)) is not None:
                     return end
             if self._is_idle:
@@ -240,7 +241,7 @@ class RunLoop:
 
     async def _on_ask(self, ask: AskId) -> ExitCode | None:
         """Put the ask to the person, or show how to answer it."""
-        entry = next(iter(await self._follower.wait_until_reachable(lambda: self._client.asks(ask=ask))), None)
+        entry = next(iter(await self._follower.wait_until_reachable(lambda: self._client.inbox.asks(ask=ask))), None)
         if entry is None or entry.state is not AskState.OPEN or ask in self._shown_asks:
             return None
         self._shown_asks.add(ask)

@@ -177,7 +177,7 @@ class SessionFollower:
             self.keyboard.detach()
 
     async def _watch(self) -> None:
-        async with aclosing(self._client.watch(self._session, self._seq, with_subagents=True)) as watched:
+        async with aclosing(self._client.records.watch(self._session, self._seq, with_subagents=True)) as watched:
             async for ui_event in watched:
                 await self._room.acquire()
                 self._queue.put_nowait(ui_event)

@@ -64,7 +64,7 @@ async def prepare_session(
         if config is not None:
             raise UsageError(f"The session's files are on host {overview.host!r}: use `--config here` there.")
         return PreparedSession()
-    origin = await client.origin(overview.id)
+    origin = await client.sessions.origin(overview.id)
     here = None if config is None else sources_of(client.settings)
     if here is None and origin.sources is not None:
         _warn_about_differences(client.settings, origin.sources)

@@ -205,7 +205,7 @@ class Demo:
     async def until(self, kind: type[E], **fields: object) -> tuple[E, datetime]:
         """Show events up to the next of this kind with these fields."""
         after = len(self.evidence.records)
-        async with self.client() as client, aclosing(client.watch(self.session, after)) as watched:
+        async with self.client() as client, aclosing(client.records.watch(self.session, after)) as watched:
             async for seen in watched:
                 if isinstance(seen, EventWithContents):
                     event = seen.record.event
@@ -221,8 +221,8 @@ class Demo:
     async def collect_evidence(self) -> None:
         evidence = self.evidence
         async with self.client() as client:
-            evidence.totals = await client.totals(self.session)
-            evidence.verified = await client.verify(self.session)
+            evidence.totals = await client.sessions.totals(self.session)
+            evidence.verified = await client.records.verify(self.session)
         evidence.printed = await self.run(f"{HOLDFAST} log {self.session} --verify")
         evidence.git_status = await self.run("git status --short")
         evidence.module = (self.repository / slug_project.MODULE).read_text()

@@ -88,7 +88,7 @@ async def judge(
         healed = await inject_and_recover(lane, trial, session, scenario, plan)
         await scenario.finish(trial, session)
         await trial.harness.ended(session)
-        found = await watcher.complaint((await trial.harness.client.session(session)).seq)
+        found = await watcher.complaint((await trial.harness.client.sessions.get(session)).seq)
     found += [f"{each.invariant}: {each.what}" for each in await trial.verdict()]
     found += differences(expected, await end_of(trial, session))
     moments = [datetime.fromisoformat(record.at) for record in await logged(trial)]
@@ -133,7 +133,7 @@ async def inject_and_recover(
 async def logged(trial: Trial) -> list[EventRecord]:
     """The events of all sessions of a trial."""
     client = trial.harness.client
-    return [seen.record for each in await client.sessions() async for seen in client.log(each.id)]
+    return [seen.record for each in await client.sessions.list_recent() async for seen in client.records.log(each.id)]
 
 
 def recovery(moments: Sequence[datetime], healed: datetime) -> float | None:

@@ -28,8 +28,8 @@ class SessionEnd(Value):
 async def end_of(trial: Trial, session: SessionId) -> SessionEnd:
     """The state of a session and its subagents."""
     place, client = str(trial.harness.project), trial.harness.client
-    listed = [session, *sorted(each.id for each in await client.sessions() if each.id != session)]
-    lines = [line for each in listed for message in await client.transcript(each) for line in _lines(message)]
+    listed = [session, *sorted(each.id for each in await client.sessions.list_recent() if each.id != session)]
+    lines = [line for each in listed for message in await client.records.transcript(each) for line in _lines(message)]
     logs = [await trial.harness.events(each) for each in listed]
     files = [path for path in trial.harness.project.rglob("*") if path.is_file()]
     return SessionEnd(

@@ -25,7 +25,7 @@ class TrialWatcher:
     seen: dict[SessionId, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     async def watch(self) -> None:
-        async with aclosing(self.client.watch(self.session)) as pieces:
+        async with aclosing(self.client.records.watch(self.session)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, EventWithContents):
                     self.seen[piece.record.session].append(piece.record.seq)

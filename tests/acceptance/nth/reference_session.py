@@ -79,7 +79,7 @@ async def play(trial: Trial) -> SessionId:
     )
     await seen(trial, session, lambda events: _types(events, "ask.raised") == _types(events, "call.finished") == 1)
     await retry_until_accepted(trial, lambda: recording_client.prompt(session, "Mind this, too.", prompt=second))
-    (entry,) = await trial.harness.client.asks(session=session)
+    (entry,) = await trial.harness.client.inbox.asks(session=session)
     await retry_until_accepted(trial, lambda: recording_client.answer(entry.id))
     await seen(trial, session, lambda events: _types(events, "turn.ended") == 1)
     return session

@@ -126,7 +126,7 @@ async def with_another_worker(trial: Trial, first: WorkerProcess, fault: NthFaul
     replacing = [asyncio.create_task(replace())] if fault.form is FaultForm.KILL else []
     try:
         await reference_session.play(trial)
-        for overview in await trial.harness.client.sessions():
+        for overview in await trial.harness.client.sessions.list_recent():
             await trial.asleep(overview)
     finally:
         for task in replacing:
@@ -143,5 +143,5 @@ def fired(trial: Trial, fault: NthFault) -> bool:
 
 async def outline_of(trial: Trial) -> list[str]:
     """The outline of the trial's session and its subagent."""
-    first, *below = sorted(await trial.harness.client.sessions(), key=lambda each: each.parent is not None)
+    first, *below = sorted(await trial.harness.client.sessions.list_recent(), key=lambda each: each.parent is not None)
     return await session_outline(trial, [await trial.records(each.id, resting=True) for each in (first, *below)])

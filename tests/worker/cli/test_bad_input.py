@@ -40,7 +40,7 @@ async def test_every_command_that_takes_a_session_refuses_an_unknown_one(open_ha
     async with open_harness() as harness:
         person = shell(harness)
         ended = [await tried(person, words, SESSION) for words in TAKES_A_SESSION]
-        assert await harness.client.sessions() == []
+        assert await harness.client.sessions.list_recent() == []
 
     assert [each.code for each in ended] == [2] * len(TAKES_A_SESSION)
     wrong = [each.err for each in ended if f"There is no session '{SESSION}'. `holdfast sessions`" not in each.err]

@@ -42,6 +42,6 @@ async def test_a_command_that_rings_never_aborts_at_its_end(
         session = await harness.start_session("hello")
         person = shell(harness)
         ended = [await asyncio.gather(*(person.run(*arguments) for _ in range(4))) for _ in range(TIMES // 4)]
-        assert (await harness.client.session(session)).id == session
+        assert (await harness.client.sessions.get(session)).id == session
 
     assert [each.code for batch in ended for each in batch] == [0] * TIMES

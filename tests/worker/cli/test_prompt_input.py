@@ -40,9 +40,9 @@ async def test_nothing_on_standard_input_is_no_prompt(bare: CommandRunner, door:
 async def test_odd_bytes_are_kept_as_they_came_and_shown_so_that_they_do_no_harm(open_harness: OpenHarness) -> None:
     async with open_harness(ScriptedAnswer(text=f"You said: {ODD}")) as harness, harness.running_worker():
         followed = await shell(harness).run("run", "-m", "scripted/model", "-", typed=ODD)
-        (overview,) = await harness.client.sessions()
+        (overview,) = await harness.client.sessions.list_recent()
         shown = [await shell(harness).run(*words) for words in (("sessions",), ("log", overview.id))]
-        said, _ = await harness.client.transcript(overview.id)
+        said, _ = await harness.client.records.transcript(overview.id)
     assert isinstance(said, UserMessage) and said.text == ODD
     assert followed.code == 0 and "You said: NUL" in followed.out
     assert not [found for each in (followed, *shown) for found in UNSAFE.findall(each.out + each.err)]

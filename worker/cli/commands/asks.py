@@ -107,7 +107,8 @@ async def answer(
     if message is not None and chosen != "reject":
         raise UsageError("-m says why something is rejected; send a prompt with `holdfast send` to say more.")
     async with command_support.open_client(settings) as client:
-        entry = await (id_lookup.find_ask(client, ask) if ask is not None else id_lookup.find_only_ask(client))
+        inbox = client.inbox
+        entry = await (id_lookup.find_ask(inbox, ask) if ask is not None else id_lookup.find_only_ask(inbox))
         if chosen in ALLOWING_ANSWERS and digest is None:
             _require_fully_shown(entry)
         seen = entry.digest if digest is None or entry.digest.startswith(digest) else digest
@@ -121,7 +122,7 @@ async def answer(
 
 async def _resolve_session(settings: Settings, typed: str) -> SessionId:
     async with command_support.open_client(settings) as client:
-        return (await client.session(await id_lookup.find_session(client, typed))).id
+        return (await client.sessions.get(await id_lookup.find_session(client, typed))).id
 
 
 def _split_words(words: tuple[str, ...]) -> tuple[str | None, str]:

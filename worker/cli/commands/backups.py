@@ -101,5 +101,5 @@ async def restore(settings: Settings, file: Path) -> None:
         click.echo(f"The backup of {manifest.at:%Y-%m-%d %H:%M} UTC is restored in {settings.home}.")
         return
     async with command_support.open_client(settings) as client:
-        session = await client.restore(file.absolute())
+        session = await client.archives.restore(file.absolute())
     click.echo(f"The session is back: {session}")

@@ -47,7 +47,7 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
       holdfast grants list --all
     """
     async with command_support.open_client(settings) as client:
-        found = await client.grants(include_revoked=all_)
+        found = await client.grants.list_all(include_revoked=all_)
     if as_json:
         click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
         return
@@ -72,7 +72,7 @@ async def revoke(settings: Settings, grants: tuple[str, ...]) -> None:
     async with command_support.open_client(settings) as client:
         for typed in grants:
             grant = await id_lookup.find_grant(client, typed)
-            await client.revoke(grant)
+            await client.grants.revoke(grant)
             click.echo(f"Revoked: {grant}")
 
 

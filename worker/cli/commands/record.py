@@ -59,7 +59,7 @@ async def log(
             return await _verify(client, found, as_json)
         if not (each_event or as_json or after is not None):
             return await _print_summary(client, found)
-        async for seen in client.log(found, after or 0):
+        async for seen in client.records.log(found, after or 0):
             click.echo(_event_as_json(seen) if as_json else _format_event(seen))
     return ExitCode.DONE
 
@@ -77,13 +77,13 @@ async def export(settings: Settings, session: str) -> None:
       holdfast export last > session.json
     """
     async with command_support.open_client(settings) as client:
-        overview = await client.session(await id_lookup.find_session(client, session))
+        overview = await client.sessions.get(await id_lookup.find_session(client, session))
         directory = Path(overview.directory)
         root = worktree.find_root(directory)
         project = await worktree.project_id(root, directory)
-        exporter = Exporter(overview, str(root or directory), await client.cut_short(overview.id))
-        info = exporter.info(await client.totals(overview.id), project, version("holdfast"))
-        async for piece in exporter.document(info, client.message_details(overview.id)):
+        exporter = Exporter(overview, str(root or directory), await client.records.unfinished_turns(overview.id))
+        info = exporter.info(await client.sessions.totals(overview.id), project, version("holdfast"))
+        async for piece in exporter.document(info, client.records.messages(overview.id)):
             click.echo(piece, nl=False)
 
 
@@ -104,7 +104,7 @@ async def archive(settings: Settings, session: str, yes: bool) -> None:
     """
     async with command_support.open_client(settings) as client:
         overview = await confirmation.confirm_session(client, session, "Move {} out of the database?", yes=yes)
-        click.echo(await client.archive(overview.id))
+        click.echo(await client.archives.archive(overview.id))
 
 
 def _log_of_archive(path: Path, verify: bool, after: int, as_json: bool) -> ExitCode:
@@ -127,18 +127,18 @@ def _log_of_archive(path: Path, verify: bool, after: int, as_json: bool) -> Exit
 
 async def _print_summary(client: SessionClient, session: SessionId) -> ExitCode:
     summary = SessionSummary(session)
-    for each in await client.tree(session):
-        async for seen in client.log(each):
+    for each in await client.sessions.tree(session):
+        async for seen in client.records.log(each):
             summary.on_event(seen)
     room = min(terminal_columns() or _COLUMNS, _COLUMNS)
-    for row in render_session_summary(summary, await client.session(session), datetime.now(UTC), room):
+    for row in render_session_summary(summary, await client.sessions.get(session), datetime.now(UTC), room):
         click.echo(row)
     return ExitCode.DONE
 
 
 async def _verify(client: SessionClient, session: SessionId, as_json: bool) -> ExitCode:
     """Verify the session's log and its subagents'."""
-    return _print_verified([await client.verify(each) for each in await client.tree(session)], as_json)
+    return _print_verified([await client.records.verify(each) for each in await client.sessions.tree(session)], as_json)
 
 
 def _print_verified(found: list[Verification], as_json: bool) -> ExitCode:

@@ -50,7 +50,7 @@ async def retry(
       holdfast retry ses_… -m openai/gpt-5
     """
     async with command_support.open_client(settings, with_worker=True) as client:
-        overview = await client.session(await id_lookup.find_session(client, session))
+        overview = await client.sessions.get(await id_lookup.find_session(client, session))
         prepared = await session_preparation.prepare_session(client, overview, model or overview.model, config=config)
         with InterruptGuard() as guard:
             accepted = await client.retry(overview.id, model=model, sources=prepared.sources)

@@ -223,7 +223,7 @@ async def _reopen_session(
 
 async def _load_session(client: SessionClient, request: RunArguments) -> tuple[Overview, PreparedSession]:
     """The session to continue, and its configuration. Raises UsageError, NotFound."""
-    overview = await client.session(await id_lookup.find_session(client, request.session or "last"))
+    overview = await client.sessions.get(await id_lookup.find_session(client, request.session or "last"))
     if request.agent not in (None, overview.agent):
         raise UsageError(
             f"Session {overview.id} works as {escape_exact(overview.agent)}, and keeps its agent: start a new one for "

@@ -47,13 +47,13 @@ async def send(
     """
     text, own = prompt_input.read_prompt(words, edit=edit), prompt_input.parse_prompt_id(identity)
     async with command_support.open_client(settings, with_worker=True) as client:
-        overview = await client.session(await id_lookup.find_session(client, session))
+        overview = await client.sessions.get(await id_lookup.find_session(client, session))
         prepared = await session_preparation.prepare_session(client, overview, model, config=config)
         mode = PromptMode.QUEUE if queue else PromptMode.STEER
         accepted = await client.prompt(overview.id, text, mode=mode, model=model, prompt=own, sources=prepared.sources)
         prepared.report()
-        asks = await client.asks(session=overview.id)
-        waiting = (await client.session(overview.id)).waiting if asks else 0
+        asks = await client.inbox.asks(session=overview.id)
+        waiting = (await client.sessions.get(overview.id)).waiting if asks else 0
     click.echo(accepted.model_dump_json() if as_json else f"Accepted by {overview.id}.")
     suspension_text.print_suspension(overview)
     if asks and waiting:

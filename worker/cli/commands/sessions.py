@@ -55,8 +55,8 @@ async def show(settings: Settings, session: str, as_json: bool) -> None:
       holdfast sessions show last
     """
     async with command_support.open_client(settings) as client:
-        overview = await client.session(await id_lookup.find_session(client, session))
-        asks = await client.asks(session=overview.id) if overview.asks and not as_json else []
+        overview = await client.sessions.get(await id_lookup.find_session(client, session))
+        asks = await client.inbox.asks(session=overview.id) if overview.asks and not as_json else []
     if as_json:
         click.echo(overview.model_dump_json(indent=2))
         return
@@ -68,9 +68,9 @@ async def show(settings: Settings, session: str, as_json: bool) -> None:
 async def _list_sessions(settings: Settings, here: bool, limit: int | None, as_json: bool) -> None:
     directory = str(current_directory()) if here else None
     async with command_support.open_client(settings) as client:
-        found = await client.sessions(directory, limit=limit)
+        found = await client.sessions.list_recent(directory, limit=limit)
         shown = sum(each.depth == 0 for each in found)
-        others = await client.session_count(directory) - shown if shown == limit else 0
+        others = await client.sessions.count(directory) - shown if shown == limit else 0
     if as_json:
         click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
     elif not found:
@@ -104,7 +104,7 @@ async def stop(settings: Settings, session: str, keep_queued: bool, as_json: boo
       holdfast stop ses_… --keep-queued
     """
     async with command_support.open_client(settings, with_worker=True) as client:
-        overview = await client.session(await id_lookup.find_session(client, session))
+        overview = await client.sessions.get(await id_lookup.find_session(client, session))
         stopped = await client.stop(overview.id, keep_queued=keep_queued)
     click.echo(
         stopped.model_dump_json()

@@ -53,7 +53,7 @@ async def watch(
       holdfast watch ses_… --until-idle && git push
     """
     async with command_support.open_client(settings, with_worker=True) as client:
-        found = await client.session(await id_lookup.find_session(client, session))
+        found = await client.sessions.get(await id_lookup.find_session(client, session))
         if found.parent is None:
             await other_sessions.report_other_sessions(client, found.id)
         terminal = None if as_json else Terminal(settings, found.id, thinking=thinking)
@@ -154,7 +154,7 @@ class WatchLoop:
         return self._exit_code(seq, await self._load_session()) if self._is_idle and seq >= self._initial_seq else None
 
     async def _on_ask(self, ask: AskId) -> None:
-        for entry in await self._follower.wait_until_reachable(lambda: self._client.asks(ask=ask)):
+        for entry in await self._follower.wait_until_reachable(lambda: self._client.inbox.asks(ask=ask)):
             if entry.state is not AskState.OPEN or ask in self._shown_asks:
                 continue
             self._shown_asks.add(ask)
@@ -165,7 +165,7 @@ class WatchLoop:
                 self._renderer.on_ask(entry)
 
     async def _load_session(self) -> Overview:
-        return await self._follower.wait_until_reachable(lambda: self._client.session(self._session))
+        return await self._follower.wait_until_reachable(lambda: self._client.sessions.get(self._session))
 
     def _exit_code(self, seq: int, now: Overview) -> ExitCode | None:
         """The exit code if this was the last event, and no more can come or is waited for."""

@@ -57,7 +57,7 @@ async def create_json_view_after(client: SessionClient, session: SessionId, afte
 
 async def _read_events(client: SessionClient, session: SessionId, first: int, last: int) -> list[EventWithContents]:
     found = []
-    async with aclosing(client.log(session, first)) as log:
+    async with aclosing(client.records.log(session, first)) as log:
         async for seen in log:
             if seen.record.seq > last:
                 break

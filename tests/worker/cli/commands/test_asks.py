@@ -24,7 +24,7 @@ async def asking(
         harness.configure(permission={"bash": "ask"})
         session = await harness.start_session("go")
         (ask,) = await harness.wait_for_asks(session)
-        (entry,) = await harness.client.asks(ask=ask)
+        (entry,) = await harness.client.inbox.asks(ask=ask)
         yield harness, shell(harness), entry
 
 
@@ -47,7 +47,7 @@ async def test_an_answer_counts_once_under_the_persons_name_and_another_one_ends
         codes = [(await person.run("answer", typed, "once")).code for typed in (entry.id[4:], entry.id)]
         late = await person.run("answer", entry.id, "reject")
         await harness.ended(entry.session)
-        log = [seen.record async for seen in harness.client.log(entry.session)]
+        log = [seen.record async for seen in harness.client.records.log(entry.session)]
 
     assert codes == [0, 0] and (harness.project / "ran").exists()
     assert late.code == 6 and "was already answered once by" in late.err
@@ -75,7 +75,7 @@ async def test_a_long_effect_is_collapsed_in_the_list_and_allowed_only_by_who_ha
 async def test_an_answer_to_another_effect_is_refused_with_6_and_changes_nothing(open_harness: OpenHarness) -> None:
     async with asking(open_harness) as (harness, person, entry):
         wrong = await person.run("answer", entry.id, "once", "--digest", "0" * 12)
-        still = await harness.client.asks()
+        still = await harness.client.inbox.asks()
         right = await person.run("answer", entry.id, "once", "--digest", entry.digest[:12])
         await harness.ended(entry.session)
         types = [event.type for event in await harness.events(entry.session)]
@@ -107,7 +107,7 @@ async def test_always_for_the_project_is_listed_and_revoked(open_harness: OpenHa
     async with asking(open_harness) as (harness, person, entry):
         made = await person.run("answer", entry.id, "project")
         await harness.ended(entry.session)
-        (row,) = await harness.client.grants()
+        (row,) = await harness.client.grants.list_all()
         listed = await person.run("grants")
         revoked = [await person.run("grants", "revoke", row.grant.id) for _ in range(2)]
         after = await person.run("grants", "list", "--json")
@@ -123,7 +123,7 @@ async def test_of_many_asks_the_oldest_are_shown_and_the_others_counted(harness:
     await Filler(harness.client.database, harness.project).waiting(33)
     person = shell(harness)
     shown, two, listed = [await person.run("asks", *more) for more in ((), ("-n", "2"), ("--json",))]
-    known = await harness.client.ask_ids()
+    known = await harness.client.inbox.ask_ids()
     again = await person.run("asks", known[-1][4:])
 
     assert shown.out.count("bash wants to run") == 30 and "And 3 more: holdfast asks -n 33" in shown.err

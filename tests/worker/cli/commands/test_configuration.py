@@ -33,7 +33,7 @@ def elsewhere(harness: Harness) -> Path:
 
 
 async def last(harness: Harness) -> SessionId:
-    return (await harness.client.sessions())[0].id
+    return (await harness.client.sessions.list_recent())[0].id
 
 
 async def test_a_denial_holds_wherever_the_shell_of_the_run_has_it(open_harness: OpenHarness) -> None:
@@ -129,7 +129,7 @@ async def test_a_session_takes_over_a_shells_configuration_on_request(open_harne
         denied = not (harness.project / "ran").exists()
         taken = await shell(harness).run("run", "-s", "last", "--config", "here", *MODEL, "again")
         events = await harness.events(await last(harness))
-        sources = (await harness.client.origin(await last(harness))).sources
+        sources = (await harness.client.sessions.origin(await last(harness))).sources
 
     assert denied and taken.code == 0 and (harness.project / "ran").exists()
     assert "From its next turn on the session uses this shell's OPENCODE_PERMISSION." in taken.err
@@ -152,11 +152,11 @@ async def test_sources_stay_what_they_were_where_what_is_sent_with_them_is_refus
         person = shell(harness).with_(OPENCODE_PERMISSION=json.dumps(NO_BASH))
         await person.run("run", *MODEL, "go")
         session = await last(harness)
-        before = (await harness.client.origin(session)).sources
+        before = (await harness.client.sessions.origin(session)).sources
         codes = {each: (await shell(harness).run(*each, "--config", "here")).code for each in refused}
         await harness.client.end(session)
         ended = await shell(harness).run("send", "last", "--config", "here", *MODEL, "again")
-        after = (await harness.client.origin(session)).sources
+        after = (await harness.client.sessions.origin(session)).sources
         events = await harness.events(session)
 
     assert codes == refused and ended.code == 6 and before is not None and after == before
@@ -193,7 +193,7 @@ async def test_subagents_go_by_the_configuration_of_the_session_above_them(open_
     scripts = delegation_scripts(delegates("child", agent="general"), HELLO, child=(TOUCH, HELLO))
     async with open_harness(scripts=scripts) as harness, harness.running_worker():
         ended = await shell(harness).with_(OPENCODE_CONFIG_CONTENT=content).run("run", *MODEL, "go")
-        child = (await harness.client.sessions())[1]
+        child = (await harness.client.sessions.list_recent())[1]
         refused = await shell(harness).run("send", child.id, "--config", "here", *MODEL, "more")
 
     assert ended.code == 0 and child.parent is not None and not (harness.project / "ran").exists()
@@ -204,7 +204,7 @@ async def test_a_secret_in_a_variable_is_refused_with_the_way_to_do_it(open_harn
     content = json.dumps({"provider": {"x": {"options": {"apiKey": "very-secret-1"}}}})
     async with open_harness(HELLO) as harness:
         ended = await shell(harness).with_(OPENCODE_CONFIG_CONTENT=content).run("run", *MODEL, "go")
-        started = await harness.client.sessions()
+        started = await harness.client.sessions.list_recent()
 
     assert ended.code == 2 and started == [] and "very-secret-1" not in ended.err
     assert "OPENCODE_CONFIG_CONTENT: the field 'provider.x.options.apiKey' holds a secret" in ended.err
@@ -232,7 +232,7 @@ async def test_a_configuration_changed_before_the_turn_holds_and_is_reported(ope
     async with open_harness(TOUCH, HELLO) as harness:
         async with shell(harness).process("run", *MODEL, "go") as process:
             async with asyncio.timeout(WAIT_TIMEOUT):
-                while not await harness.client.sessions():
+                while not await harness.client.sessions.list_recent():
                     await asyncio.sleep(0.05)
             harness.configure(**DENY)
             async with harness.running_worker():
@@ -254,7 +254,7 @@ async def test_references_are_stored_as_they_are_and_looked_up_by_the_worker(ope
         person = shell(harness).with_(OPENCODE_CONFIG_CONTENT=content, SCRIPTED_SECRET="very-secret-1")
         stack = person.with_(HOLDFAST_WORKER="true")
         ended, down = await stack.run("run", *MODEL, "go"), await stack.run("down")
-        sources = (await harness.client.origin(await last(harness))).sources
+        sources = (await harness.client.sessions.origin(await last(harness))).sources
         asked = harness.model.last_request
 
     assert (ended.code, down.code) == (0, 0) and asked is not None

@@ -17,7 +17,7 @@ async def test_a_failed_task_names_the_command_that_takes_it_up_again(open_harne
         shown = await person.run("sessions", "show", "last")
         retried = await person.run("retry", "last", "-m", "scripted/other")
         again = await person.run("retry", "last")
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
         assert harness.model.last_request is not None
         asked = harness.model.last_request.body["model"]
 
@@ -37,7 +37,7 @@ async def test_a_retry_is_followed_as_json_or_detached(open_harness: OpenHarness
         person = shell(harness)
         await person.run("run", *MODEL, "hello")
         left = await person.run("retry", "last", "--detach", "--json")
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
         await harness.ended(session.id, 2)
         ended = await person.run("retry", "last", "--json")
 
@@ -53,7 +53,7 @@ async def test_a_turn_that_a_broken_configuration_has_failed_is_retried_under_th
         harness.file("opencode.json", '{\n  "model": 7\n}')
         async with harness.running_worker():
             await harness.ended(session)
-            error = (await harness.client.session(session)).error
+            error = (await harness.client.sessions.get(session)).error
             refused = await shell(harness).run("retry", session)
             harness.configure()
             retried = await shell(harness).run("retry", session)

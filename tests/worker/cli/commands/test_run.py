@@ -81,7 +81,7 @@ async def test_a_prompt_is_written_in_the_editor_and_one_that_is_not_saved_does_
         person = shell(harness)
         left = await person.with_(EDITOR="true").run("run", *MODEL, "--edit")
         written = await person.with_(EDITOR=f"{sys.executable} -c {WRITES!r}").run("run", *MODEL, "--edit", "--detach")
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
         await harness.ended(session.id)
 
     assert (left.code, written.code, session.title) == (2, 0, "written by hand")
@@ -96,7 +96,7 @@ async def test_an_agent_that_people_may_not_choose_is_refused_and_nothing_starts
         ended = await shell(harness).run("run", *MODEL, "--agent", name, "hello")
         harness.configure(default_agent=name, agent={"coder": {}})
         by_default = await shell(harness).run("run", *MODEL, "hello")
-        begun = await harness.client.sessions()
+        begun = await harness.client.sessions.list_recent()
 
     for refused in (ended, by_default):
         assert refused.code == 2 and name in refused.err and "Available agents: build, coder." in refused.err
@@ -108,10 +108,10 @@ async def test_a_session_works_as_the_agent_that_was_named_and_keeps_it(open_har
         harness.configure(agent={"build": {"disable": True}, "coder": {}, "tester": {"permission": {"bash": "deny"}}})
         tested = await shell(harness).run("run", *MODEL, "--agent", "tester", "go")
         other = await shell(harness).run("run", "-s", "last", "--agent", "coder", "go")
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
         harness.configure(agent={"tester": {"disable": True}})
         gone = [await shell(harness).run(*command, "go") for command in (("run", "-s", "last"), ("send", "last"))]
-        (same,) = await harness.client.sessions()
+        (same,) = await harness.client.sessions.list_recent()
 
     assert (tested.code, session.agent, (harness.project / "ran").exists()) == (0, "tester", False)
     assert other.code == 2 and "works as tester, and keeps its agent" in other.err
@@ -122,7 +122,7 @@ async def test_without_build_the_first_agent_that_people_see_works(open_harness:
     async with open_harness(HELLO) as harness, harness.running_worker():
         harness.configure(agent={"build": {"disable": True}, "coder": {}})
         ended = await shell(harness).run("run", *MODEL, "hello")
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
 
     assert (ended.code, session.agent) == (0, "coder"), ended.err
 
@@ -178,7 +178,7 @@ async def test_no_wait_ends_with_4_at_a_question_which_stays(open_harness: OpenH
     async with open_harness(TOUCH, HELLO) as harness, harness.running_worker():
         harness.configure(**ASKING)
         ended = await shell(harness).run("run", *MODEL, "--no-wait", "go")
-        waiting = await harness.client.asks()
+        waiting = await harness.client.inbox.asks()
 
     assert ended.code == 4 and len(waiting) == 1
     assert "bash wants to run in" in ended.out and waiting[0].id in ended.out
@@ -187,7 +187,7 @@ async def test_no_wait_ends_with_4_at_a_question_which_stays(open_harness: OpenH
 async def test_a_detached_task_goes_on_alone(open_harness: OpenHarness) -> None:
     async with open_harness(HELLO) as harness, harness.running_worker():
         ended = await shell(harness).run("run", *MODEL, "--detach", "hello")
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
         finished = await harness.ended(session.id)
 
     assert ended.code == 0 and ended.out == f"{session.id}\n"
@@ -199,7 +199,7 @@ async def test_a_session_is_continued_by_the_beginning_of_its_id_or_as_the_last(
         session = await harness.start_session("one")
         await harness.ended(session)
         ended = [await shell(harness).run("run", "-s", name, name) for name in (session[4:12], "last")]
-        (same,) = await harness.client.sessions()
+        (same,) = await harness.client.sessions.list_recent()
 
     assert [each.code for each in ended] == [0, 0] and same.number == 3
     assert "> last" in ended[-1].out and "> one" not in ended[-1].out
@@ -228,8 +228,8 @@ async def test_questions_at_the_terminal_show_the_effect_and_take_each_kind_of_a
             await terminal.until("Done")
             terminal.type(CTRL_D)
             code = await terminal.ended()
-        (row,) = await harness.client.grants()
-        (session,) = await harness.client.sessions()
+        (row,) = await harness.client.grants.list_all()
+        (session,) = await harness.client.sessions.list_recent()
         rejected = (await harness.calls(session.id))[-1]
 
     assert code == 0 and {"ran", "made"} <= {path.name for path in harness.project.iterdir()}
@@ -297,7 +297,7 @@ async def test_a_question_may_be_answered_at_another_terminal_and_is_left_to_oth
         person = shell(harness)
         async with person.terminal("run", *MODEL, "go") as first:
             await first.until("reject > $")
-            (ask,) = await harness.client.asks()
+            (ask,) = await harness.client.inbox.asks()
             sent = await person.run("send", "last", "also say hello")
             await first.until(f"1 prompt waits behind ask {ask.id}")
             first.type("reje")  # then another terminal answers first
@@ -345,7 +345,7 @@ async def test_the_second_ctrl_c_leaves_though_the_turn_cannot_end_and_the_stop_
             await terminal.until("> go")
             terminal.type(CTRL_C)
             await terminal.until("Stopping the turn")
-            (session,) = await harness.client.sessions()
+            (session,) = await harness.client.sessions.list_recent()
             await harness.until(session.id, lambda event: event.type == "stop.accepted")
             terminal.type(CTRL_C)
             await terminal.until("Left.")
@@ -360,7 +360,7 @@ async def test_the_second_ctrl_c_leaves_though_the_turn_cannot_end_and_the_stop_
 async def test_two_quick_ctrl_c_record_the_stop_and_show_no_error_of_ours(open_harness: OpenHarness) -> None:
     async with open_harness(*[HANGS] * QUICKLY) as harness, harness.running_worker():
         left = [await hurried(harness) for _ in range(QUICKLY)]
-        ended = [await harness.ended(session.id) for session in await harness.client.sessions()]
+        ended = [await harness.ended(session.id) for session in await harness.client.sessions.list_recent()]
 
     assert left == [130] * QUICKLY
     assert {event.reason for event in ended if isinstance(event, TurnEnded)} == {"stopped"} and len(ended) == QUICKLY
@@ -384,7 +384,7 @@ async def held(harness: Harness) -> AsyncIterator[tuple[str, asyncio.Event, asyn
     came, through, between = asyncio.Event(), asyncio.Event(), Proxy(harness.endpoints.temporal_address)
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if await harness.client.sessions():
+        if await harness.client.sessions.list_recent():
             came.set()
             await through.wait()
         await between.accept(reader, writer)
@@ -418,7 +418,7 @@ async def test_ctrl_c_between_the_acceptance_of_a_task_and_its_following_stops_i
             left = await terminal.ended()
         through.set()
         async with harness.running_worker():
-            finished = await harness.ended((await harness.client.sessions())[0].id)
+            finished = await harness.ended((await harness.client.sessions.list_recent())[0].id)
 
     assert (stopped, left) == (5, 130)
     assert isinstance(finished, TurnEnded) and finished.reason == "done"  # nothing has stopped it
@@ -433,7 +433,7 @@ async def test_a_terminal_that_is_not_read_holds_up_neither_the_task_nor_ctrl_c(
             running.pause_reading()
             await harness.model.stalled.wait()
             running.type(CTRL_C)
-            (session,) = await harness.client.sessions()
+            (session,) = await harness.client.sessions.list_recent()
             ended = await harness.ended(session.id)
             running.resume_reading()
             for number in range(1, len(paragraphs)):
@@ -461,7 +461,7 @@ async def test_a_closed_terminal_leaves_the_task_running(open_harness: OpenHarne
             await terminal.until("reject > $")
             terminal.hang_up()
             code = await terminal.ended()
-        (ask,) = await harness.client.asks()
+        (ask,) = await harness.client.inbox.asks()
         await harness.answer(ask.id)
         finished = await harness.ended(ask.session)
 
@@ -485,7 +485,7 @@ async def test_only_the_environment_of_commands_is_recorded_and_keys_are_handed_
         person.environment.update(OPENAI_API_KEY="sk-very-secret-1", VIRTUAL_ENV="/venv", PROJECT_TOKEN="x")
         ended = await person.run("run", *MODEL, "hello")
         listed = await person.run("auth", "list")
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
         recorded = (await sessions.origin(harness.database, session.id)).environment
         keys = harness.settings.credentials_file
 

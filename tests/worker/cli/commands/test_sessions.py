@@ -134,7 +134,7 @@ async def test_last_is_what_a_person_prompted_last_and_its_end_is_agreed_to_by_t
             await terminal.until("End 'the newer one'")
             terminal.type("n\r")
             declined = await terminal.ended()
-        kept = await harness.client.session(newer)
+        kept = await harness.client.sessions.get(newer)
         async with person.terminal("end", "last") as terminal:
             await terminal.until("End 'the newer one'")
             terminal.type("y\r")

@@ -13,7 +13,7 @@ async def test_a_subagents_ask_is_listed_with_its_path_and_answered_like_any_oth
         harness.configure(permission={"bash": "ask"})
         session = await harness.start_session("Find it.")
         await harness.until(session, lambda event: event.type == "task.started")
-        child = (await harness.client.tree(session))[1]
+        child = (await harness.client.sessions.tree(session))[1]
         (ask,) = await harness.wait_for_asks(child)
         listed = await shell(harness).run("asks", "--session", session)
         answered = await shell(harness).run("answer", ask, "once")
@@ -30,7 +30,7 @@ async def test_the_story_of_a_session_has_its_subagents_in_the_margin(open_harne
         await harness.ended(session)
         watched = await shell(harness).run("watch", session, "--until-idle")
         as_json = await shell(harness).run("watch", session, "--until-idle", "--json")
-        child = (await harness.client.tree(session))[1]
+        child = (await harness.client.sessions.tree(session))[1]
 
     lines = watched.out.splitlines()
     begin = lines.index(f"  @explore works on it ({child})")
@@ -58,7 +58,7 @@ async def test_subagents_stand_below_the_session_that_started_them(open_harness:
     async with open_harness(scripts=FOUND_BY_ONE) as harness, harness.running_worker():
         session = await harness.start_session("Find it.")
         await harness.ended(session)
-        child = (await harness.client.tree(session))[1]
+        child = (await harness.client.sessions.tree(session))[1]
         listed = await shell(harness).run("sessions")
         last = await shell(harness).run("sessions", "show", "last")
 
@@ -71,7 +71,7 @@ async def test_a_log_is_verified_together_with_those_of_its_subagents(open_harne
     async with open_harness(scripts=FOUND_BY_ONE) as harness, harness.running_worker():
         session = await harness.start_session("Find it.")
         await harness.ended(session)
-        child = (await harness.client.tree(session))[1]
+        child = (await harness.client.sessions.tree(session))[1]
         whole = await shell(harness).run("log", session, "--verify")
         async with harness.database.transaction() as connection:
             await connection.execute("ALTER TABLE event DISABLE TRIGGER event_append_only")

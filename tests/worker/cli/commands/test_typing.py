@@ -54,7 +54,7 @@ async def test_a_line_typed_while_the_agent_works_joins_its_turn_and_the_next_on
             await terminal.until("> not this one")
             await terminal.until("Done in ")
             code = await leave(terminal)
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
         sent = await prompts(harness, session.id)
 
     assert code == 0 and session.number == 2
@@ -69,7 +69,7 @@ async def test_what_is_pasted_in_many_pieces_is_one_prompt(open_harness: OpenHar
             await asyncio.to_thread(terminal.type, PASTE.format("\r".join(lines)) + "\x1b[A \x7f\r")
             await terminal.until("Done in ")
             code = await leave(terminal)
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
         sent = await prompts(harness, session.id)
 
     assert code == 0 and sent == ["go", "\n".join(lines)]
@@ -86,7 +86,7 @@ async def test_holdfast_alone_asks_for_a_prompt_and_continues_a_session_on_reque
             terminal.type(CTRL_C)
             await terminal.until("> $")
             left = await leave(terminal)
-        none = await harness.client.sessions()
+        none = await harness.client.sessions.list_recent()
         async with person.terminal() as terminal:
             await terminal.until("> $")
             terminal.type("/help\r")
@@ -101,7 +101,7 @@ async def test_holdfast_alone_asks_for_a_prompt_and_continues_a_session_on_reque
             await terminal.until("Done in ")
             continued = await leave(terminal)
         third = await person.run("run", "-c", "three")
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
         sent = await prompts(harness, session.id)
 
     assert none == [] and (left, begun, continued, third.code) == (0, 0, 0, 0)
@@ -136,7 +136,7 @@ async def test_a_half_typed_prompt_is_no_answer_and_comes_back_behind_the_questi
             await terminal.until("> $")
             terminal.type(CTRL_C)
             code = await terminal.ended()
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
         sent = await prompts(harness, session.id)
 
     assert code == 0 and sent == ["go"]
@@ -159,7 +159,7 @@ async def test_after_a_turn_that_failed_it_is_retried_or_left_with_its_code(open
         async with shell(harness).terminal("retry", "last", "--exit") as terminal:
             await terminal.until("Hello to you.")
             retried = await terminal.ended()
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
 
     assert (done, failed.code, retried) == (0, 1, 0) and session.number == 4
 
@@ -183,7 +183,7 @@ async def test_a_stop_by_ctrl_c_or_a_command_asks_for_the_next_prompt_and_the_en
         await terminal.until("The turn has ended: stopped")
         terminal.type("so then\r")
         await terminal.until("Done in ")
-        (session,) = await harness.client.sessions()
+        (session,) = await harness.client.sessions.list_recent()
         await harness.client.end(session.id)
         code = await terminal.ended()
 

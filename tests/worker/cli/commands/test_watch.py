@@ -61,7 +61,7 @@ async def test_ctrl_c_only_leaves(open_harness: OpenHarness) -> None:
             await terminal.until("> hang")
             terminal.type(CTRL_C)
             code = await terminal.ended()
-        now = await harness.client.session(session)
+        now = await harness.client.sessions.get(session)
         await harness.client.stop(session)
         await harness.ended(session)
 
@@ -98,7 +98,7 @@ async def test_a_watcher_that_is_killed_misses_nothing_the_next_time(open_harnes
             assert watcher.stdout is not None
             await watcher.stdout.readuntil(b'"type":"ask"')
             watcher.kill()
-        (entry,) = await harness.client.asks()
+        (entry,) = await harness.client.inbox.asks()
         await harness.answer(entry.id)
         await harness.ended(session)
         ended = await shell(harness).run("watch", session, "--until-idle", "--json")

@@ -1,0 +1,32 @@
+"""Moves sessions into files, and back."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from worker.session_reader import SessionReader
+from worker.settings import Settings
+from workflows.domain.ids import SessionId
+
+if TYPE_CHECKING:
+    from activities.archive.archiver import Archiver
+
+
+class ArchivesClient:
+    """Archives of this machine's sessions."""
+
+    def __init__(self, sessions: SessionReader, settings: Settings) -> None:
+        self.sessions = sessions
+        self.settings = settings
+
+    async def archive(self, session: SessionId) -> Path:
+        """Move an idle session with its subagents into a file. Raises NotFound, Conflict."""
+        return await self._archiver().archive_one((await self.sessions.require_unarchived(session)).id)
+
+    async def restore(self, archive: Path) -> SessionId:
+        """Restore an archive's sessions; returns the first. Raises UsageError, Conflict."""
+        return (await self._archiver().restore(archive)).session
+
+    def _archiver(self) -> "Archiver":
+        from activities.archive.archiver import Archiver  # start-up time: few commands need it
+
+        return Archiver(self.sessions.database, self.settings.home, self.settings.host)

@@ -1,0 +1,22 @@
+"""A person's grants: list and revoke."""
+
+from activities.store import grants
+from activities.store.database import Database
+from activities.store.grants import GrantRow
+from workflows.domain.actor import Actor
+from workflows.domain.ids import GrantId
+
+
+class GrantsClient:
+    """The grants of all sessions, changed as `actor`."""
+
+    def __init__(self, database: Database, actor: Actor) -> None:
+        self.database = database
+        self.actor = actor
+
+    async def list_all(self, *, include_revoked: bool = False) -> list[GrantRow]:
+        return await grants.list_all(self.database, include_revoked=include_revoked)
+
+    async def revoke(self, grant: GrantId) -> None:
+        """Revoke a grant. Raises NotFound, Conflict."""
+        await grants.revoke(self.database, grant, self.actor)

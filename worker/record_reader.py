@@ -1,0 +1,69 @@
+"""What happened in a session: its log, its messages, and what happens now."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+
+from activities.store import events, transcript, turns
+from activities.store.deltas import DeltaRow
+from activities.store.events import Verification
+from activities.store.transcript import MessageDetails
+from activities.store.turns import UnfinishedTurn
+from worker.session_reader import SessionReader
+from worker.session_watcher import POLL_INTERVAL, EventWithContents, SessionWatcher, read_events
+from workflows.domain.errors import Unavailable
+from workflows.domain.ids import SessionId
+from workflows.domain.messages import Transcript
+
+
+class RecordReader:
+    """Reads the records of sessions, of which `sessions` knows the archived ones."""
+
+    def __init__(self, sessions: SessionReader) -> None:
+        self.database = sessions.database
+        self.sessions = sessions
+
+    async def log(self, session: SessionId, after: int = 0) -> AsyncGenerator[EventWithContents, None]:
+        """The session's events so far. Raises NotFound."""
+        await self.sessions.require_unarchived(session)
+        async for seen in read_events(self.database, session, after):
+            yield seen
+
+    async def verify(self, session: SessionId) -> Verification:
+        """Recompute the session's hash chain. Raises NotFound."""
+        await self.sessions.require_unarchived(session)
+        return await events.verify(self.database, session)
+
+    async def transcript(self, session: SessionId) -> Transcript:
+        """A session's messages. Raises NotFound."""
+        await self.sessions.require_unarchived(session)
+        async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as batch:
+            return await transcript.read(batch, session)
+
+    async def messages(self, session: SessionId) -> AsyncIterator[MessageDetails]:
+        """One by one with details, never all in memory. Raises NotFound."""
+        await self.sessions.get(session)
+        async for message_details in transcript.iter_messages(self.database, session):
+            yield message_details
+
+    async def unfinished_turns(self, session: SessionId) -> list[UnfinishedTurn]:
+        """Turns that ended before their work was done."""
+        return await turns.unfinished(self.database, session)
+
+    async def watch(
+        self, session: SessionId, after: int = 0, *, with_subagents: bool = False
+    ) -> AsyncGenerator[EventWithContents | DeltaRow, None]:
+        """Events behind `after`, each once and in order, and unfinished pieces as they come; endless.
+
+        Reconnects without losing events. Close it when leaving early (`aclosing`): the session counts as watched until
+        then. Raises NotFound.
+        """
+        session_watcher, known = SessionWatcher(self.database, session, after, with_subagents=with_subagents), False
+        while True:
+            try:
+                known = known or bool(await self.sessions.require_unarchived(session))
+                async with aclosing(session_watcher.stream()) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            except Unavailable:
+                await asyncio.sleep(POLL_INTERVAL)

@@ -17,9 +17,7 @@ from activities.store.database import Database
 from activities.store.deltas import Watchers
 from activities.tools.tool import Tool, ToolContext
 from activities.tools.toolset import Toolsets
-from workflows.domain.config.config import ToolOutput
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.context.truncate import OutputLimits
 from workflows.domain.effects import Plan
 from workflows.domain.errors import StaleFence, ToolError, Unavailable
 from workflows.domain.wire import Fence
@@ -37,7 +35,7 @@ class ClaimedCall:
 
     async def plan(self) -> Plan:
         """What the call would do now. Raises ToolError."""
-        return await plan_call(self.tool, self.params, self.call.arguments, self.context.workspace, self.planner)
+        return await plan_call(self.tool, self.params, self.call.arguments, self.context.turn, self.planner)
 
 
 class CallContextFactory:
@@ -72,7 +70,7 @@ class CallContextFactory:
     def context(
         self, call: CallRow, call_environment: CallEnvironment, turn_config: TurnConfig, fence: Fence
     ) -> ToolContext:
-        workspace = self.loader.workspace(call_environment.directory, turn_config)
+        turn = self.loader.turn_context(call_environment.directory, turn_config)
         attempt = "-".join(str(number) for number in fence)
         watchers = Watchers(self.database, call.session)
 
@@ -88,12 +86,11 @@ class CallContextFactory:
             session=call.session,
             call=call.id,
             attempt=attempt,
-            workspace=workspace,
-            environment=tool_environment(call_environment.environment, workspace, call.id),
+            turn=turn,
+            environment=tool_environment(call_environment.environment, turn.workspace, call.id),
             progress=progress,
             fence=check_claim,
             subagent=CallSubagent(self.database, self.ring, call, fence),
-            limits=output_limits(turn_config.config.tool_output),
         )
 
     async def require_current(self, call: CallRow, fence: Fence) -> None:
@@ -101,8 +98,3 @@ class CallContextFactory:
         state, newest = await calls.current_claim(self.database, call.id)
         if state.settled or newest != fence:
             raise StaleFence(f"Call {call.id!r} is {state} under fence {newest}, this attempt is {fence}.")
-
-
-def output_limits(configured: ToolOutput) -> OutputLimits:
-    """The configured output limits, else the defaults."""
-    return OutputLimits.model_validate(configured.model_dump(exclude_none=True))

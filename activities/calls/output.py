@@ -26,7 +26,7 @@ async def truncate_output(output: Output, context: ToolContext) -> Outcome:
         attachments=output.attachments,
         changes=output.changes,
     )
-    cut = None if output.truncated or "truncated" in output.metadata else truncate(output.output, context.limits)
+    cut = None if output.truncated or "truncated" in output.metadata else truncate(output.output, context.turn.limits)
     if cut is None:
         return outcome
     path = context.workspace.tool_output / f"{_PREFIX}{context.call}"

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from activities.calls.planner.messages import CheckFailed, PlanRequest
 from activities.calls.planner.planner import Planner
-from activities.files.workspace import Workspace
 from activities.tools.tool import P, Plan, Tool
+from activities.turn_context import TurnContext
 from workflows.domain.errors import ToolError
 
 _TIMEOUT: Final = 10.0  # seconds per call checked in this process
@@ -22,7 +22,7 @@ async def plan_call(
     tool: Tool[P],
     params: P,
     arguments: Mapping[str, JsonValue],
-    workspace: Workspace,
+    turn: TurnContext,
     planner: Planner | None = None,
     timeout: float = _TIMEOUT,
 ) -> Plan:
@@ -33,17 +33,17 @@ async def plan_call(
     """
     try:
         async with asyncio.timeout(timeout):
-            chosen_planner = planner if planner is not None and await tool.takes_long(params, workspace) else None
+            chosen_planner = planner if planner is not None and await tool.takes_long(params, turn) else None
             if chosen_planner is None:
-                plan = await tool.plan(params, workspace)
+                plan = await tool.plan(params, turn)
                 return plan.model_copy(update={"quick": True}) if tool.quick else plan
-        return await chosen_planner.plan(PlanRequest(tool.name, dict(arguments), workspace))
+        return await chosen_planner.plan(PlanRequest(tool.name, dict(arguments), turn))
     except ToolError:
         raise
     except TimeoutError:
-        return tool.unchecked_plan(arguments, workspace, f"that took more than {timeout:g} s")
+        return tool.unchecked_plan(arguments, turn, f"that took more than {timeout:g} s")
     except CheckFailed as error:
-        return tool.unchecked_plan(arguments, workspace, str(error))
+        return tool.unchecked_plan(arguments, turn, str(error))
     except Exception as error:  # the answer is paid for: nothing may prevent storing it
         _LOG.warning("a call of %s could not be checked", tool.name, exc_info=error)
-        return tool.unchecked_plan(arguments, workspace, f"{type(error).__name__}: {error}"[:_MAX_REASON_CHARS])
+        return tool.unchecked_plan(arguments, turn, f"{type(error).__name__}: {error}"[:_MAX_REASON_CHARS])

@@ -8,12 +8,12 @@ from pydantic import JsonValue
 
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.planner import Planner
-from activities.files.workspace import Workspace
 from activities.mint import Mint
 from activities.store.calls import NewCall
 from activities.tools.invalid import INVALID
 from activities.tools.tool import Tool
 from activities.tools.toolset import Toolset
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Plan, input_digest
 from workflows.domain.errors import ToolError
 from workflows.domain.ids import PartId, Prefix
@@ -23,12 +23,12 @@ MAX_ARGUMENT_DEPTH: Final = 100  # levels of arguments
 
 
 class CallPreparer:
-    """Makes ledger entries of an answer's calls; reads the workspace, changes nothing."""
+    """Makes ledger entries of an answer's calls; reads the work tree, changes nothing."""
 
-    def __init__(self, tools: Toolset, workspace: Workspace, mint: Mint, planner: Planner | None = None) -> None:
+    def __init__(self, tools: Toolset, turn: TurnContext, mint: Mint, planner: Planner | None = None) -> None:
         self.planner = planner
         self.tools = tools
-        self.workspace = workspace
+        self.turn = turn
         self.mint = mint
 
     async def prepare(self, position: int, requested: RequestedCall) -> NewCall:
@@ -69,7 +69,7 @@ class CallPreparer:
     async def plan(self, tool: Tool[Any], arguments: dict[str, JsonValue]) -> Plan | None:
         """None when planning fails: the run tells the model why."""
         try:
-            return await plan_call(tool, tool.parse(arguments), arguments, self.workspace, self.planner)
+            return await plan_call(tool, tool.parse(arguments), arguments, self.turn, self.planner)
         except ToolError:
             return None
 

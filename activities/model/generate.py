@@ -219,8 +219,8 @@ class Model:
         self, request: GenerateRequest, context: StepContext, resolved: ResolvedModel, answer: Answer
     ) -> NewAnswer:
         """The answer with its price, parts and prepared calls."""
-        workspace = self.loader.workspace(context.turn_config.directory, context.turn_config)
-        preparer = CallPreparer(self.toolsets.of(context.turn_config), workspace, self.mint, self.planner)
+        turn = self.loader.turn_context(context.turn_config.directory, context.turn_config)
+        preparer = CallPreparer(self.toolsets.of(context.turn_config), turn, self.mint, self.planner)
         turn_status = context.begun.turn_status
         parts = [
             NewPart(id=PartId(self.mint.new(Prefix.PART)), position=position, body=part)

@@ -1,13 +1,14 @@
 """Loads a directory's configuration: the same for clients, which show it, and for turns, which freeze it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from activities.files.workspace import Workspace
 from activities.project import config_loader, worktree
 from activities.project.config_loader import PRIMARY_ROLE, Role
 from activities.project.config_references import resolve
+from activities.turn_context import TurnContext
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.config.config import Config
 from workflows.domain.config.sources import ConfigSources
@@ -38,17 +39,21 @@ class ProjectLoader:
     environ: Mapping[str, str]
     default_sources: ConfigSources
 
-    def workspace(self, directory: str, turn_config: TurnConfig | None = None) -> Workspace:
-        """A session's workspace, under the frozen configuration of its turn if given."""
-        home = (turn_config and turn_config.home) or self.default_sources.home
-        found = self._workspace(directory, home)
-        return replace(found, rules=turn_config.rules, delegation=turn_config.delegation) if turn_config else found
+    def workspace(self, directory: str, home: str | None = None) -> Workspace:
+        """The directories of a session. `home`: of the person who started it, by default the worker's own."""
+        return worktree.find_workspace(
+            Path(directory), data=self.data, home=Path(home or self.default_sources.home), temporary=self.temporary
+        )
+
+    def turn_context(self, directory: str, turn_config: TurnConfig) -> TurnContext:
+        """A turn in a session's directory, under its frozen configuration."""
+        return TurnContext.from_config(self.workspace(directory, turn_config.home), turn_config)
 
     async def load(self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE) -> TurnConfig:
         """The configuration of a directory for these sources. Raises ConfigError, UnknownAgent."""
         sources = sources or self.default_sources
         return await config_loader.load_turn_config(
-            self._workspace(directory, sources.home), sources, self.managed, role
+            self.workspace(directory, sources.home), sources, self.managed, role
         )
 
     async def try_load(
@@ -61,11 +66,8 @@ class ProjectLoader:
             return DirectoryConfig(turn_config, model=await resolve(named, self.environ) if named else None)
         except UsageError as error:
             return DirectoryConfig(
-                built_in_config(self._workspace(directory, (sources or self.default_sources).home)), problem=str(error)
+                built_in_config(self.workspace(directory, sources.home if sources else None)), problem=str(error)
             )
-
-    def _workspace(self, directory: str, home: str) -> Workspace:
-        return worktree.find_workspace(Path(directory), data=self.data, home=Path(home), temporary=self.temporary)
 
 
 def built_in_config(workspace: Workspace) -> TurnConfig:

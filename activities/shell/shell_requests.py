@@ -15,6 +15,7 @@ from activities.shell.analysis.path_access import PathAccess, path_access
 from activities.shell.analysis.program import Command, ShellProgram
 from activities.shell.analysis.special_files import find_special_files
 from activities.shell.environment import READ_ONLY_GIT, own_variables
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Target
 from workflows.domain.emoji import EMOJI_JOINER
 from workflows.domain.errors import ToolError
@@ -41,19 +42,20 @@ class ShellRequests(Value):
     scripts: tuple[Target, ...] = ()
 
 
-def shell_requests(command: str, workdir: Path, workspace: Workspace) -> ShellRequests:
+def shell_requests(command: str, workdir: Path, turn: TurnContext) -> ShellRequests:
     """The requests of a command in `workdir` (absolute and resolved). Reads files, changes nothing.
 
     Raises ToolError for an empty, too long or invalid text.
     """
     _check_text(command)
+    workspace = turn.workspace
     shell = ShellContext(workdir, workspace.home, own_variables(workspace))
     program = analyse(command, shell)
     if not program.commands and not program.redirects and not program.opaque:
         raise ToolError("There is nothing to run: the command is empty or only a comment.")
     if invisible := _invisible_characters(command):
         program.guard(f"it contains invisible characters ({', '.join(invisible)})")
-    found, run = path_access(program, workspace), executed_scripts(program)
+    found, run = path_access(program, turn), executed_scripts(program)
     if is_outside(workdir, workspace.directory, workspace.worktree):
         found.outside = {workdir: None, **found.outside}
     if special := found.special or find_special_files(command, program):

@@ -22,6 +22,7 @@ from activities.tools.arguments import Params
 from activities.tools.bash_report import build_output, describe_lost_command, failure_message
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import ToolError
 from workflows.domain.value import Value
@@ -60,12 +61,12 @@ class BashTool(BuiltInTool[BashParams]):
     def __init__(self, limits: CommandLimits | None = None) -> None:
         self.limits = limits or CommandLimits()
 
-    async def takes_long(self, params: BashParams, workspace: Workspace) -> bool:
+    async def takes_long(self, params: BashParams, turn: TurnContext) -> bool:
         return len(params.command) > _MAX_SHORT_CHARS
 
-    async def plan(self, params: BashParams, workspace: Workspace) -> Plan:
-        directory = await asyncio.to_thread(_resolve_directory, workspace, params.workdir)
-        needed = await asyncio.to_thread(shell_requests, params.command, directory, workspace)
+    async def plan(self, params: BashParams, turn: TurnContext) -> Plan:
+        directory = await asyncio.to_thread(_resolve_directory, turn.workspace, params.workdir)
+        needed = await asyncio.to_thread(shell_requests, params.command, directory, turn)
         arguments = params.model_dump(exclude_none=True)
         effect = Effect(
             tool=self.name,
@@ -76,10 +77,12 @@ class BashTool(BuiltInTool[BashParams]):
         )
         return Plan(requests=needed.requests, effect=effect)
 
-    def unchecked_plan(self, arguments: Mapping[str, JsonValue], workspace: Workspace, reason: str) -> Plan:
+    def unchecked_plan(self, arguments: Mapping[str, JsonValue], turn: TurnContext, reason: str) -> Plan:
         """In the directory that the model named, unresolved."""
-        directory = Path(os.path.normpath(workspace.directory / str(arguments.get("workdir") or "")))
-        return super().unchecked_plan(arguments, replace(workspace, directory=directory), reason)
+        directory = Path(os.path.normpath(turn.workspace.directory / str(arguments.get("workdir") or "")))
+        return super().unchecked_plan(
+            arguments, replace(turn, workspace=replace(turn.workspace, directory=directory)), reason
+        )
 
     async def run(self, params: BashParams, plan: Plan, context: ToolContext) -> Output:
         """The first attempt: if writing the order to disk fails, nothing has run or will."""

@@ -19,7 +19,7 @@ _LOUD: Final = "Redirect its output to a file, or have it write less."
 
 def build_output(command: str, end: CommandEnd, directory: CallDirectory, context: ToolContext) -> Output:
     """The output's end, and notes on how the command ended."""
-    kept = spool.read_tail(directory.spool, context.limits)
+    kept = spool.read_tail(directory.spool, context.turn.limits)
     metadata: dict[str, JsonValue] = {
         "output": spool.live_tail(directory.spool),
         "exit": None if end.cause else end.status,
@@ -39,7 +39,7 @@ def build_output(command: str, end: CommandEnd, directory: CallDirectory, contex
 def describe_lost_command(lease: Lease, directory: CallDirectory, context: ToolContext) -> str:
     """The start and output of a command whose supervisor died."""
     started_at = datetime.fromtimestamp(lease.started_at or 0, UTC)
-    written = spool.read_tail(directory.spool, context.limits).text or "(no output)"
+    written = spool.read_tail(directory.spool, context.turn.limits).text or "(no output)"
     return (
         f"The command began at {started_at:%Y-%m-%d %H:%M:%S} UTC. Its supervisor died before it could record an end. "
         f"Nothing of the command runs any more. Its output until then:\n\n{written}"

@@ -18,12 +18,12 @@ class BuiltInTool(Tool[P], Generic[P]):
 
     params: ClassVar[type[Params]]
 
-    def description_values(self, turn: TurnConfig) -> dict[str, str] | None:
+    def description_values(self, turn_config: TurnConfig) -> dict[str, str] | None:
         """Values for the description's placeholders; None: not offered in this turn."""
         return {}
 
-    def offer(self, turn: TurnConfig) -> ToolOffer | None:
-        values = self.description_values(turn)
+    def offer(self, turn_config: TurnConfig) -> ToolOffer | None:
+        values = self.description_values(turn_config)
         if values is None:
             return None
         description = render_prompt(f"tools/{self.name}", **values)

@@ -20,6 +20,7 @@ from activities.files.workspace import Workspace
 from activities.tools.arguments import P
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Effect, Recovery, Target
 from workflows.domain.errors import ToolError
 
@@ -62,15 +63,15 @@ class FileChangeTool(BuiltInTool[P]):
     def content(self, params: P, located: LocatedPath, before: bytes | None) -> bytes:
         """The new content. Raises ToolError. `before` is None where there is no regular file."""
 
-    async def takes_long(self, params: P, workspace: Workspace) -> bool:
+    async def takes_long(self, params: P, turn: TurnContext) -> bool:
         texts = sum(len(value) for value in params.model_dump().values() if isinstance(value, str))
         return (
             texts > _MAX_SHORT_CHARS
-            or await asyncio.to_thread(_size, workspace.directory / self.path(params)) > _MAX_SMALL_BYTES
+            or await asyncio.to_thread(_size, turn.workspace.directory / self.path(params)) > _MAX_SMALL_BYTES
         )
 
-    async def plan(self, params: P, workspace: Workspace) -> Plan:
-        return await asyncio.to_thread(self._plan, params, workspace)
+    async def plan(self, params: P, turn: TurnContext) -> Plan:
+        return await asyncio.to_thread(self._plan, params, turn.workspace)
 
     async def run(self, params: P, plan: Plan, context: ToolContext) -> Output:
         preview = await asyncio.to_thread(self._preview, params, context.workspace)

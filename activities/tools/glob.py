@@ -13,6 +13,7 @@ from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.search import search_plan
 from activities.tools.tool import Output, Plan, ToolContext
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import ToolError
 
@@ -39,14 +40,14 @@ class GlobTool(BuiltInTool[GlobParams]):
     params = GlobParams
     subject = "pattern"
 
-    async def plan(self, params: GlobParams, workspace: Workspace) -> Plan:
-        return await asyncio.to_thread(search_plan, self.name, params, params.path, workspace)
+    async def plan(self, params: GlobParams, turn: TurnContext) -> Plan:
+        return await asyncio.to_thread(search_plan, self.name, params, params.path, turn)
 
     async def run(self, params: GlobParams, plan: Plan, context: ToolContext) -> Output:
         root = Path(plan.targets[0].path)
         await asyncio.to_thread(_check_directory, root, context.workspace)
         found = await ripgrep.list_files(root, params.pattern, MAX_FILES)
-        newest = await asyncio.to_thread(_newest_first, found, context.workspace)
+        newest = await asyncio.to_thread(_newest_first, found, context.turn)
         return _output(context.workspace.title(root), newest)
 
 
@@ -58,8 +59,8 @@ def _check_directory(root: Path, workspace: Workspace) -> None:
             raise ToolError(f"glob path must be a directory: {root}")
 
 
-def _newest_first(files: list[Path], workspace: Workspace) -> list[Path]:
-    return sorted(filter(workspace.may_read, files), key=lambda path: (-_modified_ns(path), path))
+def _newest_first(files: list[Path], turn: TurnContext) -> list[Path]:
+    return sorted(filter(turn.may_read, files), key=lambda path: (-_modified_ns(path), path))
 
 
 def _modified_ns(path: Path) -> int:

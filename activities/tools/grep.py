@@ -8,13 +8,13 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.files.locate import PathKind, locate
-from activities.files.workspace import Workspace
 from activities.tools import ripgrep
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.ripgrep import Match
 from activities.tools.search import search_plan
 from activities.tools.tool import Output, Plan, ToolContext
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import ToolError
 
@@ -39,10 +39,10 @@ class GrepTool(BuiltInTool[GrepParams]):
     params = GrepParams
     subject = "pattern"
 
-    async def plan(self, params: GrepParams, workspace: Workspace) -> Plan:
+    async def plan(self, params: GrepParams, turn: TurnContext) -> Plan:
         if not params.pattern:
             raise ToolError("pattern is required")
-        return await asyncio.to_thread(search_plan, self.name, params, params.path, workspace, shows_contents=True)
+        return await asyncio.to_thread(search_plan, self.name, params, params.path, turn, shows_contents=True)
 
     async def run(self, params: GrepParams, plan: Plan, context: ToolContext) -> Output:
         where = Path(plan.targets[0].path)
@@ -50,7 +50,7 @@ class GrepTool(BuiltInTool[GrepParams]):
         if located.kind is PathKind.MISSING:
             raise ToolError(f"grep path does not exist: {where}")
         found = await ripgrep.search_lines(
-            where, params.pattern, params.include, context.workspace.search_filter(where), MAX_MATCHES + 1
+            where, params.pattern, params.include, context.turn.search_filter(where), MAX_MATCHES + 1
         )
         return _output(params.pattern, found)
 

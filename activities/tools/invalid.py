@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import Output, Plan, ToolContext
+from activities.turn_context import TurnContext
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Recovery
 
@@ -26,11 +26,13 @@ class InvalidTool(BuiltInTool[InvalidParams]):
     recovery = Recovery.REPEATABLE
     params = InvalidParams
 
-    def offer(self, turn: TurnConfig) -> None:
+    def offer(self, turn_config: TurnConfig) -> None:
         return None
 
-    async def plan(self, params: InvalidParams, workspace: Workspace) -> Plan:
-        effect = Effect(tool=self.name, arguments=params.model_dump(mode="json"), directory=str(workspace.directory))
+    async def plan(self, params: InvalidParams, turn: TurnContext) -> Plan:
+        effect = Effect(
+            tool=self.name, arguments=params.model_dump(mode="json"), directory=str(turn.workspace.directory)
+        )
         return Plan(requests=(), effect=effect)
 
     async def run(self, params: InvalidParams, plan: Plan, context: ToolContext) -> Output:

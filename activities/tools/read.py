@@ -17,6 +17,7 @@ from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import Output, Plan, ToolContext
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Effect, Recovery, Target
 from workflows.domain.errors import ToolError
 
@@ -46,14 +47,14 @@ class ReadTool(BuiltInTool[ReadParams]):
     params = ReadParams
     subject = "filePath"
 
-    async def plan(self, params: ReadParams, workspace: Workspace) -> Plan:
-        located = await asyncio.to_thread(locate, params.file_path, workspace)
+    async def plan(self, params: ReadParams, turn: TurnContext) -> Plan:
+        located = await asyncio.to_thread(locate, params.file_path, turn.workspace)
         return Plan(
-            requests=permission_requests.read_requests(located, workspace),
+            requests=permission_requests.read_requests(located, turn.workspace),
             effect=Effect(
                 tool=self.name,
                 arguments=params.model_dump(mode="json", by_alias=True, exclude_unset=True),
-                directory=str(workspace.directory),
+                directory=str(turn.workspace.directory),
                 targets=(Target(path=str(located.path), before=None),),
             ),
         )

@@ -4,27 +4,28 @@ from pydantic import JsonValue
 
 from activities.files import permission_requests
 from activities.files.locate import locate
-from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.tool import Plan
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Effect, Target
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.requests import PermissionRequest
 
 
 def search_plan(
-    tool: str, params: Params, path: str | None, workspace: Workspace, *, shows_contents: bool = False
+    tool: str, params: Params, path: str | None, turn: TurnContext, *, shows_contents: bool = False
 ) -> Plan:
     """The plan of a search at `path` (default: the session's directory); its subject is the search pattern.
 
     A search that shows contents also needs `read` of `path` where a rule asks about that.
     """
+    workspace = turn.workspace
     arguments: dict[str, JsonValue] = params.model_dump(mode="json", by_alias=True, exclude_unset=True)
     _require_printable(arguments)
     located = locate(path if path is not None else str(workspace.directory), workspace)
     own = PermissionRequest(permission=tool, patterns=(str(arguments["pattern"]),), always=("*",), metadata=arguments)
     needed = (*permission_requests.external_requests(located, workspace), own)
-    if shows_contents and workspace.asks_before_read(located.path):
+    if shows_contents and turn.asks_before_read(located.path):
         needed += permission_requests.read_requests(located, workspace)[-1:]
     return Plan(
         requests=needed,

@@ -6,10 +6,10 @@ from typing import Final
 from pydantic import AliasChoices, Field, JsonValue
 
 import prompts
-from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import CallStopped, Delegated, Output, Plan, SubagentStatus, TaskRequest, ToolContext
+from activities.turn_context import TurnContext
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.config import AgentMode
@@ -47,12 +47,13 @@ class TaskTool(BuiltInTool[TaskParams]):
     params = TaskParams
     machine_bound = False  # the subagent's rows and workflow are the same from everywhere
 
-    def description_values(self, turn: TurnConfig) -> dict[str, str] | None:
-        offered = [] if turn.delegation.too_deep else turn.delegation.offered_agents(turn.rules)
+    def description_values(self, turn_config: TurnConfig) -> dict[str, str] | None:
+        delegation = turn_config.delegation
+        offered = [] if delegation.too_deep else delegation.offered_agents(turn_config.rules)
         return {"agents": "\n".join(map(_format_agent, offered))} if offered else None
 
-    async def plan(self, params: TaskParams, workspace: Workspace) -> Plan:
-        agent = _select_agent(params, workspace.delegation)
+    async def plan(self, params: TaskParams, turn: TurnContext) -> Plan:
+        agent = _select_agent(params, turn.delegation)
         request = PermissionRequest(
             permission=self.name,
             patterns=(agent.name,),
@@ -62,11 +63,11 @@ class TaskTool(BuiltInTool[TaskParams]):
         arguments = params.model_dump(exclude_none=True)
         return Plan(
             requests=(request,),
-            effect=Effect(tool=self.name, arguments=arguments, directory=str(workspace.directory)),
+            effect=Effect(tool=self.name, arguments=arguments, directory=str(turn.workspace.directory)),
         )
 
     async def run(self, params: TaskParams, plan: Plan, context: ToolContext) -> Output | Delegated:
-        agent = _select_agent(params, context.workspace.delegation)
+        agent = _select_agent(params, context.turn.delegation)
         title = f"{params.description[:_MAX_TITLE_CHARS]} (@{agent.name} subagent)"
         session = SessionId(params.task_id) if params.task_id else None
         child = await context.subagent.start(

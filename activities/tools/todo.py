@@ -2,10 +2,10 @@
 
 import json
 
-from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import Output, Plan, ToolContext
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.messages import TodosReplaced
 from workflows.domain.permissions.requests import PermissionRequest
@@ -32,10 +32,12 @@ class TodoWriteTool(BuiltInTool[TodoWriteParams]):
     recovery = Recovery.IDEMPOTENT
     params = TodoWriteParams
 
-    async def plan(self, params: TodoWriteParams, workspace: Workspace) -> Plan:
+    async def plan(self, params: TodoWriteParams, turn: TurnContext) -> Plan:
         return Plan(
             requests=(PermissionRequest(permission=self.name, patterns=("*",), always=("*",)),),
-            effect=Effect(tool=self.name, arguments=params.model_dump(mode="json"), directory=str(workspace.directory)),
+            effect=Effect(
+                tool=self.name, arguments=params.model_dump(mode="json"), directory=str(turn.workspace.directory)
+            ),
         )
 
     async def run(self, params: TodoWriteParams, plan: Plan, context: ToolContext) -> Output:

@@ -2,15 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
 
 from pydantic import JsonValue
 
 from activities.files.workspace import Workspace
+from activities.turn_context import TurnContext
 from workflows.domain.agents.agent import Agent
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.context.truncate import OutputLimits
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.effects import Plan as Plan
 from workflows.domain.ids import PartId, SessionId
@@ -111,20 +111,22 @@ class ToolContext:
 
     `environment`: the whole environment of a program that the tool starts (security.md 10.1). `progress` shows live
     metadata (`title`, `metadata`); updates may be lost. `fence`: call it directly before an irrevocable step (rename,
-    start of a program); raises `StaleFence` when a later attempt has taken over. `limits`: of output for the model.
-    `delegate`: the subagent to hand work to.
+    start of a program); raises `StaleFence` when a later attempt has taken over. `subagent`: to
+    hand work to.
     """
 
     session: SessionId
     call: PartId
     attempt: str
-    workspace: Workspace
+    turn: TurnContext
     environment: dict[str, str]
     progress: Callable[[dict[str, JsonValue]], Awaitable[None]]
     fence: Callable[[], Awaitable[None]]
     subagent: SubagentHandle
-    settings: dict[str, Any] = field(default_factory=dict)
-    limits: OutputLimits = OutputLimits()
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.turn.workspace
 
 
 class OutcomeUnknown(Exception):
@@ -157,7 +159,7 @@ class Tool(ABC, Generic[P]):
     may_run_unchecked: bool = False  # a person's yes suffices where the call could not be checked
 
     @abstractmethod
-    def offer(self, turn: TurnConfig) -> ToolOffer | None:
+    def offer(self, turn_config: TurnConfig) -> ToolOffer | None:
         """What the model reads of this tool; None: not offered in this turn."""
 
     @abstractmethod
@@ -165,14 +167,14 @@ class Tool(ABC, Generic[P]):
         """The parsed arguments. Raises ToolError."""
 
     @abstractmethod
-    async def plan(self, params: P, workspace: Workspace) -> Plan:
+    async def plan(self, params: P, turn: TurnContext) -> Plan:
         """What this call would do now; reads the world, changes nothing. Errors come before any question."""
 
-    async def takes_long(self, params: P, workspace: Workspace) -> bool:
+    async def takes_long(self, params: P, turn: TurnContext) -> bool:
         """Whether `plan` needs a process that can be killed (bash, edit, write)."""
         return False
 
-    def unchecked_plan(self, arguments: Mapping[str, JsonValue], workspace: Workspace, reason: str) -> Plan:
+    def unchecked_plan(self, arguments: Mapping[str, JsonValue], turn: TurnContext, reason: str) -> Plan:
         """The plan of a call that could not be checked: asks under every policy. A deny matches the model's text."""
         request = PermissionRequest(
             permission=permission_of(self.name),
@@ -180,7 +182,8 @@ class Tool(ABC, Generic[P]):
             opaque=f"This call could not be checked: {reason}.",
             guarded=True,
         )
-        effect = Effect(tool=self.name, arguments=dict(arguments), directory=str(workspace.directory), unchecked=True)
+        directory = str(turn.workspace.directory)
+        effect = Effect(tool=self.name, arguments=dict(arguments), directory=directory, unchecked=True)
         return Plan(requests=(request,), effect=effect)
 
     @abstractmethod

@@ -11,6 +11,7 @@ import pytest
 from activities import failpoints
 from activities.files.workspace import Workspace
 from activities.store.database import Database
+from activities.turn_context import TurnContext
 from tests.activities.rig import ActivityRig, open_rig
 from tests.activities.tools.tool_calls import project
 
@@ -40,6 +41,12 @@ async def rig(database: Database, tmp_path: Path) -> ActivityRig:
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     return project(tmp_path)
+
+
+@pytest.fixture
+def turn(workspace: Workspace) -> TurnContext:
+    """A turn without rules in the scratch project."""
+    return TurnContext(workspace)
 
 
 @pytest.fixture

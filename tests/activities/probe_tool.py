@@ -4,11 +4,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Output, Plan, Tool, ToolContext
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Effect, Recovery
 
 
@@ -26,8 +26,8 @@ def probe(kind: Recovery, error: Exception | None = None, gate: asyncio.Event | 
         recovery = kind
         params = ProbeParams
 
-        async def plan(self, params: ProbeParams, workspace: Workspace) -> Plan:
-            return Plan(requests=(), effect=Effect(tool="probe", arguments={}, directory=str(workspace.directory)))
+        async def plan(self, params: ProbeParams, turn: TurnContext) -> Plan:
+            return Plan(requests=(), effect=Effect(tool="probe", arguments={}, directory=str(turn.workspace.directory)))
 
         async def run(self, params: ProbeParams, plan: Plan, context: ToolContext) -> Output:
             with (context.workspace.directory / "effects").open("a") as file:

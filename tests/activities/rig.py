@@ -36,6 +36,7 @@ from activities.store.stops import StopRequested
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Tool
 from activities.tools.toolset import SameTools
+from activities.turn_context import TurnContext
 from workflows.domain.actor import Actor
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.effects import Plan
@@ -165,7 +166,7 @@ class ActivityRig:
     async def answered(self, *wanted: tuple[str, dict[str, Any]]) -> list[PartId]:
         """Store the model's answer of the next step, with these calls."""
         self.step += 1
-        preparer = CallPreparer(self.tools, self.loader.workspace(str(self.project)), self.mint)
+        preparer = CallPreparer(self.tools, TurnContext(self.loader.workspace(str(self.project))), self.mint)
         parts = [RequestedCall(f"c{place}", name, json.dumps(given)) for place, (name, given) in enumerate(wanted)]
         prepared = [await preparer.prepare(place, part) for place, part in enumerate(parts)]
         new = NewAnswer(id=MessageId(self.mint.new(Prefix.MESSAGE)), body=BODY, calls=tuple(prepared))

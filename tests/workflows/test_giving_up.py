@@ -6,12 +6,12 @@ from typing import Final
 import pytest
 
 from activities import failpoints
-from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.tools.toolset import SameTools, Toolsets
+from activities.turn_context import TurnContext
 from tests.harness import Harness, wait_for_file
 from tests.workflows.conftest import Open
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
@@ -44,8 +44,8 @@ class Faulty(BuiltInTool[Params]):
     def description_values(self, turn: TurnConfig) -> dict[str, str] | None:
         return None
 
-    async def plan(self, params: Params, workspace: Workspace) -> Plan:
-        return Plan(requests=(), effect=Effect(tool=self.name, arguments={}, directory=str(workspace.directory)))
+    async def plan(self, params: Params, turn: TurnContext) -> Plan:
+        return Plan(requests=(), effect=Effect(tool=self.name, arguments={}, directory=str(turn.workspace.directory)))
 
     async def run(self, params: Params, plan: Plan, context: ToolContext) -> Output:
         self.called.append("run")

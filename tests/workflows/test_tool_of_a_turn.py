@@ -8,11 +8,11 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.files.workspace import Workspace
 from activities.model.tool_offers import offer_tools
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Output, Plan, Tool, ToolContext
 from activities.tools.toolset import Toolset
+from activities.turn_context import TurnContext
 from tests.harness import wait_for_file
 from tests.workflows.conftest import Open
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
@@ -50,7 +50,7 @@ class CreateIssue(Tool[str]):
     def __init__(self) -> None:
         self.called: list[str] = []
 
-    def offer(self, turn: TurnConfig) -> ToolOffer | None:
+    def offer(self, turn_config: TurnConfig) -> ToolOffer | None:
         return ToolOffer(name=self.name, description="Creates an issue.", parameters=SCHEMA)
 
     def parse(self, arguments: Mapping[str, JsonValue]) -> str:
@@ -59,9 +59,9 @@ class CreateIssue(Tool[str]):
             raise ToolError("subject has to be a string")
         return subject
 
-    async def plan(self, params: str, workspace: Workspace) -> Plan:
+    async def plan(self, params: str, turn: TurnContext) -> Plan:
         request = PermissionRequest(permission=self.name, patterns=(params,))
-        effect = Effect(tool=self.name, arguments={"subject": params}, directory=str(workspace.directory))
+        effect = Effect(tool=self.name, arguments={"subject": params}, directory=str(turn.workspace.directory))
         return Plan(requests=(request,), effect=effect)
 
     async def run(self, params: str, plan: Plan, context: ToolContext) -> Output:

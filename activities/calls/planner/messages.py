@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from pydantic import JsonValue, TypeAdapter
 
-from activities.files.workspace import Workspace
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Plan
 from workflows.domain.errors import ToolError
 
 READY: Final = b"\n"  # sent once, when the process is ready
-_WORKSPACE: Final = TypeAdapter(Workspace)
+_TURN: Final = TypeAdapter(TurnContext)
 _MAX_ERROR_CHARS: Final = 300  # characters of an error
 
 
@@ -29,24 +29,21 @@ class PlannerLimits:
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """A call of a tool and its workspace."""
+    """A call of a tool in a turn."""
 
     tool: str
     arguments: dict[str, JsonValue]
-    workspace: Workspace
+    turn: TurnContext
 
     def encode(self, limits: PlannerLimits) -> bytes:
-        workspace = _WORKSPACE.dump_python(self.workspace, mode="json")
-        return _encode_line(
-            {"tool": self.tool, "arguments": self.arguments, "workspace": workspace, "limits": asdict(limits)}
-        )
+        turn = _TURN.dump_python(self.turn, mode="json")
+        return _encode_line({"tool": self.tool, "arguments": self.arguments, "turn": turn, "limits": asdict(limits)})
 
     @classmethod
     def decode(cls, line: bytes) -> tuple["PlanRequest", PlannerLimits]:
         message = json.loads(line)
-        return cls(
-            message["tool"], message["arguments"], _WORKSPACE.validate_python(message["workspace"])
-        ), PlannerLimits(**message["limits"])
+        turn = _TURN.validate_python(message["turn"])
+        return cls(message["tool"], message["arguments"], turn), PlannerLimits(**message["limits"])
 
 
 def encode_result(result: Plan | ToolError) -> bytes:

@@ -63,6 +63,6 @@ def _set_limits(cpu_seconds: float, wall_seconds: float) -> None:
 async def _plan(request: PlanRequest) -> Plan | ToolError:
     try:
         tool = _TOOLS[request.tool]
-        return await plan_call(tool, tool.parse(request.arguments), request.arguments, request.workspace)
+        return await plan_call(tool, tool.parse(request.arguments), request.arguments, request.turn)
     except ToolError as error:
         return error

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from activities.files.real_paths import is_link, real_path
-from activities.files.workspace import Workspace
 from activities.shell.analysis.budget import WorkBudget
 from activities.shell.programs.parsed_arguments import ParsedArguments
+from activities.turn_context import TurnContext
 
 MAX_ENTRIES: Final = 50_000  # of a tree; a larger one is asked about
 _ENTRIES: Final = 10  # compared with rules for one unit of work
@@ -34,18 +34,18 @@ class WithheldFiles:
 
 
 def withheld_in_tree(
-    tree: Path, workspace: Workspace, parsed_arguments: ParsedArguments, budget: WorkBudget
+    tree: Path, turn: TurnContext, parsed_arguments: ParsedArguments, budget: WorkBudget
 ) -> WithheldFiles:
     """A tree's withheld files, and the tree itself if a rule asks before reading it. Raises TreeTooLarge."""
-    found = withheld_among(_entries(tree, parsed_arguments, budget), tree, workspace)
-    return WithheldFiles((tree, *found.asked), found.denied) if workspace.asks_before_read(tree) else found
+    found = withheld_among(_entries(tree, parsed_arguments, budget), tree, turn)
+    return WithheldFiles((tree, *found.asked), found.denied) if turn.asks_before_read(tree) else found
 
 
-def withheld_among(paths: Iterable[Path], tree: Path, workspace: Workspace) -> WithheldFiles:
+def withheld_among(paths: Iterable[Path], tree: Path, turn: TurnContext) -> WithheldFiles:
     """Those of `paths` (below `tree`) that rules withhold."""
-    shown = workspace.search_filter(tree)
-    withheld = [path for path in paths if workspace.may_restrict(path) and not shown(path)]
-    denied = tuple(path for path in withheld if not workspace.may_read(path))
+    shown = turn.search_filter(tree)
+    withheld = [path for path in paths if turn.may_restrict(path) and not shown(path)]
+    denied = tuple(path for path in withheld if not turn.may_read(path))
     return WithheldFiles(tuple(path for path in withheld if path not in set(denied)), denied)
 
 

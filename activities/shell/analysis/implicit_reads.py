@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from activities.files.real_paths import is_directory, real_path
-from activities.files.workspace import Workspace
 from activities.shell.analysis.budget import WorkBudget
 from activities.shell.analysis.directory_trees import TreeTooLarge, WithheldFiles, withheld_among, withheld_in_tree
 from activities.shell.analysis.expand import WildcardExpander
@@ -17,6 +16,7 @@ from activities.shell.analysis.git_index import read_tracked_names
 from activities.shell.analysis.program import GLOBAL_OPTIONS, Command, Word
 from activities.shell.analysis.repository import find_repository, index_path
 from activities.shell.programs.parsed_arguments import ParsedArguments
+from activities.turn_context import TurnContext
 from workflows.domain.permissions.rules import Action, Ruleset, evaluate
 from workflows.domain.permissions.specificity import contains_word
 
@@ -30,8 +30,8 @@ _MAGIC: Final = re.compile(r"[:*?\[]")  # git may read it as several paths
 class ImplicitReadFinder:
     """Reads each tree and index once. Raises TreeTooLarge and WorkBudgetExceeded."""
 
-    def __init__(self, workspace: Workspace, expander: WildcardExpander, budget: WorkBudget) -> None:
-        self.workspace = workspace
+    def __init__(self, turn: TurnContext, expander: WildcardExpander, budget: WorkBudget) -> None:
+        self.turn = turn
         self.expander = expander
         self.budget = budget
         self.trees: dict[tuple[Path, bool, bool], WithheldFiles] = {}
@@ -45,8 +45,8 @@ class ImplicitReadFinder:
         form = _form(command, directory)
         if form.name == "show" and form.words and all(_FILE.fullmatch(word.text or "") for word in form.words):
             return
-        named = _is_named(command, form.name, self.workspace.rules)
-        if self.workspace.denies_any_read or (self.workspace.restricts_any_read and not named):
+        named = _is_named(command, form.name, self.turn.rules)
+        if self.turn.denies_any_read or (self.turn.restricts_any_read and not named):
             for found in self.search_paths(form, parsed_arguments):
                 yield replace(found, asked=()) if named else found
 
@@ -73,7 +73,7 @@ class ImplicitReadFinder:
     def below(self, tree: Path, parsed_arguments: ParsedArguments) -> WithheldFiles:
         key = (tree, parsed_arguments.hidden, parsed_arguments.follows)
         if key not in self.trees:
-            self.trees[key] = withheld_in_tree(tree, self.workspace, parsed_arguments, self.budget)
+            self.trees[key] = withheld_in_tree(tree, self.turn, parsed_arguments, self.budget)
         return self.trees[key]
 
     def within(self, named: list[Path], directory: Path) -> WithheldFiles:
@@ -92,7 +92,7 @@ class ImplicitReadFinder:
         except (OSError, ValueError) as error:
             raise TreeTooLarge("more than can be looked through of the files that git tracks") from error
         self.budget.spend(len(found) // _NAMES)
-        return withheld_among((root / name for name in found), root, self.workspace)
+        return withheld_among((root / name for name in found), root, self.turn)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from activities.files.real_paths import is_directory, real_path
-from activities.files.workspace import Workspace
 from activities.shell.analysis.analyse import PRINTING
 from activities.shell.analysis.directory_trees import TreeTooLarge
 from activities.shell.analysis.expand import WildcardExpander
@@ -16,6 +15,7 @@ from activities.shell.analysis.implicit_reads import ImplicitReadFinder
 from activities.shell.analysis.program import Command, Redirect, ShellProgram, Word
 from activities.shell.analysis.repository import find_repository, unsafe_setting
 from activities.shell.analysis.revisions import MAX_COLONS, file_names
+from activities.turn_context import TurnContext
 from workflows.domain.permissions.paths import is_outside, may_hold_secrets
 
 _WRITES_ALL: Final = frozenset({"rm", "rmdir", "mkdir", "touch", "tee", "truncate", "mv", "shred", "unlink", "mkfifo"})
@@ -54,9 +54,9 @@ class PathAccess:
     reaches_root_or_home: bool = False
 
 
-def path_access(program: ShellProgram, workspace: Workspace) -> PathAccess:
+def path_access(program: ShellProgram, turn: TurnContext) -> PathAccess:
     """The paths that a shell program names, resolved now."""
-    collector = _PathCollector(workspace, program)
+    collector = _PathCollector(turn, program)
     with program.within_budget():
         for directory in dict.fromkeys(program.directories):
             collector.add_outside(directory, directory)
@@ -69,14 +69,15 @@ def path_access(program: ShellProgram, workspace: Workspace) -> PathAccess:
 
 
 class _PathCollector:
-    def __init__(self, workspace: Workspace, program: ShellProgram) -> None:
-        self.workspace = workspace
+    def __init__(self, turn: TurnContext, program: ShellProgram) -> None:
+        self.turn = turn
+        self.workspace = turn.workspace
         self.budget = program.budget
         self.guard = program.guard
         self.expander = WildcardExpander(program.budget, program.guard)
         self.found = PathAccess()
         self.seen: set[tuple[str, tuple[Path, ...]]] = set()
-        self.implicit_reads = ImplicitReadFinder(workspace, self.expander, self.budget)
+        self.implicit_reads = ImplicitReadFinder(turn, self.expander, self.budget)
         self.noted: set[tuple[Path, bool, bool]] = set()
         self.repositories: dict[Path, str | None] = {}
 
@@ -171,7 +172,7 @@ class _PathCollector:
     def add_name(self, path: Path) -> None:
         """Note a name that rules restrict. The file need not exist: git may have it under that name."""
         path = Path(os.path.normpath(path))
-        if may_hold_secrets(path) or not self.workspace.may_read(path):
+        if may_hold_secrets(path) or not self.turn.may_read(path):
             self.found.reads[path] = None
 
     def check_git_names(self, command: Command, directory: Path) -> None:

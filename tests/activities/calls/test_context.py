@@ -5,14 +5,11 @@ from contextlib import aclosing
 import pytest
 from pydantic import field_validator
 
-from activities.calls.context import output_limits
 from activities.store import deltas, events
 from activities.tools.glob import GlobParams, GlobTool
 from activities.tools.registry import TOOLS
 from activities.tools.tool import ToolContext
 from tests.activities.rig import ActivityRig
-from workflows.domain.config.config import ToolOutput
-from workflows.domain.context.truncate import OutputLimits
 from workflows.domain.errors import StaleFence, ToolError
 from workflows.domain.ids import PartId
 from workflows.domain.wire import Fence
@@ -97,8 +94,3 @@ async def test_whoever_was_overtaken_does_not(rig: ActivityRig, overtaken: str) 
         await rig.load()
     with pytest.raises(StaleFence, match="this attempt is"):
         await mine.fence()
-
-
-def test_what_a_model_is_shown_is_as_configured_else_as_usual() -> None:
-    assert output_limits(ToolOutput()) == OutputLimits()
-    assert output_limits(ToolOutput(max_lines=7)).max_lines == 7

@@ -9,6 +9,7 @@ import pytest
 from activities.calls.output import delete_old_outputs, truncate_output
 from activities.files.workspace import Workspace
 from activities.tools.tool import Output
+from activities.turn_context import TurnContext
 from tests import cases
 from tests.activities.tools.tool_calls import make_context
 from workflows.domain.context.truncate import OutputLimits
@@ -38,7 +39,8 @@ async def test_a_second_attempt_saves_its_own_output(workspace: Workspace) -> No
 
 async def test_the_limits_can_be_set(workspace: Workspace) -> None:
     outcome = await truncate_output(
-        Output(title="", output="a\nb\nc"), make_context(workspace, limits=OutputLimits(max_lines=1))
+        Output(title="", output="a\nb\nc"),
+        make_context(workspace, turn=TurnContext(workspace, limits=OutputLimits(max_lines=1))),
     )
     assert outcome.output.startswith("a\n\n...2 lines truncated...\n\n")
 

@@ -20,6 +20,7 @@ from activities.tools.bash import BashTool
 from activities.tools.read import ReadParams, ReadTool
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Plan, Tool
+from activities.turn_context import TurnContext
 from tests.activities.calls.test_claim import decisions
 from tests.activities.rig import ActivityRig
 from tests.activities.tools import hostile_calls
@@ -85,10 +86,10 @@ async def test_a_path_that_cannot_be_looked_at_is_judged_as_it_is_written(furnis
 class Blind:
     """A plan that the operating system refuses while a file exists."""
 
-    async def plan(self, params: Any, workspace: Workspace) -> Plan:
-        if (workspace.directory / "blind").exists():
+    async def plan(self, params: Any, turn: TurnContext) -> Plan:
+        if (turn.workspace.directory / "blind").exists():
             raise PermissionError(13, "Permission denied")
-        planned: Plan = await super().plan(params, workspace)  # type: ignore[misc]  # of the tool that it is mixed into
+        planned: Plan = await super().plan(params, turn)  # type: ignore[misc]  # of the tool that it is mixed into
         return planned
 
 
@@ -112,14 +113,14 @@ async def unchecked(rig: ActivityRig, tool: str = "bash", rules: object = "allow
 class Stuck(ReadTool):
     """Like a file on a disk that does not answer."""
 
-    async def plan(self, params: ReadParams, workspace: Workspace) -> Plan:
+    async def plan(self, params: ReadParams, turn: TurnContext) -> Plan:
         await asyncio.to_thread(time.sleep, 0.5)
-        return await super().plan(params, workspace)
+        return await super().plan(params, turn)
 
 
 async def test_a_disk_that_does_not_answer_is_not_waited_for(tmp_path: Path) -> None:
     plan = await plan_call(
-        Stuck(), ReadParams(filePath="a.txt"), {"filePath": "a.txt"}, project(tmp_path), timeout=0.05
+        Stuck(), ReadParams(filePath="a.txt"), {"filePath": "a.txt"}, TurnContext(project(tmp_path)), timeout=0.05
     )
 
     assert plan.effect.unchecked
@@ -169,7 +170,9 @@ async def test_a_check_that_succeeds_in_the_claim_is_drift(rig: ActivityRig, rul
 
 async def prepared(workspace: Workspace, tool: str, arguments: str) -> NewCall:
     async with asyncio.timeout(HANGS):
-        return await CallPreparer(TOOLS, workspace, Mint()).prepare(0, RequestedCall("c1", tool, arguments))
+        return await CallPreparer(TOOLS, TurnContext(workspace), Mint()).prepare(
+            0, RequestedCall("c1", tool, arguments)
+        )
 
 
 def judged(plan: Plan | None, rules: Ruleset) -> list[Finding]:

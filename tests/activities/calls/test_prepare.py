@@ -9,6 +9,7 @@ from activities.files.workspace import Workspace
 from activities.mint import Mint
 from activities.store.calls import NewCall
 from activities.tools.registry import TOOLS
+from activities.turn_context import TurnContext
 from workflows.domain.messages import RequestedCall
 
 
@@ -16,7 +17,7 @@ from workflows.domain.messages import RequestedCall
 def preparer(tmp_path: Path) -> CallPreparer:
     (tmp_path / "a.txt").write_text("hello\n")
     workspace = Workspace(directory=tmp_path, worktree=None, data=tmp_path, home=tmp_path, temporary=tmp_path)
-    return CallPreparer(TOOLS, workspace, Mint())
+    return CallPreparer(TOOLS, TurnContext(workspace), Mint())
 
 
 async def prepare(preparer: CallPreparer, name: str, arguments: str) -> NewCall:

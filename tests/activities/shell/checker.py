@@ -1,13 +1,14 @@
 """The project of the case files in which shell commands are checked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from activities.files.workspace import Workspace
 from activities.shell.shell_requests import shell_requests
+from activities.turn_context import TurnContext
 from tests import cases
 from workflows.domain.agents.built_in import BUILD
 from workflows.domain.errors import ToolError
@@ -39,7 +40,7 @@ class CommandChecker:
     def requests(self, command: str, workdir: str = ".", rules: Ruleset = ()) -> tuple[PermissionRequest, ...]:
         there = (self.workspace.directory / workdir).resolve()
         moved = command.replace("/ws/", f"{self.root}/ws/")
-        return shell_requests(moved, there, replace(self.workspace, rules=rules)).requests
+        return shell_requests(moved, there, TurnContext(self.workspace, rules)).requests
 
     def shown(self, texts: tuple[str, ...]) -> list[str]:
         return [text.replace(f"{self.root}/", "/") for text in texts]

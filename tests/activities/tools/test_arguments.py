@@ -3,12 +3,12 @@
 import pytest
 from pydantic import Field, JsonValue
 
-from activities.files.workspace import Workspace
 from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.read import ReadParams, ReadTool
 from activities.tools.todo import TodoWriteTool
 from activities.tools.tool import Output, Plan, Tool, ToolContext
+from activities.turn_context import TurnContext
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import ToolError
 
@@ -29,7 +29,7 @@ class Odd(BuiltInTool[OddParams]):
     recovery = Recovery.REPEATABLE
     params = OddParams
 
-    async def plan(self, params: OddParams, workspace: Workspace) -> Plan:
+    async def plan(self, params: OddParams, turn: TurnContext) -> Plan:
         raise NotImplementedError
 
     async def run(self, params: OddParams, plan: Plan, context: ToolContext) -> Output:

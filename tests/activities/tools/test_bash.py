@@ -22,6 +22,7 @@ from activities.shell.environment import tool_environment
 from activities.shell.lease import CallDirectory, Process
 from activities.tools.bash import BashParams, BashTool, CommandLimits
 from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
+from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import NoDelegate
 from tests.cases import Case, load, text
 from workflows.domain.errors import StaleFence, ToolError
@@ -52,7 +53,7 @@ class BashRig:
             session=SessionId("ses_test"),
             call=CALL,
             attempt="1-1-1",
-            workspace=self.workspace,
+            turn=TurnContext(self.workspace),
             environment=tool_environment({"PATH": "/usr/bin:/bin"}, self.workspace, CALL),
             progress=progress,
             fence=fence,
@@ -61,7 +62,7 @@ class BashRig:
 
     async def planned(self, **arguments: Any) -> tuple[BashParams, Plan]:
         params = BashParams(**arguments)
-        return params, await self.tool.plan(params, self.workspace)
+        return params, await self.tool.plan(params, TurnContext(self.workspace))
 
     async def run(self, command: str, **arguments: Any) -> Output:
         return await self.tool.run(*await self.planned(command=command, **arguments), self.context())

@@ -9,6 +9,7 @@ from activities.files.workspace import Workspace
 from activities.tools.edit.edit import EditParams, EditTool
 from activities.tools.tool import OutcomeUnknown, Plan
 from activities.tools.write import WriteParams, WriteTool
+from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import make_context
 from workflows.domain.errors import StaleFence, ToolError
 
@@ -37,7 +38,7 @@ def asked(path: str, old: str = "one", new: str = "two") -> EditParams:
 @pytest.fixture
 async def planned(workspace: Workspace) -> Call:
     (workspace.directory / "a.txt").write_text("one\n")
-    return Call(workspace, asked("a.txt"), await EditTool().plan(asked("a.txt"), workspace))
+    return Call(workspace, asked("a.txt"), await EditTool().plan(asked("a.txt"), TurnContext(workspace)))
 
 
 async def test_the_plan_says_exactly_what_will_be_written(planned: Call) -> None:
@@ -49,7 +50,9 @@ async def test_the_plan_says_exactly_what_will_be_written(planned: Call) -> None
 
 async def test_another_base_makes_another_record(planned: Call) -> None:
     planned.file.write_text("one\nmore\n")
-    assert (await EditTool().plan(planned.params, planned.workspace)).effect.digest != planned.plan.effect.digest
+    assert (
+        await EditTool().plan(planned.params, TurnContext(planned.workspace))
+    ).effect.digest != planned.plan.effect.digest
 
 
 async def test_nothing_is_written_over_what_changed_since_the_plan(planned: Call) -> None:
@@ -105,23 +108,26 @@ async def test_an_overtaken_recovery_touches_nothing(planned: Call) -> None:
 async def test_of_two_edits_planned_together_the_second_has_to_be_planned_again(planned: Call) -> None:
     planned.file.write_text("one\nlast\n")
     workspace, other = planned.workspace, asked("a.txt", "last", "end")
-    first, second = await EditTool().plan(planned.params, workspace), await EditTool().plan(other, workspace)
+    first, second = (
+        await EditTool().plan(planned.params, TurnContext(workspace)),
+        await EditTool().plan(other, TurnContext(workspace)),
+    )
     await EditTool().run(planned.params, first, make_context(workspace))
     with pytest.raises(ToolError, match="changed meanwhile"):
         await EditTool().run(other, second, make_context(workspace))
-    await EditTool().run(other, await EditTool().plan(other, workspace), make_context(workspace))
+    await EditTool().run(other, await EditTool().plan(other, TurnContext(workspace)), make_context(workspace))
     assert planned.file.read_text() == "two\nend\n"
 
 
 async def test_what_is_wrong_inside_the_project_is_said_before_any_question(workspace: Workspace) -> None:
     with pytest.raises(ToolError, match="not found"):
-        await EditTool().plan(asked("gone.txt"), workspace)
+        await EditTool().plan(asked("gone.txt"), TurnContext(workspace))
 
 
 async def test_nothing_is_told_of_a_file_outside_before_a_yes(workspace: Workspace) -> None:
     secret = workspace.directory.parent / "secret.txt"
     secret.write_text("nothing of the kind\n")
-    plan = await EditTool().plan(asked(str(secret)), workspace)
+    plan = await EditTool().plan(asked(str(secret)), TurnContext(workspace))
     assert [request.permission for request in plan.requests] == ["external_directory", "edit"]
     with pytest.raises(ToolError, match="Could not find oldString"):
         await EditTool().run(asked(str(secret)), plan, make_context(workspace))
@@ -132,13 +138,13 @@ async def test_a_read_only_file_stays_as_it_is(unprivileged: Workspace) -> None:
     file.write_text("one\n")
     file.chmod(0o444)
     with pytest.raises(ToolError, match="read-only"):
-        await EditTool().plan(asked("a.txt"), unprivileged)
+        await EditTool().plan(asked("a.txt"), TurnContext(unprivileged))
 
 
 async def test_a_directory_that_may_not_be_written_gets_no_file(unprivileged: Workspace) -> None:
     file = unprivileged.directory / "a.txt"
     file.write_text("one\n")
-    plan = await EditTool().plan(asked("a.txt"), unprivileged)
+    plan = await EditTool().plan(asked("a.txt"), TurnContext(unprivileged))
     unprivileged.directory.chmod(0o555)
     with pytest.raises(ToolError, match="Permission denied"):
         await EditTool().run(asked("a.txt"), plan, make_context(unprivileged))
@@ -149,7 +155,7 @@ async def test_a_directory_that_may_not_be_written_gets_no_file(unprivileged: Wo
 
 async def test_an_edit_by_a_link_is_judged_and_made_where_it_leads(planned: Call) -> None:
     (planned.workspace.directory / "link").symlink_to("a.txt")
-    plan = await EditTool().plan(asked("link"), planned.workspace)
+    plan = await EditTool().plan(asked("link"), TurnContext(planned.workspace))
     await EditTool().run(asked("link"), plan, make_context(planned.workspace))
     assert (plan.requests[0].patterns, plan.file_key) == (("a.txt",), str(planned.file))
     assert (planned.workspace.directory / "link").is_symlink()
@@ -161,6 +167,6 @@ async def test_a_huge_file_is_refused_before_it_is_read(workspace: Workspace) ->
         file.write(b"one\n")
         file.truncate(5 * 1024**3)
     with pytest.raises(ToolError, match="too much for this tool"):
-        await EditTool().plan(asked("huge"), workspace)
+        await EditTool().plan(asked("huge"), TurnContext(workspace))
     with pytest.raises(ToolError, match="too much for this tool"):
-        await WriteTool().plan(WriteParams(filePath="huge", content="x"), workspace)
+        await WriteTool().plan(WriteParams(filePath="huge", content="x"), TurnContext(workspace))

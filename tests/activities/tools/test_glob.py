@@ -1,12 +1,12 @@
 """glob lists the newest files first, and none that may not be read."""
 
 import os
-from dataclasses import replace
 
 import pytest
 
 from activities.files.workspace import Workspace
 from activities.tools.glob import GlobParams, GlobTool
+from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import call, make_context
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.rules import Action, Rule
@@ -37,8 +37,8 @@ async def test_more_than_a_hundred_are_cut(workspace: Workspace) -> None:
 async def test_what_a_rule_denies_to_read_is_left_out(workspace: Workspace) -> None:
     (workspace.directory / "secret.key").touch()
     params = GlobParams(pattern="*.key")
-    plan = await GlobTool().plan(params, workspace)
-    output = await GlobTool().run(params, plan, make_context(replace(workspace, rules=(KEYS,))))
+    plan = await GlobTool().plan(params, TurnContext(workspace))
+    output = await GlobTool().run(params, plan, make_context(workspace, turn=TurnContext(workspace, (KEYS,))))
     assert output.output == "No files found"
 
 
@@ -49,6 +49,6 @@ async def test_a_pattern_with_control_characters_is_an_error(workspace: Workspac
 
 
 async def test_a_directory_outside_is_asked_for(workspace: Workspace) -> None:
-    plan = await GlobTool().plan(GlobParams(pattern="*", path=".."), workspace)
+    plan = await GlobTool().plan(GlobParams(pattern="*", path=".."), TurnContext(workspace))
     assert [request.permission for request in plan.requests] == ["external_directory", "glob"]
     assert plan.requests[1].metadata == {"pattern": "*", "path": ".."}

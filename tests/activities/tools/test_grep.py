@@ -1,11 +1,10 @@
 """grep shows matching lines by file, and none of what may not be read."""
 
-from dataclasses import replace
-
 import pytest
 
 from activities.files.workspace import Workspace
 from activities.tools.grep import GrepParams, GrepTool
+from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import call, make_context
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.rules import Action, Rule, from_config
@@ -42,8 +41,8 @@ async def test_a_file_as_path_is_searched_alone(workspace: Workspace) -> None:
 async def test_what_a_rule_denies_to_read_is_left_out(workspace: Workspace) -> None:
     (workspace.directory / ".env").write_text("needle\n")
     params = GrepParams(pattern="needle")
-    plan = await GrepTool().plan(params, workspace)
-    output = await GrepTool().run(params, plan, make_context(replace(workspace, rules=(SECRETS,))))
+    plan = await GrepTool().plan(params, TurnContext(workspace))
+    output = await GrepTool().run(params, plan, make_context(workspace, turn=TurnContext(workspace, (SECRETS,))))
     assert output.output == "No files found"
 
 
@@ -54,30 +53,33 @@ async def test_what_is_asked_about_before_it_is_read_is_left_out(workspace: Work
     for name in (".env", "sub/.env", "a.txt"):
         (workspace.directory / name).parent.mkdir(exist_ok=True)
         (workspace.directory / name).write_text("needle\n")
-    ruled = replace(workspace, rules=BUILT_IN)
+    ruled = TurnContext(workspace, BUILT_IN)
     plan = await GrepTool().plan(GrepParams(pattern="needle"), ruled)
-    output = await GrepTool().run(GrepParams(pattern="needle"), plan, make_context(ruled))
+    output = await GrepTool().run(GrepParams(pattern="needle"), plan, make_context(workspace, turn=ruled))
     assert output.output == f"Found 1 matches\n{workspace.directory / 'a.txt'}:\n  Line 1: needle"
     assert [request.permission for request in plan.requests] == ["grep"]
 
 
 async def test_a_file_that_is_named_is_asked_about_and_then_searched(workspace: Workspace) -> None:
     (workspace.directory / ".env").write_text("needle\n")
-    ruled, params = replace(workspace, rules=BUILT_IN), GrepParams(pattern="needle", path=".env")
+    ruled, params = TurnContext(workspace, BUILT_IN), GrepParams(pattern="needle", path=".env")
     plan = await GrepTool().plan(params, ruled)
     assert [(request.permission, request.patterns) for request in plan.requests] == [
         ("grep", ("needle",)),
         ("read", (".env",)),
     ]
-    assert "Line 1: needle" in (await GrepTool().run(params, plan, make_context(ruled))).output
+    assert "Line 1: needle" in (await GrepTool().run(params, plan, make_context(workspace, turn=ruled))).output
 
 
 async def test_where_every_reading_is_asked_about_a_search_asks_once_for_all(workspace: Workspace) -> None:
     (workspace.directory / "a.txt").write_text("needle\n")
-    ruled = replace(workspace, rules=from_config({"*": Action.ALLOW, "read": Action.ASK}, "/home/u"))
+    ruled = TurnContext(workspace, from_config({"*": Action.ALLOW, "read": Action.ASK}, "/home/u"))
     plan = await GrepTool().plan(GrepParams(pattern="needle"), ruled)
     assert [request.permission for request in plan.requests] == ["grep", "read"]
-    assert "Line 1" in (await GrepTool().run(GrepParams(pattern="needle"), plan, make_context(ruled))).output
+    assert (
+        "Line 1"
+        in (await GrepTool().run(GrepParams(pattern="needle"), plan, make_context(workspace, turn=ruled))).output
+    )
 
 
 async def test_an_empty_pattern_is_an_error(workspace: Workspace) -> None:

@@ -14,6 +14,7 @@ from activities.calls.output import truncate_output
 from activities.files.workspace import Workspace
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Output
+from activities.turn_context import TurnContext
 from tests import cases
 from tests.activities.tools.tool_calls import make_context, project
 from workflows.domain.agents.built_in import BUILD
@@ -95,11 +96,11 @@ async def judged(name: str, arguments: dict[str, Any], workspace: Workspace, rul
     tool = TOOLS[name]
     try:
         params = tool.parse(arguments)
-        plan = await tool.plan(params, workspace)
+        plan = await tool.plan(params, TurnContext(workspace))
         actions = {evaluate_request(request, rules).action for request in plan.requests}
         if actions - {Action.ALLOW}:
             return max(actions, key=lambda action: action.strictness).value
-        output = await tool.run(params, plan, make_context(replace(workspace, rules=rules)))
+        output = await tool.run(params, plan, make_context(workspace, turn=TurnContext(workspace, rules)))
     except ToolError:
         return "deny"
     assert isinstance(output, Output)
@@ -118,7 +119,7 @@ async def swapped(path: str, workspace: Workspace) -> str:
         folder.symlink_to(outside)
 
     for before in (True, False):
-        plan = await tool.plan(params, workspace)
+        plan = await tool.plan(params, TurnContext(workspace))
         context = make_context(workspace) if before else make_context(workspace, fence=swap)
         if before:
             await swap()
@@ -134,11 +135,11 @@ async def changed(path: str, workspace: Workspace) -> str:
     """The file changes after the person saw the diff: nothing is written, and the record differs."""
     tool = TOOLS["edit"]
     params = tool.parse({"filePath": path, "oldString": "two", "newString": "2"})
-    seen = await tool.plan(params, workspace)
+    seen = await tool.plan(params, TurnContext(workspace))
     (workspace.directory / path).write_text("zero\ntwo\n")
     with pytest.raises(ToolError, match="changed meanwhile"):
         await tool.run(params, seen, make_context(workspace))
-    assert (await tool.plan(params, workspace)).effect.digest != seen.effect.digest
+    assert (await tool.plan(params, TurnContext(workspace))).effect.digest != seen.effect.digest
     return "ask"
 
 

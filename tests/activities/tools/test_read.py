@@ -5,6 +5,7 @@ import pytest
 from activities.files.workspace import Workspace
 from activities.tools.read import MAX_ATTACHMENT_BYTES, ReadParams, ReadTool
 from activities.tools.tool import Output
+from activities.turn_context import TurnContext
 from tests.activities.tools.tool_calls import call
 from workflows.domain.errors import ToolError
 
@@ -76,7 +77,7 @@ async def test_a_file_that_may_not_be_read_is_an_error(unprivileged: Workspace) 
 
 
 async def test_whether_a_file_exists_is_told_only_when_reading_is_permitted(workspace: Workspace) -> None:
-    plan = await ReadTool().plan(ReadParams(filePath="../gone/secret.txt"), workspace)
+    plan = await ReadTool().plan(ReadParams(filePath="../gone/secret.txt"), TurnContext(workspace))
     assert [request.permission for request in plan.requests] == ["external_directory", "read"]
 
 
@@ -85,7 +86,7 @@ async def test_the_record_changes_when_a_link_leads_elsewhere(workspace: Workspa
     link.symlink_to("a.txt")
     (workspace.directory / "a.txt").touch()
     (workspace.directory / "b.txt").touch()
-    before = await ReadTool().plan(params, workspace)
+    before = await ReadTool().plan(params, TurnContext(workspace))
     link.unlink()
     link.symlink_to("b.txt")
-    assert (await ReadTool().plan(params, workspace)).effect.digest != before.effect.digest
+    assert (await ReadTool().plan(params, TurnContext(workspace))).effect.digest != before.effect.digest

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from activities.files.workspace import Workspace
 from activities.tools.tool import Output, SubagentStatus, TaskRequest, Tool, ToolContext
+from activities.turn_context import TurnContext
 from workflows.domain.ids import PartId, SessionId
 
 
@@ -40,21 +41,21 @@ class NoDelegate:
         return None
 
 
-def make_context(workspace: Workspace, *, attempt: str = "1-1-1", **others: Any) -> ToolContext:
+def make_context(workspace: Workspace, *, turn: TurnContext | None = None, **others: Any) -> ToolContext:
     defaults: dict[str, Any] = {
+        "attempt": "1-1-1",
         "environment": {},
         "progress": do_nothing,
         "fence": do_nothing,
         "subagent": NoDelegate(),
     }
-    return ToolContext(
-        session=SessionId("ses_1"), call=PartId("prt_1"), attempt=attempt, workspace=workspace, **(defaults | others)
-    )
+    turn = turn or TurnContext(workspace)
+    return ToolContext(session=SessionId("ses_1"), call=PartId("prt_1"), turn=turn, **(defaults | others))
 
 
 async def call(tool: Tool[Any], workspace: Workspace, **arguments: JsonValue) -> Output:
     """Plan and run a call. Raises ToolError."""
     params = tool.parse(arguments)
-    output = await tool.run(params, await tool.plan(params, workspace), make_context(workspace))
+    output = await tool.run(params, await tool.plan(params, TurnContext(workspace)), make_context(workspace))
     assert isinstance(output, Output)
     return output

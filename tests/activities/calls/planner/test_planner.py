@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ import pytest
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.messages import CheckFailed, PlanRequest
 from activities.calls.planner.planner import Planner, open_planner
-from activities.files.workspace import Workspace
 from activities.tools.registry import TOOLS
 from activities.tools.tool import Plan
+from activities.turn_context import TurnContext
 from workflows.domain.errors import ToolError
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.rules import Action, Rule
@@ -34,11 +35,12 @@ from pathlib import Path
 from activities.files.workspace import Workspace
 from activities.calls.planner.planner import Planner
 from activities.calls.planner.messages import PlanRequest
+from activities.turn_context import TurnContext
 
 async def main(directory):
     planner = Planner()
     workspace = Workspace(directory, None, directory, directory, directory)
-    await planner.plan(PlanRequest("bash", {"command": "echo"}, workspace))
+    await planner.plan(PlanRequest("bash", {"command": "echo"}, TurnContext(workspace)))
     print(planner._process.pid, flush=True)
     await asyncio.sleep(60)
 
@@ -52,8 +54,8 @@ async def planner() -> AsyncIterator[Planner]:
         yield opened
 
 
-async def plan(planner: Planner | None, workspace: Workspace, arguments: dict[str, Any], tool: str = "bash") -> Plan:
-    return await plan_call(TOOLS[tool], TOOLS[tool].parse(arguments), arguments, workspace, planner)
+async def plan(planner: Planner | None, turn: TurnContext, arguments: dict[str, Any], tool: str = "bash") -> Plan:
+    return await plan_call(TOOLS[tool], TOOLS[tool].parse(arguments), arguments, turn, planner)
 
 
 def processes() -> list[psutil.Process]:
@@ -66,17 +68,17 @@ def processes() -> list[psutil.Process]:
     return found
 
 
-async def test_a_long_text_is_checked_there_and_a_short_one_here(planner: Planner, workspace: Workspace) -> None:
-    await plan(planner, workspace, {"command": "ls"})
+async def test_a_long_text_is_checked_there_and_a_short_one_here(planner: Planner, turn: TurnContext) -> None:
+    await plan(planner, turn, {"command": "ls"})
     assert processes() == []
-    assert await plan(planner, workspace, LONG) == await plan(None, workspace, LONG)
+    assert await plan(planner, turn, LONG) == await plan(None, turn, LONG)
     (process,) = processes()
-    await plan(planner, workspace, {"command": CONDITIONAL})
+    await plan(planner, turn, {"command": CONDITIONAL})
     assert [each.pid for each in processes()] == [process.pid]
 
 
-async def test_it_computes_when_others_leave_time_for_it(planner: Planner, workspace: Workspace) -> None:
-    await plan(planner, workspace, LONG)
+async def test_it_computes_when_others_leave_time_for_it(planner: Planner, turn: TurnContext) -> None:
+    await plan(planner, turn, LONG)
     (process,) = processes()
     group = Path(f"/proc/{process.pid}/autogroup")
     assert process.nice() == 5
@@ -85,20 +87,16 @@ async def test_it_computes_when_others_leave_time_for_it(planner: Planner, works
         assert group.read_text() != Path("/proc/self/autogroup").read_text()
 
 
-async def test_changes_of_long_texts_and_of_large_files_are_compared_there(
-    planner: Planner, workspace: Workspace
-) -> None:
+async def test_changes_of_long_texts_and_of_large_files_are_compared_there(planner: Planner, turn: TurnContext) -> None:
     rules = (Rule(permission="read", pattern="*.env", action=Action.DENY),)
-    ruled = Workspace(
-        workspace.directory, workspace.worktree, workspace.data, workspace.home, workspace.temporary, rules
-    )
-    (workspace.directory / "big.txt").write_text("line\n" * 50_000)
+    ruled = replace(turn, rules=rules)
+    (turn.workspace.directory / "big.txt").write_text("line\n" * 50_000)
     change: dict[str, Any] = {"filePath": "big.txt", "oldString": "line", "newString": "word", "replaceAll": True}
     for tool, arguments in (("write", {"filePath": "a.txt", "content": "x\n" * 20_000}), ("edit", change)):
         assert await plan(planner, ruled, arguments, tool) == await plan(None, ruled, arguments, tool)
     assert len(processes()) == 1
     with pytest.raises(ToolError, match="identical"):
-        await plan(planner, workspace, {**change, "newString": "line"}, "edit")
+        await plan(planner, turn, {**change, "newString": "line"}, "edit")
 
 
 @pytest.mark.parametrize(
@@ -109,69 +107,67 @@ async def test_changes_of_long_texts_and_of_large_files_are_compared_there(
     ],
 )
 async def test_a_check_that_takes_too_long_is_ended_and_the_call_asked_about(
-    workspace: Workspace, limits: dict[str, float], why: str
+    turn: TurnContext, limits: dict[str, float], why: str
 ) -> None:
     async with open_planner(**limits) as planner:
-        await planner.plan(PlanRequest("bash", {"command": "ls"}, workspace))
+        await planner.plan(PlanRequest("bash", {"command": "ls"}, turn))
         (first,) = processes()
         if "wall_seconds" in limits:
             first.suspend()
-        found = await plan(planner, workspace, HARD)
+        found = await plan(planner, turn, HARD)
         assert found.effect.unchecked and found.requests[0].opaque == f"This call could not be checked: {why}."
         assert [evaluate_request(request, (EVERYTHING,)).action for request in found.requests] == [Action.ASK]
         gone(first)
-        assert await planner.plan(PlanRequest("bash", {"command": "ls"}, workspace))
+        assert await planner.plan(PlanRequest("bash", {"command": "ls"}, turn))
 
 
-async def test_a_check_that_fails_says_why_and_the_process_goes_on(planner: Planner, workspace: Workspace) -> None:
-    await plan(planner, workspace, LONG)
+async def test_a_check_that_fails_says_why_and_the_process_goes_on(planner: Planner, turn: TurnContext) -> None:
+    await plan(planner, turn, LONG)
     (process,) = processes()
     with pytest.raises(CheckFailed, match="KeyError: 'nonsense'"):
-        await planner.plan(PlanRequest("nonsense", {}, workspace))
-    await plan(planner, workspace, LONG)
+        await planner.plan(PlanRequest("nonsense", {}, turn))
+    await plan(planner, turn, LONG)
     assert [each.pid for each in processes()] == [process.pid]
 
 
-async def test_a_process_that_crashes_over_a_check_says_so(planner: Planner, workspace: Workspace) -> None:
-    await plan(planner, workspace, LONG)
+async def test_a_process_that_crashes_over_a_check_says_so(planner: Planner, turn: TurnContext) -> None:
+    await plan(planner, turn, LONG)
     (process,) = processes()
     process.suspend()
-    checked = asyncio.create_task(plan(planner, workspace, LONG))
+    checked = asyncio.create_task(plan(planner, turn, LONG))
     await asyncio.sleep(0.1)
     process.send_signal(signal.SIGSEGV)
     process.resume()
     assert "was ended by SIGSEGV" in str((await checked).requests[0].opaque)
-    assert not (await plan(planner, workspace, LONG)).effect.unchecked
+    assert not (await plan(planner, turn, LONG)).effect.unchecked
     gone(process)
 
 
-async def test_a_process_that_has_ended_between_two_calls_is_replaced(planner: Planner, workspace: Workspace) -> None:
-    await plan(planner, workspace, LONG)
+async def test_a_process_that_has_ended_between_two_calls_is_replaced(planner: Planner, turn: TurnContext) -> None:
+    await plan(planner, turn, LONG)
     (process,) = processes()
     process.kill()
     async with asyncio.timeout(WAITS):
         while process.is_running():
             await asyncio.sleep(0.01)
-    assert not (await plan(planner, workspace, LONG)).effect.unchecked
+    assert not (await plan(planner, turn, LONG)).effect.unchecked
 
 
 @pytest.mark.parametrize(("program", "why"), [("/bin/false", "did not come up"), ("/missing", "could not be started")])
 async def test_a_process_that_cannot_begin_leaves_calls_unchecked(
-    planner: Planner, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, program: str, why: str
+    planner: Planner, turn: TurnContext, monkeypatch: pytest.MonkeyPatch, program: str, why: str
 ) -> None:
     monkeypatch.setattr(sys, "executable", program)
-    assert why in str((await plan(planner, workspace, LONG)).requests[0].opaque)
+    assert why in str((await plan(planner, turn, LONG)).requests[0].opaque)
     monkeypatch.undo()
-    assert not (await plan(planner, workspace, LONG)).effect.unchecked
+    assert not (await plan(planner, turn, LONG)).effect.unchecked
 
 
-async def test_a_check_that_is_stopped_ends_at_once_and_leaves_no_process(
-    planner: Planner, workspace: Workspace
-) -> None:
-    await plan(planner, workspace, LONG)
+async def test_a_check_that_is_stopped_ends_at_once_and_leaves_no_process(planner: Planner, turn: TurnContext) -> None:
+    await plan(planner, turn, LONG)
     (process,) = processes()
     process.suspend()
-    waiting = [asyncio.create_task(plan(planner, workspace, LONG)) for _ in range(3)]
+    waiting = [asyncio.create_task(plan(planner, turn, LONG)) for _ in range(3)]
     await asyncio.sleep(0)
     for task in waiting:
         task.cancel()
@@ -180,8 +176,8 @@ async def test_a_check_that_is_stopped_ends_at_once_and_leaves_no_process(
     gone(process)
 
 
-async def test_it_knows_nothing_of_ours(planner: Planner, workspace: Workspace) -> None:
-    await plan(planner, workspace, LONG)
+async def test_it_knows_nothing_of_ours(planner: Planner, turn: TurnContext) -> None:
+    await plan(planner, turn, LONG)
     (process,) = processes()
     descriptors = {str(each.readlink()) for each in Path(f"/proc/{process.pid}/fd").iterdir()}
     assert process.environ() == {} and process.cwd() == "/"

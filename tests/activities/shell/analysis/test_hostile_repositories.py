@@ -12,6 +12,7 @@ import pytest
 from activities.files.workspace import Workspace
 from activities.shell.environment import tool_environment
 from activities.shell.shell_requests import shell_requests
+from activities.turn_context import TurnContext
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.rules import Action, from_config
 
@@ -79,8 +80,8 @@ class Repository:
     def run(self, command: str) -> None:
         """Run a command as the tool does, if it raises no ask."""
         rules = from_config({"bash": ALLOWED, "edit": Action.ALLOW}, str(self.root))
-        workspace = Workspace(self.project, self.project, self.root / "data", self.root, self.root / "tmp", rules)
-        needed = shell_requests(command, self.project, workspace)
+        workspace = Workspace(self.project, self.project, self.root / "data", self.root, self.root / "tmp")
+        needed = shell_requests(command, self.project, TurnContext(workspace, rules))
         if any(evaluate_request(request, rules).action is not Action.ALLOW for request in needed.requests):
             return
         environment = {**tool_environment({"PATH": os.environ["PATH"]}, workspace, "prt_1"), **needed.environment}

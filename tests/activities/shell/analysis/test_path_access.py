@@ -11,6 +11,7 @@ from activities.files.workspace import Workspace
 from activities.shell.analysis.expand import MAX_MATCHES, MAX_WILDCARDS
 from activities.shell.analysis.revisions import MAX_COLONS
 from activities.shell.shell_requests import shell_requests
+from activities.turn_context import TurnContext
 from tests.activities.shell.checker import ALLOW, ASK, DENY, CommandChecker, make_checker
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.rules import Action
@@ -113,9 +114,9 @@ def test_after_cd_words_are_judged_from_there(checker: CommandChecker) -> None:
 
 def test_a_name_that_wildcards_would_make_an_option_asks(checker: CommandChecker, tmp_path: Path) -> None:
     (tmp_path / "-o").touch()
-    workspace = replace(checker.workspace, directory=tmp_path, worktree=tmp_path)
+    turn = TurnContext(replace(checker.workspace, directory=tmp_path, worktree=tmp_path))
     opaque = [
-        [request.opaque for request in shell_requests(command, tmp_path, workspace).requests if request.opaque]
+        [request.opaque for request in shell_requests(command, tmp_path, turn).requests if request.opaque]
         for command in ("sort *", "sort ./*", "echo *")
     ]
     assert list(map(len, opaque)) == [1, 0, 0]
@@ -190,10 +191,9 @@ def test_more_files_than_a_person_can_review_are_asked_about_but_not_granted(
     for number in range(100):
         (tmp_path / f"{number}.env").touch()
     (tmp_path / os.fsdecode(b"\xff.env")).touch()
-    workspace = replace(checker.workspace, directory=tmp_path, worktree=tmp_path, rules=checker.defaults())
-    (request,) = (
-        each for each in shell_requests("grep -r x .", tmp_path, workspace).requests if each.permission == "read"
-    )
+    workspace = replace(checker.workspace, directory=tmp_path, worktree=tmp_path)
+    turn = TurnContext(workspace, checker.defaults())
+    (request,) = (each for each in shell_requests("grep -r x .", tmp_path, turn).requests if each.permission == "read")
     assert (len(request.patterns), request.always) == (50, ())
 
 
@@ -265,7 +265,7 @@ def test_git_asks_where_something_that_it_tracks_is_withheld(
 ) -> None:
     denying = checker.defaults(bash="allow", read={"*": "allow", "*.env": "deny"})
     rule = denying if rules == "denying" else checker.defaults()
-    requests = shell_requests(command, tracking.directory, replace(tracking, rules=rule)).requests
+    requests = shell_requests(command, tracking.directory, TurnContext(tracking, rule)).requests
     found = [evaluate_request(request, rule).action for request in requests]
     assert max(found, key=lambda each: each.strictness, default=ALLOW) is action
 
@@ -273,7 +273,7 @@ def test_git_asks_where_something_that_it_tracks_is_withheld(
 def test_an_unreadable_index_asks_despite_allowing_rules(checker: CommandChecker, tracking: Workspace) -> None:
     (tracking.directory / ".git/index").write_bytes(b"DIRC\0\0\0\x09\0\0\0\0")
     rules = checker.defaults()
-    requests = shell_requests("git diff", tracking.directory, replace(tracking, rules=rules)).requests
+    requests = shell_requests("git diff", tracking.directory, TurnContext(tracking, rules)).requests
     assert [(each.guarded, each.opaque) for each in requests] == [
         (
             True,
@@ -297,8 +297,8 @@ def tracking(checker: CommandChecker, tmp_path_factory: pytest.TempPathFactory) 
 def test_git_asks_where_the_repository_names_programs(checker: CommandChecker, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/config").write_text("[diff]\n\texternal = ./x\n")
-    workspace = replace(checker.workspace, directory=tmp_path, worktree=tmp_path)
-    (request,) = shell_requests("git diff", tmp_path, workspace).requests
+    turn = TurnContext(replace(checker.workspace, directory=tmp_path, worktree=tmp_path))
+    (request,) = shell_requests("git diff", tmp_path, turn).requests
     assert "names" in str(request.opaque)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from activities.shell.shell_requests import shell_requests
+from activities.turn_context import TurnContext
 from tests.activities.shell.checker import ALLOW, ASK, DENY, CommandChecker
 
 STRICT = ["-e", "-eu", "-euo pipefail", "-eo pipefail -u", "-o errexit -o nounset", "+e", "+x", "+xo pipefail", "'-e'"]
@@ -77,7 +78,7 @@ def test_nothing_hides_behind_a_strict_script(checker: CommandChecker, command: 
 
 def test_git_in_a_strict_script_that_only_reads_runs_with_the_settings_for_reading(checker: CommandChecker) -> None:
     plain, strict = (
-        shell_requests(text, checker.workspace.directory, checker.workspace).environment
+        shell_requests(text, checker.workspace.directory, TurnContext(checker.workspace)).environment
         for text in ("git log", "set -e; git log")
     )
     assert strict == plain != {}

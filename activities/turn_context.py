@@ -1,0 +1,85 @@
+"""TurnContext: where a turn works, what it may do there, and whom it may hand work to."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from activities.files.workspace import Workspace
+from workflows.domain.agents.delegation import Delegation
+from workflows.domain.config.turn_config import TurnConfig
+from workflows.domain.context.truncate import OutputLimits
+from workflows.domain.permissions.findings import Finding, evaluate_request
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.permissions.rules import Action, Ruleset, rules_about
+from workflows.domain.permissions.wildcard import matches
+
+
+@dataclass(frozen=True)
+class TurnContext:
+    """What the tools of a turn go by.
+
+    `rules`: of its agent and session; they also hide files from searches. `delegation`: the agents that it may hand
+    work to. `limits`: of a call's output for the model.
+    """
+
+    workspace: Workspace
+    rules: Ruleset = ()
+    delegation: Delegation = Delegation()
+    limits: OutputLimits = OutputLimits()
+
+    @classmethod
+    def from_config(cls, workspace: Workspace, turn_config: TurnConfig) -> "TurnContext":
+        """As the turn's configuration was frozen."""
+        return cls(
+            workspace=workspace,
+            rules=turn_config.rules,
+            delegation=turn_config.delegation,
+            limits=OutputLimits.model_validate(turn_config.config.tool_output.model_dump(exclude_none=True)),
+        )
+
+    @cached_property
+    def denies_any_read(self) -> bool:
+        """Whether any rule denies reading something."""
+        return any(rule.action is Action.DENY for rule in rules_about("read", self.rules))
+
+    def may_read(self, path: Path) -> bool:
+        """Whether no rule denies reading a real path."""
+        return not self.denies_any_read or self._read_finding(path).action is not Action.DENY
+
+    @cached_property
+    def _restricting_patterns(self) -> tuple[str, ...]:
+        """Patterns of the rules that may deny reading a file or ask about it, in lower case."""
+        rules = rules_about("read", self.rules)
+        last = max((at for at, rule in enumerate(rules) if rule.pattern == "*" and not rule.unless), default=0)
+        return tuple({rule.pattern.casefold() for rule in rules[last:] if rule.action is not Action.ALLOW})
+
+    @property
+    def restricts_any_read(self) -> bool:
+        """Whether any rule denies reading something, or asks about it."""
+        return bool(self._restricting_patterns)
+
+    def may_restrict(self, path: Path) -> bool:
+        """Whether a restricting rule may match the path: a cheap pre-check."""
+        name = self.workspace.relative(path).casefold()
+        return any(matches(name, pattern) for pattern in self._restricting_patterns)
+
+    def asks_before_read(self, path: Path) -> bool:
+        """Whether a rule asks before a real path is read."""
+        return bool(self.rules) and self._read_finding(path).action is Action.ASK
+
+    def search_filter(self, root: Path) -> Callable[[Path], bool]:
+        """Which files a search of the real path `root` may show: none that a rule denies to read or asks about, unless
+        the same rule has asked about `root`."""
+        asked = self._read_finding(root).rule
+
+        @lru_cache  # called for each matching line of a file
+        def shown(path: Path) -> bool:
+            found = self._read_finding(path)
+            return found.action is Action.ALLOW or (found.action is Action.ASK and found.rule == asked)
+
+        return shown
+
+    def _read_finding(self, path: Path) -> Finding:
+        request = PermissionRequest(permission="read", patterns=(self.workspace.relative(path),))
+        return evaluate_request(request, self.rules)

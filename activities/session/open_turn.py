@@ -15,11 +15,12 @@ from activities.project import worktree
 from activities.project.config_loader import Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.suspend_broken import suspend_broken
-from activities.store import calls, generations, prompts, retries, sessions, suspensions, turns
+from activities.store import calls, generations, sessions, suspensions, turns, work_kinds
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.sessions import Origin
 from activities.store.turns import TurnRow
+from activities.store.work import TurnRequest
 from workflows.domain.ids import Prefix, SuspensionId
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.suspension import find_directory_change
@@ -42,7 +43,7 @@ class ProjectActivities:
 
     @activity.defn(name="holdfast.project.load")
     async def load(self, request: LoadRequest) -> LoadResult:
-        """The open turn in its present state; else a new one for the longest waiting prompt or retry; else nothing."""
+        """The open turn in its present state; else a new one for the oldest untaken work; else nothing."""
         subject = f"{request.epoch}-{request.sequence}"
         async with heartbeats():
             try:
@@ -55,8 +56,8 @@ class ProjectActivities:
 
     async def load_or_open(self, request: LoadRequest) -> LoadResult:
         async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
-            found = await find_open_turn(journal, self.describe)
-        if found is not None:
+            found = await find_turn(journal, self.describe)
+        if isinstance(found, LoadResult):
             return found
         origin = await sessions.origin(self.database, request.session)
         directory_now = await asyncio.to_thread(worktree.identify_directory, Path(origin.directory))
@@ -64,45 +65,42 @@ class ProjectActivities:
         role = Role(origin.agent, origin.rules, origin.ancestors)
         directory_config = await self.loader.try_load(origin.directory, origin.sources, role)
         async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
-            found = await find_open_turn(journal, self.describe)
-            if found is None and suspend_cause is not None:
+            found = await find_turn(journal, self.describe)
+            if isinstance(found, LoadResult):
+                return found
+            if suspend_cause is not None:
                 suspensions.suspend(journal, SuspensionId(self.mint.new(Prefix.SUSPENSION)), suspend_cause)
                 return LoadResult()
-            return found or await open_next_turn(journal, request, origin, directory_config)
+            return await open_requested_turn(journal, request, found, origin, directory_config)
 
 
-async def find_open_turn(journal: Journal, describe: CallDescriber) -> LoadResult | None:
-    """An open turn, or the result that none may be opened; None: a prompt or a retry waits."""
+async def find_turn(journal: Journal, describe: CallDescriber) -> LoadResult | TurnRequest:
+    """The open turn, the result that none may be opened, or the turn that the oldest untaken work becomes."""
     turn = await turns.open_turn(journal)
     if turn is not None:
         return LoadResult(turn=await read_open_turn(journal, turn, describe), ended=journal.ended)
-    if journal.ended or journal.suspension is not None or await prompts.next_waiting(journal) is None:
+    if journal.ended or journal.suspension is not None:
         return LoadResult(ended=journal.ended)
-    return None
+    return await work_kinds.next_turn(journal) or LoadResult()
 
 
-async def open_next_turn(
-    journal: Journal, request: LoadRequest, origin: Origin, directory_config: DirectoryConfig
+async def open_requested_turn(
+    journal: Journal, request: LoadRequest, requested: TurnRequest, origin: Origin, directory_config: DirectoryConfig
 ) -> LoadResult:
-    """Open a turn for the longest waiting prompt (taken at its first step) or retry."""
-    # A subagent ignores prompts of a call that is over: its end may have missed the prompt.
-    work = await prompts.next_waiting(journal)
-    while work is not None and work["call_over"]:
-        prompts.withdraw_one(journal, work["id"], "its call is over")
-        work = await prompts.next_waiting(journal)
-    if work is None:
-        return LoadResult(ended=journal.ended)
-    named = None if directory_config.turn_config.model_is_managed else work["model"] or origin.model
+    """Open the turn that a work item becomes, and take the item into it."""
+    named = None if directory_config.turn_config.model_is_managed else requested.model or origin.model
     model = named or directory_config.model
     problem = directory_config.problem or (None if model else NO_MODEL)
-    retry = work["id"] if work["retry"] else None
     turn = await turns.open_new(
-        journal, request.turn, directory_config.turn_config, origin.agent, model or "none", error=problem, retry=retry
+        journal,
+        request.turn,
+        directory_config.turn_config,
+        origin.agent,
+        model or "none",
+        error=problem,
+        retry=requested.retry,
     )
-    if retry is not None:
-        retries.take(journal, retry, turn.id)
-    else:
-        prompts.take(journal, work["id"], turn.id, step=1)
+    work_kinds.take(journal, requested.item, turn.id)
     return LoadResult(turn=await read_open_turn(journal, turn))
 
 

@@ -15,7 +15,7 @@ from activities.heartbeat import heartbeats
 from activities.mint import Mint
 from activities.project import worktree
 from activities.session.suspend_broken import suspend_broken
-from activities.store import asks, bells, calls, prompts, retries, sessions, suspensions, turns
+from activities.store import asks, bells, calls, sessions, suspensions, turns, work, work_kinds
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
@@ -65,14 +65,13 @@ class TurnActivities:
         async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
             if request.end:
                 await sessions.end(journal, "cancelled by an operator")
-                await prompts.withdraw_untaken(journal, "session ended")
-                await retries.withdraw(journal, "session ended")
+                await work_kinds.withdraw_untaken(journal, "session ended")
                 suspensions.settle(journal)
             if turn is not None:
                 await self.close_turn(journal, request, turn)
                 sessions.save_directory_identity(journal, directory_identity)
-            prompts_waiting = await prompts.next_waiting(journal) is not None
-            waits = prompts_waiting and not journal.ended and journal.suspension is None
+            untaken = await work.oldest_untaken(journal) is not None
+            waits = untaken and not journal.ended and journal.suspension is None
             closed = CloseResult(prompts_waiting=waits, ended=journal.ended or request.end)
         await failpoint("task.settled")
         await self.notify_parents(request.session)

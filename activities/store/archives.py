@@ -25,6 +25,7 @@ _LIMIT: Final = 600.0  # seconds for one statement: a session may have a million
 
 _BY_SESSION: Final = b"session = ANY(%(sessions)s)"
 _TURNS: Final = b"(SELECT id FROM turn WHERE session = ANY(%(sessions)s))"
+_WORK: Final = b"(SELECT id FROM work WHERE session = ANY(%(sessions)s))"
 
 # In the order of their references: a table comes after those that it references.
 TABLES: Final = {
@@ -32,8 +33,9 @@ TABLES: Final = {
     "session_head": _BY_SESSION,
     "turn_config": b"id IN (SELECT turn_config FROM turn WHERE session = ANY(%(sessions)s))",
     "turn": _BY_SESSION,
-    "prompt": _BY_SESSION,
-    "retry": _BY_SESSION,
+    "work": _BY_SESSION,
+    "prompt": b"id IN " + _WORK,
+    "retry": b"id IN " + _WORK,
     "suspension": _BY_SESSION,
     "stop": _BY_SESSION,
     "generation": b"turn IN " + _TURNS,

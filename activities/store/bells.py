@@ -54,11 +54,11 @@ class Waiting(Value):
 async def rang(database: Database, bell: Bell) -> None:
     """Note that the engine has acknowledged the signal."""
     query = {
-        BellKind.PROMPT: _QUERIES.rang_prompt,
+        BellKind.PROMPT: _QUERIES.rang_work,
         BellKind.ANSWER: _QUERIES.rang_ask,
         BellKind.STOP: _QUERIES.rang_stop,
         BellKind.SETTLED: _QUERIES.rang_task,
-        BellKind.RETRY: _QUERIES.rang_retry,
+        BellKind.RETRY: _QUERIES.rang_work,
         BellKind.RESUME: _QUERIES.rang_park,
     }[bell.kind]
     await database.rows(query, id=bell.id)

@@ -1,11 +1,12 @@
 """Prompts: accepted by a door, taken once by a turn, or withdrawn."""
 
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
-from activities.store import tasks
+from activities.store import tasks, work
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
+from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.ids import MessageId, PartId, TurnId
@@ -39,42 +40,16 @@ async def accept(journal: Journal, new: NewPrompt, call: PartId | None = None) -
 
     Raises Conflict when the session has ended, or the id is another session's prompt's.
     """
-    known = await journal.row(_QUERIES.find, id=new.id)
-    if known is not None:
-        if known["session"] != journal.session:
-            raise Conflict(f"The prompt id {new.id!r} belongs to another session; use a new id.")
+    item = _item(new.id)
+    if await work.was_accepted(journal, item):
         return False
     if journal.ended:
         raise Conflict(f"Session {journal.session!r} has ended; start a new one with `holdfast run`.")
     body = seal(PromptBody(text=new.text).model_dump())
     seq = journal.record(PromptAccepted(prompt=new.id, mode=new.mode, seal=body.seal, call=call))
-    journal.write(
-        _QUERIES.accept,
-        id=new.id,
-        session=journal.session,
-        accepted_seq=seq,
-        mode=new.mode,
-        body=body.content,
-        salt=body.salt,
-        model=new.model,
-        author=journal.actor.subject,
-    )
+    work.accept(journal, item, seq)
+    journal.write(_QUERIES.accept, id=new.id, mode=new.mode, body=body.content, salt=body.salt, model=new.model)
     return True
-
-
-async def next_waiting(journal: Journal) -> dict[str, Any] | None:
-    """Id and model of the oldest untaken prompt or `retry`; `call_over`: the prompt's call has its outcome."""
-    return await journal.row(_QUERIES.next_waiting, session=journal.session)
-
-
-async def untaken(journal: Journal) -> list[MessageId]:
-    return [row["id"] for row in await journal.rows(_QUERIES.untaken, session=journal.session)]
-
-
-def take(journal: Journal, prompt: MessageId, turn: TurnId, step: int) -> None:
-    """Take a prompt into a turn, for the model at this step."""
-    seq = journal.record(PromptTaken(prompt=prompt, turn=turn, step=step))
-    journal.write(_QUERIES.take, id=prompt, turn=turn, step=step, taken_seq=seq)
 
 
 async def steered(journal: Journal) -> list[MessageId]:
@@ -82,16 +57,36 @@ async def steered(journal: Journal) -> list[MessageId]:
     return [row["id"] for row in await journal.rows(_QUERIES.steered, session=journal.session)]
 
 
-async def withdraw_untaken(journal: Journal, reason: str) -> list[MessageId]:
-    """Withdraw and return all untaken prompts."""
-    withdrawn = await untaken(journal)
-    for prompt in withdrawn:
-        withdraw_one(journal, prompt, reason)
-    return withdrawn
+def take(journal: Journal, prompt: MessageId, turn: TurnId, step: int) -> None:
+    """Take a prompt into a turn, for the model at this step."""
+    seq = journal.record(PromptTaken(prompt=prompt, turn=turn, step=step))
+    work.take(journal, _item(prompt), turn)
+    journal.write(_QUERIES.take, id=prompt, step=step, taken_seq=seq)
 
 
-def withdraw_one(journal: Journal, prompt: MessageId, reason: str) -> None:
+async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
+    """The turn that a prompt becomes. A subagent's prompt is withdrawn when its call is over: the end of the call may
+    have missed it.
+    """
+    (row,) = await journal.rows(_QUERIES.turn_request, id=item.id)
+    if row["call_over"]:
+        withdraw_one(journal, item, "its call is over")
+        return None
+    return TurnRequest(item=item, model=row["model"])
+
+
+def begin_turn(journal: Journal, item: WorkItem, turn: TurnId) -> None:
+    """Take a prompt into the turn that was opened for it."""
+    take(journal, MessageId(item.id), turn, step=1)
+
+
+def withdraw_one(journal: Journal, item: WorkItem, reason: str) -> None:
     """Withdraw an untaken prompt."""
-    journal.write(_QUERIES.withdraw, id=prompt)
+    prompt = MessageId(item.id)
+    work.withdraw(journal, item)
     tasks.settle_of_prompt(journal, prompt)
     journal.record(PromptWithdrawn(prompt=prompt, reason=reason))
+
+
+def _item(prompt: MessageId) -> WorkItem:
+    return WorkItem(id=prompt, kind=WorkKind.PROMPT)

@@ -2,8 +2,10 @@
 
 from typing import Any, Final
 
+from activities.store import work
 from activities.store.journal import Journal
 from activities.store.queries import Queries
+from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.errors import Conflict
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn
 from workflows.domain.ids import RetryId, TurnId
@@ -26,11 +28,9 @@ async def accept(journal: Journal, retry: RetryId, model: str | None = None) -> 
 
     Raises Conflict when there is nothing to retry.
     """
-    known = await journal.row(_QUERIES.find, id=retry)
-    if known is not None:
-        if known["session"] != journal.session:
-            raise Conflict(f"The retry id {retry!r} belongs to another session; use a new id.")
-        return RetryRequest(retry=retry, failed_turn=known["failed_turn"], model=known["model"])
+    item = WorkItem(id=retry, kind=WorkKind.RETRY)
+    if await work.was_accepted(journal, item):
+        return await _find(journal, retry)
     turn = await journal.row(_QUERIES.newest_turn, session=journal.session)
     if journal.ended:
         raise Conflict(f"Session {journal.session!r} has ended; start a new one with `holdfast run`.")
@@ -40,20 +40,26 @@ async def accept(journal: Journal, retry: RetryId, model: str | None = None) -> 
         raise Conflict(f"There is nothing to retry in session {journal.session!r}: {why}")
     named = model or turn["model"]
     seq = journal.record(RetryAccepted(retry=retry, turn=turn["id"], model=named))
-    accepted = {"failed_turn": turn["id"], "accepted_seq": seq, "model": named}
-    journal.write(_QUERIES.accept, id=retry, session=journal.session, author=journal.actor.subject, **accepted)
+    work.accept(journal, item, seq)
+    journal.write(_QUERIES.accept, id=retry, failed_turn=turn["id"], model=named)
     return RetryRequest(retry=retry, failed_turn=turn["id"], model=named)
 
 
-def take(journal: Journal, retry: RetryId, turn: TurnId) -> None:
-    """Take a retry into a turn, whose opening event names it."""
-    journal.write(_QUERIES.take, id=retry, turn=turn)
+async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest:
+    """The turn that a retry becomes; its opening event names the retry."""
+    retry = await _find(journal, RetryId(item.id))
+    return TurnRequest(item=item, model=retry.model, retry=retry.retry)
 
 
-async def withdraw(journal: Journal, reason: str) -> None:
+def withdraw(journal: Journal, item: WorkItem, reason: str) -> None:
     """Withdraw an untaken retry."""
-    for row in await journal.rows(_QUERIES.withdraw, session=journal.session):
-        journal.record(RetryWithdrawn(retry=row["id"], reason=reason))
+    work.withdraw(journal, item)
+    journal.record(RetryWithdrawn(retry=RetryId(item.id), reason=reason))
+
+
+async def _find(journal: Journal, retry: RetryId) -> RetryRequest:
+    (row,) = await journal.rows(_QUERIES.find, id=retry)
+    return RetryRequest(retry=retry, **row)
 
 
 def _why_not(turn: dict[str, Any]) -> str | None:

@@ -106,7 +106,8 @@ class ArchiveLocation(Value):
 class Overview(Value):
     """A session for listings, with its newest turn and what waits in it.
 
-    `depth`: levels below the listed session. `host_offline`: its host has no live worker.
+    `waiting`: its untaken prompts; `untaken`: all its untaken work. `depth`: levels below the listed session.
+    `host_offline`: its host has no live worker.
     """
 
     id: SessionId
@@ -131,14 +132,14 @@ class Overview(Value):
     error: str | None
     asks: int
     waiting: int
-    retry_waiting: bool
+    untaken: int
     pause: ProviderBackoff | None
     suspension: Suspension | None
     archive: ArchiveLocation | None = None
 
     @property
     def working(self) -> bool:
-        return self.turn_state == "open" or self.waiting > 0 or self.retry_waiting
+        return self.turn_state == "open" or self.untaken > 0
 
 
 class Totals(Value):
@@ -228,7 +229,7 @@ async def unarchived(database: Database) -> list[Location]:
 
 
 async def last_used(database: Database, directory: str, host: str | None) -> SessionId | None:
-    """The directory's session that a person started or prompted last; later work of sessions does not count."""
+    """The directory's session that a person started or gave work last; what sessions did later does not count."""
     rows = await database.rows(_QUERIES.last_used, directory=directory, host=host)
     return rows[0]["id"] if rows else None
 

@@ -3,10 +3,11 @@
 from collections.abc import Collection
 from typing import Final
 
-from activities.store import prompts, retries, suspensions
+from activities.store import suspensions, work_kinds
 from activities.store.database import Database
 from activities.store.journal import Journal
 from activities.store.queries import Queries
+from activities.store.work import WorkKind
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.ids import MessageId, StopId, TurnId
 from workflows.domain.value import Value
@@ -24,7 +25,7 @@ class StopRequested(Value):
 
 
 async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -> StopRequested:
-    """Accept a stop of the open turn. Without `keep_queued`, withdraw untaken prompts and close the suspension.
+    """Accept a stop of the open turn. Without `keep_queued`, withdraw all untaken work and close the suspension.
 
     Repeating it changes nothing: it names the same turn.
     """
@@ -35,11 +36,11 @@ async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -
     named = turn["id"] if turn else None
     journal.write(_QUERIES.accept, id=stop, session=journal.session, turn=named, author=journal.actor.subject)
     journal.record(StopAccepted(stop=stop, turn=named))
-    await retries.withdraw(journal, "stopped")
     if not keep_queued:
         suspensions.settle(journal)
-    withdrawn = [] if keep_queued else await prompts.withdraw_untaken(journal, "stopped")
-    return StopRequested(stop=stop, turn=named, withdrawn=tuple(withdrawn))
+    items = await work_kinds.withdraw_untaken(journal, "stopped", {WorkKind.PROMPT} if keep_queued else ())
+    withdrawn = tuple(MessageId(item.id) for item in items if item.kind is WorkKind.PROMPT)
+    return StopRequested(stop=stop, turn=named, withdrawn=withdrawn)
 
 
 async def turns_to_stop(database: Database, turns: Collection[TurnId]) -> set[TurnId]:

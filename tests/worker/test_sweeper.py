@@ -201,6 +201,6 @@ async def described(harness: Harness) -> WorkflowExecutionDescription:
 async def age(harness: Harness) -> None:
     """Date all prompts, grants and last moves of sessions two minutes back."""
     async with harness.database.transaction() as connection:
-        await connection.execute("UPDATE prompt SET accepted_at = now() - interval '2 minutes'")
+        await connection.execute("UPDATE work SET accepted_at = now() - interval '2 minutes'")
         await connection.execute("UPDATE session_head SET updated_at = now() - interval '2 minutes'")
         await connection.execute("UPDATE grant_ SET created_at = now() - interval '2 minutes'")

@@ -82,43 +82,39 @@ CREATE TABLE turn (
 CREATE UNIQUE INDEX turn_one_open ON turn (session) WHERE state = 'open';
 CREATE INDEX turn_unnotified ON turn (ended_at) WHERE state = 'ended' AND notified_at IS NULL;
 
-CREATE TABLE prompt (
-    id           text PRIMARY KEY,                  -- the user message's id, minted by the client
+CREATE TABLE work (                                 -- what makes a session work: the oldest untaken opens a turn
+    id           text PRIMARY KEY,                  -- minted by the client; a prompt's is its user message's
     session      text        NOT NULL REFERENCES session,
+    kind         text        NOT NULL CHECK (kind IN ('prompt', 'retry')),
     accepted_seq bigint      NOT NULL,              -- of its event: the order of acceptance
-    mode         text        NOT NULL CHECK (mode IN ('steer', 'queue')),
-    body         json        NOT NULL,
-    salt         bytea       NOT NULL,
-    model        text,
     author       text        NOT NULL,
     state        text        NOT NULL DEFAULT 'accepted' CHECK (state IN ('accepted', 'taken', 'withdrawn')),
-    turn         text REFERENCES turn,
-    step         integer,
-    taken_seq    bigint,                            -- of its taking: the order in a view
+    turn         text REFERENCES turn,              -- that took it
     accepted_at  timestamptz NOT NULL DEFAULT now(),
     delivered_at timestamptz,
     UNIQUE (session, accepted_seq)
 );
-CREATE INDEX prompt_turn ON prompt (turn) WHERE turn IS NOT NULL;
-CREATE INDEX prompt_untaken ON prompt (session, accepted_seq) WHERE state = 'accepted';
-CREATE INDEX prompt_undelivered ON prompt (accepted_at) WHERE delivered_at IS NULL AND state = 'accepted';
+CREATE INDEX work_turn ON work (turn) WHERE turn IS NOT NULL;
+CREATE INDEX work_untaken ON work (session, accepted_seq) WHERE state = 'accepted';
+CREATE UNIQUE INDEX work_one_untaken_retry ON work (session) WHERE kind = 'retry' AND state = 'accepted';
+CREATE INDEX work_undelivered ON work (accepted_at) WHERE delivered_at IS NULL AND state = 'accepted';
+
+CREATE TABLE prompt (                               -- a user message
+    id           text PRIMARY KEY REFERENCES work,
+    mode         text        NOT NULL CHECK (mode IN ('steer', 'queue')),
+    body         json        NOT NULL,
+    salt         bytea       NOT NULL,
+    model        text,
+    step         integer,                           -- at which its turn took it
+    taken_seq    bigint                             -- of its taking: the order in a view
+);
 
 CREATE TABLE retry (                                -- a request to retry a failed turn in a new turn
-    id           text PRIMARY KEY,
-    session      text        NOT NULL REFERENCES session,
+    id           text PRIMARY KEY REFERENCES work,
     failed_turn  text        NOT NULL REFERENCES turn,
-    accepted_seq bigint      NOT NULL,              -- of its event: its place among the prompts
-    model        text,
-    author       text        NOT NULL,
-    state        text        NOT NULL DEFAULT 'accepted' CHECK (state IN ('accepted', 'taken', 'withdrawn')),
-    turn         text REFERENCES turn,              -- that retries it
-    accepted_at  timestamptz NOT NULL DEFAULT now(),
-    delivered_at timestamptz
+    model        text
 );
-CREATE UNIQUE INDEX retry_one_untaken ON retry (session) WHERE state = 'accepted';
-CREATE UNIQUE INDEX retry_turn ON retry (turn);
 CREATE INDEX retry_failed_turn ON retry (failed_turn);
-CREATE INDEX retry_undelivered ON retry (accepted_at) WHERE delivered_at IS NULL AND state = 'accepted';
 
 CREATE TABLE suspension (                           -- asks a person whether a session may go on
     id           text PRIMARY KEY,

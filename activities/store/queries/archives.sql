@@ -15,8 +15,7 @@ SELECT tree.root, s.id AS session, h.seq, encode(h.head, 'hex') AS head, CASE
     WHEN s.stuck IS NOT NULL THEN 'it is stuck'
     WHEN EXISTS (SELECT FROM ask WHERE ask.session = s.id AND ask.state = 'open') THEN 'it waits for an answer'
     WHEN EXISTS (SELECT FROM turn WHERE turn.session = s.id AND turn.state = 'open')
-      OR EXISTS (SELECT FROM prompt WHERE prompt.session = s.id AND prompt.state = 'accepted')
-      OR EXISTS (SELECT FROM retry WHERE retry.session = s.id AND retry.state = 'accepted')
+      OR EXISTS (SELECT FROM work WHERE work.session = s.id AND work.state = 'accepted')
       OR EXISTS (SELECT FROM task WHERE task.session = s.id AND task.settled_at IS NULL)
       OR EXISTS (SELECT FROM call WHERE call.session = s.id AND call.state IN ('prepared', 'claimed'))
       THEN 'it is at work'

@@ -42,8 +42,9 @@ VALUES (%(id)s, %(message)s, %(position)s, %(body)s, %(salt)s)
 
 -- name: prompts
 -- The taken prompts of a session, in the order of taking.
-SELECT p.id, p.body, p.turn, p.step, p.taken_seq, p.accepted_at, t.number
-FROM prompt p JOIN turn t ON t.id = p.turn WHERE p.session = %(session)s AND p.state = 'taken' ORDER BY p.taken_seq
+SELECT p.id, p.body, w.turn, p.step, p.taken_seq, w.accepted_at, t.number
+FROM work w JOIN prompt p ON p.id = w.id JOIN turn t ON t.id = w.turn
+WHERE w.session = %(session)s AND w.state = 'taken' ORDER BY p.taken_seq
 
 -- name: messages
 -- The answers of a session, in order.

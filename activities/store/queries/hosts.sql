@@ -19,7 +19,7 @@ SELECT n.name, coalesce(h.seen_at > now() - interval '15 s', false) AS working, 
        (SELECT count(DISTINCT s.id) FROM session s
         WHERE s.host = n.name AND s.suspension IS NULL
           AND (s.id IN (SELECT session FROM turn WHERE state = 'open')
-               OR (s.status = 'active' AND s.id IN (SELECT session FROM prompt WHERE state = 'accepted')))) AS sessions
+               OR (s.status = 'active' AND s.id IN (SELECT session FROM work WHERE state = 'accepted')))) AS sessions
 FROM (SELECT name FROM host UNION SELECT host FROM session WHERE host IS NOT NULL) n
 LEFT JOIN host h ON h.name = n.name
 ORDER BY n.name

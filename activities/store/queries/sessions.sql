@@ -27,8 +27,7 @@ SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.t
        s.created_at, h.seq, h.updated_at, t.id AS turn, t.number, t.step,
        coalesce(nullif(t.model, 'none'), s.model) AS model, t.state AS turn_state, t.reason, t.error,
        (SELECT count(*) FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asks,
-       (SELECT count(*) FROM prompt p WHERE p.session = s.id AND p.state = 'accepted') AS waiting,
-       EXISTS (SELECT 1 FROM retry r WHERE r.session = s.id AND r.state = 'accepted') AS retry_waiting,
+       work.prompts AS waiting, work.untaken,
        s.host IS NOT NULL AND NOT EXISTS (SELECT 1 FROM host h WHERE h.name = s.host
                                           AND h.seen_at > now() - interval '15 s') AS host_offline,
        CASE WHEN g.next_at > now() THEN json_build_object('attempt', g.failures, 'kind', g.kind, 'until', g.next_at,
@@ -36,18 +35,20 @@ SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.t
        (SELECT json_build_object('id', k.id, 'reason', k.reason, 'was', k.was, 'now', k.now_is)
         FROM suspension k WHERE k.id = s.suspension) AS suspension, s.archive
 FROM tree JOIN session s ON s.id = tree.id JOIN session_head h ON h.session = s.id
+CROSS JOIN LATERAL (SELECT count(*) AS untaken, count(*) FILTER (WHERE kind = 'prompt') AS prompts
+                    FROM work WHERE work.session = s.id AND work.state = 'accepted') work
 LEFT JOIN LATERAL (SELECT * FROM turn WHERE turn.session = s.id ORDER BY number DESC LIMIT 1) t ON true
 LEFT JOIN generation g ON g.turn = t.id AND g.step = t.step AND t.state = 'open'
 ORDER BY tree.newest DESC, tree.root, tree.line, s.id
 
 -- name: last_used
--- The session of a directory that a person has started or prompted last.
+-- The session of a directory that a person has started or given work last.
 SELECT s.id FROM session s
-LEFT JOIN (SELECT session, max(accepted_at) AS at FROM prompt
+LEFT JOIN (SELECT session, max(accepted_at) AS at FROM work
            WHERE session IN (SELECT id FROM session WHERE directory = %(directory)s)
-           GROUP BY session) p ON p.session = s.id
+           GROUP BY session) w ON w.session = s.id
 WHERE s.parent IS NULL AND s.directory = %(directory)s AND s.host IS NOT DISTINCT FROM %(host)s
-ORDER BY coalesce(p.at, s.created_at) DESC, s.id LIMIT 1
+ORDER BY coalesce(w.at, s.created_at) DESC, s.id LIMIT 1
 
 -- name: end
 -- End a session; no row if it has ended.

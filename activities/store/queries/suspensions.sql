@@ -28,5 +28,4 @@ ORDER BY k.suspended_at
 -- name: sessions_at_work
 -- Active sessions that have something to do and are not suspended.
 SELECT id FROM session WHERE suspension IS NULL AND status = 'active'
-AND id IN (SELECT session FROM turn WHERE state = 'open' UNION ALL SELECT session FROM prompt WHERE state = 'accepted'
-           UNION ALL SELECT session FROM retry WHERE state = 'accepted')
+AND id IN (SELECT session FROM turn WHERE state = 'open' UNION ALL SELECT session FROM work WHERE state = 'accepted')

@@ -7,7 +7,7 @@ INSERT INTO task (call, session, child, prompt) VALUES (%(call)s, %(session)s, %
 SELECT k.call, k.child, k.prompt, k.settled_at IS NOT NULL AS settled, s.agent, h.seq, encode(h.head, 'hex') AS head,
        t.id AS turn, t.reason, t.error, t.model
 FROM task k JOIN session s ON s.id = k.child JOIN session_head h ON h.session = k.child
-JOIN prompt p ON p.id = k.prompt LEFT JOIN turn t ON t.id = p.turn
+JOIN work w ON w.id = k.prompt LEFT JOIN turn t ON t.id = w.turn
 WHERE k.call = %(call)s
 
 -- name: unsettled
@@ -23,8 +23,8 @@ WHERE c.id = task.call AND c.turn = %(turn)s AND task.settled_at IS NOT NULL AND
 
 -- name: settle_turn
 -- Settle the task whose prompt this turn took.
-UPDATE task SET settled_at = now() FROM prompt p
-WHERE p.id = task.prompt AND p.turn = %(turn)s AND task.settled_at IS NULL
+UPDATE task SET settled_at = now() FROM work w
+WHERE w.id = task.prompt AND w.turn = %(turn)s AND task.settled_at IS NULL
 
 -- name: settle_prompt
 -- Settle the task of a withdrawn prompt.

@@ -11,8 +11,8 @@ ORDER BY t.number, m.step LIMIT %(limit)s
 
 -- name: prompts
 -- The prompts of a session that were taken between two turns and steps.
-SELECT p.id, p.body, p.turn, p.step, p.taken_seq, p.accepted_at, t.number, t.agent, t.model, t.opened_at
-FROM turn t JOIN prompt p ON p.turn = t.id
+SELECT p.id, p.body, w.turn, p.step, p.taken_seq, w.accepted_at, t.number, t.agent, t.model, t.opened_at
+FROM turn t JOIN work w ON w.turn = t.id JOIN prompt p ON p.id = w.id
 WHERE t.session = %(session)s AND t.number BETWEEN %(number)s AND %(last_number)s
   AND (t.number, p.step) > (%(number)s, %(step)s) AND (t.number, p.step) <= (%(last_number)s, %(last_step)s)
 ORDER BY p.taken_seq
@@ -34,8 +34,8 @@ WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id 
 
 -- name: prompts_from
 -- The prompts of a session that were taken after a turn and step.
-SELECT p.id, p.body, p.turn, p.step, p.taken_seq, p.accepted_at, t.number
-FROM turn t JOIN prompt p ON p.turn = t.id AND p.step > CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
+SELECT p.id, p.body, w.turn, p.step, p.taken_seq, w.accepted_at, t.number
+FROM turn t JOIN work w ON w.turn = t.id JOIN prompt p ON p.id = w.id AND p.step > CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
 WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)
 
 -- name: parts_from

@@ -21,8 +21,8 @@ FROM turn t WHERE t.id = %(turn)s AND t.session = %(session)s
 WITH RECURSIVE line AS (
     SELECT id, 0 AS above FROM turn WHERE id = %(turn)s
     UNION ALL
-    SELECT c.turn, line.above + 1 FROM line JOIN prompt p ON p.turn = line.id
-    JOIN task k ON k.prompt = p.id AND k.settled_at IS NULL JOIN call c ON c.id = k.call
+    SELECT c.turn, line.above + 1 FROM line JOIN work w ON w.turn = line.id
+    JOIN task k ON k.prompt = w.id AND k.settled_at IS NULL JOIN call c ON c.id = k.call
 )
 SELECT line.above, t.session, s.status = 'ended' AS session_ended, o.author, o.accepted_at
 FROM line JOIN turn t ON t.id = line.id JOIN session s ON s.id = t.session

@@ -14,12 +14,13 @@ from activities import failpoints
 from activities.archive import archive_file
 from activities.archive.archiver import Archiver
 from activities.archive.verification import read_records, verify
-from activities.store import archives, events, grants, sessions
+from activities.store import archives, events, grants, retries, sessions
 from activities.store.sessions import ArchiveLocation
 from tests.activities.rig import ActivityRig
 from workflows.domain.errors import Conflict, UsageError
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import RetryId, SessionId
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.wire import CloseReason
 
 NUL = "a\x00b \ud800"
 
@@ -61,6 +62,26 @@ async def test_an_archived_session_is_restored_as_it_was(rig: ActivityRig) -> No
     assert (checked.head, checked.problem) == (head, None) and listed[-1] == "turn.ended"
     assert await everything(rig) == before and await rig.prompt("More.")
     assert (await events.verify(rig.database, rig.session)).problem is None
+
+
+async def test_work_of_every_kind_is_archived_and_restored(rig: ActivityRig) -> None:
+    archiver = Archiver(rig.database, rig.project.parent)
+    await rig.open_turn()
+    await rig.close(CloseReason.FAILED, error="no such model")
+    async with rig.journal() as journal:
+        retry = await retries.accept(journal, RetryId("rty_1"), "scripted/model")
+    with pytest.raises(Conflict, match="it is at work"):
+        await archiver.archive_one(rig.session)
+    loaded = (await rig.load()).turn
+    assert loaded is not None
+    rig.turn = loaded.id
+    await rig.close()
+    before = await everything(rig)
+
+    await archiver.restore(await archiver.archive_one(rig.session))
+
+    kinds = [row["kind"] for row in before["work"]]
+    assert await everything(rig) == before and kinds == ["prompt", "retry"] and before["retry"][0]["id"] == retry.retry
 
 
 async def test_a_session_is_archived_only_on_its_host(rig: ActivityRig) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from activities.mint import Mint
-from activities.store import prompts, sessions
+from activities.store import prompts, sessions, work, work_kinds
 from activities.store.database import Database
 from activities.store.journal import session_journal
 from activities.store.prompts import NewPrompt
@@ -20,7 +20,7 @@ async def test_the_same_prompt_again_is_accepted_once(database: Database, sessio
         first = await prompts.accept(journal, PROMPT)
     async with session_journal(database, session, ACTOR) as journal:
         second = await prompts.accept(journal, PROMPT)
-        assert await prompts.untaken(journal) == ["msg_1"]
+        assert [item.id for item in await work.untaken(journal)] == ["msg_1"]
     assert (first, second) == (True, False)
 
 
@@ -29,7 +29,7 @@ async def test_an_id_of_another_session_is_refused(database: Database, session: 
     await sessions.create(database, other, ACTOR)
     async with session_journal(database, session, ACTOR) as journal:
         await prompts.accept(journal, PROMPT)
-    with pytest.raises(Conflict, match="another session"):
+    with pytest.raises(Conflict, match="belongs to a prompt of session"):
         async with session_journal(database, other.id, ACTOR) as journal:
             await prompts.accept(journal, PROMPT)
 
@@ -55,5 +55,5 @@ async def test_prompts_are_withdrawn_in_the_order_of_acceptance(database: Databa
     async with session_journal(database, session, ACTOR) as journal:
         for name in ("msg_2", "msg_1"):
             await prompts.accept(journal, NewPrompt(id=MessageId(name), text="Hello"))
-        assert await prompts.withdraw_untaken(journal, "stopped") == ["msg_2", "msg_1"]
-        assert await prompts.untaken(journal) == []
+        withdrawn = await work_kinds.withdraw_untaken(journal, "stopped")
+        assert [item.id for item in withdrawn] == ["msg_2", "msg_1"] and await work.untaken(journal) == []

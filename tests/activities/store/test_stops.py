@@ -1,6 +1,6 @@
 """Stops: they name their turn, and withdraw untaken prompts."""
 
-from activities.store import prompts, stops
+from activities.store import stops, work
 from activities.store.prompts import PromptMode
 from tests.activities.rig import ActivityRig
 from workflows.domain.events.stops import StopAccepted
@@ -20,7 +20,7 @@ async def test_a_stop_may_keep_queued_prompts(rig: ActivityRig) -> None:
     kept = await rig.prompt("Later.", mode=PromptMode.QUEUE)
     stopped = await rig.stop(keep_queued=True)
     async with rig.journal() as journal:
-        assert stopped.withdrawn == () and await prompts.untaken(journal) == [kept]
+        assert stopped.withdrawn == () and [item.id for item in await work.untaken(journal)] == [kept]
 
 
 async def test_without_a_turn_only_prompts_are_withdrawn(rig: ActivityRig) -> None:

@@ -93,7 +93,7 @@ STANDING: dict[str, Any] = {name: None for name in Overview.model_fields} | {
     "reason": "done",
     "asks": 0,
     "waiting": 0,
-    "retry_waiting": False,
+    "untaken": 0,
 }
 
 

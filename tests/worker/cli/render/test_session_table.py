@@ -32,7 +32,7 @@ def session(number: int, title: str, depth: int = 0, directory: str = "/home/ada
         reason="done",
         asks=0,
         waiting=0,
-        retry_waiting=False,
+        untaken=0,
         pause=None,
         suspension=None,
     )

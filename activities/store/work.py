@@ -1,0 +1,76 @@
+"""Work items: what makes a session work. Its oldest untaken one opens the next turn."""
+
+from enum import StrEnum
+from typing import Final
+
+from activities.store.journal import Journal
+from activities.store.queries import Queries
+from workflows.domain.errors import Conflict
+from workflows.domain.ids import RetryId, TurnId
+from workflows.domain.value import Value
+
+_QUERIES: Final = Queries("work")
+
+
+class WorkKind(StrEnum):
+    """What is particular to a kind stands in a table of its own; `work_kinds` says what turn it becomes."""
+
+    PROMPT = "prompt"
+    RETRY = "retry"
+
+
+class WorkItem(Value):
+    """A row of `work`: a prompt's id is its message's."""
+
+    id: str
+    kind: WorkKind
+
+
+class TurnRequest(Value):
+    """The turn that an item becomes: its model (None: the session's), and the retry that it carries out."""
+
+    item: WorkItem
+    model: str | None
+    retry: RetryId | None = None
+
+
+async def was_accepted(journal: Journal, item: WorkItem) -> bool:
+    """Whether the item was accepted before. Raises Conflict for an id of another kind or session."""
+    found = await journal.row(_QUERIES.find, id=item.id)
+    if found is not None and (found["session"], found["kind"]) != (journal.session, item.kind):
+        raise Conflict(
+            f"The id {item.id!r} belongs to a {found['kind']} of session {found['session']!r}; use a new id."
+        )
+    return found is not None
+
+
+def accept(journal: Journal, item: WorkItem, seq: int) -> None:
+    """Store an item whose event has this number."""
+    journal.write(
+        _QUERIES.accept,
+        id=item.id,
+        session=journal.session,
+        kind=item.kind,
+        accepted_seq=seq,
+        author=journal.actor.subject,
+    )
+
+
+async def oldest_untaken(journal: Journal) -> WorkItem | None:
+    row = await journal.row(_QUERIES.oldest_untaken, session=journal.session)
+    return WorkItem(**row) if row else None
+
+
+async def untaken(journal: Journal) -> list[WorkItem]:
+    """The session's untaken items, in the order of acceptance."""
+    return [WorkItem(**row) for row in await journal.rows(_QUERIES.untaken, session=journal.session)]
+
+
+def take(journal: Journal, item: WorkItem, turn: TurnId) -> None:
+    """Take an item into a turn."""
+    journal.write(_QUERIES.take, id=item.id, turn=turn)
+
+
+def withdraw(journal: Journal, item: WorkItem) -> None:
+    """Withdraw an untaken item."""
+    journal.write(_QUERIES.withdraw, id=item.id)

@@ -1,0 +1,50 @@
+"""The kinds of work: what turn each becomes, and how it is withdrawn. A new kind is a module and a line here."""
+
+from collections.abc import Awaitable, Callable, Container, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from activities.store import prompts, retries, work
+from activities.store.journal import Journal
+from activities.store.work import TurnRequest, WorkItem, WorkKind
+from workflows.domain.ids import TurnId
+
+
+@dataclass(frozen=True)
+class WorkActions:
+    """What is done with the items of a kind; each records its event.
+
+    `request_turn`: the turn that an item becomes; None when it has withdrawn the item instead. `take`: into the turn
+    that was opened for it. `withdraw`: before a turn has taken it, with the reason.
+    """
+
+    request_turn: Callable[[Journal, WorkItem], Awaitable[TurnRequest | None]]
+    take: Callable[[Journal, WorkItem, TurnId], None]
+    withdraw: Callable[[Journal, WorkItem, str], None]
+
+
+ACTIONS: Final[Mapping[WorkKind, WorkActions]] = {
+    WorkKind.PROMPT: WorkActions(prompts.request_turn, prompts.begin_turn, prompts.withdraw_one),
+    WorkKind.RETRY: WorkActions(retries.request_turn, work.take, retries.withdraw),
+}
+
+
+async def next_turn(journal: Journal) -> TurnRequest | None:
+    """The turn that the oldest untaken item becomes."""
+    while (item := await work.oldest_untaken(journal)) is not None:
+        if (requested := await ACTIONS[item.kind].request_turn(journal, item)) is not None:
+            return requested
+    return None
+
+
+def take(journal: Journal, item: WorkItem, turn: TurnId) -> None:
+    """Take an item into the turn that was opened for it."""
+    ACTIONS[item.kind].take(journal, item, turn)
+
+
+async def withdraw_untaken(journal: Journal, reason: str, keep: Container[WorkKind] = ()) -> list[WorkItem]:
+    """Withdraw and return the session's untaken items, but for those of kinds to keep."""
+    withdrawn = [item for item in await work.untaken(journal) if item.kind not in keep]
+    for item in withdrawn:
+        ACTIONS[item.kind].withdraw(journal, item, reason)
+    return withdrawn

@@ -16,7 +16,7 @@ from typing import Final
 from bench import stopwatch, systems
 from bench.figure_table import Budget, Figure
 from bench.testbed import Testbed
-from worker.client import EventWithContents
+from worker.api.events import EventWithContents
 from workflows.domain.events.asks import AskRaised
 from workflows.domain.ids import AskId, SessionId
 

@@ -12,7 +12,7 @@ from activities.store.calls import CallRow, NewCall
 from activities.store.database import Database
 from activities.store.generations import NewAnswer, NewPart
 from activities.store.journal import Journal, session_journal
-from activities.store.prompts import NewPrompt, PromptMode
+from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
 from activities.store.turns import TurnRow
 from workflows.domain.actor import Actor
@@ -21,6 +21,7 @@ from workflows.domain.effects import Effect, Plan, Recovery
 from workflows.domain.ids import AskId, MessageId, PartId, Prefix, SessionId, TurnId
 from workflows.domain.messages import AnswerMetadata, CallState, Outcome, TextPart
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.prompt_mode import PromptMode
 from workflows.domain.usage import Tokens
 from workflows.domain.wire import CloseReason, Fence
 

@@ -10,18 +10,18 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import History, HistoryEvent
 from temporalio.client import Client
 
-from activities.session.answers import AskDecision
 from bench import systems
 from bench.figure_table import Budget, Figure
 from bench.systems import BareTemporal, HoldfastSystem, play
 from bench.testbed import Testbed
-from worker.client import EventWithContents, SessionClient
+from worker.api.events import EventWithContents
+from worker.client import SessionClient
 from workflows.domain.events.asks import AskAnswered, AskRaised
 from workflows.domain.events.calls import CallClaimed
 from workflows.domain.events.event import EventRecord
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
-from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.replies import AskDecision, Reply
 
 EVENTS: Final = Budget(must=12.5, aim=12)
 BYTES: Final = Budget(must=2200, aim=1700)

@@ -10,7 +10,7 @@ from bench import floor, systems
 from bench.figure_table import Budget, Figure
 from bench.systems import HoldfastSystem
 from bench.testbed import Testbed
-from worker.client import EventWithContents
+from worker.api.events import EventWithContents
 from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import SessionId
 

@@ -14,15 +14,15 @@ from temporalio.client import Client, WorkflowHistory
 
 from activities.calls.planner.planner import open_planner
 from activities.model.port import ModelPort
-from activities.session.answers import AskDecision
 from activities.stop_interceptor import POLL_INTERVAL, StopInterceptor
 from activities.store.database import Database
 from activities.tools.toolset import Toolsets
 from tests.polling import WAIT_TIMEOUT
+from worker.api.events import EventWithContents
 from worker.assemble import BUILT_IN_TOOLS, build_worker
 from worker.background_tasks import every, run_in_background
 from worker.bells import Bells, workflow_id
-from worker.client import EventWithContents, Holdfast, SessionClient
+from worker.client import Holdfast, SessionClient
 from worker.scripted.model_server import ModelServer, serve
 from worker.scripted.script import Script
 from worker.settings import Settings
@@ -32,7 +32,7 @@ from workflows.domain.actor import Actor
 from workflows.domain.events.event import Event
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.messages import AssistantMessage, ToolPart, Transcript
-from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.replies import AskDecision, Reply
 
 ACTOR = Actor(subject="tester@here", method="test")
 WORKER_TIMEOUT = 140.0  # seconds until a worker shuts itself down: it hangs if pytest's timeout ends its loop

@@ -51,7 +51,7 @@ SUBPROCESS = (
     *("activities.shell", "worker.stack", "activities.git", "activities.tools.ripgrep", "activities.calls.planner"),
     *("worker.demo.play", "worker.notifier"),
 )
-DOORS = ("worker.cli", "worker.http")
+DOORS = ("worker.cli", "worker.http", "worker.opencode")
 BEHIND_THE_DOORS = ("temporalio", "psycopg", "activities.store")
 
 IMPURE_MODULES = (
@@ -175,6 +175,15 @@ def test_doors_reach_the_engine_and_the_store_through_the_client_only() -> None:
         f"{module.at(node)}: {module.name} imports {name}: call Holdfast (worker/client.py) instead."
         for module, name, node in ours()
         if within(module.name, DOORS) and within(name, BEHIND_THE_DOORS)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_values_of_the_api_are_made_of_the_domain_only() -> None:
+    wrong = [
+        f"{module.at(node)}: {module.name} imports {name}: a row of the store may change, a value of the API may not."
+        for module, name, node in ours()
+        if within(module.name, ("worker.api",)) and within(name, ROOMS) and not within(name, ("worker.api", DOMAIN))
     ]
     assert not wrong, "\n".join(wrong)
 

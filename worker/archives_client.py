@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from activities.archive import verification
+from worker.api.events import Verification
+from worker.api.mapping import from_rows
 from worker.session_reader import SessionReader
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
@@ -30,3 +33,8 @@ class ArchivesClient:
         from activities.archive.archiver import Archiver  # start-up time: few commands need it
 
         return Archiver(self.sessions.database, self.settings.home, self.settings.host)
+
+
+def verify_archive(path: Path) -> list[Verification]:
+    """Recompute the hash chains in an archive; needs no database. Raises DamagedArchive."""
+    return from_rows(Verification, verification.verify(path))

@@ -7,34 +7,20 @@ from typing import TYPE_CHECKING, Self
 
 from activities.mint import Mint
 from activities.session import answers
-from activities.session.answers import AnswerResult as AnswerResult
-from activities.session.answers import AskDecision as AskDecision
 from activities.store import bells, prompts, retries, sessions, stops, suspensions
 from activities.store.bells import Bell, BellKind
-from activities.store.deltas import DeltaRow as DeltaRow
-from activities.store.events import Verification as Verification
-from activities.store.grants import GrantRow as GrantRow
 from activities.store.journal import session_journal
 from activities.store.prompts import NewPrompt
-from activities.store.prompts import PromptMode as PromptMode
-from activities.store.retries import RetryRequest
 from activities.store.sessions import NewSession
-from activities.store.sessions import Overview as Overview
-from activities.store.sessions import Totals as Totals
-from activities.store.stops import StopRequested as StopRequested
-from activities.store.suspensions import ResumedSession as ResumedSession
-from activities.store.transcript import CallTimes as CallTimes
-from activities.store.transcript import MessageDetails as MessageDetails
-from activities.store.turns import UnfinishedTurn as UnfinishedTurn
+from activities.store.stops import StopRequested
+from worker.api.accepted import AcceptedAnswer, AcceptedPrompt, AcceptedResume, AcceptedRetry, AcceptedStop
+from worker.api.mapping import from_row
 from worker.archives_client import ArchivesClient
 from worker.grants_client import GrantsClient
-from worker.inbox_reader import InboxEntry as InboxEntry
 from worker.inbox_reader import InboxReader, door_database
-from worker.inbox_reader import SuspendedSession as SuspendedSession
 from worker.prompt_text import check_length, session_title, validate_prompt
 from worker.record_reader import RecordReader
 from worker.session_reader import SessionReader
-from worker.session_watcher import EventWithContents as EventWithContents
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.actor import Actor
@@ -43,25 +29,11 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.ids import AskId, MessageId, Prefix, RetryId, SessionId, StopId, SuspensionId
 from workflows.domain.permissions.grants import GrantScope
-from workflows.domain.value import Value
+from workflows.domain.permissions.replies import AskDecision
+from workflows.domain.prompt_mode import PromptMode
 
 if TYPE_CHECKING:
     from worker.bells import Bells
-
-
-class AcceptedPrompt(Value):
-    """A committed prompt; `rung`: the engine has acknowledged, else the sweeper signals."""
-
-    session: SessionId
-    prompt: MessageId
-    rung: bool
-
-
-class AcceptedRetry(RetryRequest):
-    """A committed retry; `rung` as above."""
-
-    session: SessionId
-    rung: bool
 
 
 class Holdfast:
@@ -203,7 +175,7 @@ class SessionClient:
         async with session_journal(self.database, session, self.actor) as journal:
             return await sessions.configure(journal, sources)
 
-    async def answer(self, ask: AskId, decision: AskDecision) -> AnswerResult:
+    async def answer(self, ask: AskId, decision: AskDecision) -> AcceptedAnswer:
         """Answer an ask, once. Raises UsageError, NotFound, Conflict."""
         check_length("The message", decision.feedback or "")
         settled = await answers.answer_ask(self.database, ask, decision, self.actor)
@@ -213,7 +185,7 @@ class SessionClient:
             with suppress(Unavailable):  # the answer is recorded; the sweeper goes on
                 for session, other in await answers.apply_project_grant(self.database, settled.grant.id):
                     await self.holdfast.ring(Bell(kind=BellKind.ANSWER, id=other, session=session))
-        return settled
+        return from_row(AcceptedAnswer, settled)
 
     async def retry(
         self,
@@ -234,7 +206,7 @@ class SessionClient:
         rung = await self.holdfast.ring(Bell(kind=BellKind.RETRY, id=retried.retry, session=session))
         return AcceptedRetry(**retried.model_dump(), session=session, rung=rung)
 
-    async def resume(self, session: SessionId, *, suspension: SuspensionId | None = None) -> ResumedSession:
+    async def resume(self, session: SessionId, *, suspension: SuspensionId | None = None) -> AcceptedResume:
         """Resume a suspended session and its subagents. Raises NotFound, Conflict."""
         async with session_journal(self.database, session, self.actor) as journal:
             resumed = await suspensions.resume(journal, suspension)
@@ -242,23 +214,23 @@ class SessionClient:
         for child in (await sessions.tree(self.database, session))[1:]:
             with suppress(Conflict):  # it is not suspended
                 await self.resume(child)
-        return resumed
+        return from_row(AcceptedResume, resumed)
 
-    async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> StopRequested:
+    async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> AcceptedStop:
         """Stop the open turn and withdraw untaken prompts."""
         async with session_journal(self.database, session, self.actor) as journal:
             stopped = await stops.accept(journal, stop or self._stop_id(), keep_queued=keep_queued)
         await self._ring_stop(session, stopped)
-        return stopped
+        return from_row(AcceptedStop, stopped)
 
-    async def end(self, session: SessionId) -> StopRequested:
+    async def end(self, session: SessionId) -> AcceptedStop:
         """End the session and its subagents permanently: stops turns, withdraws untaken prompts."""
         stopped, ended = await self._end(session), {session}
         while left := [each for each in await sessions.tree(self.database, session) if each not in ended]:
             for child in left:  # which may have started another one meanwhile
                 await self._end(child)
             ended.update(left)
-        return stopped
+        return from_row(AcceptedStop, stopped)
 
     async def _end(self, session: SessionId) -> StopRequested:
         async with session_journal(self.database, session, self.actor) as journal:

@@ -2,7 +2,8 @@
 
 from activities.store import grants
 from activities.store.database import Database
-from activities.store.grants import GrantRow
+from worker.api.grants import GrantEntry
+from worker.api.mapping import from_rows
 from workflows.domain.actor import Actor
 from workflows.domain.ids import GrantId
 
@@ -14,8 +15,8 @@ class GrantsClient:
         self.database = database
         self.actor = actor
 
-    async def list_all(self, *, include_revoked: bool = False) -> list[GrantRow]:
-        return await grants.list_all(self.database, include_revoked=include_revoked)
+    async def list_all(self, *, include_revoked: bool = False) -> list[GrantEntry]:
+        return from_rows(GrantEntry, await grants.list_all(self.database, include_revoked=include_revoked))
 
     async def revoke(self, grant: GrantId) -> None:
         """Revoke a grant. Raises NotFound, Conflict."""

@@ -3,10 +3,9 @@
 from typing import Final
 
 from activities.store import completions, waiting_items
-from activities.store.completions import Completion as Completion
 from activities.store.database import Database
-from activities.store.waiting_items import InboxEntry as InboxEntry
-from activities.store.waiting_items import SuspendedSession as SuspendedSession
+from worker.api.inbox import Completion, InboxEntry, SuspendedSession
+from worker.api.mapping import from_rows
 from worker.stack.state_file import Endpoints
 from workflows.domain.ids import AskId, Prefix, SessionId
 
@@ -28,7 +27,8 @@ class InboxReader:
         self, *, session: SessionId | None = None, ask: AskId | None = None, limit: int | None = None
     ) -> list[InboxEntry]:
         """Open asks of all sessions or one, oldest first; `ask`: that one in any state."""
-        return await waiting_items.pending_asks(self.database, session=session, ask=ask, limit=limit)
+        rows = await waiting_items.pending_asks(self.database, session=session, ask=ask, limit=limit)
+        return from_rows(InboxEntry, rows)
 
     async def ask_ids(self) -> list[AskId]:
         """The open asks' ids, oldest first."""
@@ -36,7 +36,7 @@ class InboxReader:
 
     async def suspended(self, session: SessionId | None = None) -> list[SuspendedSession]:
         """Sessions that a person must resume."""
-        return await waiting_items.suspended_sessions(self.database, session)
+        return from_rows(SuspendedSession, await waiting_items.suspended_sessions(self.database, session))
 
     async def completions(self, prefix: Prefix, typed: str) -> list[Completion]:
         """Sessions, open asks or grants by the start of their ids."""
@@ -45,4 +45,4 @@ class InboxReader:
             Prefix.ASK: completions.complete_asks,
             Prefix.GRANT: completions.complete_grants,
         }[prefix]
-        return await query(self.database, typed)
+        return from_rows(Completion, await query(self.database, typed))

@@ -5,12 +5,12 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 from activities.store import events, transcript, turns
-from activities.store.deltas import DeltaRow
-from activities.store.events import Verification
-from activities.store.transcript import MessageDetails
-from activities.store.turns import UnfinishedTurn
+from worker.api.events import EventWithContents, PublishedDelta, Verification
+from worker.api.mapping import from_row, from_rows
+from worker.api.messages import MessageDetails
+from worker.api.sessions import UnfinishedTurn
 from worker.session_reader import SessionReader
-from worker.session_watcher import POLL_INTERVAL, EventWithContents, SessionWatcher, read_events
+from worker.session_watcher import POLL_INTERVAL, SessionWatcher, read_events
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import Transcript
@@ -32,7 +32,7 @@ class RecordReader:
     async def verify(self, session: SessionId) -> Verification:
         """Recompute the session's hash chain. Raises NotFound."""
         await self.sessions.require_unarchived(session)
-        return await events.verify(self.database, session)
+        return from_row(Verification, await events.verify(self.database, session))
 
     async def transcript(self, session: SessionId) -> Transcript:
         """A session's messages. Raises NotFound."""
@@ -43,16 +43,16 @@ class RecordReader:
     async def messages(self, session: SessionId) -> AsyncIterator[MessageDetails]:
         """One by one with details, never all in memory. Raises NotFound."""
         await self.sessions.get(session)
-        async for message_details in transcript.iter_messages(self.database, session):
-            yield message_details
+        async for row in transcript.iter_messages(self.database, session):
+            yield from_row(MessageDetails, row)
 
     async def unfinished_turns(self, session: SessionId) -> list[UnfinishedTurn]:
         """Turns that ended before their work was done."""
-        return await turns.unfinished(self.database, session)
+        return from_rows(UnfinishedTurn, await turns.unfinished(self.database, session))
 
     async def watch(
         self, session: SessionId, after: int = 0, *, with_subagents: bool = False
-    ) -> AsyncGenerator[EventWithContents | DeltaRow, None]:
+    ) -> AsyncGenerator[EventWithContents | PublishedDelta, None]:
         """Events behind `after`, each once and in order, and unfinished pieces as they come; endless.
 
         Reconnects without losing events. Close it when leaving early (`aclosing`): the session counts as watched until

@@ -2,7 +2,8 @@
 
 from activities.store import sessions
 from activities.store.database import Database
-from activities.store.sessions import Origin, Overview, Totals
+from worker.api.mapping import from_row, from_rows
+from worker.api.sessions import Overview, SessionOrigin, Totals
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import SessionId
 
@@ -16,7 +17,8 @@ class SessionReader:
 
     async def list_recent(self, directory: str | None = None, limit: int | None = 1000) -> list[Overview]:
         """People's sessions, the last changed first, each followed by its subagents'."""
-        return await sessions.overview(self.database, directory=directory, host=self.host, limit=limit)
+        rows = await sessions.overview(self.database, directory=directory, host=self.host, limit=limit)
+        return from_rows(Overview, rows)
 
     async def count(self, directory: str | None = None) -> int:
         """Sessions that people started, in all directories or one."""
@@ -31,11 +33,11 @@ class SessionReader:
 
     async def get(self, session: SessionId) -> Overview:
         """One session. Raises NotFound."""
-        return await sessions.get(self.database, session)
+        return from_row(Overview, await sessions.get(self.database, session))
 
-    async def origin(self, session: SessionId) -> Origin:
-        """Its origin and configuration sources. Raises NotFound."""
-        return await sessions.origin(self.database, session)
+    async def origin(self, session: SessionId) -> SessionOrigin:
+        """What its turns are configured from. Raises NotFound."""
+        return from_row(SessionOrigin, await sessions.origin(self.database, session))
 
     async def require_unarchived(self, session: SessionId) -> Overview:
         """A session that is not archived. Raises NotFound, Conflict."""
@@ -51,4 +53,4 @@ class SessionReader:
 
     async def totals(self, session: SessionId) -> Totals:
         """What the session and its subagents have used."""
-        return await sessions.totals(self.database, session)
+        return from_row(Totals, await sessions.totals(self.database, session))

@@ -5,26 +5,17 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Final
 
-from pydantic import JsonValue
-
 from activities.store import deltas, events, tasks
 from activities.store.database import Database
-from activities.store.deltas import DeltaRow
+from worker.api.events import EventWithContents, PublishedDelta
+from worker.api.mapping import from_row
 from workflows.domain.events.calls import CallFinished
 from workflows.domain.events.event import EventRecord
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import PartId, SessionId
-from workflows.domain.value import Value
 
 POLL_INTERVAL: Final = 1.0  # seconds between polls, in case notifications are lost
 _BATCH_SIZE: Final = 100  # events whose contents are read at a time
-
-
-class EventWithContents(Value):
-    """An event with the contents it refers to, by id."""
-
-    record: EventRecord
-    contents: dict[str, JsonValue]
 
 
 class SessionWatcher:
@@ -43,7 +34,7 @@ class SessionWatcher:
         self._last_delta = 0
         self._started = after == 0 or not with_subagents
 
-    async def stream(self) -> AsyncGenerator[EventWithContents | DeltaRow, None]:
+    async def stream(self) -> AsyncGenerator[EventWithContents | PublishedDelta, None]:
         """Holds one connection. Raises Unavailable: reconnect."""
         newest = await deltas.newest_id(self._database, self._session)
         self._last_delta = min(self._last_delta, newest)  # ids restart after a server crash
@@ -56,7 +47,7 @@ class SessionWatcher:
             async for _ in ticks:
                 for piece in await deltas.since(self._database, self._session, self._last_delta):
                     self._last_delta = piece.id
-                    yield piece
+                    yield from_row(PublishedDelta, piece)
                 async with aclosing(self._new_events(self._session)) as news:
                     async for seen in news:
                         yield seen

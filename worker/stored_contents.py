@@ -4,7 +4,7 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter
 
-from worker.session_watcher import EventWithContents
+from worker.api.events import EventWithContents
 from workflows.domain.messages import Outcome, StoredPart
 from workflows.domain.value import Value
 

@@ -18,7 +18,7 @@ from activities.failpoints import failpoint
 from activities.store import archives, sessions
 from activities.store.archives import ArchiveCandidate
 from activities.store.database import Database
-from activities.store.sessions import ArchiveLocation
+from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.ids import PartId, SessionId
 

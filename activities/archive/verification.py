@@ -8,7 +8,7 @@ from typing import Any, Final
 from activities.archive import archive_file
 from activities.archive.archive_file import LogEnd, Row
 from activities.store import events
-from activities.store.events import Verification
+from activities.store.events import ChainVerification
 from workflows.domain import hash_chain
 from workflows.domain.events.event import EventRecord
 from workflows.domain.events.tasks import TaskSettled
@@ -60,12 +60,12 @@ class _ArchiveCheck:
             if isinstance(settlement := events.parse_record(read["canonical"]).event, TaskSettled):
                 self.settled.append((session, settlement))
 
-    def verified(self, wanted: LogEnd) -> Verification:
+    def verified(self, wanted: LogEnd) -> ChainVerification:
         chain_state = self.chains.get(wanted.session, _HashChain())
         problem = chain_state.problem or self._subagent(wanted.session)
         if problem is None and (chain_state.seq, chain_state.head.hex()) != (wanted.seq, wanted.head):
             problem = f"event {wanted.seq} should be the last, with the hash {wanted.head}"
-        return Verification(
+        return ChainVerification(
             session=wanted.session, events=chain_state.seq, head=chain_state.head.hex(), problem=problem
         )
 
@@ -76,7 +76,7 @@ class _ArchiveCheck:
         return None
 
 
-def verify(path: Path) -> list[Verification]:
+def verify(path: Path) -> list[ChainVerification]:
     """Recompute each session's hashes. Raises DamagedArchive."""
     check = _ArchiveCheck()
     for table, row in archive_file.read_rows(path):

@@ -13,7 +13,7 @@ from activities.store.bells import Bell, BellKind
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
-from activities.store.prompts import NewPrompt, PromptMode
+from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
 from activities.store.tasks import SubagentTask
 from activities.store.turns import TurnStatus
@@ -22,6 +22,7 @@ from workflows.domain.agents.delegation import subagent_rules
 from workflows.domain.errors import StaleFence, ToolError, Unavailable
 from workflows.domain.ids import MessageId, Prefix, SessionId, StopId
 from workflows.domain.messages import AssistantMessage, TextPart, ToolPart
+from workflows.domain.prompt_mode import PromptMode
 from workflows.domain.usage import Cost
 from workflows.domain.wire import Fence
 

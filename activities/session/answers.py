@@ -12,21 +12,12 @@ from workflows.domain.errors import Conflict
 from workflows.domain.events.asks import AnswerRefused
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId
 from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
-from workflows.domain.permissions.replies import OpenAsk, Reply, asks_closed_by_reject, asks_now_covered
+from workflows.domain.permissions.replies import AskDecision, OpenAsk, Reply, asks_closed_by_reject, asks_now_covered
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.value import Value
 from workflows.domain.wire import AskState
 
 GRANT_ACTOR = "grant"
-
-
-class AskDecision(Value):
-    """A person's decision: the reply, the digest of the effect that they saw, and their feedback."""
-
-    reply: Reply
-    digest: str | None = None
-    feedback: str | None = None
-    scope: GrantScope = GrantScope.SESSION
 
 
 class AnswerResult(Value):

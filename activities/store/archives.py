@@ -12,8 +12,8 @@ from psycopg.types.json import Json
 
 from activities.store.database import Database
 from activities.store.queries import Queries
-from activities.store.sessions import ArchiveLocation
 from activities.store.statements import RowReader
+from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.value import Value

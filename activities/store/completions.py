@@ -9,24 +9,24 @@ from workflows.domain.value import Value
 _QUERIES: Final = Queries("completions")
 
 
-class Completion(Value):
+class CompletionRow(Value):
     """An id and its description."""
 
     id: str
     title: str
 
 
-async def complete_sessions(database: Database, prefix: str) -> list[Completion]:
+async def complete_sessions(database: Database, prefix: str) -> list[CompletionRow]:
     """Sessions by prefix of their id, the last changed first."""
-    return [Completion(**row) for row in await database.rows(_QUERIES.sessions, prefix=prefix)]
+    return [CompletionRow(**row) for row in await database.rows(_QUERIES.sessions, prefix=prefix)]
 
 
-async def complete_asks(database: Database, prefix: str) -> list[Completion]:
+async def complete_asks(database: Database, prefix: str) -> list[CompletionRow]:
     """Open asks by prefix of their id, the oldest first."""
-    return [Completion(**row) for row in await database.rows(_QUERIES.asks, prefix=prefix)]
+    return [CompletionRow(**row) for row in await database.rows(_QUERIES.asks, prefix=prefix)]
 
 
-async def complete_grants(database: Database, prefix: str) -> list[Completion]:
+async def complete_grants(database: Database, prefix: str) -> list[CompletionRow]:
     """Live grants by prefix of their id, the newest first."""
     rows = await database.rows(_QUERIES.grants, prefix=prefix)
-    return [Completion(id=row["id"], title=f"{row['body']['permission']}, {row['title']}") for row in rows]
+    return [CompletionRow(id=row["id"], title=f"{row['body']['permission']}, {row['title']}") for row in rows]

@@ -28,7 +28,7 @@ _PAGE: Final = 500
 _VERIFY_BATCH: Final = 100  # events verified together with the contents that they seal
 
 
-class Verification(Value):
+class ChainVerification(Value):
     """Result of recomputing a session's hash chain; `problem` names the first bad row."""
 
     session: SessionId
@@ -82,7 +82,7 @@ async def ticks(
             yield
 
 
-async def verify(database: Database, session: SessionId) -> Verification:
+async def verify(database: Database, session: SessionId) -> ChainVerification:
     """Recompute the hash chain, the seals of stored contents, and the heads of subagents' logs.
 
     Erased contents are no problem.
@@ -95,9 +95,9 @@ async def verify(database: Database, session: SessionId) -> Verification:
                 row_problem(row, seq + 1, head, contents) or answers.problem(row) or await _child_problem(database, row)
             )
             if found is not None:
-                return Verification(session=session, events=seq, head=head.hex(), problem=found)
+                return ChainVerification(session=session, events=seq, head=head.hex(), problem=found)
             head, seq = bytes(row["hash"]), row["seq"]
-    return Verification(
+    return ChainVerification(
         session=session, events=seq, head=head.hex(), problem=await _tail_problem(database, session, seq, head)
     )
 

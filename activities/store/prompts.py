@@ -1,6 +1,5 @@
 """Prompts: accepted by a door, taken once by a turn, or withdrawn."""
 
-from enum import StrEnum
 from typing import Final
 
 from activities.store import tasks, work
@@ -10,16 +9,10 @@ from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.ids import MessageId, PartId, TurnId
+from workflows.domain.prompt_mode import PromptMode
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("prompts")
-
-
-class PromptMode(StrEnum):
-    """Whether a prompt during a turn joins it at the next step, or waits for its own turn."""
-
-    STEER = "steer"
-    QUEUE = "queue"
 
 
 class NewPrompt(Value):

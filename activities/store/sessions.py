@@ -15,6 +15,7 @@ from activities.store.statements import RowReader
 from workflows.domain import hash_chain
 from workflows.domain.actor import Actor
 from workflows.domain.agents.built_in import BUILD
+from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.sessions import SessionConfigured, SessionCreated, SessionEnded
@@ -74,7 +75,7 @@ class Origin(Value):
     directory_identity: DirectoryIdentity | None = None
 
 
-class ProviderBackoff(Value):
+class BackoffRow(Value):
     """A provider has failed for the `attempt`th time; the next request is at `until`."""
 
     attempt: int
@@ -83,7 +84,7 @@ class ProviderBackoff(Value):
     until: datetime
 
 
-class Suspension(Value):
+class SuspensionRow(Value):
     """Why a session is suspended."""
 
     id: SuspensionId
@@ -92,18 +93,7 @@ class Suspension(Value):
     now: str | None
 
 
-class ArchiveLocation(Value):
-    """The file with a session's rows, and its SHA-256."""
-
-    file: str
-    sha256: str
-    at: datetime
-
-    def __str__(self) -> str:
-        return f"lies in {self.file!r} since {self.at:%Y-%m-%d}: `holdfast restore {self.file}` brings it back"
-
-
-class Overview(Value):
+class OverviewRow(Value):
     """A session for listings, with its newest turn and what waits in it.
 
     `waiting`: its untaken prompts; `untaken`: all its untaken work. `depth`: levels below the listed session.
@@ -133,16 +123,12 @@ class Overview(Value):
     asks: int
     waiting: int
     untaken: int
-    pause: ProviderBackoff | None
-    suspension: Suspension | None
+    pause: BackoffRow | None
+    suspension: SuspensionRow | None
     archive: ArchiveLocation | None = None
 
-    @property
-    def working(self) -> bool:
-        return self.turn_state == "open" or self.untaken > 0
 
-
-class Totals(Value):
+class TotalsRow(Value):
     """Sums over answers: tokens as the provider counted them, and their cost."""
 
     steps: int
@@ -203,13 +189,13 @@ async def overview(
     directory: str | None = None,
     host: str | None = None,
     limit: int | None = 1000,
-) -> list[Overview]:
+) -> list[OverviewRow]:
     """People's sessions, the last changed first, each followed by its subagents'; or one `session`.
 
     `directory` limits them to that directory of that host.
     """
     rows = await database.rows(_QUERIES.overview, id=session, directory=directory, host=host, limit=limit)
-    return [Overview(**row) for row in rows]
+    return [OverviewRow(**row) for row in rows]
 
 
 async def count(database: Database, *, directory: str | None = None, host: str | None = None) -> int:
@@ -234,7 +220,7 @@ async def last_used(database: Database, directory: str, host: str | None) -> Ses
     return rows[0]["id"] if rows else None
 
 
-async def get(database: Database, session: SessionId) -> Overview:
+async def get(database: Database, session: SessionId) -> OverviewRow:
     """One session. Raises NotFound."""
     found = await overview(database, session=session)
     if not found:
@@ -279,12 +265,12 @@ async def tree(reader: RowReader, session: SessionId) -> list[SessionId]:
     return [row["id"] for row in await reader.rows(_QUERIES.tree, session=session)]
 
 
-async def totals(reader: RowReader, session: SessionId) -> Totals:
+async def totals(reader: RowReader, session: SessionId) -> TotalsRow:
     """What the session and those below it have used."""
     sessions = await tree(reader, session)
     (row,) = await reader.rows(_QUERIES.totals, sessions=sessions)
     tokens = Tokens(**{name: row[name] for name in Tokens.model_fields})
-    return Totals(steps=row["steps"], tokens=tokens, cost=Cost(dollars=row["dollars"], unpriced=row["unpriced"]))
+    return TotalsRow(steps=row["steps"], tokens=tokens, cost=Cost(dollars=row["dollars"], unpriced=row["unpriced"]))
 
 
 def add_rules(journal: Journal, known: Ruleset, more: Ruleset) -> None:

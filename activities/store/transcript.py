@@ -33,14 +33,14 @@ _NO_END: Final = 2**31 - 1
 PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
 
 
-class CallTimes(Value):
+class CallTimesRow(Value):
     """When a call was claimed and settled, if it was."""
 
     claimed: datetime | None
     settled: datetime | None
 
 
-class MessageDetails(Value):
+class MessageRow(Value):
     """A message, the number of its turn and when that was opened. Of a prompt: agent and model of its turn; of an
     answer: the ids of its texts, and when its calls ran.
     """
@@ -51,7 +51,7 @@ class MessageDetails(Value):
     agent: str = ""
     model: str = ""
     text_parts: tuple[PartId, ...] = ()
-    call_times: dict[PartId, CallTimes] = {}
+    call_times: dict[PartId, CallTimesRow] = {}
 
 
 class _Cursor(NamedTuple):
@@ -82,7 +82,7 @@ async def read_from(reader: RowReader, session: SessionId, turn: TurnId, step: i
     return tuple(_in_order(prompts, answers, parts, calls))
 
 
-async def iter_messages(reader: RowReader, session: SessionId) -> AsyncIterator[MessageDetails]:
+async def iter_messages(reader: RowReader, session: SessionId) -> AsyncIterator[MessageRow]:
     """The same with details, some answers at a time: a long session needs no more memory."""
     last = _Cursor(0, 0)
     while True:
@@ -111,17 +111,17 @@ class _DetailRows:
         self._texts = _by_message(parts)
         self._calls = _by_message(calls)
 
-    def details_of(self, message: Message) -> MessageDetails:
+    def details_of(self, message: Message) -> MessageRow:
         row = self._rows[message.id]
         turn = {"number": row["number"], "opened": row["opened_at"]}
         if isinstance(message, UserMessage):
-            return MessageDetails(message=message, **turn, agent=row["agent"], model=row["model"])
+            return MessageRow(message=message, **turn, agent=row["agent"], model=row["model"])
         calls = self._calls[message.id]
-        return MessageDetails(
+        return MessageRow(
             message=message,
             **turn,
             text_parts=tuple(row["id"] for row in self._texts[message.id]),
-            call_times={row["id"]: CallTimes(claimed=row["claimed_at"], settled=row["settled_at"]) for row in calls},
+            call_times={row["id"]: CallTimesRow(claimed=row["claimed_at"], settled=row["settled_at"]) for row in calls},
         )
 
 

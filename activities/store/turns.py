@@ -49,7 +49,7 @@ class TurnStatus(Value):
         return self.state != "open" or self.stopped
 
 
-class UnfinishedTurn(Value):
+class UnfinishedTurnRow(Value):
     """A turn that ended before its work was done: why, and the error for people."""
 
     id: TurnId
@@ -62,9 +62,9 @@ class UnfinishedTurn(Value):
     ended_at: datetime
 
 
-async def unfinished(reader: RowReader, session: SessionId) -> list[UnfinishedTurn]:
+async def unfinished(reader: RowReader, session: SessionId) -> list[UnfinishedTurnRow]:
     """The session's turns that failed, were stopped, or ended with it, in order."""
-    return [UnfinishedTurn(**row) for row in await reader.rows(_QUERIES.unfinished, session=session)]
+    return [UnfinishedTurnRow(**row) for row in await reader.rows(_QUERIES.unfinished, session=session)]
 
 
 async def open_turn(journal: Journal) -> TurnRow | None:

@@ -23,7 +23,7 @@ _TURN_CONFIGS: Final = Queries("turn_configs")
 _RULES: Final[TypeAdapter[Ruleset]] = TypeAdapter(Ruleset, config=ConfigDict(defer_build=True))
 
 
-class InboxEntry(Value):
+class InboxRow(Value):
     """An ask as a person sees it: the exact effect, its origin, and the rules of its turn.
 
     `path`: the agents from the top session's down to the asking one.
@@ -56,7 +56,7 @@ class InboxEntry(Value):
         return reasons(self.request, self.rules)
 
 
-class SuspendedSession(Value):
+class SuspendedRow(Value):
     """A suspended session, and why."""
 
     session: SessionId
@@ -69,11 +69,11 @@ class SuspendedSession(Value):
 
 async def pending_asks(
     database: Database, *, ask: AskId | None = None, session: SessionId | None = None, limit: int | None = None
-) -> list[InboxEntry]:
+) -> list[InboxRow]:
     """The open asks of all sessions, or of one and those below it, the oldest first; or one `ask` in any state."""
     rows = await database.rows(_ASKS.inbox, ask=ask, session=session, limit=limit)
     rules = await _rules(database, {row["turn_config"] for row in rows})
-    return [InboxEntry.model_validate(_entry(row, rules[row["turn_config"]])) for row in rows]
+    return [InboxRow.model_validate(_entry(row, rules[row["turn_config"]])) for row in rows]
 
 
 async def pending_ask_ids(database: Database) -> list[AskId]:
@@ -81,9 +81,9 @@ async def pending_ask_ids(database: Database) -> list[AskId]:
     return [row["id"] for row in await database.rows(_ASKS.open_ids)]
 
 
-async def suspended_sessions(database: Database, session: SessionId | None = None) -> list[SuspendedSession]:
+async def suspended_sessions(database: Database, session: SessionId | None = None) -> list[SuspendedRow]:
     """Suspended sessions in the order of suspension, without those below a suspended one."""
-    return [SuspendedSession(**row) for row in await database.rows(_SUSPENSIONS.open, session=session)]
+    return [SuspendedRow(**row) for row in await database.rows(_SUSPENSIONS.open, session=session)]
 
 
 async def _rules(database: Database, config_ids: set[str]) -> dict[str, Ruleset]:
@@ -93,5 +93,5 @@ async def _rules(database: Database, config_ids: set[str]) -> dict[str, Ruleset]
 
 
 def _entry(row: dict[str, Any], rules: Ruleset) -> dict[str, Any]:
-    fields = {name: row[name] for name in InboxEntry.model_fields if name not in ("request", "rules")}
+    fields = {name: row[name] for name in InboxRow.model_fields if name not in ("request", "rules")}
     return fields | {"request": row["body"], "rules": rules}

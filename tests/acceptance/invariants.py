@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from itertools import combinations
 from typing import Any, Final
 
-from activities.session.answers import AnswerResult
 from activities.store.journal import WORKER
 from tests.acceptance import workflow_histories
 from tests.acceptance.effect_ledger import EffectMoment, token_of
 from tests.acceptance.records import SessionRecords, TrialRecords
 from tests.harness import failed_tasks
+from worker.api.accepted import AcceptedAnswer
 from worker.scripted.request_ledger import StreamEnd
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import Conflict
@@ -26,6 +26,7 @@ from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import PartId
 from workflows.domain.messages import AssistantMessage, CallState, ToolPart, UserMessage
+from workflows.domain.permissions.replies import Reply
 
 _UNASKED: Final = ("invalid", "todowrite")  # tools without an effect outside the session need no ask
 LIVENESS: Final = timedelta(seconds=5)  # beyond the heartbeat's timeout, after a fault has healed
@@ -290,10 +291,10 @@ def _said(record: EventRecord) -> Iterator[str]:
             yield f"answer {ask}"
 
 
-def _settled(answer: AnswerResult) -> Iterator[str]:
+def _settled(answer: AcceptedAnswer) -> Iterator[str]:
     """The asks settled by a person's answer: a reject also settles the session's others."""
     yield answer.ask.id
-    if answer.ask.rejected:
+    if answer.ask.reply is Reply.REJECT:
         yield from (ask for ask in answer.asks if ask != answer.ask.id)
 
 

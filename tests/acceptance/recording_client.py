@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from activities.mint import Mint
-from activities.session.answers import AnswerResult, AskDecision
-from activities.store.prompts import PromptMode
-from activities.store.stops import StopRequested
-from worker.client import AcceptedPrompt, SessionClient
+from worker.api.accepted import AcceptedAnswer, AcceptedPrompt, AcceptedStop
+from worker.client import SessionClient
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.ids import AskId, MessageId, Prefix, SessionId, StopId
-from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.replies import AskDecision, Reply
+from workflows.domain.prompt_mode import PromptMode
 
 T = TypeVar("T")
 
@@ -45,8 +44,8 @@ class ClientLedger:
     """The requests of all persons of a trial."""
 
     prompts: list[RecordedRequest[AcceptedPrompt]] = field(default_factory=list)
-    answers: list[RecordedRequest[AnswerResult]] = field(default_factory=list)
-    stops: list[RecordedRequest[StopRequested]] = field(default_factory=list)
+    answers: list[RecordedRequest[AcceptedAnswer]] = field(default_factory=list)
+    stops: list[RecordedRequest[AcceptedStop]] = field(default_factory=list)
 
 
 @dataclass
@@ -88,20 +87,20 @@ class RecordingClient:
         sent = self._prompt(text, prompt)
         return await sent.send(self.client.prompt(session, text, mode=mode, prompt=MessageId(sent.id)))
 
-    async def answer(self, ask: AskId, reply: Reply = Reply.ONCE, **more: Any) -> AnswerResult:
-        sent: RecordedRequest[AnswerResult] = RecordedRequest(ask, reply)
+    async def answer(self, ask: AskId, reply: Reply = Reply.ONCE, **more: Any) -> AcceptedAnswer:
+        sent: RecordedRequest[AcceptedAnswer] = RecordedRequest(ask, reply)
         self.ledger.answers.append(sent)
         return await sent.send(self.client.answer(ask, AskDecision(reply=reply, **more)))
 
-    async def stop(self, session: SessionId, stop: StopId | None = None) -> StopRequested:
+    async def stop(self, session: SessionId, stop: StopId | None = None) -> AcceptedStop:
         named = stop or StopId(self.mint.new(Prefix.STOP))
-        sent: RecordedRequest[StopRequested] = RecordedRequest(named, session)
+        sent: RecordedRequest[AcceptedStop] = RecordedRequest(named, session)
         self.ledger.stops.append(sent)
         return await sent.send(self.client.stop(session, stop=named))
 
-    async def end(self, session: SessionId) -> StopRequested:
+    async def end(self, session: SessionId) -> AcceptedStop:
         """End the session; the id of its stop is known only afterwards."""
-        sent: RecordedRequest[StopRequested] = RecordedRequest("", session)
+        sent: RecordedRequest[AcceptedStop] = RecordedRequest("", session)
         self.ledger.stops.append(sent)
         stopped = await sent.send(self.client.end(session))
         sent.id = stopped.stop

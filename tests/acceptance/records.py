@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 from temporalio.client import WorkflowHistory
 
-from activities.store.events import Verification
 from tests.acceptance.effect_ledger import EffectLine
 from tests.acceptance.recording_client import ClientLedger
 from tests.harness import calls
+from worker.api.events import Verification
 from worker.scripted.request_ledger import RequestRecord
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.ids import SessionId

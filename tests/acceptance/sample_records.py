@@ -11,13 +11,11 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
-from activities.session.answers import AnswerResult
-from activities.store.asks import AskRow
-from activities.store.events import Verification
 from tests.acceptance.effect_ledger import EffectLine, EffectMoment
 from tests.acceptance.recording_client import ClientLedger, RecordedRequest
 from tests.acceptance.records import SessionRecords, TrialRecords
-from worker.client import AcceptedPrompt
+from worker.api.accepted import AcceptedAnswer, AcceptedPrompt, SettledAsk
+from worker.api.events import Verification
 from worker.scripted.request_ledger import RequestRecord, StreamEnd
 from workflows.domain.actor import Actor
 from workflows.domain.events.asks import AskAnswered, AskRaised
@@ -169,21 +167,23 @@ def prompted(prompt: MessageId = PROMPT) -> RecordedRequest[AcceptedPrompt]:
     return RecordedRequest(prompt, "Run it.", got=AcceptedPrompt(session=SESSION, prompt=prompt, rung=True))
 
 
-def answered(reply: Reply = Reply.ONCE) -> RecordedRequest[AnswerResult]:
-    row = AskRow(
+def answered(reply: Reply = Reply.ONCE) -> RecordedRequest[AcceptedAnswer]:
+    ask = SettledAsk(
         id=ASK,
         session=SESSION,
         turn=TURN,
         call=CALL,
-        revision=0,
-        request=0,
         body=PermissionRequest(permission="bash", patterns=("effect one",)),
         digest="of the effect",
         state=AskState.ANSWERED,
         reply=reply,
+        feedback=None,
+        by_grant=None,
+        author=_PERSON.subject,
         asked_at=at(7),
+        settled_at=at(8),
     )
-    return RecordedRequest(ASK, reply, got=AnswerResult(ask=row, asks=(ASK,)))
+    return RecordedRequest(ASK, reply, got=AcceptedAnswer(ask=ask, asks=(ASK,), grant=None, repeated=False))
 
 
 def _record(seq: int, event: Event) -> EventRecord:

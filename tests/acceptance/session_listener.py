@@ -7,7 +7,8 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 
 from tests.polling import WAIT_TIMEOUT
-from worker.client import DeltaRow, EventWithContents, SessionClient
+from worker.api.events import EventWithContents, PublishedDelta
+from worker.client import SessionClient
 from workflows.domain.events.event import Event
 from workflows.domain.ids import SessionId
 
@@ -26,7 +27,7 @@ class SessionListener:
         numbers = [each.record.seq for each in self.seen]
         return numbers == list(range(1, len(numbers) + 1))
 
-    def receive(self, piece: EventWithContents | DeltaRow) -> None:
+    def receive(self, piece: EventWithContents | PublishedDelta) -> None:
         if isinstance(piece, EventWithContents):
             self.seen.append(piece)
         else:

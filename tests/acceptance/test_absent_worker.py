@@ -2,7 +2,6 @@
 
 import pytest
 
-from activities.store.prompts import PromptMode
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
 from workflows.domain.errors import Conflict, NotFound
@@ -10,6 +9,7 @@ from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import AskId, workflow_id
 from workflows.domain.messages import CallState
+from workflows.domain.prompt_mode import PromptMode
 
 pytestmark = pytest.mark.acceptance
 

@@ -6,7 +6,6 @@ from collections import Counter
 import pytest
 from temporalio.api.enums.v1 import EventType
 
-from activities.store.prompts import PromptMode
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, EDIT, runs
 from tests.acceptance.temporal_proxy import proxy
@@ -17,6 +16,7 @@ from workflows.domain.errors import Unavailable
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import MessageId, SessionId, StopId
 from workflows.domain.messages import CallState
+from workflows.domain.prompt_mode import PromptMode
 
 pytestmark = pytest.mark.acceptance
 

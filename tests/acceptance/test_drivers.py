@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from activities.store.prompts import PromptMode
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
 from workflows.domain.events.prompts import PromptTaken
+from workflows.domain.prompt_mode import PromptMode
 
 pytestmark = pytest.mark.acceptance
 

@@ -6,7 +6,6 @@ from typing import Final
 
 import pytest
 
-from activities.session.answers import AnswerResult
 from tests.acceptance import sample_records
 from tests.acceptance.effect_ledger import EffectMoment
 from tests.acceptance.invariants import OF_SESSIONS, OF_TRIALS, violations
@@ -24,6 +23,7 @@ from tests.acceptance.sample_records import (
     transcript,
     valid_records,
 )
+from worker.api.accepted import AcceptedAnswer
 from worker.scripted.request_ledger import StreamEnd
 from workflows.domain.errors import Conflict
 from workflows.domain.events.asks import AskClosed
@@ -74,7 +74,7 @@ def told_otherwise(trial: TrialRecords) -> TrialRecords:
 
 
 def refused_in_secret(trial: TrialRecords) -> TrialRecords:
-    refused: RecordedRequest[AnswerResult] = RecordedRequest(ASK, Reply.REJECT, error=Conflict("already answered"))
+    refused: RecordedRequest[AcceptedAnswer] = RecordedRequest(ASK, Reply.REJECT, error=Conflict("already answered"))
     return replace(trial, sent=replace(trial.sent, answers=[*trial.sent.answers, refused]))
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from activities.store.prompts import PromptMode
 from tests.acceptance import failure_report
 from tests.acceptance.conftest import Failed, Open
 from tests.acceptance.effect_ledger import EffectMoment
@@ -30,6 +29,7 @@ from worker.stack.layout import Layout
 from worker.stack.state_file import PartName
 from worker.stack.up import up
 from workflows.domain.messages import CallState
+from workflows.domain.prompt_mode import PromptMode
 from workflows.domain.suspension import SuspendReason
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(400)]

@@ -14,7 +14,6 @@ from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
 from temporalio.client import Client, WorkflowFailureError
 
 from activities.model.wires.router import WireRouter
-from activities.store.sessions import Overview
 from tests.acceptance import bystander, failure_report, workers, workflow_histories
 from tests.acceptance.database_proxy import DatabaseProxy, database_proxy
 from tests.acceptance.effect_ledger import EffectLedger
@@ -24,6 +23,7 @@ from tests.acceptance.records import SessionRecords, TrialRecords
 from tests.acceptance.workers import ForkServer, WorkerProcess
 from tests.harness import ACTOR, Harness, harness, wait_for_file
 from tests.polling import WAIT_TIMEOUT, slowness
+from worker.api.sessions import Overview
 from worker.client import Holdfast
 from worker.scripted.script import DEFAULT_SCRIPT, Script
 from worker.settings import Settings

@@ -19,7 +19,7 @@ from activities.calls.run import ToolActivities
 from activities.mint import Mint
 from activities.project.project_loader import ProjectLoader
 from activities.session import answers
-from activities.session.answers import AnswerResult, AskDecision
+from activities.session.answers import AnswerResult
 from activities.session.asks import AskActivities
 from activities.session.open_turn import ProjectActivities
 from activities.session.turns import TurnActivities
@@ -30,7 +30,7 @@ from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.generations import NewAnswer
 from activities.store.journal import Journal, session_journal
-from activities.store.prompts import NewPrompt, PromptMode
+from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
 from activities.store.stops import StopRequested
 from activities.tools.registry import TOOLS
@@ -44,7 +44,8 @@ from workflows.domain.errors import ToolError
 from workflows.domain.events.event import Event
 from workflows.domain.ids import AskId, MessageId, PartId, Prefix, SessionId, StopId, TurnId
 from workflows.domain.messages import AnswerMetadata, CallState, RequestedCall
-from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.replies import AskDecision, Reply
+from workflows.domain.prompt_mode import PromptMode
 from workflows.domain.usage import Tokens
 from workflows.domain.wire import (
     AskRequest,

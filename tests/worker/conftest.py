@@ -10,7 +10,8 @@ from temporalio.client import Client
 from activities.model.wires.router import WireRouter
 from tests.harness import ACTOR, Harness
 from tests.harness import harness as build
-from worker.client import AcceptedPrompt, Holdfast, SessionClient
+from worker.api.accepted import AcceptedPrompt
+from worker.client import Holdfast, SessionClient
 from worker.scripted.script import Script
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints

@@ -10,22 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.session.answers import AskDecision
 from activities.store import bells, prompts, suspensions
 from activities.store.bells import Bell
 from activities.store.journal import session_journal
-from activities.store.prompts import NewPrompt, PromptMode
+from activities.store.prompts import NewPrompt
 from tests.activities.rig import open_rig
 from tests.harness import ACTOR, Harness
 from tests.worker.conftest import client_without_engine
-from worker.client import DeltaRow, EventWithContents, Holdfast, SessionClient
+from worker.api.events import EventWithContents, PublishedDelta
+from worker.client import Holdfast, SessionClient
 from worker.project_config import load_project_config
 from worker.prompt_text import MAX_PROMPT_CHARS, session_title, validate_prompt
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.ids import AskId, GrantId, MessageId, SessionId, StopId, SuspensionId
-from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.replies import AskDecision, Reply
+from workflows.domain.prompt_mode import PromptMode
 from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
@@ -191,7 +192,7 @@ async def test_a_watcher_sees_each_event_once_over_reconnections(harness: Harnes
     async with asyncio.timeout(60):
         async with aclosing(alone.records.watch(session)) as watched:
             async for each in watched:
-                assert not isinstance(each, DeltaRow)
+                assert not isinstance(each, PublishedDelta)
                 seen.append(each.record.seq)
                 if len(seen) == 6:
                     break

@@ -11,7 +11,8 @@ import pytest
 
 from bench.filler import Filler
 from tests.worker.test_client import alone as alone
-from worker.client import EventWithContents, SessionClient
+from worker.api.events import EventWithContents
+from worker.client import SessionClient
 from worker.opencode.export import Exporter
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId

@@ -13,7 +13,7 @@ from tests.workflows.conftest import open_harness as open_harness
 from tests.workflows.conftest import port as port
 from tests.workflows.conftest import with_sweeper as with_sweeper
 from tests.workflows.delegation import DONE, FOUND, LOOK, delegates, delegation_scripts
-from worker.client import EventWithContents
+from worker.api.events import EventWithContents
 from worker.session_watcher import SessionWatcher
 from workflows.domain.events.calls import CallFinished
 from workflows.domain.events.tasks import TaskStarted

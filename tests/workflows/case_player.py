@@ -8,10 +8,10 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from activities.store.waiting_items import InboxEntry
 from tests.cases import Case, assert_matches, entries
 from tests.harness import Harness
-from worker.client import DeltaRow
+from worker.api.events import PublishedDelta
+from worker.api.inbox import InboxEntry
 from worker.scripted.script import DEFAULT_SCRIPT, Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallFinished, CallPrepared
@@ -255,7 +255,7 @@ async def _output(harness: Harness, session: SessionId) -> None:
     """Wait for a running command's first output."""
     async with aclosing(harness.client.records.watch(session)) as watched:
         async for seen in watched:
-            if isinstance(seen, DeltaRow) and "output" in json.dumps(seen.body):
+            if isinstance(seen, PublishedDelta) and "output" in json.dumps(seen.body):
                 return
 
 

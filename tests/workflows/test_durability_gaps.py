@@ -5,7 +5,6 @@ from typing import Final
 
 import pytest
 
-from activities.store.prompts import PromptMode
 from tests.cases import Case, load
 from tests.harness import Harness
 from tests.workflows.conftest import Open
@@ -14,6 +13,7 @@ from workflows.domain.errors import Conflict
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.messages import AssistantMessage, CallState, UserMessage
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.prompt_mode import PromptMode
 
 RUN = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "echo ran"}),))
 DONE = ScriptedAnswer(text="Done.")

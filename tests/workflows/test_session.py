@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from activities.store.prompts import PromptMode
 from tests.harness import wait_for_file
 from tests.histories.history_scenarios import DONE, WRITE
 from tests.workflows.conftest import Open
@@ -16,6 +15,7 @@ from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.messages import AssistantMessage, CallState, TextPart
+from workflows.domain.prompt_mode import PromptMode
 
 
 async def test_a_prompt_is_answered_and_the_turn_ends(open_harness: Open) -> None:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
+from worker.api.inbox import InboxEntry
 from worker.cli.answer_words import ALLOWING_ANSWERS
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
 from worker.cli.render.wrap import wrap_text
-from worker.client import AskDecision, InboxEntry
 from workflows.domain.permissions.grants import GrantScope
-from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.replies import AskDecision, Reply
 
 _WORDS: Final = {
     "once": ("o", "once", "y", "yes"),

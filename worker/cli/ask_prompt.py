@@ -5,15 +5,17 @@ import shutil
 from collections import deque
 from collections.abc import Iterable
 
+from worker.api.inbox import InboxEntry
 from worker.cli import answer_words
 from worker.cli.ask_dialog import NOT_AN_ANSWER_HELP, AskDialog, NotAnAnswer
 from worker.cli.render import pager
 from worker.cli.render.formatting import escape_prose, one_line
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
-from worker.client import AskDecision, InboxEntry, SessionClient
+from worker.client import SessionClient
 from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.ids import AskId
+from workflows.domain.permissions.replies import AskDecision
 from workflows.domain.wire import AskState
 
 _MANY = 5  # questions of a run before a rule is suggested (security.md 4)

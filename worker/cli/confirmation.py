@@ -5,9 +5,10 @@ from typing import Final
 
 import click
 
+from worker.api.sessions import Overview
 from worker.cli import command_support, id_lookup
 from worker.cli.render.formatting import one_line
-from worker.client import Overview, SessionClient
+from worker.client import SessionClient
 
 yes_option: Final = click.option("--yes", is_flag=True, help="Do not ask first.")
 

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from activities.project import worktree
+from worker.api.sessions import Overview
 from worker.cli import command_support
 from worker.cli.render.formatting import escape_exact
-from worker.client import Overview, SessionClient
+from worker.client import SessionClient
 from workflows.domain.ids import SessionId
 
 _SCAN_LIMIT = 200  # sessions, the last changed first

@@ -6,6 +6,8 @@ from typing import Final
 
 import click
 
+from worker.api.accepted import AcceptedStop
+from worker.api.events import EventWithContents, PublishedDelta
 from worker.cli import command_support, exit_codes
 from worker.cli.ask_prompt import AskPrompt
 from worker.cli.exit_codes import ExitCode
@@ -19,7 +21,7 @@ from worker.cli.render.terminal import Terminal
 from worker.cli.render.turn_summary import describe_usage
 from worker.cli.session_follower import Interrupted, LineEntered, RedrawTick, SessionFollower, UiEvent, is_interactive
 from worker.cli.slash_commands import SLASH_HELP, SlashCommand
-from worker.client import DeltaRow, EventWithContents, SessionClient, StopRequested
+from worker.client import SessionClient
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
@@ -120,7 +122,7 @@ class RunLoop:
         self._untaken = {accepted} if accepted is not None else set()  # prompts and retries without a turn
         self._turn = options.turn
         self._configuration = options.configuration
-        self._stop: asyncio.Task[StopRequested] | None = None
+        self._stop: asyncio.Task[AcceptedStop] | None = None
         self._exit_code = ExitCode.DONE
         self._hint_printed = False
 
@@ -154,7 +156,7 @@ class RunLoop:
                     self._terminal.on_event(ui_event)
                 self._renderer.on_event(ui_event)
                 return await self._on_session_event(ui_event)
-            case DeltaRow():
+            case PublishedDelta():
                 self._renderer.on_delta(ui_event)
             case LineEntered(text=text, ask=ask) if ask is not None:
                 if self._ask_prompt is not None:
@@ -304,7 +306,7 @@ class RunLoop:
         self._stop = asyncio.create_task(self._client.stop(self._session))
         self._stop.add_done_callback(self._report_stop)
 
-    def _report_stop(self, stop: asyncio.Task[StopRequested]) -> None:
+    def _report_stop(self, stop: asyncio.Task[AcceptedStop]) -> None:
         if stop.cancelled():  # the person has left; that was reported
             return
         if isinstance(error := stop.exception(), HoldfastError):

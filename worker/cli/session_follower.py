@@ -11,11 +11,12 @@ from contextlib import AsyncExitStack, aclosing
 from typing import Final, Self, TypeAlias, TypeVar
 
 from activities.cancellation import cancel_and_wait
+from worker.api.events import EventWithContents, PublishedDelta
 from worker.cli import absent_worker, command_support
 from worker.cli.keyboard import Keyboard
 from worker.cli.non_blocking_stdout import NonBlockingStdout
 from worker.cli.render.terminal import Terminal
-from worker.client import DeltaRow, EventWithContents, SessionClient
+from worker.client import SessionClient
 from worker.settings import Settings
 from worker.stack.status import status
 from workflows.domain.errors import Unavailable
@@ -44,7 +45,7 @@ class RedrawTick(Value):
     """No event waits: time to redraw the footer."""
 
 
-UiEvent: TypeAlias = EventWithContents | DeltaRow | LineEntered | Interrupted | RedrawTick
+UiEvent: TypeAlias = EventWithContents | PublishedDelta | LineEntered | Interrupted | RedrawTick
 
 
 class SessionFollower:
@@ -117,7 +118,7 @@ class SessionFollower:
             return None
         if isinstance(ui_event, Exception):
             raise ui_event
-        if isinstance(ui_event, (EventWithContents, DeltaRow)):
+        if isinstance(ui_event, (EventWithContents, PublishedDelta)):
             self._room.release()
         return ui_event
 

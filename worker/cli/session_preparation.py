@@ -6,8 +6,9 @@ from typing import Final
 import click
 
 from worker import credential_handoff
+from worker.api.sessions import Overview
 from worker.cli import command_support, config_remarks
-from worker.client import Overview, SessionClient
+from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
 from workflows.domain.config.sources import ConfigSources

@@ -7,7 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TypeVar
 
-from worker.client import Totals, Verification
+from worker.api.events import Verification
+from worker.api.sessions import Totals
 from worker.demo import slug_project
 from worker.scripted.request_ledger import RequestRecord, StreamEnd
 from worker.scripted.script import Script

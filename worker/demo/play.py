@@ -16,9 +16,10 @@ from typing import Final, Literal, TypeVar
 import psutil
 
 from activities.store.migrate import DatabaseForeign, DatabaseNewer
+from worker.api.events import EventWithContents
 from worker.cli.render.event_contents import actor_of, call_of, time_of
 from worker.cli.render.formatting import escape_exact, one_line
-from worker.client import EventWithContents, Holdfast, SessionClient
+from worker.client import Holdfast, SessionClient
 from worker.demo import slug_project
 from worker.demo.checks import E, Evidence, Kill, run_checks
 from worker.scripted.model_server import serve

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import JsonValue, SerializeAsAny
 
-from worker.ask_json import ask_to_json
-from worker.client import EventWithContents, InboxEntry
+from worker.api.events import EventWithContents
+from worker.api.inbox import InboxEntry
 from worker.opencode.export import milliseconds
 from worker.opencode.shapes import (
     ErrorDataShape,
@@ -77,7 +77,7 @@ class EventLines:
     def of_ask(self, entry: InboxEntry) -> list[JsonLine]:
         """A waiting ask."""
         at = milliseconds(entry.asked_at)
-        self._add_line(type="ask", timestamp=at, session_id=entry.session, ask=ask_to_json(entry))
+        self._add_line(type="ask", timestamp=at, session_id=entry.session, ask=entry.model_dump(mode="json"))
         return self._take()
 
     def of_event(self, seen: EventWithContents) -> list[JsonLine]:

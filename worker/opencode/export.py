@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from pydantic import SerializeAsAny
 
-from worker.client import CallTimes, MessageDetails, Overview, Totals, UnfinishedTurn
+from worker.api.messages import CallTimes, MessageDetails
+from worker.api.sessions import Overview, Totals, UnfinishedTurn
 from worker.opencode.shapes import (
     ErrorDataShape,
     ErrorShape,

@@ -10,7 +10,8 @@ from typing import Final
 from tests.acceptance.trial import Trial
 from tests.harness import ACTOR
 from tests.polling import WAIT_TIMEOUT
-from worker.client import EventWithContents, Holdfast, SessionClient
+from worker.api.events import EventWithContents
+from worker.client import Holdfast, SessionClient
 from workflows.domain.ids import SessionId
 
 _POLL_INTERVAL: Final = 0.02

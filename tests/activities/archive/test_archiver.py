@@ -15,8 +15,8 @@ from activities.archive import archive_file
 from activities.archive.archiver import Archiver
 from activities.archive.verification import read_records, verify
 from activities.store import archives, events, grants, retries, sessions
-from activities.store.sessions import ArchiveLocation
 from tests.activities.rig import ActivityRig
+from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.ids import RetryId, SessionId
 from workflows.domain.permissions.replies import Reply

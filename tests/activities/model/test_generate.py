@@ -10,7 +10,6 @@ import pytest
 from activities.model.retry_budget import RetryBudget
 from activities.store import deltas, events, faults
 from activities.store.deltas import DeltaRow
-from activities.store.prompts import PromptMode
 from tests.activities.conftest import Arm
 from tests.activities.model.model_rig import Open
 from tests.activities.rig import CHAIN, ActivityRig
@@ -20,6 +19,7 @@ from workflows.domain.errors import Unavailable
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.messages import TextPart
+from workflows.domain.prompt_mode import PromptMode
 from workflows.domain.wire import FINISH_STOPPED, StepResult
 
 HELLO = ScriptedAnswer(text="Hello.")

@@ -10,7 +10,6 @@ from activities.calls.run import aborted_outcome
 from activities.session.open_turn import NO_MODEL
 from activities.store import calls, generations, suspensions, turns
 from activities.store.generations import NewAnswer, NewPart
-from activities.store.prompts import PromptMode
 from tests.activities.rig import BODY, CHAIN, ActivityRig
 from workflows.domain.errors import StaleFence
 from workflows.domain.events.prompts import PromptTaken
@@ -19,6 +18,7 @@ from workflows.domain.events.turns import TurnOpened
 from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import CallState, TextPart
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.prompt_mode import PromptMode
 from workflows.domain.state import GUARD_REQUEST
 from workflows.domain.suspension import SuspendReason
 from workflows.domain.wire import LoadResult, OpenTurn

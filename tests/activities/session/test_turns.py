@@ -9,7 +9,6 @@ from temporalio.exceptions import ApplicationError
 
 from activities.session.turns import TurnActivities
 from activities.store import waiting_items
-from activities.store.prompts import PromptMode
 from activities.tools.read import ReadTool
 from tests.activities.conftest import Arm
 from tests.activities.probe_tool import effects, probe
@@ -21,6 +20,7 @@ from workflows.domain.events.asks import AnswerNotRun, AskClosed
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import Reply
+from workflows.domain.prompt_mode import PromptMode
 from workflows.domain.wire import AskState, CloseReason, CloseRequest, CloseResult
 
 ASK_EDITS = {"permission": {"edit": "ask"}}

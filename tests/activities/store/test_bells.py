@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 from activities.store import bells
 from activities.store.bells import Bell, BellKind, Waiting
-from activities.store.prompts import PromptMode
 from activities.store.queries import Queries
 from tests.activities.rig import ActivityRig
 from workflows.domain.ids import AskId
+from workflows.domain.prompt_mode import PromptMode
 
 WRITE = {"filePath": "a.txt", "content": "x"}
 

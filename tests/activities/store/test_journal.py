@@ -11,9 +11,9 @@ from activities.store.database import Database
 from activities.store.journal import WORKER, Place, session_journal
 from activities.store.outages import Moved
 from activities.store.queries import Queries
-from activities.store.sessions import ArchiveLocation
 from tests.activities.store.conftest import ACTOR
 from tests.polling import WAIT_TIMEOUT
+from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.ids import SessionId

@@ -3,12 +3,12 @@
 import pytest
 
 from activities.store import bells, retries, turns, work
-from activities.store.prompts import PromptMode
 from activities.store.retries import RetryRequest
 from tests.activities.rig import ActivityRig
 from workflows.domain.errors import Conflict
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnOpened
 from workflows.domain.ids import RetryId
+from workflows.domain.prompt_mode import PromptMode
 from workflows.domain.wire import CloseReason
 
 

@@ -61,14 +61,14 @@ async def test_an_overview_has_the_newest_turn_and_what_waits(rig: ActivityRig) 
     await rig.prompt("More.")
     found = await sessions.get(rig.database, rig.session)
     assert (found.turn, found.number, found.step, found.turn_state) == (rig.turn, 1, 1, "open")
-    assert (found.asks, found.waiting, found.model, found.working) == (1, 1, "scripted/model", True)
+    assert (found.asks, found.waiting, found.model) == (1, 1, "scripted/model")
 
 
 async def test_an_overview_has_the_end_of_the_newest_turn(rig: ActivityRig) -> None:
     await rig.open_turn()
     await rig.close(CloseReason.FAILED, error="No key.")
     found = await sessions.get(rig.database, rig.session)
-    assert (found.turn_state, found.reason, found.error, found.working) == ("ended", "failed", "No key.", False)
+    assert (found.turn_state, found.reason, found.error, found.waiting) == ("ended", "failed", "No key.", 0)
 
 
 async def test_the_last_changed_is_listed_first_and_a_directory_narrows_the_list(

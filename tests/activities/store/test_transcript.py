@@ -2,11 +2,11 @@
 
 from activities.store import generations, transcript
 from activities.store.generations import NewAnswer
-from activities.store.prompts import PromptMode
 from tests.activities.rig import BODY, ActivityRig
 from tests.activities.store.test_generations import ANSWER, FIRST
 from workflows.domain.ids import MessageId, TurnId
 from workflows.domain.messages import AssistantMessage, CallState, ToolPart, Transcript, UserMessage
+from workflows.domain.prompt_mode import PromptMode
 
 
 async def read(rig: ActivityRig) -> Transcript:

@@ -6,12 +6,13 @@ from psycopg.errors import UniqueViolation
 from activities.mint import Mint
 from activities.store import prompts, retries, sessions, work, work_kinds
 from activities.store.journal import session_journal
-from activities.store.prompts import NewPrompt, PromptMode
+from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
 from activities.store.work import WorkItem, WorkKind
 from tests.activities.rig import PERSON, ActivityRig
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import MessageId, Prefix, RetryId, SessionId
+from workflows.domain.prompt_mode import PromptMode
 from workflows.domain.wire import CloseReason
 
 RETRY = RetryId("rty_1")

@@ -4,9 +4,11 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from worker.client import InboxEntry
+from worker.api.inbox import InboxEntry
 from workflows.domain.effects import Effect, Plan, Target
 from workflows.domain.ids import AskId, PartId, SessionId
+from workflows.domain.permissions.grants import savable_patterns
+from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.wire import AskState
 
@@ -29,6 +31,8 @@ def entry(tool: str, arguments: dict[str, JsonValue], request: PermissionRequest
         digest=effect.digest,
         state=AskState.OPEN,
         asked_at=datetime(2026, 1, 1, tzinfo=UTC),
+        savable=savable_patterns(request, ()),
+        reasons=reasons(request, ()),
     )
 
 

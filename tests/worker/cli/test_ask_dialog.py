@@ -4,9 +4,8 @@ import pytest
 
 from tests.worker.cli.inbox_entries import bash, entry
 from worker.cli.ask_dialog import AskDialog, NotAnAnswer
-from worker.client import AskDecision
 from workflows.domain.permissions.grants import GrantScope
-from workflows.domain.permissions.replies import Reply
+from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.permissions.requests import PermissionRequest
 
 LONG = "\n".join(f"echo {number}" for number in range(100))

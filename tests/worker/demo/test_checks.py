@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from worker.client import Totals, Verification
+from worker.api.events import Verification
+from worker.api.sessions import Totals
 from worker.demo import slug_project
 from worker.demo.checks import Evidence, Kill, run_checks
 from worker.scripted.request_ledger import RequestRecord, StreamEnd

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from worker.ask_json import ask_to_json
+from worker.api.inbox import InboxEntry, SuspendedSession
 from worker.cli import command_support, completers, id_lookup
 from worker.cli.answer_words import ALLOWING_ANSWERS, ANSWERS
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
 from worker.cli.render.formatting import escape_exact, format_age, format_rule, one_line, pluralize
 from worker.cli.render.wrap import terminal_columns, wrap_for_stdout, wrap_text
-from worker.inbox_reader import InboxEntry, InboxReader, SuspendedSession
+from worker.inbox_reader import InboxReader
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import SessionId
@@ -22,7 +22,7 @@ from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.suspension import SuspendReason
 
 if TYPE_CHECKING:
-    from worker.client import AnswerResult
+    from worker.api.accepted import AcceptedAnswer
 
 _SHOWN = 30  # asks
 _SHORT = 12  # digits of a digest
@@ -59,7 +59,7 @@ async def asks(
             entries, more = await _oldest(inbox, within, limit or (None if as_json else _SHOWN))
             suspended = await inbox.suspended(within)
     if as_json:
-        click.echo(json.dumps([ask_to_json(entry) for entry in entries], indent=2))
+        click.echo(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=2))
         return
     for entry in entries:
         _print_ask(entry, whole=bool(asks))
@@ -101,7 +101,7 @@ async def answer(
       holdfast answer per_… project
       holdfast answer per_… reject -m "use uv instead"
     """
-    from worker.client import AskDecision  # start-up time: listing does not need it
+    from workflows.domain.permissions.replies import AskDecision  # start-up time: listing does not need it
 
     ask, chosen = _split_words(words)
     if message is not None and chosen != "reject":
@@ -179,7 +179,7 @@ def _print_suspended(waiting: SuspendedSession) -> None:
     click.echo()
 
 
-def _print_settled(entry: InboxEntry, settled: "AnswerResult") -> None:
+def _print_settled(entry: InboxEntry, settled: "AcceptedAnswer") -> None:
     again = " (as it was before)" if settled.repeated else ""
     click.echo(f"{entry.tool}: {settled.ask.reply}{again}, recorded as {escape_exact(settled.ask.author or '')}.")
     if settled.grant is not None:

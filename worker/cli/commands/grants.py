@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import click
 
+from worker.api.grants import GrantEntry
 from worker.cli import command_support, completers, id_lookup
 from worker.cli.render.formatting import escape_exact, format_age, format_rule, pluralize
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import terminal_columns, wrap_text
-from worker.client import GrantRow
 from worker.settings import Settings
 
 _ALL = click.option("--all", "all_", is_flag=True, help="Those that were revoked or have expired, too.")
@@ -76,7 +76,7 @@ async def revoke(settings: Settings, grants: tuple[str, ...]) -> None:
             click.echo(f"Revoked: {grant}")
 
 
-def _row(row: GrantRow) -> tuple[str, ...]:
+def _row(row: GrantEntry) -> tuple[str, ...]:
     grant = row.grant
     where = escape_exact(row.project) if row.project else row.session
     since = f"{format_age(grant.time, datetime.now(UTC))} ago, by {escape_exact(grant.author)}"
@@ -84,14 +84,14 @@ def _row(row: GrantRow) -> tuple[str, ...]:
     return grant.id, _state(row), rule, f"{grant.scope} {where}", pluralize(row.uses, "use"), since
 
 
-def _rows(row: GrantRow) -> Iterator[str]:
+def _rows(row: GrantEntry) -> Iterator[str]:
     """A grant in two rows, for a terminal."""
     grant, state, rule, *others = _row(row)
     yield from wrap_text(f"{grant}  {state}  {rule}", terminal_columns(), 2)
     yield from wrap_text(f"  {', '.join(others)}", terminal_columns(), 2)
 
 
-def _state(row: GrantRow) -> str:
+def _state(row: GrantEntry) -> str:
     if row.revoked_at is not None:
         return f"revoked by {escape_exact(row.revoked_by or '')}"
     return "expired" if row.expired else "holds"

@@ -12,12 +12,14 @@ from pydantic import JsonValue
 from activities.archive import archive_file, verification
 from activities.archive.archive_file import SUFFIX
 from activities.project import worktree
+from worker.api.events import EventWithContents, Verification
+from worker.archives_client import verify_archive
 from worker.cli import command_support, completers, confirmation, id_lookup
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.formatting import display_width, escape_exact, pluralize
 from worker.cli.render.session_summary import SessionSummary, render_session_summary
 from worker.cli.render.wrap import terminal_columns, wrap_text, wrap_words
-from worker.client import EventWithContents, SessionClient, Verification
+from worker.client import SessionClient
 from worker.opencode.export import Exporter
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
@@ -110,7 +112,7 @@ async def archive(settings: Settings, session: str, yes: bool) -> None:
 def _log_of_archive(path: Path, verify: bool, after: int, as_json: bool) -> ExitCode:
     """Print an archive's events, or verify it."""
     if verify:
-        return _print_verified(verification.verify(path), as_json)
+        return _print_verified(verify_archive(path), as_json)
     several = len(archive_file.read_manifest(path).sessions) > 1
     for session, records in groupby(verification.read_records(path), key=lambda record: record.session):
         if several and not as_json:

@@ -2,12 +2,13 @@
 
 import click
 
+from worker.api.accepted import AcceptedRetry
+from worker.api.sessions import Overview
 from worker.cli import command_support, completers, id_lookup, session_preparation
 from worker.cli.exit_codes import ExitCode
 from worker.cli.interrupt_guard import InterruptGuard
 from worker.cli.render.formatting import escape_exact
 from worker.cli.run_loop import FollowOptions, follow_session
-from worker.client import AcceptedRetry, Overview
 from worker.settings import Settings
 
 

@@ -7,6 +7,8 @@ import click
 
 from activities.shell.environment import session_environment
 from worker import credential_handoff
+from worker.api.accepted import AcceptedPrompt
+from worker.api.sessions import Overview
 from worker.cli import (
     command_support,
     completers,
@@ -26,7 +28,7 @@ from worker.cli.run_loop import FollowOptions, follow_session
 from worker.cli.session_follower import is_interactive
 from worker.cli.session_preparation import PreparedSession
 from worker.cli.working_directory import current_directory
-from worker.client import AcceptedPrompt, Overview, SessionClient
+from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
 from workflows.domain.config.sources import ConfigSources

@@ -5,8 +5,8 @@ import click
 from worker.cli import command_support, completers, id_lookup, prompt_input, session_preparation
 from worker.cli.render import suspension_text
 from worker.cli.render.formatting import format_queued_prompts
-from worker.client import PromptMode
 from worker.settings import Settings
+from workflows.domain.prompt_mode import PromptMode
 
 
 @click.command()

@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 
 import click
 
+from worker.api.accepted import AcceptedStop
 from worker.cli import command_support, completers, confirmation, id_lookup, other_sessions
 from worker.cli.render import session_table
 from worker.cli.render.formatting import escape_exact, one_line, pluralize
 from worker.cli.render.session_status import describe_session
 from worker.cli.render.wrap import terminal_columns, wrap_for_stdout
 from worker.cli.working_directory import current_directory
-from worker.client import StopRequested
 from worker.settings import Settings
 from workflows.domain.errors import UsageError
 
@@ -136,7 +136,7 @@ async def end(settings: Settings, session: str, yes: bool, as_json: bool) -> Non
     )
 
 
-def _describe_stop(stopped: StopRequested) -> str:
+def _describe_stop(stopped: AcceptedStop) -> str:
     withdrawn = f" {pluralize(len(stopped.withdrawn), 'prompt')} withdrawn." if stopped.withdrawn else ""
     if stopped.turn is None:
         return f"No turn was running.{withdrawn}"

@@ -4,6 +4,8 @@ from contextlib import nullcontext
 
 import click
 
+from worker.api.events import EventWithContents, PublishedDelta
+from worker.api.sessions import Overview
 from worker.cli import command_support, completers, exit_codes, id_lookup, other_sessions
 from worker.cli.ask_prompt import AskPrompt
 from worker.cli.exit_codes import ExitCode
@@ -18,7 +20,7 @@ from worker.cli.session_follower import (
     SessionFollower,
     is_interactive,
 )
-from worker.client import DeltaRow, EventWithContents, Overview, SessionClient
+from worker.client import SessionClient
 from worker.settings import Settings
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.prompts import PromptWithdrawn
@@ -112,7 +114,7 @@ class WatchLoop:
                 match ui_event:
                     case Interrupted():
                         return ExitCode.INTERRUPTED
-                    case DeltaRow():
+                    case PublishedDelta():
                         self._renderer.on_delta(ui_event)
                     case RedrawTick() if self._terminal is not None:
                         self._refresh(self._terminal)

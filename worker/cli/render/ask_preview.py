@@ -5,6 +5,7 @@ from typing import Final
 
 import click
 
+from worker.api.inbox import InboxEntry
 from worker.cli.render.call_arguments import format_arguments, format_one_line_call
 from worker.cli.render.diff_lines import diff_line_colour, number_diff_lines
 from worker.cli.render.formatting import (
@@ -19,7 +20,6 @@ from worker.cli.render.formatting import (
     pluralize,
 )
 from worker.cli.render.wrap import add_bar, wrap_text
-from worker.inbox_reader import InboxEntry
 from workflows.domain.permissions import loop_guard
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value

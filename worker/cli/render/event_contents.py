@@ -4,9 +4,9 @@ import re
 from datetime import datetime
 from typing import Final
 
+from worker.api.events import EventWithContents
 from worker.cli.render.call_arguments import format_arguments
 from worker.cli.render.formatting import escape_exact, escape_prose
-from worker.client import EventWithContents
 from worker.stored_contents import StoredCall
 from workflows.domain.events.asks import AskAnswered
 from workflows.domain.permissions.requests import PermissionRequest

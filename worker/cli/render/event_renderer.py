@@ -8,6 +8,8 @@ from typing import Final, Protocol
 import click
 from pydantic import JsonValue
 
+from worker.api.events import EventWithContents, PublishedDelta
+from worker.api.inbox import InboxEntry
 from worker.cli import answer_words
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import preview_ask
@@ -27,7 +29,6 @@ from worker.cli.render.status_line import StatusLine
 from worker.cli.render.streamed_answer import StreamedAnswer, render_answer
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_text, wrap_words
-from worker.client import DeltaRow, EventWithContents, InboxEntry, PromptMode
 from worker.stored_contents import note_of, part_of
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised, AskReopened
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
@@ -41,6 +42,7 @@ from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
 from workflows.domain.ids import PartId
 from workflows.domain.messages import ReasoningPart, TextPart
+from workflows.domain.prompt_mode import PromptMode
 
 _QUICK: Final = ("repeatable", "idempotent")  # such calls are shown when they are done
 _FURTHER: Final = 4  # blanks before continuation rows, which may quote: no other line of ours begins so
@@ -52,7 +54,7 @@ class Renderer(Protocol):
     def on_event(self, seen: EventWithContents) -> None:
         """Show an event."""
 
-    def on_delta(self, delta: DeltaRow) -> None:
+    def on_delta(self, delta: PublishedDelta) -> None:
         """Show a piece of an unfinished part."""
 
     def on_ask(self, entry: InboxEntry) -> None:
@@ -90,7 +92,7 @@ class EventRenderer:
     def on_event(self, seen: EventWithContents) -> None:
         self._render(seen.record.event, seen)
 
-    def on_delta(self, delta: DeltaRow) -> None:
+    def on_delta(self, delta: PublishedDelta) -> None:
         """Show a piece of an answer or output; a newer attempt replaces the older one."""
         if delta.source in self._completed_sources or not self.writer.live:
             return

@@ -6,8 +6,10 @@ from typing import Final
 
 import click
 
+from worker.api.events import EventWithContents, PublishedDelta
+from worker.api.inbox import InboxEntry
 from worker.cli.render.subagent_view import SubagentView
-from worker.client import DeltaRow, EventWithContents, InboxEntry, SessionClient
+from worker.client import SessionClient
 from worker.opencode.event_lines import EventLines, JsonLine
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.ids import SessionId
@@ -21,7 +23,7 @@ class JsonRenderer:
     def __init__(self, lines: EventLines | None = None) -> None:
         self._lines = lines or EventLines()
 
-    def on_delta(self, delta: DeltaRow) -> None:
+    def on_delta(self, delta: PublishedDelta) -> None:
         """Unfinished pieces have no line."""
 
     def on_event(self, seen: EventWithContents) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from worker.api.sessions import Overview
 from worker.cli.render import suspension_text
 from worker.cli.render.formatting import (
     escape_exact,
@@ -13,7 +14,6 @@ from worker.cli.render.formatting import (
     one_line,
     pluralize,
 )
-from worker.client import Overview
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.ids import AskId, SessionId
 

@@ -8,13 +8,14 @@ from typing import Final
 
 import click
 
+from worker.api.events import EventWithContents
+from worker.api.sessions import Overview
 from worker.cli.render import suspension_text
 from worker.cli.render.event_contents import CallContent, actor_of, call_of, describe_answer, prompt_of, time_of
 from worker.cli.render.formatting import escape_exact, format_duration, format_past, format_rule, one_line, pluralize
 from worker.cli.render.session_status import describe_status
 from worker.cli.render.turn_summary import AskSummary, TurnSummary, describe_usage, render_turn, render_turn_line
 from worker.cli.render.wrap import wrap_text
-from worker.client import EventWithContents, Overview
 from worker.stored_contents import note_of, part_of
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, WriteRefused

@@ -6,11 +6,11 @@ from typing import Final
 
 import click
 
+from worker.api.sessions import Overview
 from worker.cli.render.formatting import display_width, escape_exact, format_age, one_line
 from worker.cli.render.session_status import status_label
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import wrap_chars, wrap_text
-from worker.client import Overview
 
 _TITLE: Final = 60  # characters
 _NARROWEST: Final = 12  # columns of a cut title or directory

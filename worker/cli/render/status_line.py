@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from itertools import cycle
 from typing import Final
 
+from worker.api.events import EventWithContents
 from worker.cli.render.event_contents import call_of
 from worker.cli.render.formatting import (
     escape_prose,
@@ -15,7 +16,6 @@ from worker.cli.render.formatting import (
     format_upcoming,
     one_line,
 )
-from worker.client import EventWithContents
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallFinished
 from workflows.domain.events.generations import MessageCompleted, ModelRetry

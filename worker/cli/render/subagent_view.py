@@ -6,12 +6,13 @@ from itertools import chain, count
 
 import click
 
+from worker.api.events import EventWithContents, PublishedDelta
+from worker.api.inbox import InboxEntry
 from worker.cli.render.event_renderer import EventRenderer, Renderer
 from worker.cli.render.formatting import display_width, one_line
 from worker.cli.render.status_line import StatusLine
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_text
-from worker.client import DeltaRow, EventWithContents, InboxEntry
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import SessionId
 
@@ -66,7 +67,7 @@ class SubagentView:
             names = (*member.names, self._unused((*member.names, event.agent)))
             self._members[event.child] = NamedRenderer(self._make_subagent(names), names)
 
-    def on_delta(self, delta: DeltaRow) -> None:
+    def on_delta(self, delta: PublishedDelta) -> None:
         self._first.renderer.on_delta(delta)
 
     def on_ask(self, entry: InboxEntry) -> None:

@@ -9,7 +9,7 @@ from workflows.domain.ids import SessionId
 from workflows.domain.suspension import SuspendReason
 
 if TYPE_CHECKING:
-    from worker.client import Overview
+    from worker.api.sessions import Overview
 
 
 def print_suspension(overview: "Overview") -> None:

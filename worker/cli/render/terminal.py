@@ -5,12 +5,12 @@ from typing import Final, Self
 
 import click
 
+from worker.api.events import EventWithContents
 from worker.cli import command_support
 from worker.cli.render.status_line import StatusLine
 from worker.cli.render.subagent_view import SubagentView, create_session_view
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import clip_start, wrap_words
-from worker.client import EventWithContents
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from workflows.domain.ids import AskId
-from workflows.domain.permissions.grants import Grant, covering_grant
+from workflows.domain.permissions.grants import Grant, GrantScope, covering_grant
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.value import Value
 
 
 class AskState(StrEnum):
@@ -24,6 +25,15 @@ class Reply(StrEnum):
     ONCE = "once"
     ALWAYS = "always"
     REJECT = "reject"
+
+
+class AskDecision(Value):
+    """A person's decision: the reply, the digest of the effect that they saw, and their feedback."""
+
+    reply: Reply
+    digest: str | None = None
+    feedback: str | None = None
+    scope: GrantScope = GrantScope.SESSION
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from bench.filler import Filler
 from tests.harness import Harness
 from tests.worker.cli.conftest import CommandRunner, OpenHarness, shell
-from worker.client import InboxEntry
+from worker.api.inbox import InboxEntry
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 
 LONG = "\n".join(f"echo {number}" for number in range(200))

@@ -13,10 +13,12 @@ import pytest
 from activities import failpoints
 from tests.harness import Harness
 from tests.worker.cli.conftest import CTRL_C, CommandResult, OpenHarness, shell
+from worker.api.events import EventWithContents, PublishedDelta
+from worker.api.inbox import InboxEntry
 from worker.cli.commands.watch import WatchLoop
 from worker.cli.non_blocking_stdout import NonBlockingStdout
 from worker.cli.session_follower import SessionFollower
-from worker.client import DeltaRow, EventWithContents, Holdfast, InboxEntry, SessionClient
+from worker.client import Holdfast, SessionClient
 from worker.scripted.script import ScriptedAnswer, ScriptedCall, Stall
 from worker.settings import Settings
 from workflows.domain.ids import AskId, SessionId
@@ -117,7 +119,7 @@ class Heard:
     def on_event(self, seen: EventWithContents) -> None:
         self.seqs.append(seen.record.seq)
 
-    def on_delta(self, delta: DeltaRow) -> None:
+    def on_delta(self, delta: PublishedDelta) -> None:
         raise AssertionError(f"nothing is unfinished: {delta}")
 
     def on_ask(self, entry: InboxEntry) -> None:

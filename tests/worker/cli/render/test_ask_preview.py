@@ -5,8 +5,8 @@ import pytest
 from pydantic import JsonValue
 
 from tests.worker.cli.inbox_entries import bash, entry
+from worker.api.inbox import InboxEntry
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
-from worker.client import InboxEntry
 from workflows.domain.effects import Target
 from workflows.domain.permissions.requests import PermissionRequest
 
@@ -154,7 +154,7 @@ def test_the_reason_of_an_ask_is_shown(request_: PermissionRequest, said: str) -
 
 
 def test_the_rule_that_always_would_save_is_named_if_there_is_one() -> None:
-    nothing = bash("x").model_copy(update={"request": PermissionRequest(permission="bash", patterns=("x",))})
+    nothing = entry("bash", {"command": "x"}, PermissionRequest(permission="bash", patterns=("x",)))
 
     assert describe_saved_rule(bash("git status")) == "bash: git status *"
     assert describe_saved_rule(nothing) is None

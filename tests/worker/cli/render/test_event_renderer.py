@@ -6,9 +6,9 @@ import click
 import pytest
 from pydantic import JsonValue
 
+from worker.api.events import EventWithContents, PublishedDelta
 from worker.cli.render.event_renderer import EventRenderer
 from worker.cli.render.terminal_writer import TerminalWriter
-from worker.client import DeltaRow, EventWithContents
 from workflows.domain.actor import Actor
 from workflows.domain.events.asks import AnswerNotRun, AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
@@ -33,9 +33,9 @@ def seen(event: Event, **contents: JsonValue) -> EventWithContents:
     )
 
 
-def piece(text: str, attempt: str = "1-1-1", kind: str = "text") -> DeltaRow:
+def piece(text: str, attempt: str = "1-1-1", kind: str = "text") -> PublishedDelta:
     body: dict[str, JsonValue] = {"part": 0, "kind": kind, "text": text, "name": None}
-    return DeltaRow(id=1, source=MESSAGE, attempt=attempt, body=body)
+    return PublishedDelta(id=1, source=MESSAGE, attempt=attempt, body=body)
 
 
 def completed() -> MessageCompleted:

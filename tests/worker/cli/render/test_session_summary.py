@@ -8,8 +8,9 @@ import pytest
 from pydantic import JsonValue
 
 from tests.worker.cli.render.test_event_renderer import NOON, call
+from worker.api.events import EventWithContents
+from worker.api.sessions import Overview
 from worker.cli.render.session_summary import SessionSummary, render_session_summary
-from worker.client import EventWithContents, Overview
 from workflows.domain.actor import Actor
 from workflows.domain.events.asks import AskAnswered, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallFinished

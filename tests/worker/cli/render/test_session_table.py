@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import click
 import pytest
 
+from worker.api.sessions import Overview
 from worker.cli.render.formatting import display_width
 from worker.cli.render.session_table import render_session_table
-from worker.client import Overview
 from workflows.domain.ids import SessionId
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -4,10 +4,10 @@ import click
 import pytest
 
 from tests.worker.cli.render.test_event_renderer import seen
+from worker.api.events import EventWithContents, PublishedDelta
 from worker.cli.render.formatting import display_width
 from worker.cli.render.subagent_view import SubagentWriter, create_session_view
 from worker.cli.render.terminal_writer import TerminalWriter
-from worker.client import DeltaRow, EventWithContents
 from workflows.domain.events.event import Event
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import TurnOpened
@@ -80,7 +80,9 @@ def test_unfinished_pieces_are_those_of_the_session_itself(capsys: Capture) -> N
     view = create_session_view(writer, SessionId("ses_1"))
     view.on_event(of("ses_1", started("prt_1", "ses_2", "explore")))
     capsys.readouterr()
-    view.on_delta(DeltaRow(id=1, source="msg_1", attempt="1-1-1", body={"kind": "text", "part": 0, "text": "So far"}))
+    view.on_delta(
+        PublishedDelta(id=1, source="msg_1", attempt="1-1-1", body={"kind": "text", "part": 0, "text": "So far"})
+    )
     writer.draw()
     assert "So far" in capsys.readouterr().out
 

@@ -1,0 +1,1 @@
+"""What doors get from the client: values of its own, which the store's rows may differ from."""

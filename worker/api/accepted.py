@@ -1,0 +1,71 @@
+"""What a door gets back for what it has sent: committed, whatever happens to the process."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from workflows.domain.ids import AskId, GrantId, MessageId, PartId, RetryId, SessionId, StopId, SuspensionId, TurnId
+from workflows.domain.permissions.grants import Grant
+from workflows.domain.permissions.replies import AskState, Reply
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.value import Value
+
+
+class AcceptedPrompt(Value):
+    """A committed prompt; `rung`: the engine has acknowledged, else the sweeper signals."""
+
+    session: SessionId
+    prompt: MessageId
+    rung: bool
+
+
+class AcceptedRetry(Value):
+    """A committed retry of a failed turn, `model`: the one to ask, if named; `rung` as above."""
+
+    session: SessionId
+    retry: RetryId
+    failed_turn: TurnId
+    model: str | None
+    rung: bool
+
+
+class AcceptedStop(Value):
+    """A committed stop: its turn (None: none was open) and the prompts that it withdrew."""
+
+    stop: StopId
+    turn: TurnId | None
+    withdrawn: tuple[MessageId, ...]
+
+
+class AcceptedResume(Value):
+    """A session that was resumed."""
+
+    session: SessionId
+    suspension: SuspensionId
+
+
+class SettledAsk(Value):
+    """An ask and the decision that settled it."""
+
+    id: AskId
+    session: SessionId
+    turn: TurnId
+    call: PartId
+    request: PermissionRequest = Field(validation_alias="body")
+    digest: str
+    state: AskState
+    reply: Reply | None
+    feedback: str | None
+    by_grant: GrantId | None
+    author: str | None
+    asked_at: datetime
+    settled_at: datetime | None
+
+
+class AcceptedAnswer(Value):
+    """The ask that an answer settled, and with it these `asks`; `repeated`: the same decision was recorded before."""
+
+    ask: SettledAsk
+    asks: tuple[AskId, ...]
+    grant: Grant | None
+    repeated: bool

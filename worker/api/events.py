@@ -1,0 +1,32 @@
+"""A session's log and its unfinished pieces, as doors read and follow them."""
+
+from pydantic import JsonValue
+
+from workflows.domain.events.event import EventRecord
+from workflows.domain.ids import SessionId
+from workflows.domain.value import Value
+
+
+class EventWithContents(Value):
+    """An event with the contents it refers to, by id."""
+
+    record: EventRecord
+    contents: dict[str, JsonValue]
+
+
+class PublishedDelta(Value):
+    """A piece of an unfinished answer or output; `attempt` tells a retried answer apart."""
+
+    id: int
+    source: str
+    attempt: str
+    body: dict[str, JsonValue]
+
+
+class Verification(Value):
+    """Result of recomputing a session's hash chain; `problem` names the first bad event."""
+
+    session: SessionId
+    events: int
+    head: str
+    problem: str | None = None

@@ -1,0 +1,55 @@
+"""What waits for a person."""
+
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from workflows.domain.effects import Plan
+from workflows.domain.ids import AskId, PartId, SessionId, SuspensionId
+from workflows.domain.permissions.replies import AskState
+from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.suspension import SuspendReason
+from workflows.domain.value import Value
+
+
+class InboxEntry(Value):
+    """An ask as a person sees it: the exact effect, and its origin.
+
+    `path`: the agents from the top session's down to the asking one. `savable`: the patterns that "always" would save,
+    none when nothing may be saved. `reasons`: why the agent asks; each completes "because …".
+    """
+
+    id: AskId
+    session: SessionId
+    call: PartId
+    title: str
+    directory: str
+    agent: str
+    path: tuple[str, ...]
+    tool: str
+    arguments: dict[str, JsonValue]
+    request: PermissionRequest
+    plan: Plan | None
+    digest: str
+    state: AskState
+    asked_at: datetime
+    savable: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+class SuspendedSession(Value):
+    """A suspended session, and why."""
+
+    session: SessionId
+    id: SuspensionId
+    reason: SuspendReason
+    was: str | None
+    now: str | None
+    title: str
+
+
+class Completion(Value):
+    """An id and its description."""
+
+    id: str
+    title: str

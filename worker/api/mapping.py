@@ -1,0 +1,17 @@
+"""Makes values of the API from rows of the store: the one place that knows both, by the names of their fields."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from workflows.domain.value import Value
+
+V = TypeVar("V", bound=Value)
+
+
+def from_row(kind: type[V], row: Value) -> V:
+    """A value with those attributes of a row that it has. A field that no row has names its attribute by an alias."""
+    return kind.model_validate(row, from_attributes=True)
+
+
+def from_rows(kind: type[V], rows: Iterable[Value]) -> list[V]:
+    return [from_row(kind, row) for row in rows]

@@ -1,0 +1,28 @@
+"""A session's messages, as doors export them."""
+
+from datetime import datetime
+
+from workflows.domain.ids import PartId
+from workflows.domain.messages import Message
+from workflows.domain.value import Value
+
+
+class CallTimes(Value):
+    """When a call was claimed and settled, if it was."""
+
+    claimed: datetime | None
+    settled: datetime | None
+
+
+class MessageDetails(Value):
+    """A message, the number of its turn and when that was opened. Of a prompt: agent and model of its turn; of an
+    answer: the ids of its texts, and when its calls ran.
+    """
+
+    message: Message
+    number: int
+    opened: datetime
+    agent: str
+    model: str
+    text_parts: tuple[PartId, ...]
+    call_times: dict[PartId, CallTimes]

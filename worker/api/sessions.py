@@ -1,0 +1,102 @@
+"""Sessions as doors list them."""
+
+from datetime import datetime
+
+from workflows.domain.archive_location import ArchiveLocation
+from workflows.domain.close_reason import CloseReason
+from workflows.domain.config.sources import ConfigSources
+from workflows.domain.ids import SessionId, SuspensionId, TurnId
+from workflows.domain.permissions.rules import Ruleset
+from workflows.domain.suspension import SuspendReason
+from workflows.domain.usage import Cost, Tokens
+from workflows.domain.value import Value
+
+
+class ProviderBackoff(Value):
+    """A provider has failed for the `attempt`th time; the next request is at `until`."""
+
+    attempt: int
+    kind: str
+    message: str | None
+    until: datetime
+
+
+class Suspension(Value):
+    """Why a session is suspended."""
+
+    id: SuspensionId
+    reason: SuspendReason
+    was: str | None
+    now: str | None
+
+
+class Overview(Value):
+    """A session for listings, with its newest turn and what waits in it.
+
+    `waiting`: its untaken prompts; `untaken`: all its untaken work. `depth`: levels below the listed session.
+    `host_offline`: its host has no live worker.
+    """
+
+    id: SessionId
+    parent: SessionId | None
+    depth: int
+    host: str | None
+    host_offline: bool
+    directory: str
+    title: str
+    agent: str
+    model: str | None
+    status: str
+    seq: int
+    stuck: str | None
+    created_at: datetime
+    updated_at: datetime
+    turn: TurnId | None
+    number: int | None
+    step: int | None
+    turn_state: str | None
+    reason: str | None
+    error: str | None
+    asks: int
+    waiting: int
+    untaken: int
+    pause: ProviderBackoff | None
+    suspension: Suspension | None
+    archive: ArchiveLocation | None = None
+
+    @property
+    def working(self) -> bool:
+        return self.turn_state == "open" or self.untaken > 0
+
+
+class SessionOrigin(Value):
+    """What the configuration of a session's turns is made of. `ancestors`: how many sessions are above it; `sources`:
+    the topmost one's.
+    """
+
+    agent: str
+    model: str | None
+    rules: Ruleset
+    ancestors: int
+    sources: ConfigSources | None
+
+
+class Totals(Value):
+    """Sums over answers: tokens as the provider counted them, and their cost."""
+
+    steps: int
+    tokens: Tokens
+    cost: Cost
+
+
+class UnfinishedTurn(Value):
+    """A turn that ended before its work was done: why, and the error for people."""
+
+    id: TurnId
+    number: int
+    agent: str
+    model: str
+    reason: CloseReason
+    error: str | None
+    opened_at: datetime
+    ended_at: datetime

@@ -26,6 +26,7 @@ from bench import (
     systems,
     volume,
     waiting_sessions,
+    watchers,
 )
 from bench.figure_table import Figure, table
 from bench.step_overhead import LONG, LONGEST, OPENING, SESSIONS
@@ -105,6 +106,11 @@ async def _resume(bench: Bench) -> list[Figure]:
     return await resume_time.measure_resume(bench.testbed)
 
 
+async def _watching(bench: Bench) -> list[Figure]:
+    """five hundred watchers of quiet sessions"""
+    return await watchers.measure_watchers(bench.testbed)
+
+
 async def _checking(bench: Bench) -> list[Figure]:
     """commands that take long to check, in other sessions"""
     return await slow_checks.measure_slow_checks(bench.testbed)
@@ -148,6 +154,7 @@ _EACH: Final = (
     _constant,
     _volume,
     _asks,
+    _watching,
     _checking,
 )
 GROUPS: Final[dict[str, Callable[[Bench], Awaitable[list[Figure]]]]] = {

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from typing import Final
 
 from activities.store import events, transcript, turns
 from worker.api.events import EventWithContents, PublishedDelta, Verification
@@ -10,10 +11,12 @@ from worker.api.mapping import from_row, from_rows
 from worker.api.messages import MessageDetails
 from worker.api.sessions import UnfinishedTurn
 from worker.session_reader import SessionReader
-from worker.session_watcher import POLL_INTERVAL, SessionWatcher, read_events
+from worker.session_watcher import SessionWatcher, read_events
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import Transcript
+
+_RECONNECT_INTERVAL: Final = 1.0  # seconds
 
 
 class RecordReader:
@@ -66,4 +69,4 @@ class RecordReader:
                     async for piece in pieces:
                         yield piece
             except Unavailable:
-                await asyncio.sleep(POLL_INTERVAL)
+                await asyncio.sleep(_RECONNECT_INTERVAL)

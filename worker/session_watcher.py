@@ -7,6 +7,7 @@ from typing import Final
 
 from activities.store import deltas, events, tasks
 from activities.store.database import Database
+from activities.store.notification_hub import WatchProgress
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.mapping import from_row
 from workflows.domain.events.calls import CallFinished
@@ -14,7 +15,6 @@ from workflows.domain.events.event import EventRecord
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import PartId, SessionId
 
-POLL_INTERVAL: Final = 1.0  # seconds between polls, in case notifications are lost
 _BATCH_SIZE: Final = 100  # events whose contents are read at a time
 
 
@@ -41,9 +41,7 @@ class SessionWatcher:
         if not self._started:
             await self._find_children(self._session)
             self._started = True
-        async with aclosing(
-            events.ticks(self._database, self._session, self._followed_subagents, at_least_every=POLL_INTERVAL)
-        ) as ticks:
+        async with aclosing(events.ticks(self._database, self._session, self._progress)) as ticks:
             async for _ in ticks:
                 for piece in await deltas.since(self._database, self._session, self._last_delta):
                     self._last_delta = piece.id
@@ -67,8 +65,10 @@ class SessionWatcher:
             self._children[session].setdefault(call, child)
             self._positions.setdefault(child, after)
 
-    def _followed_subagents(self) -> set[SessionId]:
-        return {child for children in self._children.values() for child in children.values()}
+    def _progress(self) -> WatchProgress:
+        subagents = (child for children in self._children.values() for child in children.values())
+        followed = {each: self._positions[each] for each in (self._session, *subagents)}
+        return WatchProgress(followed, self._last_delta)
 
     async def _new_events(self, session: SessionId) -> AsyncGenerator[EventWithContents, None]:
         """The session's, then its working children's."""

@@ -1,13 +1,14 @@
 """The event log: read, watch, verify."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence, Set
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
 from pydantic import JsonValue
 
 from activities.store.database import Database
+from activities.store.notification_hub import WatchProgress
 from activities.store.pg_protocol import Rows
 from activities.store.queries import Queries
 from workflows.domain import hash_chain
@@ -67,18 +68,17 @@ def content_ids(record: EventRecord) -> Iterator[str]:
 
 
 async def ticks(
-    database: Database, session: SessionId, subagents: Callable[[], Set[SessionId]] = set, *, at_least_every: float
+    database: Database, session: SessionId, progress: Callable[[], WatchProgress]
 ) -> AsyncGenerator[None, None]:
-    """Tick now, then whenever the log or deltas of the session, or the log of a current subagent, may be longer.
+    """Tick now, then whenever there may be more of the followed sessions than `progress` says that was read.
 
-    Ticks at least every `at_least_every` seconds: a lost notification delays, but leaves no gap. Meanwhile the sessions
-    count as followed (notifications are sent) and `session` as watched (deltas are written). Raises Unavailable when
-    the listening connection is lost.
+    A lost notification delays a tick by about a second. Meanwhile the sessions count as followed (notifications are
+    sent) and `session` as watched (deltas are written). Raises Unavailable when the listening connection is lost.
     """
     with database.hub.subscribe(session) as subscription:
         while True:
-            subscription.follow(subagents())
-            await subscription.wait(at_least_every)
+            subscription.follow(progress())
+            await subscription.wait()
             yield
 
 

@@ -1,10 +1,11 @@
 """One connection listens for all watchers of a process, and marks the watched sessions for other processes."""
 
 import asyncio
+import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from psycopg import Notify
 
@@ -16,9 +17,18 @@ from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId
 
 _QUERIES: Final = Queries("pg_notify")
-_PROBE_INTERVAL: Final = 1.0  # seconds without a notification before the connection is probed
+_LOG: Final = logging.getLogger("holdfast.store")
+POLL_INTERVAL: Final = 1.0  # seconds between two queries for what a lost notification would have told
+_LOCK_INTERVAL: Final = 0.02  # seconds between two tries of a lock
 _RECONNECT_INTERVAL: Final = 1.0  # seconds
 _Lock: TypeAlias = tuple[int, SessionId]  # class and object of an advisory lock
+
+
+class WatchProgress(NamedTuple):
+    """What a watcher has read: the newest event of each session that it follows, and its own session's newest delta."""
+
+    events: Mapping[SessionId, int]
+    delta: int = 0
 
 
 class Subscription:
@@ -27,28 +37,33 @@ class Subscription:
     def __init__(self, hub: "NotificationHub", session: SessionId) -> None:
         self.session = session
         self.followed: Set[SessionId] = frozenset()
+        self._progress = WatchProgress({})
         self._hub = hub
         self._woken = asyncio.Event()
         self._failure: Unavailable | None = None
 
-    def follow(self, subagents: Set[SessionId]) -> None:
-        """Follow exactly these from now on. New ones wake the watcher once they are followed."""
-        followed = {self.session} | subagents
-        if followed != self.followed:
-            self._hub.change(self, followed)
+    def follow(self, progress: WatchProgress) -> None:
+        """Follow exactly these sessions from now on. New ones wake the watcher once they are followed."""
+        self._progress = progress
+        if progress.events.keys() != self.followed:
+            self._hub.change(self, frozenset(progress.events))
+
+    def lags(self, session: SessionId, event: int, delta: int) -> bool:
+        """Whether the watcher has not read these yet."""
+        return event > self._progress.events.get(session, event) or (
+            session == self.session and delta > self._progress.delta
+        )
 
     def wake(self, failure: Unavailable | None = None) -> None:
         self._failure = self._failure or failure
         self._woken.set()
 
-    async def wait(self, timeout: float) -> None:
-        """Return when a followed session may have changed since the last return, at the latest after `timeout`.
+    async def wait(self) -> None:
+        """Return when a followed session may have changed since the last return.
 
         Raises Unavailable when the connection was lost since.
         """
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout):
-                await self._woken.wait()
+        await self._woken.wait()
         self._woken.clear()
         failure, self._failure = self._failure, None
         if failure is not None:
@@ -57,6 +72,8 @@ class Subscription:
 
 class NotificationHub:
     """Wakes watchers. Connects for the first one, reconnects, and disconnects after the last one.
+
+    A notification may be lost: once a second, one query for all sessions finds the watchers that lag.
 
     Commits notify only of followed sessions, and deltas are written only for watched ones: shared advisory locks of
     this connection mark them, one per session.
@@ -76,7 +93,7 @@ class NotificationHub:
         """Watch a session while the block runs."""
         subscription = Subscription(self, session)
         self._wanted[WATCHER_LOCK_CLASS, session] += 1
-        subscription.follow(frozenset())
+        subscription.follow(WatchProgress({session: 0}))
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
         try:
@@ -112,51 +129,61 @@ class NotificationHub:
                     connection.add_notify_handler(self._on_notification)
                     await self._serve(connection)
                 self._held.clear()
-            except Unavailable as error:
+            except Exception as error:  # an edge: watchers would wait for ever
+                if not isinstance(error, Unavailable):
+                    _LOG.exception("the watchers of this process are woken again")
                 self._held.clear()
-                self._wake(self._subscriptions, error)
+                self._wake(self._subscriptions, Unavailable(str(error)))
                 await asyncio.sleep(_RECONNECT_INTERVAL)
 
     async def _serve(self, connection: PipelinedConnection) -> None:
+        clock = asyncio.get_running_loop().time
+        poll_at = clock() + POLL_INTERVAL
+        self._changed = True  # a new connection holds no locks
         while self._subscriptions:
-            await self._adjust_locks(connection)
-            quiet = False
-            while not (quiet or self._changed):
-                connection.pgconn.consume_input()
-                while found := connection.pgconn.notifies():
-                    self._wake([SessionId(found.extra.decode())])
-                quiet = not await self._wait(connection)
+            lacking = await self._adjust_locks(connection)
+            if clock() >= poll_at:
+                await self._wake_lagging(connection)
+                poll_at = clock() + POLL_INTERVAL
+            connection.pgconn.consume_input()
+            while found := connection.pgconn.notifies():
+                self._wake([SessionId(found.extra.decode())])
+            if not self._changed:
+                await self._wait(connection, _LOCK_INTERVAL if lacking else poll_at - clock())
 
-    async def _adjust_locks(self, connection: PipelinedConnection) -> None:
-        """Lock and unlock as wanted. Always asks the server, to notice a lost connection.
+    async def _wake_lagging(self, connection: PipelinedConnection) -> None:
+        """Wake the watchers that a lost notification has left behind. Also notices a lost connection."""
+        for row in await connection.rows(_QUERIES.newest, sessions=list(self._subscriptions)):
+            session = SessionId(row["session"])
+            for subscription in self._subscriptions.get(session, ()):
+                if subscription.lags(session, row["event"], row["delta"]):
+                    subscription.wake()
 
-        A lock that a commit is just trying is taken the next time: after an event, or the interval.
-        """
+    async def _adjust_locks(self, connection: PipelinedConnection) -> bool:
+        """Lock and unlock as wanted. True: a commit is just trying a lock, which is taken the next time."""
         changed, self._changed = self._changed, False
         self._wanted = +self._wanted
         new, old = self._wanted.keys() - self._held, self._held - self._wanted.keys()
         if old:
             await connection.rows(_QUERIES.unlock, **_columns(old))
             self._held -= old
-        rows = await connection.rows(_QUERIES.lock, **_columns(new))
+        rows = await connection.rows(_QUERIES.lock, **_columns(new)) if new else []
         locked = {(int(row["class"]), SessionId(row["session"])) for row in rows}
         self._held |= locked
-        self._changed |= locked != new
         self._wake({session for _, session in (new if changed else locked)})
+        return locked != new
 
-    async def _wait(self, connection: PipelinedConnection) -> bool:
-        """False: nothing within the interval."""
+    async def _wait(self, connection: PipelinedConnection, seconds: float) -> None:
+        """Until there is something to read or to change, or the time is over."""
         loop, socket = asyncio.get_running_loop(), connection.fileno()
         loop.add_reader(socket, self._stirred.set)
         try:
-            async with asyncio.timeout(_PROBE_INTERVAL):
-                await self._stirred.wait()
-        except TimeoutError:
-            return False
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._stirred.wait()
         finally:
             loop.remove_reader(socket)
             self._stirred.clear()
-        return True
 
     def _on_notification(self, notification: Notify) -> None:
         """It may come with the answer to a statement."""

@@ -2,6 +2,12 @@
 -- Notify the followers of sessions.
 SELECT pg_notify(%(channel)s, session) FROM unnest(%(sessions)s::text[]) AS session
 
+-- name: newest
+-- The newest event and delta of sessions that are followed.
+SELECT session, seq AS event,
+    coalesce((SELECT max(id) FROM delta WHERE delta.session = head.session), 0) AS delta
+FROM session_head AS head WHERE session = ANY(%(sessions)s::text[])
+
 -- name: lock
 -- Take the shared locks that say that a connection follows or watches sessions; those that it got.
 SELECT class, session FROM unnest(%(classes)s::int[], %(sessions)s::text[]) AS wanted (class, session)

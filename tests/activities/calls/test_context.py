@@ -10,6 +10,7 @@ from activities.tools.glob import GlobParams, GlobTool
 from activities.tools.registry import TOOLS
 from activities.tools.tool import ToolContext
 from tests.activities.rig import ActivityRig
+from tests.watch_progress import read_all
 from workflows.domain.errors import StaleFence, ToolError
 from workflows.domain.ids import PartId
 from workflows.domain.wire import Fence
@@ -57,7 +58,7 @@ async def test_arguments_are_checked_once(rig: ActivityRig) -> None:
 async def test_progress_reaches_watchers_under_its_attempt(rig: ActivityRig) -> None:
     await rig.open_turn()
     call = await rig.called("bash", command="true")
-    async with aclosing(events.ticks(rig.database, rig.session, at_least_every=60)) as ticks:
+    async with aclosing(events.ticks(rig.database, rig.session, read_all(rig.session))) as ticks:
         await anext(ticks)
         await (await context(rig, call, Fence(1, 2, 3))).progress({"title": "half"})
     (delta,) = await deltas.since(rig.database, rig.session, 0)

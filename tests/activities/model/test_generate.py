@@ -14,6 +14,7 @@ from tests.activities.conftest import Arm
 from tests.activities.model.model_rig import Open
 from tests.activities.rig import CHAIN, ActivityRig
 from tests.harness import wait_for_file
+from tests.watch_progress import read_nothing
 from worker.scripted.script import Drop, Hold, Refuse, ScriptedAnswer, ScriptedCall, ScriptedFault, StreamError
 from workflows.domain.errors import Unavailable
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
@@ -324,7 +325,7 @@ async def test_watchers_see_an_answer_grow_and_its_pieces_are_gone_when_it_is_st
 
 async def first_piece(rig: ActivityRig) -> DeltaRow:
     """The first piece of an answer for watchers."""
-    async with aclosing(events.ticks(rig.database, rig.session, at_least_every=1.0)) as ticks:
+    async with aclosing(events.ticks(rig.database, rig.session, read_nothing(rig.session))) as ticks:
         async for _ in ticks:
             if pieces := await deltas.since(rig.database, rig.session, 0):
                 return pieces[0]

@@ -6,11 +6,12 @@ from activities.store import deltas, events
 from activities.store.database import Database
 from activities.store.deltas import Watchers
 from activities.store.journal import WORKER, session_journal
+from tests.watch_progress import read_all, read_nothing
 from workflows.domain.ids import SessionId
 
 
 async def test_a_session_is_watched_while_its_log_is_followed(database: Database, session: SessionId) -> None:
-    async with aclosing(events.ticks(database, session, at_least_every=60)) as ticks:
+    async with aclosing(events.ticks(database, session, read_all(session))) as ticks:
         await anext(ticks)
         assert await deltas.is_watched(database, session)
         assert not await deltas.is_watched(database, SessionId("ses_other"))
@@ -26,7 +27,7 @@ async def test_looking_for_watchers_in_a_long_transaction_does_not_prevent_watch
 ) -> None:
     async with (
         session_journal(database, session, WORKER) as journal,
-        aclosing(events.ticks(database, session, at_least_every=0.01)) as ticks,
+        aclosing(events.ticks(database, session, read_nothing(session))) as ticks,
     ):
         assert not await deltas.is_watched(journal, session)
         await anext(ticks)

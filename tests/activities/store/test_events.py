@@ -13,6 +13,7 @@ from activities.store.database import Database
 from activities.store.journal import session_journal
 from activities.store.prompts import NewPrompt
 from tests.activities.store.conftest import ACTOR
+from tests.watch_progress import read_all
 from worker.stack.cluster import SUPERUSER, Cluster
 from workflows.domain.actor import Actor
 from workflows.domain.events.asks import AskAnswered
@@ -78,7 +79,7 @@ async def test_an_erased_content_still_verifies(database: Database, told: Sessio
 async def test_a_watcher_is_woken_by_what_others_write(database: Database, session: SessionId) -> None:
     async def wait() -> None:
         ticks = 0
-        async with aclosing(events.ticks(database, session, at_least_every=60)) as woken:
+        async with aclosing(events.ticks(database, session, read_all(session))) as woken:
             async for _ in woken:
                 ticks += 1
                 listening.set()

@@ -1,16 +1,21 @@
 """The notification hub: one connection for all watchers of a process, with counted locks per session."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from activities.store import deltas, events
 from activities.store.database import Database
 from activities.store.journal import WORKER, session_journal
+from activities.store.notification_hub import POLL_INTERVAL, WatchProgress
 from activities.store.pg_notify import FOLLOWER_LOCK_CLASS, WATCHER_LOCK_CLASS
+from bench.counting_proxy import counting_proxy
 from tests.polling import WAIT_TIMEOUT
+from tests.watch_progress import read_all
 from workflows.domain.errors import Unavailable
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.ids import SessionId
@@ -21,16 +26,20 @@ CUT = b"""SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database d ON d
 LOCKS = b"""SELECT classid::bigint AS class, count(*)::int AS count FROM pg_locks
     JOIN pg_database d ON d.oid = database AND d.datname = current_database()
     WHERE locktype = 'advisory' AND classid = ANY(%(classes)s) GROUP BY classid"""
+MISSED_EVENT = b"UPDATE session_head SET seq = seq + 1 WHERE session = %(session)s"
+MISSED_DELTA = b"INSERT INTO delta (session, source, attempt, body) VALUES (%(session)s, 'msg_1', '1-1-1', '{}')"
 CONNECTIONS = b"SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database()"
 
 
 @asynccontextmanager
-async def watched(database: Database, session: SessionId) -> AsyncIterator[asyncio.Queue[None]]:
+async def watched(
+    database: Database, session: SessionId, progress: Callable[[], WatchProgress] | None = None
+) -> AsyncIterator[asyncio.Queue[None]]:
     """A watcher during the block, registered at its start, with its wake-ups."""
     woken: asyncio.Queue[None] = asyncio.Queue()
 
     async def watch() -> None:
-        async for _ in events.ticks(database, session, at_least_every=WAIT_TIMEOUT):
+        async for _ in events.ticks(database, session, progress or read_all(session)):
             woken.put_nowait(None)
 
     task = asyncio.create_task(watch())
@@ -86,7 +95,7 @@ async def test_a_lost_connection_is_an_outage_for_each_watcher_and_opened_again(
     database: Database, postgres_url: str, session: SessionId
 ) -> None:
     async def lose() -> None:
-        async for _ in events.ticks(own, session, at_least_every=WAIT_TIMEOUT):
+        async for _ in events.ticks(own, session, read_all(session)):
             listening.release()
 
     async with Database(postgres_url) as own, asyncio.timeout(WAIT_TIMEOUT):
@@ -100,3 +109,52 @@ async def test_a_lost_connection_is_an_outage_for_each_watcher_and_opened_again(
                 await each
         async with watched(own, session):
             assert await deltas.is_watched(database, session)
+
+
+@pytest.mark.parametrize("missed", [MISSED_EVENT, MISSED_DELTA])
+async def test_a_watcher_gets_what_a_lost_notification_would_have_told(
+    database: Database, postgres_url: str, session: SessionId, missed: bytes
+) -> None:
+    async with Database(postgres_url) as own, asyncio.timeout(WAIT_TIMEOUT):
+        read = WatchProgress({session: 1}, 0)
+        async with watched(own, session, lambda: read) as woken, watched(own, session) as up_to_date:
+            await until_locked(database, 1)
+            empty(woken, up_to_date)
+            await database.rows(missed, session=session)  # which sends none
+            await woken.get()
+            assert up_to_date.empty()
+            read = WatchProgress({session: 2}, 2**62)
+            await woken.get()  # it was still behind when it waited again
+            empty(woken)
+            await asyncio.sleep(3 * POLL_INTERVAL)  # no event tells that nothing wakes them
+            assert woken.empty() and up_to_date.empty()
+
+
+async def test_500_watchers_ask_for_lost_notifications_with_one_statement_a_second(
+    database: Database, postgres_url: str, tmp_path: Path
+) -> None:
+    async with (
+        counting_proxy(postgres_url, tmp_path) as (url, tally),
+        Database(url) as own,
+        AsyncExitStack() as stack,
+        asyncio.timeout(WAIT_TIMEOUT),
+    ):
+        for number in range(WATCHERS):
+            await stack.enter_async_context(watched(own, SessionId(f"ses_{number}")))
+        await until_locked(database, WATCHERS)
+        begin = datetime.now(UTC)
+        await asyncio.sleep(5 * POLL_INTERVAL)  # no event tells that nothing else is asked
+        end = datetime.now(UTC)
+    asked = [text for each in tally.between(begin, end) for text in each.statements]
+    assert 1 <= len(asked) <= (end - begin).total_seconds() / POLL_INTERVAL + 1 and {*asked} == {asked[0]}
+
+
+async def until_locked(database: Database, sessions: int) -> None:
+    while await locks(database) != {WATCHER_LOCK_CLASS: sessions, FOLLOWER_LOCK_CLASS: sessions}:
+        await asyncio.sleep(0.01)
+
+
+def empty(*queues: asyncio.Queue[None]) -> None:
+    for each in queues:
+        while not each.empty():
+            each.get_nowait()

@@ -34,7 +34,7 @@ ARRIVALS: Final = "arrivals"  # file in the directory of the test: one line `nam
 
 NAMES: Final = {
     "api.prompt.before_insert": "A: a prompt was posted, its row is not inserted",
-    "api.prompt.after_insert": "A: the row is inserted, the bell has not rung",
+    "api.prompt.after_insert": "A: the row is inserted, its signal is not sent",
     "model.before_request": "C: the step is registered, the request not sent",
     "model.after_chunk": "D: a chunk of the answer has come",
     "model.retry_noted": "C: a provider's failure and its pause are committed, the failure not reported",
@@ -44,7 +44,7 @@ NAMES: Final = {
     "tool.effect_done": "J: the effect is complete, the outcome not written",
     "tool.committed": "K: the outcome is committed, the completion not reported",
     "task.started": "L: a subagent's session and prompt are committed, the completion not reported",
-    "task.settled": "L: the subagent's turn is closed, its parent's bell has not rung",
+    "task.settled": "L: the subagent's turn is closed, its parent is not signalled yet",
     "compaction.committed": "M: the summary is committed",
     "stop.cancelling": "O: the stop is accepted, tools still run",
     "supervisor.leased": "S: the supervisor has the lease, the command has not begun",
@@ -53,7 +53,7 @@ NAMES: Final = {
     "archive.removed": "an old session's rows are removed, and its calls' files are not",
     "external.sql": "any: a statement is sent to PostgreSQL",
     "external.activity": "any: an activity is carried out",
-    "external.bell": "any: a session's workflow is signalled",
+    "external.signal": "any: a session's workflow is signalled",
 }
 
 _SYNTAX: Final = re.compile(r"([a-z_0-9.]+)(?::([^=:]+))?=([a-z0-9]+)(?::([^@]+))?(?:@([1-9][0-9]*))?")

@@ -15,8 +15,8 @@ from temporalio.client import Client
 from bench import floor
 from bench.floor import RequestTemplate, StepInput
 from bench.testbed import Testbed
-from worker.bells import workflow_id
 from worker.client import Holdfast, SessionClient
+from worker.outbox import workflow_id
 from worker.scripted.request_ledger import RequestRecord, StreamEnd
 from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.actor import Actor

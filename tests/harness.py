@@ -15,14 +15,15 @@ from temporalio.client import Client, WorkflowHistory
 from activities.calls.planner.planner import open_planner
 from activities.model.port import ModelPort
 from activities.stop_interceptor import POLL_INTERVAL, StopInterceptor
+from activities.store import sessions
 from activities.store.database import Database
 from activities.tools.toolset import Toolsets
 from tests.polling import WAIT_TIMEOUT
 from worker.api.events import EventWithContents
 from worker.assemble import BUILT_IN_TOOLS, build_worker
 from worker.background_tasks import every, run_in_background
-from worker.bells import Bells, workflow_id
 from worker.client import Holdfast, SessionClient
+from worker.outbox import SignalSender, workflow_id
 from worker.scripted.model_server import ModelServer, serve
 from worker.scripted.script import Script
 from worker.settings import Settings
@@ -30,11 +31,13 @@ from worker.stack.state_file import Endpoints
 from worker.sweeper import Sweeper
 from workflows.domain.actor import Actor
 from workflows.domain.events.event import Event
-from workflows.domain.ids import AskId, SessionId
+from workflows.domain.ids import AskId, SessionId, TurnId
 from workflows.domain.messages import AssistantMessage, ToolPart, Transcript
 from workflows.domain.permissions.replies import AskDecision, Reply
+from workflows.domain.wire import Wake, WakeKind
 
 ACTOR = Actor(subject="tester@here", method="test")
+SIGNALED = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
 WORKER_TIMEOUT = 140.0  # seconds until a worker shuts itself down: it hangs if pytest's timeout ends its loop
 
 
@@ -106,6 +109,12 @@ class Harness:
         self.client.holdfast.settings = settings
         self.client = self.client.holdfast.as_(self.client.actor)
 
+    async def signal(self, session: SessionId, kind: WakeKind, subject: str = "", turn: TurnId | None = None) -> None:
+        """Signal the session's workflow, with or without a row behind it; starts a run where none is open."""
+        origin = await sessions.origin(self.database, session)
+        sender = SignalSender(self.database, self.temporal, self.settings)
+        await sender.signal(session, origin, Wake(kind=kind, subject=subject, turn=turn))
+
     async def history(self, session: SessionId) -> WorkflowHistory:
         return await self.temporal.get_workflow_handle(workflow_id(session)).fetch_history()
 
@@ -118,7 +127,8 @@ class Harness:
         stops = StopInterceptor(self.database)
         background = [every(POLL_INTERVAL, stops.cancel_stopped, logging.getLogger(__name__))]
         if self.with_sweeper if with_sweeper is None else with_sweeper:
-            background += [Sweeper(self.database, self.temporal, Bells(self.database, self.temporal, settings)).run()]
+            sender = SignalSender(self.database, self.temporal, settings)
+            background += [Sweeper(self.database, self.temporal, sender).run()]
         async with (
             open_planner() as planner,
             build_worker(settings, self.temporal, self.database, self.port, stops, planner, toolsets),
@@ -139,6 +149,14 @@ def calls(transcript: Transcript) -> list[ToolPart]:
     """The transcript's calls, in order."""
     answers = [message for message in transcript if isinstance(message, AssistantMessage)]
     return [part for answer in answers for part in answer.parts if isinstance(part, ToolPart)]
+
+
+def signals(history: WorkflowHistory) -> list[Wake]:
+    """The signals that a run has got."""
+    attributes = [
+        each.workflow_execution_signaled_event_attributes for each in history.events if each.event_type == SIGNALED
+    ]
+    return [Wake.model_validate_json(each.input.payloads[0].data) for each in attributes]
 
 
 def failed_tasks(history: WorkflowHistory) -> list[str]:

@@ -14,7 +14,7 @@ from activities.calls.context import CallContextFactory
 from activities.calls.description import CallDescriber, describe_fully, describe_nothing
 from activities.calls.planner.planner import Planner
 from activities.calls.run import ToolActivities
-from activities.calls.subagent import Ring
+from activities.calls.subagent import Deliver
 from activities.error_boundary import ErrorBoundaryInterceptor
 from activities.model.endpoints import EndpointResolver
 from activities.model.generate import Model
@@ -28,9 +28,9 @@ from activities.stop_interceptor import StopInterceptor
 from activities.store.database import Database
 from activities.tools.registry import TOOLS
 from activities.tools.toolset import SameTools, Toolsets
-from worker.bells import Bells, queue
 from worker.credential_handoff import CredentialEnvironment
 from worker.machine_id import machine_id
+from worker.outbox import SignalSender, queue
 from worker.project_config import project_loader
 from worker.redaction import redactor
 from worker.sandbox import Sandbox
@@ -59,14 +59,14 @@ def build_activities(
     settings: Settings,
     database: Database,
     port: ModelPort,
-    ring: Ring,
+    deliver: Deliver,
     planner: Planner | None = None,
     toolsets: Toolsets = BUILT_IN_TOOLS,
 ) -> Sequence[Callable[..., Any]]:
     """All activities with their dependencies."""
     environment = CredentialEnvironment(settings)
     loader = project_loader(settings, environment)
-    workshop = CallContextFactory(database, loader, toolsets, machine_id(settings.home), ring, planner)
+    workshop = CallContextFactory(database, loader, toolsets, machine_id(settings.home), deliver, planner)
     endpoints = EndpointResolver(Keys(settings.auth), environment, port)
     describe = call_describer(settings)
     secrets = redactor(settings)
@@ -100,12 +100,12 @@ def build_worker(
     """A worker for our host's sessions, not started. `stops` watches what runs in it, `planner` checks what may take
     long, `toolsets` provides a turn's tools."""
     heartbeat = settings.heartbeat_seconds
-    ring = Bells(database, client, settings).ring
+    deliver = SignalSender(database, client, settings).send
     return Worker(
         client,
         task_queue=queue(settings.task_queue, settings.host),
         workflows=[SessionWorkflow],
-        activities=build_activities(settings, database, port, ring, planner, toolsets),
+        activities=build_activities(settings, database, port, deliver, planner, toolsets),
         workflow_runner=workflow_runner(),
         interceptors=[ErrorBoundaryInterceptor(redactor(settings)), CallerCheckInterceptor(), stops],
         build_id=version("holdfast"),  # else the SDK hashes all loaded modules: seconds

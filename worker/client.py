@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from activities.mint import Mint
 from activities.session import answers
-from activities.store import bells, prompts, retries, sessions, stops, suspensions
-from activities.store.bells import Bell, BellKind
+from activities.store import outbox, prompts, retries, sessions, stops, suspensions
 from activities.store.journal import session_journal
 from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
@@ -33,7 +32,7 @@ from workflows.domain.permissions.replies import AskDecision
 from workflows.domain.prompt_mode import PromptMode
 
 if TYPE_CHECKING:
-    from worker.bells import Bells
+    from worker.outbox import SignalSender
 
 
 class Holdfast:
@@ -47,38 +46,40 @@ class Holdfast:
         self.endpoints = endpoints
         self.passes_on = passes_on
         self.database = door_database(endpoints)
-        self._bells: Bells | None = None
+        self._sender: SignalSender | None = None
 
     async def __aenter__(self) -> Self:
         await self.database.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._bells = None
+        self._sender = None
         await self.database.__aexit__()
 
     def as_(self, actor: Actor) -> "SessionClient":
         """One person's client. Cheap: a server makes one per request."""
         return SessionClient(self, actor)
 
-    async def ring(self, bell: Bell) -> bool:
-        """Signal the engine if reachable, else leave the row to the sweeper. True: acknowledged."""
+    async def deliver(self, session: SessionId) -> bool:
+        """Send the session's signals if Temporal is reachable, else leave them to the sweeper. True: acknowledged."""
         try:
-            if self.passes_on and self._bells is None and await bells.pass_on(self.database, bell):
-                return True
-            if self._bells is None:
-                self._bells = await self._connect()
-            await self._bells.ring(bell)
+            if self._sender is None:
+                if await outbox.is_empty(self.database, session):
+                    return True
+                if self.passes_on and await outbox.pass_on(self.database, session):
+                    return True
+                self._sender = await self._connect()
+            await self._sender.send(session)
         except Unavailable:
             return False
         return True
 
-    async def _connect(self) -> "Bells":
+    async def _connect(self) -> "SignalSender":
         # Commands that only read or pass on need not import Temporal's client (0.4 s, 40 MB).
-        from worker.bells import Bells
         from worker.connect import connect
+        from worker.outbox import SignalSender
 
-        return Bells(self.database, await connect(self.settings, self.endpoints), self.settings)
+        return SignalSender(self.database, await connect(self.settings, self.endpoints), self.settings)
 
 
 class SessionClient:
@@ -166,8 +167,7 @@ class SessionClient:
             if sources is not None:
                 await sessions.configure(journal, sources)
             await prompts.accept(journal, new)
-        rung = await self.holdfast.ring(Bell(kind=BellKind.PROMPT, id=new.id, session=session))
-        return AcceptedPrompt(session=session, prompt=new.id, rung=rung)
+        return AcceptedPrompt(session=session, prompt=new.id, delivered=await self.holdfast.deliver(session))
 
     async def configure(self, session: SessionId, sources: ConfigSources) -> tuple[str, ...]:
         """Replace the configuration sources from the next turn on; returns the changed variables. Raises NotFound,
@@ -179,12 +179,11 @@ class SessionClient:
         """Answer an ask, once. Raises UsageError, NotFound, Conflict."""
         check_length("The message", decision.feedback or "")
         settled = await answers.answer_ask(self.database, ask, decision, self.actor)
-        for each in settled.asks:
-            await self.holdfast.ring(Bell(kind=BellKind.ANSWER, id=each, session=settled.ask.session))
+        await self.holdfast.deliver(settled.ask.session)
         if settled.grant is not None and settled.grant.scope is GrantScope.PROJECT:
             with suppress(Unavailable):  # the answer is recorded; the sweeper goes on
-                for session, other in await answers.apply_project_grant(self.database, settled.grant.id):
-                    await self.holdfast.ring(Bell(kind=BellKind.ANSWER, id=other, session=session))
+                for session in await answers.apply_project_grant(self.database, settled.grant.id):
+                    await self.holdfast.deliver(session)
         return from_row(AcceptedAnswer, settled)
 
     async def retry(
@@ -203,14 +202,14 @@ class SessionClient:
             if sources is not None:
                 await sessions.configure(journal, sources)
             retried = await retries.accept(journal, retry or RetryId(self._mint.new(Prefix.RETRY)), model)
-        rung = await self.holdfast.ring(Bell(kind=BellKind.RETRY, id=retried.retry, session=session))
-        return AcceptedRetry(**retried.model_dump(), session=session, rung=rung)
+        delivered = await self.holdfast.deliver(session)
+        return AcceptedRetry(**retried.model_dump(), session=session, delivered=delivered)
 
     async def resume(self, session: SessionId, *, suspension: SuspensionId | None = None) -> AcceptedResume:
         """Resume a suspended session and its subagents. Raises NotFound, Conflict."""
         async with session_journal(self.database, session, self.actor) as journal:
             resumed = await suspensions.resume(journal, suspension)
-        await self.holdfast.ring(Bell(kind=BellKind.RESUME, id=resumed.suspension, session=session))
+        await self.holdfast.deliver(session)
         for child in (await sessions.tree(self.database, session))[1:]:
             with suppress(Conflict):  # it is not suspended
                 await self.resume(child)
@@ -220,7 +219,7 @@ class SessionClient:
         """Stop the open turn and withdraw untaken prompts."""
         async with session_journal(self.database, session, self.actor) as journal:
             stopped = await stops.accept(journal, stop or self._stop_id(), keep_queued=keep_queued)
-        await self._ring_stop(session, stopped)
+        await self._deliver_stop(session)
         return from_row(AcceptedStop, stopped)
 
     async def end(self, session: SessionId) -> AcceptedStop:
@@ -236,14 +235,12 @@ class SessionClient:
         async with session_journal(self.database, session, self.actor) as journal:
             stopped = await stops.accept(journal, self._stop_id())
             await sessions.end(journal, "ended by a person")
-        await self._ring_stop(session, stopped)
+        await self._deliver_stop(session)
         return stopped
 
-    async def _ring_stop(self, session: SessionId, stopped: StopRequested) -> None:
-        if stopped.turn is not None:
-            await self.holdfast.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=session, turn=stopped.turn))
-        for bell in await bells.unheard(self.database, session):  # of calls with a withdrawn prompt
-            await self.holdfast.ring(bell)
+    async def _deliver_stop(self, session: SessionId) -> None:
+        for each in (session, *await outbox.callers(self.database, session)):  # callers of withdrawn prompts
+            await self.holdfast.deliver(each)
 
     def _stop_id(self) -> StopId:
         return StopId(self._mint.new(Prefix.STOP))

@@ -29,7 +29,6 @@ from activities.store.database import Database
 from worker import release
 from worker.assemble import build_worker
 from worker.background_tasks import every, run_in_background
-from worker.bells import Bells, queue
 from worker.connect import connect, identify_engine, set_retention
 from worker.credential_handoff import CredentialEnvironment
 from worker.exit_process import exit_process
@@ -37,9 +36,9 @@ from worker.liveness import LivenessReporter, OwnershipRenewal
 from worker.machine_id import machine_id
 from worker.notifier import Notifier
 from worker.observability import Observability
+from worker.outbox import CommandListener, SignalSender, queue
 from worker.redaction import redactor
 from worker.release import Release
-from worker.ringer import Ringer
 from worker.settings import Settings, process_environment
 from worker.stack import processes, state_file
 from worker.stack.layout import Layout
@@ -74,10 +73,10 @@ async def serve(settings: Settings) -> None:
             headers=settings.headers_seconds, first_byte=settings.first_token_seconds, idle=settings.silence_seconds
         )
         model = WireRouter(process_environment(), timeouts=timeouts, redactor=redactor(settings))
-        ringer, stops = Bells(database, client, settings), StopInterceptor(database)
+        sender, stops = SignalSender(database, client, settings), StopInterceptor(database)
         background_tasks = (
-            Ringer(database, ringer).run(),
-            Sweeper(database, client, ringer).run(),
+            CommandListener(database, sender).run(),
+            Sweeper(database, client, sender).run(),
             every(stop_interceptor.POLL_INTERVAL, stops.cancel_stopped, _LOG),
             Upkeep(database, settings.home, settings.archive_after, settings.host).run(),
             liveness.run(stopping),

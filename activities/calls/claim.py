@@ -14,7 +14,7 @@ from activities.store.outages import Moved
 from activities.store.turns import TurnStatus
 from workflows.domain.effects import Plan
 from workflows.domain.errors import StaleFence, ToolError
-from workflows.domain.events.asks import BellWithoutAnswer
+from workflows.domain.events.asks import SignalWithoutAnswer
 from workflows.domain.events.calls import RecordedDecision
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.permissions import refusals
@@ -191,7 +191,7 @@ def _claim_prepared(
         calls.settle(journal, call, CallState.FAILED, Outcome(output=str(plan), error=True))
         return AlreadySettled()
     if evidence.awaits_answer:
-        journal.record(BellWithoutAnswer(call=call.id))
+        journal.record(SignalWithoutAnswer(call=call.id))
         return Undecided(call, evidence.findings, waiting=True)
     if plan.effect.digest != call.digest or evidence.has_new_requests(plan):
         drifted = evidence.after_drift(calls.drift(journal, call, plan))

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.planner import Planner
-from activities.calls.subagent import CallSubagent, Ring
+from activities.calls.subagent import CallSubagent, Deliver
 from activities.project.project_loader import ProjectLoader
 from activities.shell.environment import tool_environment
 from activities.store import calls, deltas
@@ -39,8 +39,8 @@ class ClaimedCall:
 
 
 class CallContextFactory:
-    """Builds `ClaimedCall`s. `machine` names the data directory with the commands' files, `ring` signals stops to other
-    sessions."""
+    """Builds `ClaimedCall`s. `machine` names the data directory with the commands' files, `deliver` sends the signals
+    of other sessions."""
 
     def __init__(
         self,
@@ -48,12 +48,12 @@ class CallContextFactory:
         loader: ProjectLoader,
         toolsets: Toolsets,
         machine: str,
-        ring: Ring,
+        deliver: Deliver,
         planner: Planner | None = None,
     ) -> None:
         self.planner = planner
         self.database = database
-        self.ring = ring
+        self.deliver = deliver
         self.machine = machine
         self.loader = loader
         self.toolsets = toolsets
@@ -90,7 +90,7 @@ class CallContextFactory:
             environment=tool_environment(call_environment.environment, turn.workspace, call.id),
             progress=progress,
             fence=check_claim,
-            subagent=CallSubagent(self.database, self.ring, call, fence),
+            subagent=CallSubagent(self.database, self.deliver, call, fence),
         )
 
     async def require_current(self, call: CallRow, fence: Fence) -> None:

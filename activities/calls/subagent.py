@@ -9,7 +9,6 @@ from typing import Final, TypeAlias
 from activities.failpoints import failpoint
 from activities.mint import Mint
 from activities.store import calls, prompts, sessions, stops, tasks, transcript, turns
-from activities.store.bells import Bell, BellKind
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
@@ -26,7 +25,7 @@ from workflows.domain.prompt_mode import PromptMode
 from workflows.domain.usage import Cost
 from workflows.domain.wire import Fence
 
-Ring: TypeAlias = Callable[[Bell], Awaitable[None]]
+Deliver: TypeAlias = Callable[[SessionId], Awaitable[None]]  # sends a session's signals
 MAX_CALLS: Final = 200  # of a subagent's turn, listed in its parent's call
 _MAX_TITLE_CHARS: Final = 200  # characters of a listed call's title
 _POLL_INTERVAL: Final = 0.2  # seconds between two checks of a stopped child
@@ -37,7 +36,7 @@ class CallSubagent:
     """The subagent of one attempt at a call (`activities.tools.tool.SubagentHandle`)."""
 
     database: Database
-    ring: Ring
+    deliver: Deliver
     call: CallRow
     fence: Fence
 
@@ -152,8 +151,8 @@ class CallSubagent:
         async with session_journal(self.database, child, WORKER) as journal:
             stopped = await stops.accept(journal, self._stop_id)
         if stopped.turn is not None:
-            with suppress(Unavailable):  # the sweeper signals
-                await self.ring(Bell(kind=BellKind.STOP, id=stopped.stop, session=child, turn=stopped.turn))
+            with suppress(Unavailable):  # the sweeper sends it
+                await self.deliver(child)
 
 
 def _status_of(

@@ -60,13 +60,13 @@ async def answer_covered_asks(database: Database, session: SessionId) -> tuple[A
         return await _answer_covered(journal, waiting, await _rules_of_turn(journal, waiting[0]))
 
 
-async def apply_project_grant(database: Database, grant: GrantId) -> list[tuple[SessionId, AskId]]:
-    """Let a project's grant answer the open asks of its sessions, one transaction each; returns those to signal.
+async def apply_project_grant(database: Database, grant: GrantId) -> list[SessionId]:
+    """Let a project's grant answer the open asks of its sessions, one transaction each; returns those with answers.
 
     It may miss an ask that is being opened: the sweeper repeats it.
     """
     reached = await grants.waiting_sessions(database, grant)
-    return [(session, ask) for session in reached for ask in await answer_covered_asks(database, session)]
+    return [session for session in reached if await answer_covered_asks(database, session)]
 
 
 async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: Ruleset) -> AnswerResult:

@@ -66,6 +66,6 @@ def _answer_by_grant(journal: Journal, row: AskRow, evaluator: PermissionEvaluat
     if grant is None:
         return AskState.OPEN
     author = Actor(subject=grant.author, method="grant")
-    asks.answer(journal, row, AskAnswer(reply=Reply.ALWAYS, by_grant=grant.id), author, delivered=True)
+    asks.answer(journal, row, AskAnswer(reply=Reply.ALWAYS, by_grant=grant.id), author, notify=False)
     grants.count_use(journal, grant.id)
     return AskState.ANSWERED

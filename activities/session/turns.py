@@ -15,7 +15,7 @@ from activities.heartbeat import heartbeats
 from activities.mint import Mint
 from activities.project import worktree
 from activities.session.suspend_broken import suspend_broken
-from activities.store import asks, bells, calls, sessions, suspensions, turns, work, work_kinds
+from activities.store import asks, calls, outbox, sessions, suspensions, turns, work, work_kinds
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
@@ -74,14 +74,14 @@ class TurnActivities:
             waits = untaken and not journal.ended and journal.suspension is None
             closed = CloseResult(prompts_waiting=waits, ended=journal.ended or request.end)
         await failpoint("task.settled")
-        await self.notify_parents(request.session)
+        await self.notify_callers(request.session)
         return closed
 
-    async def notify_parents(self, session: SessionId) -> None:
-        """Ring for the calls that this session worked for as a subagent; the sweeper repeats what fails here."""
-        for bell in await bells.unheard(self.database, session):
+    async def notify_callers(self, session: SessionId) -> None:
+        """Signal the sessions that this one worked for as a subagent; the sweeper repeats what fails here."""
+        for caller in await outbox.callers(self.database, session):
             with suppress(Unavailable):
-                await self.call_contexts.ring(bell)
+                await self.call_contexts.deliver(caller)
 
     async def take_over_claims(self, request: CloseRequest, turn: TurnId, fence: Fence) -> list[CallRow]:
         """Put this fence on all claimed calls: earlier holders can write nothing more."""

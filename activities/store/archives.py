@@ -57,6 +57,7 @@ _DELETED_ROWS: Final = {
     **{table: which for table, which in TABLES.items() if table not in (*_KEYS, "turn_config")},
     "grant_": _BY_SESSION + b" AND project IS NULL",
     "event": _BY_SESSION,
+    "outbox": _BY_SESSION,  # moot: the sessions rest
 }
 
 

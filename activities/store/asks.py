@@ -19,6 +19,7 @@ from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
+from workflows.domain.wire import WakeKind
 
 _LOG: Final = logging.getLogger("holdfast.store")
 _QUERIES: Final = Queries("asks")
@@ -112,9 +113,9 @@ async def session_of(database: Database, ask: AskId) -> SessionId:
 
 
 def answer(
-    journal: Journal, ask: AskRow, decided: AskAnswer, actor: Actor | None = None, *, delivered: bool = False
+    journal: Journal, ask: AskRow, decided: AskAnswer, actor: Actor | None = None, *, notify: bool = True
 ) -> None:
-    """Answer an open ask; `delivered`: the caller hands it to the workflow, which needs no signal."""
+    """Answer an open ask; without `notify`, the caller hands the answer to the workflow, which needs no signal."""
     feedback = seal(decided.feedback) if decided.feedback else None
     seq = journal.record(
         AskAnswered(
@@ -135,9 +136,10 @@ def answer(
         salt=feedback.salt if feedback else None,
         grant=decided.by_grant,
         author=(actor or journal.actor).subject,
-        delivered=delivered,
         seq=seq,
     )
+    if notify:
+        journal.notify(WakeKind.ANSWER, ask.id)
 
 
 def _checked_against_log(journal: Journal, row: dict[str, Any]) -> AskRow:

@@ -20,10 +20,12 @@ from workflows.domain import hash_chain
 from workflows.domain.actor import Actor
 from workflows.domain.errors import Conflict, HoldfastError, NotFound, StaleFence
 from workflows.domain.events.event import Event, EventRecord
-from workflows.domain.ids import SessionId, SuspensionId
+from workflows.domain.ids import SessionId, SuspensionId, TurnId
+from workflows.domain.wire import WakeKind
 
 WORKER: Final = Actor(subject="worker", method="activity")
 _QUERIES: Final = Queries("journal")
+_OUTBOX: Final = Queries("outbox")
 _LOG: Final = logging.getLogger("holdfast.store")
 
 
@@ -139,6 +141,10 @@ class Journal:
         record = EventRecord(session=self.session, seq=seq, at=now, actor=actor or self.actor, event=event)
         self.records.append((record, hash_chain.canonical_json(record.model_dump(mode="json"))))
         return seq
+
+    def notify(self, kind: WakeKind, subject: str, turn: TurnId | None = None) -> None:
+        """Write a signal for the session's workflow into the outbox; `subject`: the id of the row that it is about."""
+        self.write(_OUTBOX.add, session=self.session, kind=kind, subject=subject, turn=turn)
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
         """The rows of a query. Raises NotFound, StaleFence."""

@@ -24,6 +24,7 @@ from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.suspension import DirectoryIdentity, SuspendReason
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
+from workflows.domain.wire import WakeKind
 
 _QUERIES: Final = Queries("sessions")
 
@@ -281,9 +282,12 @@ def add_rules(journal: Journal, known: Ruleset, more: Ruleset) -> None:
 
 
 async def end(journal: Journal, reason: str) -> None:
-    """End the session: doors refuse more prompts."""
-    if await journal.row(_QUERIES.end, session=journal.session):
+    """End the session: doors refuse more prompts, and a run that waits closes its turn."""
+    ended = await journal.row(_QUERIES.end, session=journal.session)
+    if ended is not None:
         journal.record(SessionEnded(reason=reason))
+        if ended["turn_open"]:
+            journal.notify(WakeKind.RESUME, journal.session)
 
 
 async def mark_stuck(database: Database, session: SessionId, why: str | None) -> None:

@@ -11,6 +11,7 @@ from activities.store.work import WorkKind
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.ids import MessageId, StopId, TurnId
 from workflows.domain.value import Value
+from workflows.domain.wire import WakeKind
 
 _QUERIES: Final = Queries("stops")
 _TURNS: Final = Queries("turns")
@@ -36,6 +37,8 @@ async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -
     named = turn["id"] if turn else None
     journal.write(_QUERIES.accept, id=stop, session=journal.session, turn=named, author=journal.actor.subject)
     journal.record(StopAccepted(stop=stop, turn=named))
+    if named is not None:
+        journal.notify(WakeKind.STOP, stop, named)
     if not keep_queued:
         suspensions.settle(journal)
     items = await work_kinds.withdraw_untaken(journal, "stopped", {WorkKind.PROMPT} if keep_queued else ())

@@ -10,6 +10,7 @@ from workflows.domain.events.sessions import SessionSuspended, SuspensionEnded
 from workflows.domain.ids import SessionId, SuspensionId
 from workflows.domain.suspension import SuspendCause
 from workflows.domain.value import Value
+from workflows.domain.wire import WakeKind
 
 _QUERIES: Final = Queries("suspensions")
 
@@ -40,6 +41,7 @@ async def resume(journal: Journal, suspension: SuspensionId | None = None) -> Re
         )
     resumed = ResumedSession(session=journal.session, suspension=journal.suspension)
     settle(journal, "answered")
+    journal.notify(WakeKind.RESUME, resumed.suspension)
     return resumed
 
 

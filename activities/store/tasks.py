@@ -50,15 +50,10 @@ async def unsettled(reader: RowReader, session: SessionId) -> list[SubagentTask]
 
 
 def settle_of_turn(journal: Journal, turn: TurnId) -> None:
-    """Settle the task whose prompt this turn took."""
+    """Settle the task whose prompt this turn took, with a signal for its caller's session."""
     journal.write(_QUERIES.settle_turn, turn=turn)
 
 
 def settle_of_prompt(journal: Journal, prompt: MessageId) -> None:
-    """Settle the task of a withdrawn prompt."""
+    """Settle the task of a withdrawn prompt, with a signal for its caller's session."""
     journal.write(_QUERIES.settle_prompt, prompt=prompt)
-
-
-def mark_delivered(journal: Journal, turn: TurnId) -> None:
-    """Mark the settled tasks of a finished turn as delivered: it needs no signal."""
-    journal.write(_QUERIES.mark_delivered, turn=turn)

@@ -137,4 +137,3 @@ async def close(journal: Journal, turn: TurnId, reason: str, error: str | None) 
         words = notes.store(journal, note, error) if note and error else None
         journal.record(TurnEnded(turn=turn, reason=reason, note=note, seal=words))
         tasks.settle_of_turn(journal, turn)
-        tasks.mark_delivered(journal, turn)

@@ -8,6 +8,7 @@ from activities.store.queries import Queries
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import RetryId, TurnId
 from workflows.domain.value import Value
+from workflows.domain.wire import WakeKind
 
 _QUERIES: Final = Queries("work")
 
@@ -45,7 +46,7 @@ async def was_accepted(journal: Journal, item: WorkItem) -> bool:
 
 
 def accept(journal: Journal, item: WorkItem, seq: int) -> None:
-    """Store an item whose event has this number."""
+    """Store an item whose event has this number, with its signal."""
     journal.write(
         _QUERIES.accept,
         id=item.id,
@@ -54,6 +55,7 @@ def accept(journal: Journal, item: WorkItem, seq: int) -> None:
         accepted_seq=seq,
         author=journal.actor.subject,
     )
+    journal.notify(WakeKind.WORK, item.id)
 
 
 async def oldest_untaken(journal: Journal) -> WorkItem | None:

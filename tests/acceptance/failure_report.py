@@ -10,8 +10,8 @@ from temporalio.service import RPCError
 
 from tests.acceptance import workflow_histories
 from tests.harness import ACTOR
-from worker.bells import workflow_id
 from worker.client import Holdfast, SessionClient
+from worker.outbox import workflow_id
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.errors import HoldfastError

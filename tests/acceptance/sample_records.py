@@ -164,7 +164,7 @@ def line(moment: EffectMoment, seconds: float, token: str = TOKEN) -> EffectLine
 
 
 def prompted(prompt: MessageId = PROMPT) -> RecordedRequest[AcceptedPrompt]:
-    return RecordedRequest(prompt, "Run it.", got=AcceptedPrompt(session=SESSION, prompt=prompt, rung=True))
+    return RecordedRequest(prompt, "Run it.", got=AcceptedPrompt(session=SESSION, prompt=prompt, delivered=True))
 
 
 def answered(reply: Reply = Reply.ONCE) -> RecordedRequest[AcceptedAnswer]:

@@ -79,7 +79,7 @@ async def unheard_prompt(trial: Trial) -> MessageId:
     await trial.harness.ended(session)
     async with trial.cut_off() as recording_client:
         accepted = await recording_client.prompt(session, "Are you there?")
-    assert not accepted.rung
+    assert not accepted.delivered
     return accepted.prompt
 
 

@@ -4,12 +4,11 @@ import asyncio
 from collections import Counter
 
 import pytest
-from temporalio.api.enums.v1 import EventType
 
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, EDIT, runs
 from tests.acceptance.temporal_proxy import proxy
-from tests.harness import Harness
+from tests.harness import Harness, signals
 from tests.polling import WAIT_TIMEOUT
 from worker.scripted.script import DEFAULT_SCRIPT, Script
 from workflows.domain.errors import Unavailable
@@ -17,6 +16,7 @@ from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import MessageId, SessionId, StopId
 from workflows.domain.messages import CallState
 from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.wire import WakeKind
 
 pytestmark = pytest.mark.acceptance
 
@@ -66,7 +66,7 @@ async def test_row_26_what_a_door_cannot_know_is_found_when_it_asks_again(open_t
     assert [events.count(kind) for kind in ("prompt.accepted", "ask.answered", "stop.accepted")] == [1, 1, 1]
 
 
-async def test_row_27_bells_whose_acknowledgement_is_lost_ring_again_and_count_once(open_trial: Open) -> None:
+async def test_row_27_signals_whose_acknowledgement_is_lost_are_sent_again_and_count_once(open_trial: Open) -> None:
     scripts = {DEFAULT_SCRIPT: Script(answers=(runs("one", hold=True), DONE, DONE)), "plain": Script(answers=(DONE,))}
     async with (
         open_trial(scripts=scripts) as trial,
@@ -78,17 +78,16 @@ async def test_row_27_bells_whose_acknowledgement_is_lost_ring_again_and_count_o
         first = await trial.start_session("Run it.", far)
         (ask,) = await trial.harness.wait_for_asks(first)
         between.drop_answers()
-        _, queued, second = await asyncio.gather(
-            far.answer(ask),
-            far.prompt(first, "And then?", PromptMode.QUEUE),
-            trial.start_session("[[script:plain]] Hello?", far),
+        await far.answer(ask)
+        queued, second = await asyncio.gather(
+            far.prompt(first, "And then?", PromptMode.QUEUE), trial.start_session("[[script:plain]] Hello?", far)
         )
-        await signalled(trial.harness, first, {"prompt": 3, "answer": 2})
+        await signalled(trial.harness, first, {WakeKind.WORK: 3, WakeKind.ANSWER: 2})
         trial.effects.release("one")
         await trial.harness.ended(first, 2)
         await trial.harness.ended(second)
         taken = [await turns_and_prompts(trial.harness, session) for session in (first, second)]
-    assert not queued.rung and taken == [[2, 2, 2], [1, 1, 1]] and trial.effects.count("one") == 1
+    assert not queued.delivered and taken == [[2, 2, 2], [1, 1, 1]] and trial.effects.count("one") == 1
 
 
 async def turns_and_prompts(harness: Harness, session: SessionId) -> list[int]:
@@ -96,18 +95,13 @@ async def turns_and_prompts(harness: Harness, session: SessionId) -> list[int]:
     return [kinds.count(kind) for kind in ("turn.opened", "prompt.taken", "turn.ended")]
 
 
-async def signalled(harness: Harness, session: SessionId, times: dict[str, int]) -> None:
+async def signalled(harness: Harness, session: SessionId, times: dict[WakeKind, int]) -> None:
     """Wait until the session's run has got these numbers of signals."""
-    rung: Counter[str] = Counter()
+    kinds: Counter[WakeKind] = Counter()
     async with asyncio.timeout(WAIT_TIMEOUT):
-        while any(rung[name] < count for name, count in times.items()):
+        while any(kinds[name] < count for name, count in times.items()):
             await asyncio.sleep(0.2)
-            history = await harness.history(session)
-            rung = Counter(
-                event.workflow_execution_signaled_event_attributes.signal_name
-                for event in history.events
-                if event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
-            )
+            kinds = Counter(signal.kind for signal in signals(await harness.history(session)))
 
 
 async def test_row_55_two_allowed_edits_of_one_file_are_made_in_order_though_a_commit_is_lost(open_trial: Open) -> None:

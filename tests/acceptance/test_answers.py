@@ -95,10 +95,10 @@ async def test_row_33_always_releases_what_it_covers_and_leaves_the_rest(open_tr
     assert [trial.effects.count(token) for token in "abcd"] == [1, 1, 1, 1]
 
 
-async def test_b24_a_forged_bell_runs_nothing_and_the_true_answer_still_counts(open_trial: Open) -> None:
+async def test_b24_a_forged_signal_runs_nothing_and_the_true_answer_still_counts(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
         session, ask = await forged_answer(trial)
-        await trial.harness.until(session, lambda event: event.type == "bell.without_answer")
+        await trial.harness.until(session, lambda event: event.type == "signal.without_answer")
         assert trial.effects.count("one") == 0
         await trial.recording_client.answer(ask)
         await trial.harness.ended(session)

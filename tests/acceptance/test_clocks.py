@@ -72,7 +72,7 @@ async def test_row_44_a_clock_that_jumps_by_an_hour_makes_nobody_wait_or_hurry(
     assert {each.invariant for each in found} <= {"I4"}  # it compares times of the worker's clock with true ones
 
 
-async def test_a_worker_an_hour_behind_rings_for_a_bell_that_was_lost(
+async def test_a_worker_an_hour_behind_sends_a_signal_that_was_lost(
     open_unjudged: Open, clock: Path, faked: dict[str, str]
 ) -> None:
     clock.write_text("-1h\n")

@@ -56,7 +56,7 @@ async def test_row_28_a_task_whose_command_was_killed_is_typed_again_and_is_one_
         between.close()  # as its own connections are, when a process dies
         known = await trial.harness.client.sessions.get(session_id_for(prompt))
         ended = await person.run(*RUN, prompt, "Hello?")
-        trial.ledger.prompts[0].got = AcceptedPrompt(session=known.id, prompt=prompt, rung=True)
+        trial.ledger.prompts[0].got = AcceptedPrompt(session=known.id, prompt=prompt, delivered=True)
         events: list[str] = [event.type for event in await trial.harness.events(known.id)]
     assert (known.waiting > 0 or known.turn is not None) == (catch is DatabaseProxy.hold)
     assert ended.code == ExitCode.DONE and "Done." in ended.out

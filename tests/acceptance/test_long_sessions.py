@@ -4,7 +4,7 @@ import pytest
 
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
-from worker.bells import workflow_id
+from worker.outbox import workflow_id
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.messages import AssistantMessage, CallState, UserMessage
 from workflows.domain.permissions.replies import Reply

@@ -18,7 +18,7 @@ from tests.acceptance.scenarios import (
 pytestmark = pytest.mark.acceptance
 
 
-async def test_a_claim_that_takes_a_bell_for_an_answer_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
+async def test_a_claim_that_takes_a_signal_for_an_answer_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
     rows = "return [_checked_against_log(journal, row) for row in await journal.rows(_QUERIES.of_call, call=call)]"
     blind = rows.replace("_checked_against_log(journal, row)", 'ask_row(row | {"state": "answered", "reply": "once"})')
     async with open_unjudged(runs("one"), DONE) as trial:

@@ -28,7 +28,7 @@ CALL, TURN = PartId("prt_1"), TurnId("trn_1")
 SEED = 1
 SAMPLES = {
     "statements": {CallKind.SQL: 6},
-    "others": {CallKind.MODEL: 1, CallKind.ACTIVITY: 2, CallKind.REPORT: 1, CallKind.DOOR: 2, CallKind.BELL: 1},
+    "others": {CallKind.MODEL: 1, CallKind.ACTIVITY: 2, CallKind.REPORT: 1, CallKind.DOOR: 2, CallKind.SIGNAL: 1},
 }
 LANES = 6  # most of a trial is waiting
 

@@ -13,7 +13,7 @@ from tests.acceptance.scenarios import DELEGATES, DONE, runs
 from tests.acceptance.temporal_proxy import proxy
 from tests.acceptance.trial import Trial
 from tests.harness import Harness, wait_for_file
-from worker.bells import workflow_id
+from worker.outbox import workflow_id
 from worker.scripted.request_ledger import StreamEnd
 from worker.scripted.script import (
     DEFAULT_SCRIPT,

@@ -121,7 +121,7 @@ async def test_row_20_and_row_55_servers_that_are_away_lose_no_outcome_and_no_pr
         await trial.harness.ended(session, 2)
         (call,) = await trial.harness.calls(session)
         await trial.assert_no_violations()
-    assert not accepted.rung
+    assert not accepted.delivered
     assert call.state is CallState.DONE and trial.effects.count("one") == 1
 
 

@@ -20,21 +20,21 @@ pytestmark = pytest.mark.acceptance
 TEXT = "An answer that takes a good number of chunks until it is complete, each of them of sixteen characters."
 
 
-@pytest.mark.parametrize("rung", [False, True], ids=["A", "B"])
+@pytest.mark.parametrize("signalled", [False, True], ids=["A", "B"])
 async def test_row_01_a_prompt_that_no_workflow_task_has_seen_runs_once_on_the_next_worker(
-    open_trial: Open, rung: bool
+    open_trial: Open, signalled: bool
 ) -> None:
     async with open_trial(DONE) as trial, trial.cut_off() as lonely:
         first = await trial.worker()
         await first.freeze()
-        session = await trial.start_session("Hello?", trial.recording_client if rung else lonely)
-        known = await trial.harness.history(session) if rung else None
+        session = await trial.start_session("Hello?", trial.recording_client if signalled else lonely)
+        known = await trial.harness.history(session) if signalled else None
         await first.kill()
         await trial.worker()
         await trial.harness.ended(session)
         events = [event.type for event in await trial.harness.events(session)]
     had = {event.event_type for event in known.events} if known else set()
-    assert (EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED in had) == rung
+    assert (EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED in had) == signalled
     assert EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED not in had
     assert [events.count(kind) for kind in ("prompt.taken", "turn.opened", "turn.ended")] == [1, 1, 1]
 

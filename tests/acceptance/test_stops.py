@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from activities.store.bells import Bell, BellKind
 from tests.acceptance import workflow_histories
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
@@ -19,6 +18,7 @@ from workflows.domain.events.event import EventRecord
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId, workflow_id
 from workflows.domain.messages import UserMessage
+from workflows.domain.wire import WakeKind
 
 pytestmark = pytest.mark.acceptance
 
@@ -114,16 +114,14 @@ async def test_row_52_a_retried_stop_leaves_the_next_turn_alone(open_trial: Open
         await trial.recording_client.prompt(session, "Something else.")
         await wait_for_file(second)
         again = await trial.harness.client.stop(session, stop=stopped.stop)
-        await trial.harness.client.holdfast.ring(
-            Bell(kind=BellKind.STOP, id=stopped.stop, session=session, turn=stopped.turn)
-        )
+        await trial.harness.signal(session, WakeKind.STOP, stopped.stop, stopped.turn)
         second.touch()
         await trial.harness.ended(session, 2)
         assert await reasons(trial, session) == ["stopped", "done"]
     assert again.turn == stopped.turn and again.withdrawn == ()
 
 
-async def test_b03_a_late_bell_for_an_ended_turn_costs_no_model_request(open_trial: Open) -> None:
+async def test_b03_a_late_signal_for_an_ended_turn_costs_no_model_request(open_trial: Open) -> None:
     async with open_trial(DONE) as trial:
         await trial.worker()
         session = await trial.start_session("Hello?")
@@ -131,9 +129,8 @@ async def test_b03_a_late_bell_for_an_ended_turn_costs_no_model_request(open_tri
         run = trial.harness.temporal.get_workflow_handle(workflow_id(session))
         await run.result()
         before = await trial.harness.events(session)
-        prompt = Bell(kind=BellKind.PROMPT, id=trial.ledger.prompts[0].id, session=session)
         for _ in range(2):
-            await trial.harness.client.holdfast.ring(prompt)
+            await trial.harness.signal(session, WakeKind.WORK, trial.ledger.prompts[0].id)
         await run.result()
         assert await trial.harness.events(session) == before
     assert len(trial.harness.model.ledger.entries) == 1
@@ -152,7 +149,7 @@ async def test_row_51_a_prompt_accepted_while_the_model_answers_is_not_part_of_t
         gate.touch()
         await trial.harness.ended(session, 2)
         messages = await trial.harness.client.records.transcript(session)
-    assert not accepted.rung
+    assert not accepted.delivered
     assert [message.role for message in messages] == ["user", "assistant", "user", "assistant"]
     assert isinstance(messages[2], UserMessage) and messages[2].text == "Second."
 

@@ -115,4 +115,4 @@ async def test_row_55_watchers_and_sweeper_go_on_although_all_their_connections_
             between.silence()
             accepted = await recording_client.prompt(session, "Are you there?")  # only a sweeper can tell the engine
             await watcher.wait_for_event(lambda event: event.type == "turn.ended", 2)
-    assert not accepted.rung and watcher.in_order and SILENT in worker.log.read_text()
+    assert not accepted.delivered and watcher.in_order and SILENT in worker.log.read_text()

@@ -4,22 +4,22 @@ import asyncio
 
 import pytest
 
-from activities.store.bells import Bell, BellKind
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
 from worker.scripted.script import DEFAULT_SCRIPT, Script
 from workflows.domain.messages import CallState
+from workflows.domain.wire import WakeKind
 
 pytestmark = pytest.mark.acceptance
 
 AGED = """
 UPDATE {table} SET {column} = {column} - interval '3 days'
 """
-TIMES = (("ask", "asked_at"), ("prompt", "accepted_at"), ("prompt", "delivered_at"), ("turn", "opened_at"))
+TIMES = (("ask", "asked_at"), ("work", "accepted_at"), ("turn", "opened_at"))
 OPEN_SESSIONS = 20
 
 
-async def test_row_50_an_ask_of_three_days_costs_nothing_and_a_late_bell_starts_nothing(open_trial: Open) -> None:
+async def test_row_50_an_ask_of_three_days_costs_nothing_and_a_late_signal_starts_nothing(open_trial: Open) -> None:
     scripts = {DEFAULT_SCRIPT: Script(answers=(runs("one"), DONE)), "plain": Script(answers=(DONE, DONE))}
     async with open_trial(scripts=scripts) as trial, trial.cut_off() as lonely:
         trial.harness.configure(permission={"bash": "ask"})
@@ -38,7 +38,7 @@ async def test_row_50_an_ask_of_three_days_costs_nothing_and_a_late_bell_starts_
         asked = len(trial.harness.model.ledger.entries)
         assert await trial.harness.history(waiting) == before
         for sent in trial.ledger.prompts[1:]:
-            await trial.harness.client.holdfast.ring(Bell(kind=BellKind.PROMPT, id=sent.id, session=other))
+            await trial.harness.signal(other, WakeKind.WORK, sent.id)
         await trial.recording_client.answer(ask)
         await trial.harness.ended(waiting)
     assert len(trial.harness.model.ledger.entries) == asked + 1 and trial.effects.count("one") == 1

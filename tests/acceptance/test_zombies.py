@@ -15,7 +15,7 @@ from tests.acceptance.scenarios import (
     runs,
     with_shell_of_class_once,
 )
-from worker.bells import workflow_id
+from worker.outbox import workflow_id
 from worker.scripted.script import ScriptedAnswer
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.turns import TurnEnded

@@ -5,7 +5,6 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -23,13 +22,13 @@ from activities.session.answers import AnswerResult
 from activities.session.asks import AskActivities
 from activities.session.open_turn import ProjectActivities
 from activities.session.turns import TurnActivities
-from activities.store import asks, bells, calls, events, generations, prompts, sessions, stops
+from activities.store import asks, calls, events, generations, outbox, prompts, sessions, stops
 from activities.store.asks import AskRow
-from activities.store.bells import Bell
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.generations import NewAnswer
 from activities.store.journal import Journal, session_journal
+from activities.store.outbox import PendingSignal
 from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
 from activities.store.stops import StopRequested
@@ -61,6 +60,7 @@ from workflows.domain.wire import (
     RefuseRequest,
     Request,
     RunRequest,
+    WakeKind,
 )
 
 PERSON: Final = Actor(subject="tester@here", method="test")
@@ -86,7 +86,7 @@ class ActivityRig:
     turn: TurnId = TurnId("")
     step: int = 0
     mint: Mint = field(default_factory=Mint)
-    rung: list[Bell] = field(default_factory=list)
+    sent: list[PendingSignal] = field(default_factory=list)
 
     @property
     def config(self) -> Path:
@@ -101,13 +101,19 @@ class ActivityRig:
         return path
 
     def call_contexts(self, machine: str = HERE) -> CallContextFactory:
-        return CallContextFactory(self.database, self.loader, SameTools(self.tools), machine, self.ring)
+        return CallContextFactory(self.database, self.loader, SameTools(self.tools), machine, self.deliver)
 
-    async def ring(self, bell: Bell) -> None:
-        """Temporal for activities: records signals. Each one's row must be committed before."""
-        later = await self.database.now() + timedelta(seconds=1)
-        assert bell in await bells.undelivered(self.database, later), f"{bell} was rung before its row was there"
-        self.rung.append(bell)
+    async def deliver(self, session: SessionId) -> None:
+        """Temporal for activities: acknowledges and records the signals of a session."""
+        for signal in await outbox.pending(self.database, session):
+            await outbox.delete(self.database, signal)
+            self.sent.append(signal)
+
+    async def signals(self) -> list[tuple[WakeKind, str]]:
+        """What the outbox holds for the session."""
+        query = b"SELECT kind, subject FROM outbox WHERE session = %(session)s ORDER BY id"
+        rows = await self.database.rows(query, session=self.session)
+        return [(WakeKind(row["kind"]), row["subject"]) for row in rows]
 
     @asynccontextmanager
     async def journal(self) -> AsyncIterator[Journal]:

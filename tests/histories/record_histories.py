@@ -12,8 +12,8 @@ from activities.store.migrate import migrate
 from tests.conftest import remove, settings_of
 from tests.harness import harness
 from tests.histories.history_scenarios import Scenario, scenarios
-from worker.bells import workflow_id
 from worker.connect import connect
+from worker.outbox import workflow_id
 from worker.scripted.script import DEFAULT_SCRIPT, Script
 from worker.settings import Settings, process_environment
 from worker.stack.state_file import Endpoints

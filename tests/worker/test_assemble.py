@@ -10,19 +10,19 @@ from temporalio import activity
 from activities.calls.description import describe_nothing
 from activities.model.keys import Keys
 from activities.model.wires.router import WireRouter
-from activities.store.bells import Bell
 from activities.store.database import Database
 from worker.assemble import build_activities, call_describer, workflow_runner
 from worker.credential_handoff import hand_off
 from worker.redaction import redactor
 from worker.settings import Settings, SummaryDetail
+from workflows.domain.ids import SessionId
 
 
 def settings(home: Path, **environment: str) -> Settings:
     return Settings.read({"HOME": str(home), "HOLDFAST_HOME": str(home / "data"), **environment})
 
 
-async def nobody(_: Bell) -> None:
+async def nobody(_: SessionId) -> None:
     """A missing engine."""
 
 

@@ -3,15 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.store import bells, prompts, suspensions
-from activities.store.bells import Bell
+from activities.store import outbox, prompts, suspensions
 from activities.store.journal import session_journal
 from activities.store.prompts import NewPrompt
 from tests.activities.rig import open_rig
@@ -78,13 +76,13 @@ def test_a_title_holds_a_long_word_whole_or_not_at_all(before: int) -> None:
 
 async def test_a_prompt_is_accepted_while_temporal_is_away(alone: SessionClient) -> None:
     accepted = await alone.start("/p", "Hello.")
-    assert not accepted.rung
+    assert not accepted.delivered
     assert await types(alone, accepted.session) == ["session.created", "prompt.accepted"]
     assert (await alone.sessions.get(accepted.session)).waiting == 1
 
 
-async def test_a_prompt_is_rung_when_the_engine_is_there(harness: Harness) -> None:
-    assert (await harness.client.start("/p", "Hello.")).rung
+async def test_a_prompt_is_delivered_when_the_engine_is_there(harness: Harness) -> None:
+    assert (await harness.client.start("/p", "Hello.")).delivered
 
 
 class Witness(Holdfast):
@@ -92,16 +90,14 @@ class Witness(Holdfast):
 
     def __init__(self, settings: Settings, endpoints: Endpoints) -> None:
         super().__init__(settings, endpoints)
-        self.rung: list[str] = []
+        self.sent: list[str] = []
 
-    async def ring(self, bell: Bell) -> bool:
-        later = await self.database.now() + timedelta(seconds=1)
-        assert bell in await bells.undelivered(self.database, later), f"{bell} is rung before its row is there"
-        self.rung.append(bell.kind)
-        return await super().ring(bell)
+    async def deliver(self, session: SessionId) -> bool:
+        self.sent += [signal.kind for signal in await outbox.pending(self.database, session)]
+        return await super().deliver(session)
 
 
-async def test_each_row_is_committed_before_it_is_rung_for(harness: Harness, tmp_path: Path) -> None:
+async def test_each_row_is_committed_with_its_signal_before_that_is_sent(harness: Harness, tmp_path: Path) -> None:
     rig = await open_rig(harness.database, tmp_path)
     async with Witness(harness.settings, harness.endpoints) as holdfast:
         door = holdfast.as_(ACTOR)
@@ -115,7 +111,10 @@ async def test_each_row_is_committed_before_it_is_rung_for(harness: Harness, tmp
         async with rig.journal() as journal:
             suspensions.suspend(journal, SuspensionId("prk_1"), SuspendCause(reason=SuspendReason.RESTART))
         await door.resume(rig.session)
-    assert holdfast.rung == ["prompt", "answer", "stop", "retry", "resume"]
+        await rig.load()
+        await door.end(rig.session)
+    assert holdfast.sent == ["work", "answer", "stop", "work", "resume", "stop", "resume"]
+    assert await harness.database.rows(b"SELECT FROM outbox") == []
 
 
 async def test_starting_again_with_the_same_ids_is_the_same_start(alone: SessionClient) -> None:

@@ -4,17 +4,16 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
-from activities.store import bells, sessions
+from activities.store import sessions
 from tests.activities.rig import ActivityRig, open_rig
-from tests.harness import Harness
+from tests.harness import Harness, signals
 from tests.polling import WAIT_TIMEOUT
 from tests.worker.conftest import client_without_engine, undelivered_prompt
-from worker.bells import Bells, workflow_id
-from worker.sweeper import Sweeper, stuck_reason
+from worker.outbox import SignalSender, workflow_id
+from worker.sweeper import Sweeper, stuck_reason, sweep_lock
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply
@@ -23,7 +22,9 @@ from workflows.domain.wire import AskState
 
 @pytest.fixture
 def sweeper(harness: Harness) -> Sweeper:
-    return Sweeper(harness.database, harness.temporal, Bells(harness.database, harness.temporal, harness.settings))
+    return Sweeper(
+        harness.database, harness.temporal, SignalSender(harness.database, harness.temporal, harness.settings)
+    )
 
 
 @pytest.fixture
@@ -34,11 +35,6 @@ async def lost(harness: Harness) -> SessionId:
     return accepted.session
 
 
-async def signals(harness: Harness, session: SessionId) -> int:
-    history = await harness.history(session)
-    return sum(each.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED for each in history.events)
-
-
 async def running(harness: Harness, session: SessionId) -> bool:
     try:
         run = await harness.temporal.get_workflow_handle(workflow_id(session)).describe()
@@ -47,16 +43,19 @@ async def running(harness: Harness, session: SessionId) -> bool:
     return run.status is WorkflowExecutionStatus.RUNNING
 
 
-async def test_a_prompt_whose_bell_was_lost_is_rung(harness: Harness, sweeper: Sweeper, lost: SessionId) -> None:
+async def test_a_prompt_whose_signal_was_lost_is_signalled(harness: Harness, sweeper: Sweeper, lost: SessionId) -> None:
     assert not await running(harness, lost)
     await sweeper.sweep()
     assert await running(harness, lost)
-    assert await signals(harness, lost) == 1
+    assert len(signals(await harness.history(lost))) == 1
 
 
 async def test_the_more_time_a_list_of_all_runs_takes_the_more_rarely_it_is_asked_for(harness: Harness) -> None:
-    session, ringer = await harness.start_session("Hello."), Bells(harness.database, harness.temporal, harness.settings)
-    always, once = (Sweeper(harness.database, harness.temporal, ringer, list_backoff) for list_backoff in (0.0, 1e9))
+    session, sender = (
+        await harness.start_session("Hello."),
+        SignalSender(harness.database, harness.temporal, harness.settings),
+    )
+    always, once = (Sweeper(harness.database, harness.temporal, sender, list_backoff) for list_backoff in (0.0, 1e9))
     async with asyncio.timeout(WAIT_TIMEOUT):
         while workflow_id(session) not in (await always.open_runs() or ()):
             await asyncio.sleep(0.05)
@@ -75,7 +74,7 @@ async def test_a_projects_grant_reaches_the_sessions_that_its_door_did_not_get_t
     assert (await other.ask_row(second)).state is AskState.ANSWERED
 
 
-async def test_a_grant_that_cannot_reach_its_project_keeps_no_bell_waiting(
+async def test_a_grant_that_cannot_reach_its_project_keeps_no_signal_waiting(
     harness: Harness, sweeper: Sweeper, lost: SessionId, tmp_path: Path
 ) -> None:
     one, other = await open_rig(harness.database, tmp_path), await open_rig(harness.database, tmp_path)
@@ -99,7 +98,7 @@ async def test_a_run_that_has_not_come_to_it_yet_is_left_alone(
 ) -> None:
     for _ in range(3):
         await sweeper.sweep()
-    assert await signals(harness, lost) == 1
+    assert len(signals(await harness.history(lost))) == 1
 
 
 async def test_work_without_a_run_wakes_its_session(harness: Harness, sweeper: Sweeper) -> None:
@@ -126,8 +125,15 @@ async def test_an_idle_session_is_not_woken(harness: Harness, sweeper: Sweeper) 
     assert not await running(harness, session)
 
 
+async def test_one_sweeper_sweeps_at_a_time(harness: Harness) -> None:
+    async with sweep_lock(harness.database) as first, sweep_lock(harness.database) as second:
+        assert (first, second) == (True, False)
+    async with sweep_lock(harness.database) as again:
+        assert again
+
+
 async def test_one_sweeper_works_at_a_time(harness: Harness, sweeper: Sweeper, lost: SessionId) -> None:
-    async with bells.sweeping(harness.database):
+    async with sweep_lock(harness.database):
         await sweeper.sweep()
         assert not await running(harness, lost)
     await sweeper.sweep()
@@ -147,7 +153,7 @@ async def test_sweeping_goes_on_after_an_outage(harness: Harness, lost: SessionI
     assert (await harness.client.sessions.get(lost)).number == 1
 
 
-async def test_a_session_that_cannot_be_rung_does_not_keep_others_waiting(
+async def test_a_session_that_cannot_be_signalled_does_not_keep_others_waiting(
     harness: Harness, sweeper: Sweeper, lost: SessionId
 ) -> None:
     endless = SessionId("ses_" + "x" * 2000)  # longer than the engine takes an id of a workflow
@@ -199,8 +205,8 @@ async def described(harness: Harness) -> WorkflowExecutionDescription:
 
 
 async def age(harness: Harness) -> None:
-    """Date all prompts, grants and last moves of sessions two minutes back."""
+    """Date all signals, grants and last moves of sessions two minutes back."""
     async with harness.database.transaction() as connection:
-        await connection.execute("UPDATE work SET accepted_at = now() - interval '2 minutes'")
         await connection.execute("UPDATE session_head SET updated_at = now() - interval '2 minutes'")
+        await connection.execute("UPDATE outbox SET created_at = now() - interval '2 minutes'")
         await connection.execute("UPDATE grant_ SET created_at = now() - interval '2 minutes'")

@@ -9,7 +9,7 @@ from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from temporalio.client import WorkflowContinuedAsNewError, WorkflowHistory
 
 from tests.harness import Harness
-from worker.bells import workflow_id
+from worker.outbox import workflow_id
 from workflows.domain.ids import SessionId
 
 SCHEDULED = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED

@@ -9,7 +9,7 @@ from temporalio.worker import Worker
 
 from tests.harness import WORKER_TIMEOUT, Harness, wait_for_file
 from worker.assemble import build_activities, workflow_runner
-from worker.bells import Bells
+from worker.outbox import SignalSender
 from workflows.domain.ids import SessionId
 from workflows.session import SessionWorkflow
 
@@ -17,12 +17,12 @@ from workflows.session import SessionWorkflow
 @asynccontextmanager
 async def worker_without_cache(harness: Harness) -> AsyncIterator[None]:
     """A worker without a cache: every workflow task replays the whole history."""
-    ringer = Bells(harness.database, harness.temporal, harness.settings)
+    sender = SignalSender(harness.database, harness.temporal, harness.settings)
     without_cache = Worker(
         harness.temporal,
         task_queue=harness.settings.task_queue,
         workflows=[SessionWorkflow],
-        activities=build_activities(harness.settings, harness.database, harness.port, ringer.ring),
+        activities=build_activities(harness.settings, harness.database, harness.port, sender.send),
         workflow_runner=workflow_runner(),
         max_cached_workflows=0,
     )

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from activities.store.bells import Bell, BellKind
 from activities.store.journal import session_journal
 from tests.activities.rig import wait_for_lock_waiter
 from tests.harness import ACTOR, Harness, wait_for_file
@@ -14,10 +13,9 @@ from tests.histories.history_scenarios import DONE, LOOK, PARALLEL, WRITE
 from tests.workflows.conftest import Open
 from tests.workflows.session_runs import session_histories
 from tests.workflows.stress import play_everything, worker_without_cache
-from worker.client import Holdfast
 from worker.connect import connect
 from worker.scripted.script import Hold, Script, ScriptedAnswer
-from workflows.domain.events.asks import BellWithoutAnswer
+from workflows.domain.events.asks import SignalWithoutAnswer
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.turns import TurnEnded
@@ -48,15 +46,12 @@ async def turns(harness: Harness, session: SessionId) -> list[TurnEnded]:
 async def test_b02_twenty_concurrent_wake_ups_make_one_turn(open_harness: Open) -> None:
     async with open_harness(ScriptedAnswer(text="Hello.")) as harness, harness.running_worker():
         accepted = await harness.client.start(str(harness.project), "Hello?", model="scripted/model")
-        bell = Bell(kind=BellKind.PROMPT, id=accepted.prompt, session=accepted.session)
-        async with Holdfast(harness.settings, harness.endpoints) as holdfast:
-            doors = (harness.client.holdfast, holdfast)
-            rung = await asyncio.gather(*(doors[number % 2].ring(bell) for number in range(RIVALS)))
+        await asyncio.gather(*(harness.signal(accepted.session, WakeKind.WORK, accepted.prompt) for _ in range(RIVALS)))
         harness.set_limits(idle_seconds=0.2)
         await harness.ended(accepted.session)
         await slept(harness, accepted.session)
         ends = await turns(harness, accepted.session)
-    assert all(rung) and len(ends) == 1 and len(harness.model.ledger.entries) == 1
+    assert len(ends) == 1 and len(harness.model.ledger.entries) == 1
 
 
 async def test_b19_a_session_between_two_workers_has_one_driver(open_harness: Open) -> None:
@@ -83,7 +78,7 @@ async def test_b03_a_late_or_doubled_signal_does_nothing(open_harness: Open, asl
             await slept(harness, accepted.session)
         before = await harness.events(accepted.session)
         for _ in range(2):
-            await harness.client.holdfast.ring(Bell(kind=BellKind.PROMPT, id=accepted.prompt, session=accepted.session))
+            await harness.signal(accepted.session, WakeKind.WORK, accepted.prompt)
         await slept(harness, accepted.session)
         assert await harness.events(accepted.session) == before
     assert len(harness.model.ledger.entries) == 1
@@ -203,7 +198,7 @@ async def test_b24_a_signal_without_an_answer_leads_back_to_waiting(open_harness
         handle = harness.temporal.get_workflow_handle(workflow_id(session))
         for times in (1, 2):
             await handle.signal(WAKE, Wake(kind=WakeKind.ANSWER, subject=ask))
-            await harness.until(session, lambda event: isinstance(event, BellWithoutAnswer), times)
+            await harness.until(session, lambda event: isinstance(event, SignalWithoutAnswer), times)
         assert not (harness.project / "a.txt").exists()
         await harness.answer(ask)
         await harness.ended(session)
@@ -248,9 +243,9 @@ async def test_row_58_a_stop_that_comes_while_a_new_run_loads_is_applied(open_ha
         turn = (await harness.client.sessions.get(session)).turn
         async with session_journal(harness.database, session, ACTOR) as journal:
             await journal.locked()
-            await harness.client.holdfast.ring(Bell(kind=BellKind.ANSWER, id=ask, session=session))
+            await harness.signal(session, WakeKind.ANSWER, ask)
             await wait_for_lock_waiter(harness.database)
-            await harness.client.holdfast.ring(Bell(kind=BellKind.STOP, id="stp_1", session=session, turn=turn))
+            await harness.signal(session, WakeKind.STOP, "stp_1", turn)
             journal.record(StopAccepted(stop=StopId("stp_1"), turn=turn))
         ended = await harness.ended(session)
     assert isinstance(ended, TurnEnded) and (ended.turn, ended.reason) == (turn, "stopped")

@@ -13,7 +13,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from tests.harness import Harness
 from tests.histories.history_scenarios import DONE, WRITE
 from tests.workflows.conftest import Open
-from worker.bells import WORKFLOW_TYPE, workflow_id
+from worker.outbox import WORKFLOW_TYPE, workflow_id
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState

@@ -6,8 +6,8 @@ from temporalio.client import WorkflowHistory
 from tests.histories.history_scenarios import DONE, LOOK, WRITE
 from tests.workflows.conftest import Open
 from tests.workflows.session_runs import SCHEDULED, session_histories
-from worker.bells import workflow_id
 from worker.connect import DATA_CONVERTER
+from worker.outbox import workflow_id
 from workflows.domain.ids import SessionId
 from workflows.domain.state import SessionState
 from workflows.domain.wire import Fence, Request

@@ -8,7 +8,7 @@ from tests.harness import wait_for_file
 from tests.histories.history_scenarios import DONE, WRITE
 from tests.workflows.conftest import Open
 from tests.workflows.session_runs import activities, session_histories
-from worker.bells import workflow_id
+from worker.outbox import workflow_id
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from workflows.domain import search_attributes
 from workflows.domain.errors import Conflict

@@ -11,7 +11,7 @@ from tests.harness import wait_for_file
 from tests.workflows.conftest import Open
 from tests.workflows.delegation import DONE, FOUND, LOOK, children, delegates, delegation_scripts, tasks
 from tests.workflows.session_runs import session_histories
-from worker.bells import workflow_id
+from worker.outbox import workflow_id
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.tasks import TaskSettled
 from workflows.domain.events.turns import TurnEnded

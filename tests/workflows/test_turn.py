@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from temporalio.client import WorkflowHistory
 
-from activities.store.bells import Bell, BellKind
 from activities.store.journal import session_journal
 from tests.activities.rig import wait_for_lock_waiter
 from tests.harness import ACTOR, Harness
@@ -15,8 +14,8 @@ from tests.histories.history_scenarios import DONE, LOOK, PARALLEL, WRITE, held_
 from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
 from tests.workflows.session_runs import MARKER, SCHEDULED, activities, local_calls, session_histories
-from worker.bells import workflow_id
 from worker.connect import DATA_CONVERTER
+from worker.outbox import workflow_id
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from worker.settings import SummaryDetail
 from workflows.domain.events.calls import CallClaimed, CallFinished
@@ -136,7 +135,7 @@ async def test_a_signal_during_a_quick_call_before_continue_as_new_has_it_run_ag
         async with session_journal(harness.database, session, ACTOR) as journal:
             await journal.locked()
             await wait_for_lock_waiter(harness.database)
-            await harness.client.holdfast.ring(Bell(kind=BellKind.RESUME, id="prk_1", session=session))
+            await harness.signal(session, WakeKind.RESUME, "prk_1")
         await harness.ended(session)
         log = [event.type for event in await harness.events(session)]
         assert len(await session_histories(harness, session, 2)) > 1

@@ -12,21 +12,21 @@ from workflows.domain.value import Value
 
 
 class AcceptedPrompt(Value):
-    """A committed prompt; `rung`: the engine has acknowledged, else the sweeper signals."""
+    """A committed prompt; `delivered`: Temporal has acknowledged its signal, else the sweeper sends it."""
 
     session: SessionId
     prompt: MessageId
-    rung: bool
+    delivered: bool
 
 
 class AcceptedRetry(Value):
-    """A committed retry of a failed turn, `model`: the one to ask, if named; `rung` as above."""
+    """A committed retry of a failed turn, `model`: the one to ask, if named; `delivered` as above."""
 
     session: SessionId
     retry: RetryId
     failed_turn: TurnId
     model: str | None
-    rung: bool
+    delivered: bool
 
 
 class AcceptedStop(Value):

@@ -57,7 +57,7 @@ class PromptSender:
             self._unsent = text, MessageId(self._mint.new(Prefix.MESSAGE))
         accepted = await self._client.prompt(self._session, text, model=self._model, prompt=self._unsent[1])
         self._unsent = None
-        if not accepted.rung:
+        if not accepted.delivered:
             self._follower.print_note(
                 "The engine cannot be reached just now; the prompt is recorded, and is taken later."
             )

@@ -86,8 +86,8 @@ async def require_own_engine(settings: Settings, served: Endpoints) -> None:
 
 async def temporal_status(settings: Settings, where: str) -> ServerStatus:
     """The environment's Temporal, and how many workers poll our host's queue."""
-    from worker.bells import queue  # takes a second, needed only with Temporal
-    from worker.connect import connect, count_pollers, server_version
+    from worker.connect import connect, count_pollers, server_version  # takes a second, needed only with Temporal
+    from worker.outbox import queue  # as above
 
     try:
         async with asyncio.timeout(_TEMPORAL_TIMEOUT):

@@ -91,13 +91,11 @@ CREATE TABLE work (                                 -- what makes a session work
     state        text        NOT NULL DEFAULT 'accepted' CHECK (state IN ('accepted', 'taken', 'withdrawn')),
     turn         text REFERENCES turn,              -- that took it
     accepted_at  timestamptz NOT NULL DEFAULT now(),
-    delivered_at timestamptz,
     UNIQUE (session, accepted_seq)
 );
 CREATE INDEX work_turn ON work (turn) WHERE turn IS NOT NULL;
 CREATE INDEX work_untaken ON work (session, accepted_seq) WHERE state = 'accepted';
 CREATE UNIQUE INDEX work_one_untaken_retry ON work (session) WHERE kind = 'retry' AND state = 'accepted';
-CREATE INDEX work_undelivered ON work (accepted_at) WHERE delivered_at IS NULL AND state = 'accepted';
 
 CREATE TABLE prompt (                               -- a user message
     id           text PRIMARY KEY REFERENCES work,
@@ -125,22 +123,18 @@ CREATE TABLE suspension (                           -- asks a person whether a s
     state        text        NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'answered', 'closed')),
     author       text,
     suspended_at timestamptz NOT NULL DEFAULT now(),
-    settled_at   timestamptz,
-    delivered_at timestamptz
+    settled_at   timestamptz
 );
 CREATE UNIQUE INDEX suspension_one_open ON suspension (session) WHERE state = 'open';
-CREATE INDEX suspension_undelivered ON suspension (settled_at) WHERE state = 'answered' AND delivered_at IS NULL;
 
 CREATE TABLE stop (
     id           text PRIMARY KEY,
     session      text        NOT NULL REFERENCES session,
     turn         text REFERENCES turn,              -- none when only untaken prompts were there
     author       text        NOT NULL,
-    accepted_at  timestamptz NOT NULL DEFAULT now(),
-    delivered_at timestamptz
+    accepted_at  timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX stop_turn ON stop (turn);
-CREATE INDEX stop_undelivered ON stop (accepted_at) WHERE delivered_at IS NULL;
 
 CREATE TABLE generation (                           -- a model step: who may commit its answer, its failures so far
     turn      text     NOT NULL REFERENCES turn,
@@ -210,12 +204,10 @@ CREATE TABLE task (                                 -- a call that a subagent ca
     session      text        NOT NULL REFERENCES session,   -- of the call
     child        text        NOT NULL REFERENCES session,
     prompt       text        NOT NULL UNIQUE REFERENCES prompt,
-    settled_at   timestamptz,                       -- when its prompt's turn ended, or its prompt was withdrawn
-    delivered_at timestamptz
+    settled_at   timestamptz                        -- when its prompt's turn ended, or its prompt was withdrawn
 );
 CREATE INDEX task_child ON task (child);
 CREATE INDEX task_unsettled ON task (session) WHERE settled_at IS NULL;
-CREATE INDEX task_undelivered ON task (settled_at) WHERE settled_at IS NOT NULL AND delivered_at IS NULL;
 
 CREATE TABLE grant_ (
     id          text PRIMARY KEY,
@@ -253,7 +245,6 @@ CREATE TABLE ask (
     reason       text,
     asked_at     timestamptz NOT NULL DEFAULT now(),
     settled_at   timestamptz,
-    delivered_at timestamptz,
     notified_at  timestamptz,                       -- when the person's command was run for it
     answer_seq   bigint,                            -- of the event of the answer: the row alone proves nothing
     UNIQUE (call, revision, request)
@@ -264,7 +255,16 @@ CREATE INDEX ask_unnotified ON ask (asked_at) WHERE state = 'open' AND notified_
 CREATE INDEX ask_open_session ON ask (session) WHERE state = 'open';
 CREATE INDEX ask_turn ON ask (turn);
 CREATE INDEX ask_by_grant ON ask (by_grant) WHERE by_grant IS NOT NULL;
-CREATE INDEX ask_undelivered ON ask (settled_at) WHERE state = 'answered' AND delivered_at IS NULL;
+
+CREATE TABLE outbox (                               -- signals still to be sent: written with the row that each is about
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    session    text        NOT NULL,                -- no foreign key: it would lock the session, which may be a parent
+    kind       text        NOT NULL CHECK (kind IN ('work', 'answer', 'stop', 'settled', 'resume', 'refresh')),
+    subject    text        NOT NULL,                -- id of that row
+    turn       text,                                -- that a stop names
+    created_at timestamptz NOT NULL DEFAULT now(),
+    UNIQUE (session, kind, subject)
+);
 
 CREATE TABLE note (                                 -- messages of providers and errors, which events name by their seal
     id      text PRIMARY KEY,

@@ -31,14 +31,13 @@ SELECT session FROM ask WHERE id = %(ask)s
 -- Record the answer to an ask, with the number of its event.
 UPDATE ask SET state = 'answered', reply = %(reply)s, feedback = %(feedback)s,
                feedback_salt = %(salt)s, by_grant = %(grant)s,
-               author = %(author)s, settled_at = now(),
-               delivered_at = CASE WHEN %(delivered)s THEN now() END, answer_seq = %(seq)s
+               author = %(author)s, settled_at = now(), answer_seq = %(seq)s
 WHERE id = %(ask)s
 
 -- name: reopen
 -- Discard an answer that no event explains.
 UPDATE ask SET state = 'open', reply = NULL, feedback = NULL, feedback_salt = NULL, by_grant = NULL, author = NULL,
-               settled_at = NULL, delivered_at = NULL, answer_seq = NULL
+               settled_at = NULL, answer_seq = NULL
 WHERE id = %(ask)s
 
 -- name: close

@@ -51,9 +51,9 @@ WHERE s.parent IS NULL AND s.directory = %(directory)s AND s.host IS NOT DISTINC
 ORDER BY coalesce(w.at, s.created_at) DESC, s.id LIMIT 1
 
 -- name: end
--- End a session; no row if it has ended.
+-- End a session, and say whether a turn is open; no row if it has ended.
 UPDATE session SET status = 'ended' WHERE id = %(session)s AND status <> 'ended'
-RETURNING id
+RETURNING EXISTS (SELECT FROM turn WHERE turn.session = session.id AND turn.state = 'open') AS turn_open
 
 -- name: origin
 -- Where a session's files and configuration are, with the number of sessions above it.

@@ -1,7 +1,6 @@
 -- name: accept
--- Accept a stop; one without a turn has nothing to deliver.
-INSERT INTO stop (id, session, turn, author, delivered_at)
-VALUES (%(id)s, %(session)s, %(turn)s, %(author)s, CASE WHEN %(turn)s::text IS NULL THEN now() END)
+-- Accept a stop.
+INSERT INTO stop (id, session, turn, author) VALUES (%(id)s, %(session)s, %(turn)s, %(author)s)
 
 -- name: turns_to_stop
 -- Which of these turns have to stop: a stop names them, or their session has ended.

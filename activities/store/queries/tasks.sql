@@ -16,16 +16,18 @@ SELECT k.call, k.child, k.prompt, s.agent, h.seq
 FROM task k JOIN session s ON s.id = k.child JOIN session_head h ON h.session = k.child
 WHERE k.session = %(session)s AND k.settled_at IS NULL ORDER BY k.call
 
--- name: mark_delivered
--- Mark the settled tasks of a turn as delivered.
-UPDATE task SET delivered_at = now() FROM call c
-WHERE c.id = task.call AND c.turn = %(turn)s AND task.settled_at IS NOT NULL AND task.delivered_at IS NULL
-
 -- name: settle_turn
--- Settle the task whose prompt this turn took.
-UPDATE task SET settled_at = now() FROM work w
-WHERE w.id = task.prompt AND w.turn = %(turn)s AND task.settled_at IS NULL
+-- Settle the task whose prompt this turn took, and write the signal for its caller.
+WITH settled AS (
+    UPDATE task SET settled_at = now() FROM work w
+    WHERE w.id = task.prompt AND w.turn = %(turn)s AND task.settled_at IS NULL
+    RETURNING task.session, task.call
+)
+INSERT INTO outbox (session, kind, subject) SELECT session, 'settled', call FROM settled
 
 -- name: settle_prompt
--- Settle the task of a withdrawn prompt.
-UPDATE task SET settled_at = now() WHERE prompt = %(prompt)s AND settled_at IS NULL
+-- Settle the task of a withdrawn prompt, and write the signal for its caller.
+WITH settled AS (
+    UPDATE task SET settled_at = now() WHERE prompt = %(prompt)s AND settled_at IS NULL RETURNING session, call
+)
+INSERT INTO outbox (session, kind, subject) SELECT session, 'settled', call FROM settled

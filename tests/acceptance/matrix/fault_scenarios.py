@@ -13,7 +13,7 @@ from tests.acceptance.scenarios import DELEGATES, DONE, runs
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
 from tests.polling import WAIT_TIMEOUT
-from worker.bells import workflow_id
+from worker.outbox import workflow_id
 from worker.scripted.script import DEFAULT_SCRIPT, Hold, Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.errors import Unavailable
 from workflows.domain.events.tasks import TaskStarted

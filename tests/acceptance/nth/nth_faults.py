@@ -22,18 +22,18 @@ class FaultForm(StrEnum):
 
 class CallKind(StrEnum):
     """The counted calls: to PostgreSQL, to the model, and of activities; statements of a person's client; signals to
-    workflows, from a client (`bell`) and from activities (`report`: a subagent's)."""
+    workflows, from a client (`signal`) and from activities (`report`: a subagent's)."""
 
     SQL = "sql"
     MODEL = "model"
     ACTIVITY = "activity"
     REPORT = "report"
     DOOR = "door"
-    BELL = "bell"
+    SIGNAL = "signal"
 
     @property
     def at_the_door(self) -> bool:
-        return self in (CallKind.DOOR, CallKind.BELL)
+        return self in (CallKind.DOOR, CallKind.SIGNAL)
 
     @property
     def forms(self) -> Sequence[FaultForm]:
@@ -45,9 +45,9 @@ _POINTS: Final = {
     CallKind.SQL: "external.sql:*",
     CallKind.MODEL: "model.before_request",
     CallKind.ACTIVITY: "external.activity:*",
-    CallKind.REPORT: "external.bell:*",
+    CallKind.REPORT: "external.signal:*",
     CallKind.DOOR: "external.sql:{trial}",
-    CallKind.BELL: "external.bell:{trial}",
+    CallKind.SIGNAL: "external.signal:{trial}",
 }
 
 

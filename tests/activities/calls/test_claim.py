@@ -159,13 +159,13 @@ async def test_an_undecided_call_is_not_claimed(rig: ActivityRig) -> None:
     assert [each.action for each in found.findings] == ["ask"] and await rig.state(call) is CallState.PREPARED
 
 
-async def test_a_bell_without_an_answer_is_written_down_and_leads_back_to_waiting(rig: ActivityRig) -> None:
+async def test_a_signal_without_an_answer_is_written_down_and_leads_back_to_waiting(rig: ActivityRig) -> None:
     await rig.open_turn(**ASK_EDITS)
     call = await edited(rig)
     await rig.asked(call)
     found = await rig.claim(call)
     assert isinstance(found, Undecided) and found.waiting
-    assert (await rig.types())[-1] == "bell.without_answer"
+    assert (await rig.types())[-1] == "signal.without_answer"
 
 
 @pytest.mark.parametrize(("feedback", "ends"), [(None, True), ("use b.txt", False)])
@@ -346,7 +346,7 @@ async def test_an_answer_that_only_the_row_has_lets_nothing_run(rig: ActivityRig
         await connection.execute(FORGED.format(more).encode(), [ask])
     undecided = await rig.claim(call, rig.fence())
     assert isinstance(undecided, Undecided) and undecided.waiting
-    assert (await rig.types())[-2:] == ["ask.reopened", "bell.without_answer"]
+    assert (await rig.types())[-2:] == ["ask.reopened", "signal.without_answer"]
     await rig.answer(ask)
     assert isinstance(await rig.claim(call, rig.fence()), Claimed)
 

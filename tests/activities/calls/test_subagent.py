@@ -9,7 +9,6 @@ import pytest
 from activities.calls.claim import Claimed
 from activities.calls.subagent import CallSubagent
 from activities.store import grants, sessions, tasks
-from activities.store.bells import Bell, BellKind
 from activities.tools.tool import ABORTED, CallStopped, SubagentStatus, TaskRequest
 from tests.activities.rig import ActivityRig
 from workflows.domain.agents.agent import Agent
@@ -24,7 +23,7 @@ from workflows.domain.messages import CallState
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.rules import Action, evaluate
-from workflows.domain.wire import CallResultState, CloseReason, Fence
+from workflows.domain.wire import CallResultState, CloseReason, Fence, WakeKind
 
 GIVEN = {"description": "look", "prompt": "Where is it?", "subagent_type": "explore"}
 
@@ -43,7 +42,7 @@ async def claimed(rig: ActivityRig, **config: object) -> tuple[PartId, Fence]:
 
 
 async def children(rig: ActivityRig, call: PartId, fence: Fence) -> CallSubagent:
-    return CallSubagent(rig.database, rig.ring, await rig.row(call), fence)
+    return CallSubagent(rig.database, rig.deliver, await rig.row(call), fence)
 
 
 async def begun(rig: ActivityRig, **config: object) -> tuple[PartId, CallSubagent, ActivityRig]:
@@ -51,7 +50,7 @@ async def begun(rig: ActivityRig, **config: object) -> tuple[PartId, CallSubagen
     call, fence = await claimed(rig, **config)
     subagent = await children(rig, call, fence)
     child = await subagent.start(task_request())
-    return call, subagent, replace(rig, session=child.session, turn=TurnId(""), step=0, rung=[])
+    return call, subagent, replace(rig, session=child.session, turn=TurnId(""), step=0, sent=[])
 
 
 async def works(child: ActivityRig) -> None:
@@ -123,14 +122,14 @@ async def test_a_subagents_ask_is_not_answered_any_more_once_its_parents_turn_wa
     assert await grants.list_all(rig.database) == [] and "answer.refused" in await child.types()
 
 
-async def test_a_child_is_settled_when_its_turn_has_ended_and_its_parent_is_rung_at(rig: ActivityRig) -> None:
+async def test_a_child_is_settled_when_its_turn_has_ended_and_its_parent_is_signalled(rig: ActivityRig) -> None:
     call, subagent, child = await begun(rig)
     await works(child)
     assert (await looked(subagent)).settled is False
     await child.close()
     settled = await looked(subagent)
     assert (settled.settled, settled.reason) == (True, CloseReason.DONE)
-    assert child.rung == [Bell(kind=BellKind.SETTLED, id=call, session=rig.session)]
+    assert [(each.session, each.kind, each.subject) for each in child.sent] == [(rig.session, WakeKind.SETTLED, call)]
 
 
 async def test_a_child_whose_prompt_was_withdrawn_is_settled_and_never_begins(rig: ActivityRig) -> None:
@@ -144,7 +143,7 @@ async def test_a_child_whose_prompt_was_withdrawn_is_settled_and_never_begins(ri
 async def test_the_stop_of_a_child_that_has_not_begun_withdraws_its_prompt(rig: ActivityRig) -> None:
     _, subagent, child = await begun(rig)
     stopped = await subagent.stop()
-    assert stopped is not None and stopped.settled and rig.rung == []
+    assert stopped is not None and stopped.settled and rig.sent == []
     assert "prompt.withdrawn" in await child.types()
 
 
@@ -159,7 +158,7 @@ async def test_the_stop_of_a_child_waits_for_the_end_of_its_turn(rig: ActivityRi
     stopped = await stopping
     assert stopped is not None and (stopped.settled, stopped.reason) == (True, CloseReason.STOPPED)
     assert (await child.types()).count("stop.accepted") == 1
-    assert {(bell.kind, bell.turn) for bell in rig.rung} == {(BellKind.STOP, child.turn)}
+    assert {(each.kind, each.turn) for each in rig.sent} == {(WakeKind.STOP, child.turn)}
 
 
 async def test_a_turn_that_is_closed_stops_its_children_first(rig: ActivityRig) -> None:
@@ -179,7 +178,7 @@ async def test_the_log_of_a_call_that_failed_names_the_head_of_its_subagents_too
     call = await rig.called("task", **GIVEN)
     begun = await rig.run(call)
     assert begun.child is not None
-    child = replace(rig, session=begun.child, turn=TurnId(""), step=0, rung=[])
+    child = replace(rig, session=begun.child, turn=TurnId(""), step=0, sent=[])
     await works(child)
     await child.close(CloseReason.FAILED, error="No key.")
     await rig.run(call)
@@ -194,7 +193,7 @@ async def test_running_the_call_again_tells_how_far_its_child_is(rig: ActivityRi
     first = await rig.run(call)
     second = await rig.run(call)
     assert first.child is not None and (first.state, second) == (CallResultState.DELEGATED, first)
-    child = replace(rig, session=first.child, turn=TurnId(""), step=0, rung=[])
+    child = replace(rig, session=first.child, turn=TurnId(""), step=0, sent=[])
     await works(child)
     await child.close()
     assert (await rig.run(call)).state is CallResultState.SETTLED

@@ -1,18 +1,15 @@
 """Suspensions as rows: while one is open, its session asks, claims and opens nothing."""
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
-from activities.store import bells, generations, sessions, suspensions, waiting_items
-from activities.store.bells import BellKind
+from activities.store import generations, reconcile, sessions, suspensions, waiting_items
 from tests.activities.rig import ActivityRig
 from workflows.domain.errors import Conflict
 from workflows.domain.events.sessions import SessionSuspended, SuspensionEnded
 from workflows.domain.ids import SuspensionId
 from workflows.domain.messages import CallState
 from workflows.domain.suspension import SuspendCause, SuspendReason
-from workflows.domain.wire import CallResultState
+from workflows.domain.wire import CallResultState, WakeKind
 
 PARK = SuspensionId("prk_1")
 
@@ -52,18 +49,15 @@ async def test_no_call_begins_or_is_taken_over_and_a_stored_outcome_is_returned(
 async def test_no_turn_is_opened_for_what_waits_until_it_is_resumed(rig: ActivityRig) -> None:
     await rig.prompt(model="scripted/model")
     await park(rig)
-    assert (await rig.load()).turn is None and await bells.waiting(rig.database, quiet=0) == []
+    assert (await rig.load()).turn is None and await reconcile.waiting(rig.database, quiet=0) == []
     await resume(rig)
     assert (await rig.load()).turn is not None
 
 
-async def test_a_resumed_session_is_rung_until_the_engine_knows(rig: ActivityRig) -> None:
+async def test_a_resumed_session_is_signalled_once(rig: ActivityRig) -> None:
     await park(rig)
     assert await resume(rig) == await resume(rig, PARK)
-    (bell,) = await bells.undelivered(rig.database, datetime.now(UTC) + timedelta(seconds=1))
-    await bells.rang(rig.database, bell)
-    assert (bell.kind, bell.id) == (BellKind.RESUME, PARK)
-    assert await bells.undelivered(rig.database, datetime.now(UTC) + timedelta(seconds=1)) == []
+    assert await rig.signals() == [(WakeKind.RESUME, PARK)]
     assert [type(event) for event in await rig.events()][1:] == [SessionSuspended, SuspensionEnded]
 
 

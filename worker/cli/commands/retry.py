@@ -76,7 +76,7 @@ def _print_header(overview: Overview, accepted: AcceptedRetry, model: str | None
         command_support.print_note(
             f"{escape_exact(model)} is asked in this turn only; the session's own model stays what it was."
         )
-    if not accepted.rung:
+    if not accepted.delivered:
         command_support.print_note(
             "The engine cannot be reached just now; the retry is recorded, and begins when it is back."
         )

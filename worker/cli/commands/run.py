@@ -259,7 +259,7 @@ async def _print_header(client: SessionClient, started: StartedRun) -> None:
         f"{session_preparation.configuration_suffix(started.configuration)}"
     )
     await other_sessions.report_other_sessions(client, started.accepted.session)
-    if not started.accepted.rung:
+    if not started.accepted.delivered:
         command_support.print_note(
             "The engine cannot be reached just now; the task is recorded, and begins when it is back."
         )

@@ -60,7 +60,7 @@ async def send(
         command_support.print_note(
             f"{format_queued_prompts(waiting, asks[0].id)}: holdfast asks --session {overview.id}"
         )
-    if not accepted.rung:
+    if not accepted.delivered:
         command_support.print_note(
             "The engine cannot be reached just now; the prompt is recorded, and is taken when it is back."
         )

@@ -54,8 +54,8 @@ class AnswerNotRun(Value):
     call: PartId
 
 
-class BellWithoutAnswer(Value):
+class SignalWithoutAnswer(Value):
     """A signal reported an answer that the ask's row lacks."""
 
-    type: Literal["bell.without_answer"] = "bell.without_answer"
+    type: Literal["signal.without_answer"] = "signal.without_answer"
     call: PartId

@@ -12,7 +12,7 @@ from workflows.domain.events.asks import (
     AskClosed,
     AskRaised,
     AskReopened,
-    BellWithoutAnswer,
+    SignalWithoutAnswer,
 )
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, WriteRefused
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
@@ -59,7 +59,7 @@ Event: TypeAlias = Annotated[
     | AskReopened
     | AnswerRefused
     | AnswerNotRun
-    | BellWithoutAnswer
+    | SignalWithoutAnswer
     | GrantMade
     | GrantRevoked
     | StopAccepted,

@@ -13,8 +13,8 @@ from activities.store.engines import EngineIdentity
 from tests import databases
 from tests.harness import ACTOR, Harness
 from tests.worker.cli.conftest import OpenHarness, shell
-from worker.bells import workflow_id
 from worker.client import Holdfast
+from worker.outbox import workflow_id
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from worker.stack.cluster import Cluster
 

@@ -1,61 +1,79 @@
-"""Signals for a session's workflow to read its rows; they carry only ids."""
+"""Sends the outbox: signals for a session's workflow to read its rows; they carry only ids."""
 
 import asyncio
+import logging
+from contextlib import aclosing
 from datetime import timedelta
 from typing import Final
+from weakref import WeakValueDictionary
 
 from temporalio.client import Client
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.failpoints import io_failpoint
-from activities.store import bells, sessions
-from activities.store.bells import Bell, BellKind
+from activities.store import outbox, sessions
 from activities.store.database import Database
 from activities.store.sessions import Origin
+from worker.background_tasks import every
 from worker.redaction import redactor
 from worker.settings import Settings, SummaryDetail
 from workflows.domain import search_attributes
-from workflows.domain.errors import Unavailable
+from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.ids import WORKFLOW_TYPE as WORKFLOW_TYPE
 from workflows.domain.ids import SessionId
 from workflows.domain.ids import workflow_id as workflow_id
 from workflows.domain.state import SessionState, TurnLimits
-from workflows.domain.wire import WAKE, Wake, WakeKind
+from workflows.domain.wire import WAKE, Wake
 
-_PATIENCE: Final = timedelta(seconds=5)
+_SIGNAL_TIMEOUT: Final = timedelta(seconds=5)
 _SUMMARY: Final = 200  # bytes; the engine takes 400
 _TASK: Final = timedelta(seconds=5)  # a worker killed inside a workflow task blocks the session this long
+_RECONNECT_PAUSE: Final = 1.0  # seconds until a broken connection is reopened
+_LOG: Final = logging.getLogger("holdfast.outbox")
 
 
-class Bells:
-    """Sends by signal-with-start: a completed run starts anew."""
+class SignalSender:
+    """Sends a session's signals by signal-with-start: a completed run starts anew."""
 
     def __init__(self, database: Database, client: Client, settings: Settings) -> None:
         self.database = database
         self.client = client
         self.settings = settings
+        self._sending: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
-    async def ring(self, bell: Bell) -> None:
-        """Send and record the acknowledgement. Raises Unavailable: the sweeper retries."""
-        origin = await sessions.origin(self.database, bell.session)
+    async def send(self, session: SessionId) -> None:
+        """Send what is pending, and delete what Temporal has acknowledged. Raises Unavailable: the sweeper retries.
+
+        One at a time for each session: twenty senders at once would send each signal twenty times.
+        """
+        async with self._sending.setdefault(session, asyncio.Lock()):
+            signals = await outbox.pending(self.database, session)
+            if not signals:
+                return
+            origin = await sessions.origin(self.database, session)
+            for signal in signals:
+                await self.signal(session, origin, Wake(kind=signal.kind, subject=signal.subject, turn=signal.turn))
+                await outbox.delete(self.database, signal)
+
+    async def signal(self, session: SessionId, origin: Origin, wake: Wake) -> None:
+        """Send one signal. Raises Unavailable."""
         try:
-            async with asyncio.timeout(_PATIENCE.total_seconds()), io_failpoint("external.bell", _lost):
+            async with asyncio.timeout(_SIGNAL_TIMEOUT.total_seconds()), io_failpoint("external.signal", _lost):
                 await self.client.start_workflow(
                     WORKFLOW_TYPE,
-                    self.state(bell.session),
-                    id=workflow_id(bell.session),
+                    self.state(session),
+                    id=workflow_id(session),
                     task_queue=queue(self.settings.task_queue, origin.host),
                     task_timeout=_TASK,
                     start_signal=WAKE,
-                    start_signal_args=[wake(bell)],
-                    search_attributes=session_attributes(bell.session, origin.directory, origin.agent),
+                    start_signal_args=[wake],
+                    search_attributes=session_attributes(session, origin.directory, origin.agent),
                     static_summary=self.summary(origin),
-                    static_details=details(bell.session),
+                    static_details=details(session),
                 )
         except (RPCError, TimeoutError) as error:
-            raise Unavailable(f"Temporal did not take the bell for {bell.session}: {error}") from error
-        await bells.rang(self.database, bell)
+            raise Unavailable(f"Temporal did not take the signal for {session}: {error}") from error
 
     def summary(self, origin: Origin) -> str:
         """Its name in Temporal's UI: the title, if settings allow."""
@@ -95,12 +113,6 @@ async def _lost() -> None:
     raise RPCError("the engine was lost", RPCStatusCode.UNAVAILABLE, b"")
 
 
-def wake(bell: Bell) -> Wake:
-    """What the signal carries."""
-    kind = WakeKind.WORK if bell.kind in (BellKind.PROMPT, BellKind.RETRY) else WakeKind(bell.kind)
-    return Wake(kind=kind, subject=bell.id, turn=bell.turn)
-
-
 def session_attributes(session: SessionId, directory: str, agent: str) -> TypedSearchAttributes:
     """For Temporal's UI; keywords hold at most 255 characters."""
     values = {
@@ -111,3 +123,29 @@ def session_attributes(session: SessionId, directory: str, agent: str) -> TypedS
     return TypedSearchAttributes(
         [SearchAttributePair(SearchAttributeKey.for_keyword(name), value) for name, value in values.items()]
     )
+
+
+class CommandListener:
+    """Sends for commands, which end before they reach Temporal; the sweeper sends what fails here."""
+
+    def __init__(self, database: Database, sender: SignalSender) -> None:
+        self.database = database
+        self.sender = sender
+
+    async def run(self) -> None:
+        """Listen until cancelled, sending for each session in its own task; waits out outages."""
+        async with asyncio.TaskGroup() as sending:
+            await every(_RECONNECT_PAUSE, lambda: self._listen(sending), _LOG)
+
+    async def _listen(self, sending: asyncio.TaskGroup) -> None:
+        async with aclosing(outbox.passed_on(self.database)) as passed:
+            async for session in passed:
+                sending.create_task(self._send(session))
+
+    async def _send(self, session: SessionId) -> None:
+        try:
+            await self.sender.send(session)
+        except HoldfastError as error:
+            _LOG.info("not sent: %s", error)
+        except Exception:  # an edge: the other sessions go on
+            _LOG.exception("not sent")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from workflows.domain.events.event import EventRecord
 
 _QUERIES: Final = Queries("pg_notify")
+_CACHED: Final = 500  # entries of a cache; what is never fetched is dropped
 _DRAIN_INTERVAL: Final = 1.0  # seconds between two replacements of the pool
 _UNLOCK_TIMEOUT: Final = 1.0  # seconds; the end of the connection releases a lock, too
 
@@ -48,8 +49,8 @@ class Database:
         self.url = url
         self._connect_timeout = connect_timeout
         self.turn_configs = TurnConfigCache()
-        self.fresh: LruCache[PartId, Any] = LruCache()  # of calls.FreshCall, whose module imports this one
-        self.call_environments: LruCache[tuple[SessionId, TurnConfigId], Any] = LruCache()  # of calls.CallEnvironment
+        self.fresh: LruCache[PartId, Any] = LruCache(_CACHED)  # of calls.FreshCall, whose module imports this one
+        self.call_environments: LruCache[tuple[SessionId, TurnConfigId], Any] = LruCache(_CACHED)  # of CallEnvironment
         self.on_commit: Callable[[EventRecord], None] | None = None  # called for each event committed by this process
         self.notifications = NotifySender(self._notify)
         self.hub = NotificationHub(self.listen)

@@ -1,27 +1,40 @@
-"""A cache of the newest values."""
+"""A cache of the values used last."""
 
 from collections import OrderedDict
-from typing import Final, Generic, TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
-_MAX_ENTRIES: Final = 500  # drops values that are never fetched
 
 
 class LruCache(Generic[K, V]):
-    """The newest values by key; drops the oldest first."""
+    """Up to `capacity` values by key, or of `size` together; drops first what was not used for longest."""
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[K, V] = OrderedDict()
+    def __init__(self, capacity: int, size: Callable[[V], int] = lambda _: 1) -> None:
+        self._capacity = capacity
+        self._size = size
+        self._used = 0
+        self._values: OrderedDict[K, V] = OrderedDict()
 
     def put(self, key: K, value: V) -> None:
-        self._kept[key] = value
-        if len(self._kept) > _MAX_ENTRIES:
-            self._kept.popitem(last=False)
+        """Replace a value. One that is larger than the cache is not kept."""
+        self.pop(key)
+        if (size := self._size(value)) > self._capacity:
+            return
+        self._values[key] = value
+        self._used += size
+        while self._used > self._capacity:
+            self.pop(next(iter(self._values)))
 
     def get(self, key: K) -> V | None:
-        return self._kept.get(key)
+        if key in self._values:
+            self._values.move_to_end(key)
+        return self._values.get(key)
 
     def pop(self, key: K) -> V | None:
         """Return and remove."""
-        return self._kept.pop(key, None)
+        value = self._values.pop(key, None)
+        if value is not None:
+            self._used -= self._size(value)
+        return value

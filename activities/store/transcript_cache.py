@@ -1,9 +1,9 @@
 """Transcripts cached between steps: a step reads only what is new."""
 
-from collections import OrderedDict
 from typing import Final, NamedTuple
 
 from activities.store import transcript
+from activities.store.lru_cache import LruCache
 from activities.store.statements import RowReader
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import AssistantMessage, Message, ToolPart, Transcript, UserMessage
@@ -27,13 +27,11 @@ class TranscriptCache:
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._size = 0
-        self._cached: OrderedDict[SessionId, _CachedTranscript] = OrderedDict()
+        self._cached: LruCache[SessionId, _CachedTranscript] = LruCache(max_bytes, lambda cached: cached.size)
 
     async def read(self, reader: RowReader, session: SessionId) -> Transcript:
         """As `transcript.read`."""
-        cached = self._evict(session)
+        cached = self._cached.pop(session)
         found = await self._continued(reader, session, cached) if cached else None
         if found is None:
             cached, found = None, await transcript.read(reader, session)
@@ -52,16 +50,8 @@ class TranscriptCache:
         begin = len(known.messages) if known else 0
         end = _count_final(found, begin)
         size = (known.size if known else 0) + sum(map(_size, found[begin:end]))
-        if end and size <= self._max_bytes:
-            self._cached[session] = _CachedTranscript(found[:end], size)
-            self._size += size
-        while self._size > self._max_bytes:
-            self._evict(next(iter(self._cached)))
-
-    def _evict(self, session: SessionId) -> _CachedTranscript | None:
-        cached = self._cached.pop(session, None)
-        self._size -= cached.size if cached else 0
-        return cached
+        if end:
+            self._cached.put(session, _CachedTranscript(found[:end], size))
 
 
 def _count_final(messages: Transcript, begin: int) -> int:

@@ -1,8 +1,8 @@
 """The configurations of turns. They never change, so they are cached parsed."""
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
+from activities.store.lru_cache import LruCache
 from activities.store.queries import Queries
 from activities.store.statements import RowReader
 from workflows.domain.errors import StaleFence
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from workflows.domain.config.turn_config import TurnConfig
 
 _QUERIES: Final = Queries("turn_configs")
+_MAX_ENTRIES: Final = 64
 
 
 class TurnConfigCache:
     """The configurations used last, by id."""
 
-    def __init__(self, max_entries: int = 64) -> None:
-        self._max_entries = max_entries
-        self._cached: OrderedDict[TurnConfigId, TurnConfig] = OrderedDict()
+    def __init__(self) -> None:
+        self._cached: LruCache[TurnConfigId, TurnConfig] = LruCache(_MAX_ENTRIES)
 
     async def get(self, reader: RowReader, identity: TurnConfigId) -> "TurnConfig":
         """A configuration by id. Raises StaleFence for an unknown one."""
@@ -30,8 +30,6 @@ class TurnConfigCache:
             found = await reader.rows(_QUERIES.get, id=identity)
             if not found:
                 raise StaleFence(f"The configuration {identity!r} is not in the database.")
-            cached = self._cached[identity] = TurnConfig.model_validate(found[0]["body"])
-            while len(self._cached) > self._max_entries:
-                self._cached.popitem(last=False)
-        self._cached.move_to_end(identity)
+            cached = TurnConfig.model_validate(found[0]["body"])
+            self._cached.put(identity, cached)
         return cached

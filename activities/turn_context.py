@@ -9,6 +9,7 @@ from activities.files.workspace import Workspace
 from workflows.domain.agents.delegation import Delegation
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.context.truncate import OutputLimits
+from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.findings import Finding, evaluate_request
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Ruleset, rules_about
@@ -41,7 +42,7 @@ class TurnContext:
     @cached_property
     def denies_any_read(self) -> bool:
         """Whether any rule denies reading something."""
-        return any(rule.action is Action.DENY for rule in rules_about("read", self.rules))
+        return any(rule.action is Action.DENY for rule in rules_about(permission_keys.READ, self.rules))
 
     def may_read(self, path: Path) -> bool:
         """Whether no rule denies reading a real path."""
@@ -50,7 +51,7 @@ class TurnContext:
     @cached_property
     def _restricting_patterns(self) -> tuple[str, ...]:
         """Patterns of the rules that may deny reading a file or ask about it, in lower case."""
-        rules = rules_about("read", self.rules)
+        rules = rules_about(permission_keys.READ, self.rules)
         last = max((at for at, rule in enumerate(rules) if rule.pattern == "*" and not rule.unless), default=0)
         return tuple({rule.pattern.casefold() for rule in rules[last:] if rule.action is not Action.ALLOW})
 
@@ -81,5 +82,5 @@ class TurnContext:
         return shown
 
     def _read_finding(self, path: Path) -> Finding:
-        request = PermissionRequest(permission="read", patterns=(self.workspace.relative(path),))
+        request = PermissionRequest(permission=permission_keys.READ, patterns=(self.workspace.relative(path),))
         return evaluate_request(request, self.rules)

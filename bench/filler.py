@@ -15,6 +15,7 @@ from activities.store.journal import Journal, session_journal
 from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
 from activities.store.turns import TurnRow
+from activities.tools.registry import TOOLS
 from workflows.domain.actor import Actor
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Plan, Recovery
@@ -95,6 +96,7 @@ class Filler:
             tool="bash",
             arguments={"command": command, "description": "Work"},
             recovery=Recovery.REATTACHABLE,
+            display=TOOLS["bash"].display,
             plan=Plan(requests=(request,), effect=effect),
             loop_digest=command,
         )

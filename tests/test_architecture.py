@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from activities import failpoints
+from activities.tools.registry import TOOLS
 from workflows.domain import errors
 from workflows.domain.agents.built_in import BUILT_IN
 
@@ -52,6 +53,22 @@ SUBPROCESS = (
     *("worker.demo.play", "worker.notifier"),
 )
 DOORS = ("worker.cli", "worker.http", "worker.opencode")
+
+# where a word may be written that is also the name of a tool, and what it means there
+TOOL_WORDS = {
+    "activities.tools": "a tool's own file",
+    "workflows.domain.permissions.permission_keys": "permission keys, words of OpenCode's configuration",
+    "workflows.domain.permissions.defaults": "rules in these words",
+    "workflows.domain.agents.built_in": "rules in these words",
+    "workflows.domain.call_display": "kinds of calls",
+    "worker.cli.render.call_result": "an item of a list of tasks",
+    "workflows.domain.permissions.arity": "programs that a shell command runs",
+    "activities.shell.analysis": "programs that a shell command runs",
+    "activities.store.archives": "tables",
+    "activities.model.wires.anthropic": "fields of a provider's usage",
+    "worker.cli.commands.completion": "shells",
+    "worker.demo.slug_project": "a script in the place of a model, which names tools",
+}
 BEHIND_THE_DOORS = ("temporalio", "psycopg", "activities.store")
 
 IMPURE_MODULES = (
@@ -184,6 +201,17 @@ def test_the_values_of_the_api_are_made_of_the_domain_only() -> None:
         f"{module.at(node)}: {module.name} imports {name}: a row of the store may change, a value of the API may not."
         for module, name, node in ours()
         if within(module.name, ("worker.api",)) and within(name, ROOMS) and not within(name, ("worker.api", DOMAIN))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_tool_is_named_in_its_own_file_only() -> None:
+    wrong = [
+        f"{module.at(node)}: {node.value!r} is a tool's name: what others need to know of a tool is data that it gives "
+        "(display, permission, quick, recovery); a permission is in workflows/domain/permissions/permission_keys.py."
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Constant) and node.value in TOOLS and not within(module.name, tuple(TOOL_WORDS))
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -5,6 +5,7 @@ from typing import Final
 from pydantic import JsonValue, TypeAdapter
 
 from worker.api.events import EventWithContents
+from workflows.domain.call_display import CallDisplay
 from workflows.domain.messages import Outcome, StoredPart
 from workflows.domain.value import Value
 
@@ -16,6 +17,7 @@ class StoredCall(Value):
 
     tool: str
     arguments: dict[str, JsonValue]
+    display: CallDisplay = CallDisplay()
     outcome: Outcome | None = None
 
 

@@ -9,13 +9,6 @@ from activities.store.calls import CallRow
 CallDescriber: TypeAlias = Callable[[CallRow], str | None]
 
 MAX_DESCRIPTION_CHARS: Final = 100  # characters (design 2)
-_DESCRIPTIVE_ARGUMENTS: Final = (
-    "command",
-    "filePath",
-    "pattern",
-    "url",
-    "description",
-)  # arguments shown as the subject
 
 
 def describe_nothing(_: CallRow) -> None:
@@ -27,7 +20,7 @@ def describe_fully(redactor: Redactor) -> CallDescriber:
     """Show the subject: for a Temporal whose file is as private as the database."""
 
     def describe(call: CallRow) -> str | None:
-        argument = next((str(call.arguments[name]) for name in _DESCRIPTIVE_ARGUMENTS if name in call.arguments), "")
+        argument = str(call.arguments.get(call.display.subject or "", ""))
         words = "".join(character if character.isprintable() else " " for character in redactor.text(argument))
         return f"{call.tool}: {words}"[:MAX_DESCRIPTION_CHARS]
 

@@ -46,6 +46,7 @@ class CallPreparer:
             tool=name,
             arguments=arguments,
             recovery=tool.recovery,
+            display=tool.display,
             plan=await self.plan(tool, arguments),
             loop_digest=input_digest(name, arguments),
         )

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from activities.files.locate import LocatedPath, PathKind
 from activities.files.workspace import Workspace
-from workflows.domain.permissions import paths
+from workflows.domain.permissions import paths, permission_keys
 from workflows.domain.permissions.requests import PermissionRequest
 
 _PATTERN_CHARACTERS: Final = frozenset("*?\\")  # a name with one cannot be saved as a pattern
@@ -35,7 +35,7 @@ def read_requests(located: LocatedPath, workspace: Workspace) -> tuple[Permissio
     """The requests of reading a file or directory. "Always" saves its directory, of a guarded file only the file."""
     subject = workspace.relative(located.path)
     always = subject if paths.may_hold_secrets(located.path) else _always_pattern(located, workspace, "*")
-    own = PermissionRequest(permission="read", patterns=(subject,), always=_savable(always))
+    own = PermissionRequest(permission=permission_keys.READ, patterns=(subject,), always=_savable(always))
     return (*external_requests(located, workspace), own)
 
 
@@ -47,7 +47,7 @@ def edit_requests(located: LocatedPath, workspace: Workspace, diff: str) -> tupl
     guarded = caution is not None or paths.is_protected(located.path, workspace.home)
     metadata: dict[str, JsonValue] = {"filepath": str(located.path), "diff": diff}
     own = PermissionRequest(
-        permission="edit",
+        permission=permission_keys.EDIT,
         patterns=(subject,),
         always=() if guarded else _savable(always),
         metadata=metadata | ({"caution": caution} if caution else {}),

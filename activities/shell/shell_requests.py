@@ -19,6 +19,7 @@ from activities.turn_context import TurnContext
 from workflows.domain.effects import Target
 from workflows.domain.emoji import EMOJI_JOINER
 from workflows.domain.errors import ToolError
+from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.paths import (
     external_pattern,
     is_outside,
@@ -65,8 +66,8 @@ def shell_requests(command: str, workdir: Path, turn: TurnContext) -> ShellReque
         requests=(
             *_external(command, found, workspace),
             *_bash(command, program, found),
-            *_files("edit", found.writes, workspace),
-            *_files("read", found.reads, workspace),
+            *_files(permission_keys.EDIT, found.writes, workspace),
+            *_files(permission_keys.READ, found.reads, workspace),
             *_implicit_read_request([path for path in found.implicit_reads if path not in found.reads], workspace),
         ),
         environment=READ_ONLY_GIT if _reads_git(program) else {},
@@ -102,7 +103,7 @@ def _external(command: str, found: PathAccess, workspace: Workspace) -> Iterable
         return
     patterns = tuple(map(external_pattern, found.outside))
     yield PermissionRequest(
-        permission="external_directory",
+        permission=permission_keys.EXTERNAL_DIRECTORY,
         patterns=patterns,
         always=patterns,
         withheld=ungrantable_patterns(found.outside, directory=workspace.directory, home=workspace.home),
@@ -123,7 +124,7 @@ def _bash(command: str, program: ShellProgram, found: PathAccess) -> Iterable[Pe
     required_words = () if program.opaque else tuple(each.required_words for each in judged)
     reasons = [*program.opaque, *program.ask_reasons]
     yield PermissionRequest(
-        permission="bash",
+        permission=permission_keys.BASH,
         patterns=shown,
         spellings=spellings if any(spellings) else (),
         required_words=required_words if any(required_words) else (),
@@ -150,9 +151,9 @@ def _files(permission: str, paths: Iterable[Path], workspace: Workspace) -> Iter
     """One request for ordinary files, and one per protected or possibly secret file."""
     plain: list[Path] = []
     for path in paths:
-        if permission == "edit" and is_protected(path, workspace.home):
+        if permission == permission_keys.EDIT and is_protected(path, workspace.home):
             yield _file(permission, [path], workspace, protect=True)
-        elif permission == "read" and may_hold_secrets(path):
+        elif permission == permission_keys.READ and may_hold_secrets(path):
             yield _file(permission, [path], workspace)
         else:
             plain.append(path)
@@ -163,13 +164,13 @@ def _files(permission: str, paths: Iterable[Path], workspace: Workspace) -> Iter
 def _implicit_read_request(paths: list[Path], workspace: Workspace) -> Iterable[PermissionRequest]:
     """One request for all implicit reads, with as many paths as a person can review."""
     if paths:
-        request = _file("read", paths[:_MAX_IMPLICIT_READS], workspace)
+        request = _file(permission_keys.READ, paths[:_MAX_IMPLICIT_READS], workspace)
         yield request if len(paths) <= _MAX_IMPLICIT_READS else request.model_copy(update={"always": ()})
 
 
 def _file(permission: str, paths: list[Path], workspace: Workspace, *, protect: bool = False) -> PermissionRequest:
     patterns = tuple(dict.fromkeys(map(workspace.relative, paths)))
-    files = count_affected_files(paths) if permission == "edit" else None
+    files = count_affected_files(paths) if permission == permission_keys.EDIT else None
     literal = tuple(pattern for pattern in patterns if not re.search(r"[*?\\]", pattern))
     return PermissionRequest(
         permission=permission,

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, Place, seal
 from activities.store.queries import Queries
+from workflows.domain.call_display import CallDisplay
 from workflows.domain.effects import Plan, Recovery
 from workflows.domain.errors import NotFound
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, RecordedDecision
@@ -32,6 +33,7 @@ class NewCall(Value):
     tool: str
     arguments: dict[str, JsonValue]
     recovery: Recovery
+    display: CallDisplay
     plan: Plan | None
     loop_digest: str
 
@@ -49,6 +51,7 @@ class CallRow(Value):
     tool: str
     arguments: dict[str, JsonValue]
     recovery: Recovery
+    display: CallDisplay
     plan: Plan | None
     digest: str | None
     loop_digest: str
@@ -91,8 +94,9 @@ def prepare(journal: Journal, turn: TurnId, step: int, message: MessageId, new: 
     digest = new.plan.effect.digest if new.plan else None
     coordinates = {"session": journal.session, "turn": turn, "step": step, "message": message, "digest": digest}
     known = {name: getattr(new, name) for name in ("id", "position", "provider_id", "tool", "recovery", "loop_digest")}
+    display = Json(new.display.model_dump(mode="json", exclude_defaults=True))
     sealed = {"arguments": arguments.content, "salt": arguments.salt, "plan": _plan_json(new.plan)}
-    journal.write(_QUERIES.prepare, **known, **coordinates, **sealed)
+    journal.write(_QUERIES.prepare, **known, **coordinates, **sealed, display=display)
     journal.record(
         CallPrepared(
             call=new.id,
@@ -104,7 +108,7 @@ def prepare(journal: Journal, turn: TurnId, step: int, message: MessageId, new: 
             digest=digest,
         )
     )
-    return CallRow(**known, **coordinates, arguments=new.arguments, plan=new.plan)
+    return CallRow(**known, **coordinates, display=new.display, arguments=new.arguments, plan=new.plan)
 
 
 async def of_step(journal: Journal, turn: TurnId, step: int) -> list[CallRow]:

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, JsonValue, TypeAdapter
 
 from activities.store.database import Database
 from activities.store.queries import Queries
+from workflows.domain.call_display import CallDisplay
 from workflows.domain.effects import Plan
 from workflows.domain.ids import AskId, PartId, SessionId, SuspensionId
 from workflows.domain.permissions.grants import savable_patterns
@@ -38,6 +39,7 @@ class InboxRow(Value):
     path: tuple[str, ...]
     tool: str
     arguments: dict[str, JsonValue]
+    display: CallDisplay = CallDisplay()
     request: PermissionRequest
     plan: Plan | None
     digest: str

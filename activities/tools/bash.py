@@ -23,6 +23,7 @@ from activities.tools.bash_report import build_output, describe_lost_command, fa
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
 from activities.turn_context import TurnContext
+from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import ToolError
 from workflows.domain.value import Value
@@ -55,7 +56,7 @@ class BashTool(BuiltInTool[BashParams]):
     name = "bash"
     recovery = Recovery.REATTACHABLE
     params = BashParams
-    subject = "command"
+    display = CallDisplay(kind=DisplayKind.EXECUTE, verb="run", subject="command")
     may_run_unchecked = True
 
     def __init__(self, limits: CommandLimits | None = None) -> None:

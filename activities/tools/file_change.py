@@ -23,6 +23,7 @@ from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Effect, Recovery, Target
 from workflows.domain.errors import ToolError
+from workflows.domain.permissions import permission_keys
 
 MAX_FILE_BYTES: Final = 32 * 1024 * 1024  # bytes of a file for edit and write: they compare it whole
 _MAX_SHORT_CHARS: Final = 8 * 1024  # characters of arguments, and
@@ -54,6 +55,10 @@ class FileChangeTool(BuiltInTool[P]):
 
     recovery = Recovery.RECONCILABLE
     success_message: ClassVar[str]
+
+    @property
+    def permission(self) -> str:
+        return permission_keys.EDIT
 
     @abstractmethod
     def path(self, params: P) -> str:

@@ -14,6 +14,7 @@ from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.search import search_plan
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
+from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import ToolError
 
@@ -38,7 +39,7 @@ class GlobTool(BuiltInTool[GlobParams]):
     recovery = Recovery.REPEATABLE
     quick = True
     params = GlobParams
-    subject = "pattern"
+    display = CallDisplay(kind=DisplayKind.READ, verb="search", subject="pattern")
 
     async def plan(self, params: GlobParams, turn: TurnContext) -> Plan:
         return await asyncio.to_thread(search_plan, self.name, params, params.path, turn)

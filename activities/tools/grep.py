@@ -15,6 +15,7 @@ from activities.tools.ripgrep import Match
 from activities.tools.search import search_plan
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
+from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import ToolError
 
@@ -37,7 +38,7 @@ class GrepTool(BuiltInTool[GrepParams]):
     recovery = Recovery.REPEATABLE
     quick = True
     params = GrepParams
-    subject = "pattern"
+    display = CallDisplay(kind=DisplayKind.READ, verb="search", subject="pattern")
 
     async def plan(self, params: GrepParams, turn: TurnContext) -> Plan:
         if not params.pattern:

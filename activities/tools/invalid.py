@@ -6,6 +6,7 @@ from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
+from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Recovery
 
@@ -25,6 +26,7 @@ class InvalidTool(BuiltInTool[InvalidParams]):
     name = INVALID
     recovery = Recovery.REPEATABLE
     params = InvalidParams
+    display = CallDisplay(kind=DisplayKind.INVALID, subject="error", name="tool")
 
     def offer(self, turn_config: TurnConfig) -> None:
         return None

@@ -18,6 +18,7 @@ from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
+from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.effects import Effect, Recovery, Target
 from workflows.domain.errors import ToolError
 
@@ -45,7 +46,7 @@ class ReadTool(BuiltInTool[ReadParams]):
     recovery = Recovery.REPEATABLE
     quick = True
     params = ReadParams
-    subject = "filePath"
+    display = CallDisplay(kind=DisplayKind.READ, verb="read", subject="filePath")
 
     async def plan(self, params: ReadParams, turn: TurnContext) -> Plan:
         located = await asyncio.to_thread(locate, params.file_path, turn.workspace)

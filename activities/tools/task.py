@@ -12,6 +12,7 @@ from activities.tools.tool import CallStopped, Delegated, Output, Plan, Subagent
 from activities.turn_context import TurnContext
 from workflows.domain.agents.agent import Agent
 from workflows.domain.agents.delegation import Delegation
+from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.config.config import AgentMode
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Recovery
@@ -45,6 +46,12 @@ class TaskTool(BuiltInTool[TaskParams]):
     name = "task"
     recovery = Recovery.REATTACHABLE
     params = TaskParams
+    display = CallDisplay(
+        kind=DisplayKind.DELEGATE,
+        verb="hand work to a subagent",
+        subject="description",
+        heading=("subagent_type", "description"),
+    )
     machine_bound = False  # the subagent's rows and workflow are the same from everywhere
 
     def description_values(self, turn_config: TurnConfig) -> dict[str, str] | None:

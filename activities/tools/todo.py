@@ -6,6 +6,7 @@ from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import Output, Plan, ToolContext
 from activities.turn_context import TurnContext
+from workflows.domain.call_display import CallDisplay
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.messages import TodosReplaced
 from workflows.domain.permissions.requests import PermissionRequest
@@ -31,6 +32,7 @@ class TodoWriteTool(BuiltInTool[TodoWriteParams]):
     name = "todowrite"
     recovery = Recovery.IDEMPOTENT
     params = TodoWriteParams
+    display = CallDisplay(verb="list its tasks")
 
     async def plan(self, params: TodoWriteParams, turn: TurnContext) -> Plan:
         return Plan(

@@ -10,13 +10,13 @@ from pydantic import JsonValue
 from activities.files.workspace import Workspace
 from activities.turn_context import TurnContext
 from workflows.domain.agents.agent import Agent
+from workflows.domain.call_display import CallDisplay
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.effects import Plan as Plan
 from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import SessionChange
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.permissions.rules import permission_of
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Cost
 from workflows.domain.value import Value
@@ -155,8 +155,13 @@ class Tool(ABC, Generic[P]):
     recovery: Recovery
     quick: bool = False  # ends within milliseconds and may run twice: runs inside a workflow task and blocks it
     machine_bound: bool = True  # to the machine of the claim, which has its files and processes
-    subject: str | None = None  # the argument that rules match, by the model's name for it
+    display: CallDisplay = CallDisplay()  # how people see its calls
     may_run_unchecked: bool = False  # a person's yes suffices where the call could not be checked
+
+    @property
+    def permission(self) -> str:
+        """The permission that its calls need."""
+        return self.name
 
     @abstractmethod
     def offer(self, turn_config: TurnConfig) -> ToolOffer | None:
@@ -177,8 +182,8 @@ class Tool(ABC, Generic[P]):
     def unchecked_plan(self, arguments: Mapping[str, JsonValue], turn: TurnContext, reason: str) -> Plan:
         """The plan of a call that could not be checked: asks under every policy. A deny matches the model's text."""
         request = PermissionRequest(
-            permission=permission_of(self.name),
-            patterns=(str(arguments[self.subject]) if self.subject else "*",),
+            permission=self.permission,
+            patterns=(str(arguments[self.display.subject]) if self.display.subject else "*",),
             opaque=f"This call could not be checked: {reason}.",
             guarded=True,
         )

@@ -8,6 +8,7 @@ from activities.files.locate import LocatedPath, PathKind
 from activities.files.text_file import BOM, TextFile, require_encodable
 from activities.tools.arguments import Params
 from activities.tools.file_change import FileChangeTool
+from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.errors import ToolError
 
 
@@ -23,7 +24,7 @@ class WriteTool(FileChangeTool[WriteParams]):
 
     name = "write"
     params = WriteParams
-    subject = "filePath"
+    display = CallDisplay(kind=DisplayKind.EDIT, verb="write a file", subject="filePath")
     success_message: ClassVar[str] = "Wrote file successfully."
 
     def path(self, params: WriteParams) -> str:

@@ -16,6 +16,7 @@ from activities.turn_context import TurnContext
 from tests.harness import wait_for_file
 from tests.workflows.conftest import Open
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
+from workflows.domain.call_display import CallDisplay
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Recovery
 from workflows.domain.errors import ToolError
@@ -46,6 +47,7 @@ class CreateIssue(Tool[str]):
 
     name = NAME
     recovery = Recovery.REATTACHABLE
+    display = CallDisplay(verb="create an issue", subject="subject")
 
     def __init__(self) -> None:
         self.called: list[str] = []
@@ -110,6 +112,7 @@ async def test_a_tool_of_one_turn_is_offered_asked_about_run_recovered_and_shown
         await harness.ended(session, 2)
         wrong, created, unavailable = await harness.calls(session)
     assert (entry.request.permission, entry.request.patterns) == (NAME, ("It leaks.",))
+    assert (entry.display.verb, entry.arguments[str(entry.display.subject)]) == ("create an issue", "It leaks.")
     assert wrong.outcome is not None and wrong.outcome.output == "subject has to be a string"
     assert created.outcome is not None and created.state is CallState.DONE
     assert (created.outcome.title, created.outcome.output) == ("Issue: It leaks.", "Issue 1 was created.")

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
+from workflows.domain.call_display import CallDisplay
 from workflows.domain.effects import Plan
 from workflows.domain.ids import AskId, PartId, SessionId, SuspensionId
 from workflows.domain.permissions.replies import AskState
@@ -28,6 +29,7 @@ class InboxEntry(Value):
     path: tuple[str, ...]
     tool: str
     arguments: dict[str, JsonValue]
+    display: CallDisplay = CallDisplay()
     request: PermissionRequest
     plan: Plan | None
     digest: str

@@ -34,6 +34,7 @@ from worker.stack.state_file import PartName, StackState
 from worker.stack.up import up
 from worker.stored_contents import note_of, part_of
 from workflows.domain.actor import Actor
+from workflows.domain.call_display import DisplayKind
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.events.asks import AskAnswered, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallFinished
@@ -41,6 +42,7 @@ from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState, TextPart
+from workflows.domain.permissions.permission_keys import BASH
 
 T = TypeVar("T")
 
@@ -308,11 +310,11 @@ def _describe(seen: EventWithContents) -> tuple[str, str, LineStyle] | None:
             texts = (part.text for each in parts if isinstance(part := part_of(seen, each.part), TextPart))
             return f"step {step}", one_line(" ".join(texts)), "plain"
         case CallFinished(call=name, state=state) if call := call_of(seen, name):
-            last = call.output.splitlines()[-1:] if call.tool == "bash" else []
+            last = call.output.splitlines()[-1:] if call.display.kind is DisplayKind.EXECUTE else []
             text = ": ".join([one_line(call.label), *map(one_line, last)])
             return (call.tool, text, "quiet") if state == CallState.DONE else (call.tool, f"{text} ({state})", "bad")
         case AskRaised(call=name, permission=permission) if call := call_of(seen, name):
-            verb = "run" if permission == "bash" else permission
+            verb = "run" if permission == BASH else permission
             return "asks", f"May I {verb} {one_line(call.label)}?", "plain"
         case AskAnswered(reply=reply):
             return "answered", f"{reply}, by {actor_of(seen)}", "plain"

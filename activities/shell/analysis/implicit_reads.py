@@ -17,6 +17,7 @@ from activities.shell.analysis.program import GLOBAL_OPTIONS, Command, Word
 from activities.shell.analysis.repository import find_repository, index_path
 from activities.shell.programs.parsed_arguments import ParsedArguments
 from activities.turn_context import TurnContext
+from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.rules import Action, Ruleset, evaluate
 from workflows.domain.permissions.specificity import contains_word
 
@@ -140,5 +141,5 @@ def _gives_pattern(option: str) -> bool:
 
 def _is_named(command: Command, name: str, rules: Ruleset) -> bool:
     """Whether a rule allows a command by naming its program or git's sub-command, not by `*`."""
-    decided = evaluate("bash", command.source, rules)
+    decided = evaluate(permission_keys.BASH, command.source, rules)
     return decided.action is Action.ALLOW and decided.rule is not None and contains_word(decided.rule.pattern, name)

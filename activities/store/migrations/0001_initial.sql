@@ -179,6 +179,7 @@ CREATE TABLE call (                                 -- the ledger
     arguments    json        NOT NULL,
     salt         bytea       NOT NULL,
     recovery     text        NOT NULL,
+    display      json        NOT NULL,              -- how people see the call, as its tool says
     plan         json,                              -- requests and effect, as last planned; none when planning failed
     digest       text,                              -- of the plan's effect
     loop_digest  text        NOT NULL,              -- digest of tool and arguments, for the loop guard

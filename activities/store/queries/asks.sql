@@ -56,7 +56,7 @@ WITH RECURSIVE tree AS (
     UNION ALL
     SELECT s.id FROM session s JOIN tree ON s.parent = tree.id
 )
-SELECT a.id, a.session, a.call, a.body, a.digest, a.asked_at, a.request, a.state, c.tool, c.arguments, c.plan,
+SELECT a.id, a.session, a.call, a.body, a.digest, a.asked_at, a.request, a.state, c.tool, c.arguments, c.display, c.plan,
        s.title, s.directory, s.agent, t.turn_config,
        CASE WHEN s.parent IS NULL THEN ARRAY[s.agent] ELSE (
            WITH RECURSIVE line AS (

@@ -35,7 +35,7 @@ SELECT id, body FROM prompt WHERE id = ANY(%(ids)s)
 UNION ALL
 SELECT id, body FROM part WHERE id = ANY(%(ids)s)
 UNION ALL
-SELECT id, json_build_object('tool', tool, 'arguments', arguments, 'outcome', outcome) FROM call WHERE id = ANY(%(ids)s)
+SELECT id, json_build_object('tool', tool, 'arguments', arguments, 'display', display, 'outcome', outcome) FROM call WHERE id = ANY(%(ids)s)
 UNION ALL
 SELECT id, body FROM note WHERE id = ANY(%(ids)s)
 UNION ALL

@@ -9,6 +9,7 @@ from activities.files.text_file import TextFile, require_encodable
 from activities.tools.arguments import Params
 from activities.tools.edit.substitute import substitute
 from activities.tools.file_change import FileChangeTool
+from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.errors import ToolError
 
 
@@ -26,7 +27,7 @@ class EditTool(FileChangeTool[EditParams]):
 
     name = "edit"
     params = EditParams
-    subject = "filePath"
+    display = CallDisplay(kind=DisplayKind.EDIT, verb="change a file", subject="filePath")
     success_message: ClassVar[str] = "Edit applied successfully."
 
     def path(self, params: EditParams) -> str:

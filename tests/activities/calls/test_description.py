@@ -3,13 +3,21 @@
 from activities.calls.description import MAX_DESCRIPTION_CHARS, CallDescriber, describe_fully, describe_nothing
 from activities.redact import Redactor
 from activities.store.calls import CallRow
+from activities.tools.registry import TOOLS
 
 
 def call(**arguments: object) -> CallRow:
     return CallRow.model_validate(
         {
             **{"id": "prt_1", "session": "ses_1", "turn": "trn_1", "step": 1, "position": 0, "message": "msg_1"},
-            **{"provider_id": "c1", "tool": "bash", "recovery": "reattachable", "plan": None, "digest": None},
+            **{
+                "provider_id": "c1",
+                "tool": "bash",
+                "recovery": "reattachable",
+                "display": TOOLS["bash"].display,
+                "plan": None,
+                "digest": None,
+            },
             **{
                 "loop_digest": "d",
                 "revision": 0,

@@ -15,16 +15,23 @@ from workflows.domain.permissions.rules import (
     Rule,
     Ruleset,
     ShadowedRules,
-    disabled_tools,
     evaluate,
     find_shadowed,
     from_config,
+    is_switched_off,
     merge,
     nothing_to_protect,
     only_denies,
     rules_about,
 )
 
+PERMISSION_OF = {  # tools of OpenCode that need another permission than their name (opencode.md 2.3)
+    "write": "edit",
+    "apply_patch": "edit",
+    "list_mcp_resources": "read",
+    "list_mcp_resource_templates": "read",
+    "read_mcp_resource": "read",
+}
 ALLOW, ASK, DENY = Action.ALLOW, Action.ASK, Action.DENY
 
 
@@ -83,8 +90,8 @@ def test_denies_with_exceptions_hold_over_generations_and_offer_the_tool() -> No
     child = (Rule(permission="*", pattern="*", action=ALLOW), *only_denies(parent))
     grandchild = (Rule(permission="*", pattern="*", action=ALLOW), *only_denies(child))
     assert [evaluate("edit", path, grandchild).action for path in ("a.py", "PLANS/a")] == [DENY, ALLOW]
-    assert disabled_tools(["edit"], grandchild) == ()
-    assert disabled_tools(["edit"], (*grandchild, *only_denies(parent[:1]))) == ("edit",)
+    assert not is_switched_off("edit", grandchild)
+    assert is_switched_off("edit", (*grandchild, *only_denies(parent[:1])))
 
 
 def test_one_word_as_configuration_is_a_rule_for_everything() -> None:
@@ -107,7 +114,8 @@ def _answer(given: dict[str, Any]) -> Any:
             rule = evaluate(permission, pattern, merge(*map(_ruleset, rulesets))).rule
             return rule and rule.model_dump(mode="json")
         case {"op": "disabled_tools", "tools": tools, "ruleset": ruleset}:
-            return list(disabled_tools(tools, _ruleset(ruleset)))
+            rules = _ruleset(ruleset)
+            return [tool for tool in tools if is_switched_off(PERMISSION_OF.get(tool, tool), rules)]
     raise ValueError(f"unknown operation {given['op']!r}")
 
 

@@ -4,7 +4,9 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
+from activities.tools.registry import TOOLS
 from worker.api.inbox import InboxEntry
+from workflows.domain.call_display import CallDisplay
 from workflows.domain.effects import Effect, Plan, Target
 from workflows.domain.ids import AskId, PartId, SessionId
 from workflows.domain.permissions.grants import savable_patterns
@@ -26,6 +28,7 @@ def entry(tool: str, arguments: dict[str, JsonValue], request: PermissionRequest
         path=("build",),
         tool=tool,
         arguments=arguments,
+        display=TOOLS[tool].display if tool in TOOLS else CallDisplay(),
         request=request,
         plan=Plan(requests=(request,), effect=effect),
         digest=effect.digest,

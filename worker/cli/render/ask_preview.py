@@ -20,23 +20,14 @@ from worker.cli.render.formatting import (
     pluralize,
 )
 from worker.cli.render.wrap import add_bar, wrap_text
-from workflows.domain.permissions import loop_guard
+from workflows.domain.call_display import DisplayKind
+from workflows.domain.permissions import loop_guard, permission_keys
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
 
 _RESERVED_ROWS: Final = 13  # rows for the headline, notes, answers and the typed line
 _MIN_LINES: Final = 6  # lines of an effect on the lowest terminal
 _COUNTED: Final = 1000  # files: counting stops there
-_VERBS: Final = {
-    "bash": "run",
-    "read": "read",
-    "glob": "search",
-    "grep": "search",
-    "task": "hand work to a subagent",
-    "todowrite": "list its tasks",
-    "edit": "change a file",
-    "write": "write a file",
-}
 
 
 class AskPreview(Value):
@@ -96,8 +87,8 @@ def _headline(entry: InboxEntry) -> str:
         names = ", ".join(escape_exact(target.path) for target in entry.plan.targets)
         return f"{entry.tool} wants to change {names} ({_count_changes(raw)})"
     directory = entry.plan.effect.directory if entry.plan else entry.directory
-    sized = "" if format_one_line_call(entry.tool, entry.arguments) else f" ({size})"
-    return f"{entry.tool} wants to {_VERBS.get(entry.tool, 'act')} in {escape_exact(directory)}{sized}"
+    sized = "" if format_one_line_call(entry.tool, entry.arguments, entry.display) else f" ({size})"
+    return f"{entry.tool} wants to {entry.display.verb} in {escape_exact(directory)}{sized}"
 
 
 def _count_changes(diff: str) -> str:
@@ -109,10 +100,14 @@ def _effect_text(entry: InboxEntry) -> str:
     diff = find_diff(entry)
     if diff is not None:
         return strip_diff_header(diff)
-    command = entry.arguments.get("command")
-    if isinstance(command, str) and entry.tool == "bash":
+    command = entry.arguments.get(entry.display.subject or "")
+    if isinstance(command, str) and _is_command(entry):
         return command
-    return format_arguments(entry.tool, entry.arguments)
+    return format_arguments(entry.tool, entry.arguments, entry.display)
+
+
+def _is_command(entry: InboxEntry) -> bool:
+    return entry.display.kind is DisplayKind.EXECUTE
 
 
 def _collapse_effect(entry: InboxEntry, whole: bool, height: int | None) -> CollapsedText:
@@ -128,8 +123,8 @@ def _collapse_effect(entry: InboxEntry, whole: bool, height: int | None) -> Coll
 
 def _describe_changed_files(entry: InboxEntry) -> Iterator[str]:
     """The files that a command names and changes, with their number now."""
-    changes = [each for each in entry.plan.requests if each.permission == "edit"] if entry.plan else []
-    if entry.tool == "bash" and changes:
+    changes = [each for each in entry.plan.requests if each.permission == permission_keys.EDIT] if entry.plan else []
+    if _is_command(entry) and changes:
         counts = [count for each in changes if isinstance(count := each.metadata.get("files"), int)]
         number = f" ({pluralize(sum(counts), 'file')}{' or more' if sum(counts) >= _COUNTED else ''})" if counts else ""
         patterns = ", ".join(pattern for each in changes for pattern in each.patterns)
@@ -138,7 +133,7 @@ def _describe_changed_files(entry: InboxEntry) -> Iterator[str]:
 
 def _notes(entry: InboxEntry) -> Iterator[str]:
     request = entry.request
-    if request.permission not in (entry.tool, "edit", loop_guard.PERMISSION):
+    if request.permission not in (entry.tool, permission_keys.EDIT, loop_guard.PERMISSION):
         yield f"  It needs {format_rule(request.permission, request.patterns)}"
     yield from _describe_changed_files(entry)
     for reason in entry.reasons:
@@ -148,10 +143,12 @@ def _notes(entry: InboxEntry) -> Iterator[str]:
     cautions = (each.metadata.get("caution") for each in _requests(entry))
     for caution in dict.fromkeys(each for each in cautions if isinstance(each, str)):
         yield f"  Careful: {one_line(caution)}"
-    commands = (pattern for each in _requests(entry) if each.permission == "bash" for pattern in each.patterns)
+    commands = (
+        pattern for each in _requests(entry) if each.permission == permission_keys.BASH for pattern in each.patterns
+    )
     for note in find_foreign_letters(
         list(dict.fromkeys(each.split(" ", 1)[0] for each in commands)), _effect_text(entry)
     ):
         yield f"  Careful: {note}"
-    if entry.tool == "bash" and isinstance(said := entry.arguments.get("description"), str):
+    if _is_command(entry) and isinstance(said := entry.arguments.get("description"), str):
         yield f"  Agent's description: {one_line(said)}"

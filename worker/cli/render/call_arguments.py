@@ -8,29 +8,27 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from worker.cli.render.formatting import escape_exact
+from workflows.domain.call_display import CallDisplay, DisplayKind
 
-_MAIN: Final = {"read": "filePath", "glob": "pattern", "grep": "pattern"}  # the argument that names what is read
 _PLAIN: Final = re.compile(r"""[^\s"'=]+""")
 _BOXES: Final = {"pending": "[ ]", "completed": "[x]", "in_progress": "[~]", "cancelled": "[-]"}
 _TODO: Final = {"content", "status", "priority"}
 
 
-def format_arguments(tool: str, arguments: Mapping[str, Any]) -> str:
+def format_arguments(tool: str, arguments: Mapping[str, Any], display: CallDisplay) -> str:
     """One line for a call that reads or searches, else a line or a block per argument."""
-    match tool, dict(arguments):
-        case "task", {"subagent_type": str(agent), "description": str(what), **others}:
-            return "\n".join([f"{escape_exact(agent)}: {escape_exact(what)}", *_format_fields(others)])
-        case "todowrite", {"todos": [*todos], **others} if not others and todos and all(map(_is_todo, todos)):
+    match dict(arguments):
+        case {"todos": [*todos], **others} if not others and todos and all(map(_is_todo, todos)):
             return "\n".join(f"{format_todo(each)} ({escape_exact(each['priority'])})" for each in todos)
         case _:
-            return format_one_line_call(tool, arguments) or "\n".join(_format_fields(arguments))
+            heading, fields = _split_heading(arguments, display)
+            return format_one_line_call(tool, arguments, display) or "\n".join([*heading, *_format_fields(fields)])
 
 
-def format_one_line_call(tool: str, arguments: Mapping[str, JsonValue]) -> str | None:
+def format_one_line_call(tool: str, arguments: Mapping[str, JsonValue], display: CallDisplay) -> str | None:
     """A reading or searching call with every argument; None for all others."""
-    main = _MAIN.get(tool)
-    first = arguments.get(main) if main is not None else None
-    others = {name: value for name, value in arguments.items() if name != main}
+    first = arguments.get(display.subject or "") if display.kind is DisplayKind.READ else None
+    others = {name: value for name, value in arguments.items() if name != display.subject}
     if not isinstance(first, str) or any(isinstance(value, dict | list) for value in others.values()):
         return None
     return " ".join(
@@ -46,6 +44,17 @@ def format_todo(task: Any) -> str:
     status = str(task.get("status"))
     box = _BOXES.get(status) or f"[{escape_exact(status)}]"
     return f"{box} {escape_exact(str(task.get('content')))}"
+
+
+def _split_heading(
+    arguments: Mapping[str, JsonValue], display: CallDisplay
+) -> tuple[list[str], Mapping[str, JsonValue]]:
+    """The heading's line, if its arguments are all there, and the other arguments."""
+    values = [value for name in display.heading if isinstance(value := arguments.get(name), str)]
+    if not values or len(values) < len(display.heading):
+        return [], arguments
+    others = {name: value for name, value in arguments.items() if name not in display.heading}
+    return [": ".join(map(escape_exact, values))], others
 
 
 def _is_todo(value: Any) -> bool:

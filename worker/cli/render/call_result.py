@@ -20,6 +20,7 @@ from worker.cli.render.formatting import (
     pluralize,
 )
 from worker.cli.render.wrap import add_bar
+from workflows.domain.call_display import DisplayKind
 from workflows.domain.messages import CallState
 from workflows.domain.usage import Cost
 
@@ -42,7 +43,7 @@ def result_suffix(call: CallContent | None, state: str) -> str:
     """What follows the call's name: its failure, or its subagent's cost."""
     if (failure := _failure(call, state)) or state != CallState.DONE:
         return f" ({failure or state})"
-    metadata = call.outcome.metadata if call and call.outcome and call.tool == "task" else {}
+    metadata = call.outcome.metadata if call and call.outcome and call.display.kind is DisplayKind.DELEGATE else {}
     if "cost" not in metadata:
         return ""
     cost = Cost(dollars=Decimal(str(metadata["cost"] or 0)), unpriced=int(str(metadata.get("unpriced", 0))))
@@ -55,7 +56,7 @@ def result_rows(call: CallContent, state: str, *, diff_shown: bool, columns: int
     if outcome is None:
         return
     diff, todos = outcome.metadata.get("diff"), outcome.metadata.get("todos")
-    if state != CallState.DONE or call.tool == "bash":
+    if state != CallState.DONE or call.display.kind is DisplayKind.EXECUTE:
         shown = collapse(escape_prose(call.output.strip("\n")), OUTPUT_LIMIT).text
         yield from add_bar(shown, columns) if shown else []
     elif isinstance(diff, str):

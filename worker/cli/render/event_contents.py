@@ -8,6 +8,7 @@ from worker.api.events import EventWithContents
 from worker.cli.render.call_arguments import format_arguments
 from worker.cli.render.formatting import escape_exact, escape_prose
 from worker.stored_contents import StoredCall
+from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AskAnswered
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
@@ -19,14 +20,14 @@ class CallContent(StoredCall):
     @property
     def name(self) -> str:
         """The model's name for the tool, even if there is no such tool."""
-        return str(self.arguments.get("tool")) if self.tool == _INVALID else self.tool
+        return str(self.arguments.get(self.display.name)) if self.display.name else self.tool
 
     @property
     def failure(self) -> str | None:
         """Why a call has failed: its exit code, or that it could not be made."""
-        if self.tool == _INVALID:
+        if self.display.kind is DisplayKind.INVALID:
             return "not called"
-        if self.tool != "bash" or self.outcome is None or "exit" not in self.outcome.metadata:
+        if self.display.kind is not DisplayKind.EXECUTE or self.outcome is None or "exit" not in self.outcome.metadata:
             return None
         code = self.outcome.metadata["exit"]
         return "ended early" if code is None else f"exit {code}" if code else None
@@ -34,23 +35,21 @@ class CallContent(StoredCall):
     @property
     def output(self) -> str:
         """The output, without the lines that tell the model how a command ended."""
-        if self.outcome is None or self.tool == _INVALID:
+        if self.outcome is None or self.display.kind is DisplayKind.INVALID:
             return ""
-        if self.tool != "bash":
+        if self.display.kind is not DisplayKind.EXECUTE:
             return self.outcome.output
         return _METADATA.sub(_format_notes, self.outcome.output)
 
     @property
     def label(self) -> str:
         """The call in a few words."""
-        if self.tool == _INVALID:
-            return str(self.arguments.get("error"))
-        if self.outcome is not None and self.outcome.title:
+        invalid = self.display.kind is DisplayKind.INVALID
+        if self.outcome is not None and self.outcome.title and not invalid:
             return self.outcome.title
-        name = _LABEL_ARGUMENT.get(self.tool)
-        if name is not None and isinstance(value := self.arguments.get(name), str):
+        if isinstance(value := self.arguments.get(self.display.subject or ""), str):
             return value
-        return format_arguments(self.tool, self.arguments)
+        return format_arguments(self.tool, self.arguments, self.display)
 
 
 class AskContent(Value):
@@ -65,20 +64,10 @@ class PromptContent(Value):
     text: str
 
 
-_INVALID: Final = "invalid"  # stands for a call that could not be made (opencode.md 7.1)
 _METADATA: Final = re.compile(
     r"\n*<shell_metadata>\n(?P<notes>(?:(?!<shell_metadata>)[\s\S])*)\n</shell_metadata>\s*\Z"
 )
 _EXIT_CODE: Final = re.compile(r"exit code -?\d+(?: \(\S+\))?\n?")  # shown beside the command
-_LABEL_ARGUMENT: Final = {
-    "bash": "command",
-    "edit": "filePath",
-    "write": "filePath",
-    "read": "filePath",
-    "glob": "pattern",
-    "grep": "pattern",
-    "task": "description",
-}
 
 
 def _format_notes(found: re.Match[str]) -> str:

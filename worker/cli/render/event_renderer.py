@@ -30,6 +30,7 @@ from worker.cli.render.streamed_answer import StreamedAnswer, render_answer
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_text, wrap_words
 from worker.stored_contents import note_of, part_of
+from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised, AskReopened
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared
 from workflows.domain.events.event import Event
@@ -216,7 +217,7 @@ class EventRenderer:
         call = call_of(seen, event.call)
         if not event.recovered and event.call in self._quick_calls:
             return
-        if event.recovered and call and call.tool == "task":
+        if event.recovered and call and call.display.kind is DisplayKind.DELEGATE:
             return  # its subagent was never interrupted
         again = " (resumed after an interruption)" if event.recovered else ""
         self._print(f"… {self._label(seen, event.call)}{again}")

@@ -17,6 +17,7 @@ from worker.cli.render.session_status import describe_status
 from worker.cli.render.turn_summary import AskSummary, TurnSummary, describe_usage, render_turn, render_turn_line
 from worker.cli.render.wrap import wrap_text
 from worker.stored_contents import note_of, part_of
+from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AnswerNotRun, AnswerRefused, AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, WriteRefused
 from workflows.domain.events.event import Event
@@ -34,7 +35,6 @@ from workflows.domain.usage import Cost, Tokens
 _WHOLE: Final = 6  # turns in full; earlier ones have a line each
 _LINES: Final = 20
 _ANSWER: Final = 160  # characters of an answer, with its reason
-_CHANGES: Final = ("edit", "write")
 
 
 @dataclass
@@ -106,10 +106,10 @@ class SessionSummary:
             turn.calls["(erased)"] += 1
             return
         turn.calls[escape_exact(call.tool)] += 1
-        if call.tool == "bash":
+        if call.display.kind is DisplayKind.EXECUTE:
             ended = CallState.FAILED if state is CallState.DONE and _exited_nonzero(call) else state
             turn.add_command(self._name + call.label, ended)
-        if call.tool in _CHANGES and state is CallState.DONE:
+        if call.display.kind is DisplayKind.EDIT and state is CallState.DONE:
             turn.add_change(call.label, *_count_changed_lines(call))
         if state is CallState.UNKNOWN:
             self._add_trouble(turn, seen, "it is not known whether it happened", event.call)
@@ -228,7 +228,7 @@ def _totals(turns: list[TurnSummary], seen: Overview, at: datetime) -> Iterator[
 def _is_subagent_call(seen: EventWithContents, call: PartId) -> bool:
     """Whether a subagent does the call, which is claimed again after it."""
     found = call_of(seen, call)
-    return found is not None and found.tool == "task"
+    return found is not None and found.display.kind is DisplayKind.DELEGATE
 
 
 def _exited_nonzero(call: CallContent) -> bool:

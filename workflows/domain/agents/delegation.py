@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from workflows.domain.agents.agent import Agent
 from workflows.domain.config.config import AgentMode
+from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate, only_denies
 from workflows.domain.value import Value
 
@@ -25,7 +26,9 @@ class Delegation(Value):
     def offered_agents(self, rules: Ruleset) -> list[Agent]:
         """The agents that a model is offered under these rules."""
         willing = (agent for agent in self.agents if agent.mode is not AgentMode.PRIMARY)
-        return [agent for agent in willing if evaluate("task", agent.name, rules).action is not Action.DENY]
+        return [
+            agent for agent in willing if evaluate(permission_keys.TASK, agent.name, rules).action is not Action.DENY
+        ]
 
 
 def subagent_rules(agent: Agent, parent: Ruleset) -> Ruleset:
@@ -35,6 +38,6 @@ def subagent_rules(agent: Agent, parent: Ruleset) -> Ruleset:
 
 
 def _default_denies(agent: Agent) -> Iterator[Rule]:
-    for permission in ("todowrite", "task"):
+    for permission in (permission_keys.TODOWRITE, permission_keys.TASK):
         if not agent.names_permission(permission):
             yield Rule(permission=permission, pattern="*", action=Action.DENY)

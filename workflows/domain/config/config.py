@@ -15,9 +15,8 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from workflows.domain.permissions.permission_keys import PATTERNLESS
 from workflows.domain.permissions.rules import Action
-
-_PATTERNLESS: Final = frozenset({"todowrite", "question", "webfetch", "websearch", "doom_loop"})  # take no patterns
 
 _MAX_NAME_LENGTH: Final = 100  # of an agent: shown in columns, margins and search attributes
 
@@ -25,7 +24,7 @@ PermissionValue = Action | dict[str, Action]
 
 
 def _check_patternless(permission: dict[str, PermissionValue]) -> dict[str, PermissionValue]:
-    wrong = [name for name in _PATTERNLESS & permission.keys() if not isinstance(permission[name], Action)]
+    wrong = [name for name in PATTERNLESS & permission.keys() if not isinstance(permission[name], Action)]
     if wrong:
         raise ValueError(f"permission {wrong[0]!r} takes no patterns, only allow, ask or deny")
     return permission

@@ -1,13 +1,8 @@
 """Whether one ruleset is looser than another."""
 
-from typing import Final
-
 from workflows.domain.permissions.overlap import covers, overlaps
+from workflows.domain.permissions.permission_keys import NEVER_ASKED
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
-
-_OFFERED_TOOLS: Final = frozenset(
-    {"question", "plan_enter", "plan_exit"}
-)  # never asked about: they decide which tools are offered
 
 
 def loosens(own: Ruleset, other: Ruleset, *, silently: bool = False) -> bool:
@@ -28,7 +23,7 @@ def _eases(rule: Rule, guard: Rule) -> bool:
     return (
         guard.action is not Action.ALLOW
         and rule.action not in (Action.DENY, guard.action)
-        and guard.permission not in _OFFERED_TOOLS
+        and guard.permission not in NEVER_ASKED
         and overlaps(rule.permission, guard.permission)
         and overlaps(rule.pattern, guard.pattern)
     )

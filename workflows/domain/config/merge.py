@@ -6,7 +6,7 @@ from functools import reduce
 from pydantic import JsonValue
 
 from workflows.domain.config.fields import JsonObject
-from workflows.domain.permissions.rules import EDIT_TOOLS
+from workflows.domain.permissions.permission_keys import current_key
 from workflows.domain.value import Value
 
 
@@ -85,5 +85,5 @@ def _with_permission(tree: JsonObject) -> JsonObject:
 def _from_tools(tools: JsonObject) -> JsonObject:
     rules: dict[str, JsonValue] = {}
     for name, offered in tools.items():
-        rules["edit" if name in EDIT_TOOLS else name] = "allow" if offered else "deny"
+        rules[current_key(name)] = "allow" if offered else "deny"
     return rules

@@ -7,12 +7,15 @@ from typing import Any, Final
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from workflows.domain.ids import GrantId
+from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.grants import Grant, covering_grant, decisions, subjects
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Decision, Rule, Ruleset, evaluate, nothing_to_protect
 from workflows.domain.value import Value
 
-_PATH_PERMISSIONS: Final = frozenset({"read", "edit", "list", "external_directory"})
+_PATH_PERMISSIONS: Final = frozenset(
+    {permission_keys.READ, permission_keys.EDIT, permission_keys.LIST, permission_keys.EXTERNAL_DIRECTORY}
+)
 
 
 class Finding(Value):

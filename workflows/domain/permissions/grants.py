@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from workflows.domain.ids import GrantId
+from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.overlap import covers as covers_pattern
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import (
@@ -22,7 +23,9 @@ from workflows.domain.permissions.specificity import contains_word, is_exact
 from workflows.domain.permissions.wildcard import matches
 from workflows.domain.value import Value
 
-_PATH_PERMISSIONS: Final = frozenset({"read", "edit"})  # subjects are paths: one of them can be saved by itself
+_PATH_PERMISSIONS: Final = frozenset(
+    {permission_keys.READ, permission_keys.EDIT}
+)  # subjects are paths: one of them can be saved by itself
 
 
 class GrantScope(StrEnum):
@@ -74,7 +77,7 @@ def decisions(request: PermissionRequest, subject: RequestSubject, rules: Rulese
     evaluated = [evaluate(request.permission, form, rules) for form in subject.forms]
     allowing = [each.rule.pattern for each in evaluated if each.rule is not None and each.action is Action.ALLOW]
     broad = (subject.has_unnamed_word(allowing) and not nothing_to_protect(rules)) or (
-        request.changes and is_denied_by_default("edit", rules)
+        request.changes and is_denied_by_default(permission_keys.EDIT, rules)
     )
     return [Decision(Action.ASK) if broad and each.action is Action.ALLOW else each for each in evaluated]
 

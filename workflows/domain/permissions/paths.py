@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import Final
 
+from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.requests import PermissionRequest
 
 _ENVIRONMENT_FILE: Final = re.compile(r".*\.env|.*\.env\..*", re.IGNORECASE)
@@ -41,7 +42,7 @@ def external_request(
     parent = path if is_directory else path.parent
     pattern = external_pattern(parent)
     return PermissionRequest(
-        permission="external_directory",
+        permission=permission_keys.EXTERNAL_DIRECTORY,
         patterns=(pattern,),
         always=(pattern,),
         withheld=ungrantable_patterns([parent], directory=directory, home=home),

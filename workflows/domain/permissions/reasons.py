@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from workflows.domain.permissions import loop_guard
+from workflows.domain.permissions import loop_guard, permission_keys
 from workflows.domain.permissions.grants import RequestSubject, subjects
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import (
@@ -29,7 +29,7 @@ def _reasons(request: PermissionRequest, rules: Ruleset) -> Iterator[str]:
         yield "the same call was made again and again, which may be a loop"
     if request.guarded and request.opaque is None:
         yield f"{', '.join(request.patterns)} is protected, or not what its name says"
-    if request.changes and is_denied_by_default("edit", rules):
+    if request.changes and is_denied_by_default(permission_keys.EDIT, rules):
         yield "it is not known to only read, and a rule denies edits"
     for subject in subjects(request):
         yield from _subject_reasons(request.permission, subject, rules)

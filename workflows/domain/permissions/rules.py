@@ -8,19 +8,17 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
+from workflows.domain.permissions import permission_keys
 from workflows.domain.permissions.overlap import covers, overlaps
 from workflows.domain.permissions.wildcard import matches
 from workflows.domain.value import Value
 
-_PERMISSION_OF_TOOL: Final = {  # tool → permission, where they differ (opencode.md 2.3)
-    "write": "edit",
-    "apply_patch": "edit",
-    "list_mcp_resources": "read",
-    "list_mcp_resource_templates": "read",
-    "read_mcp_resource": "read",
-}
-EDIT_TOOLS: Final = frozenset({"edit", "write", "patch", "multiedit", "apply_patch"})  # need the permission `edit`
-_PROTECTING_PERMISSIONS: Final = ("bash", "read", "edit", "external_directory")
+_PROTECTING_PERMISSIONS: Final = (
+    permission_keys.BASH,
+    permission_keys.READ,
+    permission_keys.EDIT,
+    permission_keys.EXTERNAL_DIRECTORY,
+)
 
 
 class Action(StrEnum):
@@ -103,21 +101,17 @@ def rules_about(permission: str, rules: Ruleset) -> Ruleset:
     return tuple(rule for rule in rules if matches(permission, rule.permission))
 
 
-def permission_of(tool: str) -> str:
-    """The permission that a tool's calls need."""
-    return _PERMISSION_OF_TOOL.get(tool, tool)
-
-
-def disabled_tools(tools: Iterable[str], rules: Ruleset) -> tuple[str, ...]:
-    """Tools that are not offered: the last rule about their permission denies everything."""
-    return tuple(tool for tool in tools if _disabled(permission_of(tool), rules))
+def is_switched_off(permission: str, rules: Ruleset) -> bool:
+    """Whether the last rule about a permission denies everything: its tools are not offered."""
+    about = [rule for rule in rules_about(permission, rules) if not rule.unless]
+    return bool(about) and about[-1].pattern == "*" and about[-1].action is Action.DENY
 
 
 def nothing_to_protect(rules: Ruleset) -> bool:
     """Whether no deny guards files or commands, and every command is allowed (security.md 2.3, step 9)."""
     guards = chain.from_iterable(rules_about(permission, rules) for permission in _PROTECTING_PERMISSIONS)
     return all(rule.action is not Action.DENY for rule in guards) and all(
-        rule.action is Action.ALLOW for rule in rules_about("bash", rules)
+        rule.action is Action.ALLOW for rule in rules_about(permission_keys.BASH, rules)
     )
 
 
@@ -152,7 +146,7 @@ def find_shadowed(rules: Ruleset) -> tuple[ShadowedRules, ...]:
 
 def _rules_of_key(permission: str, value: Action | Mapping[str, Action], home: str) -> Iterator[Rule]:
     entries = {"*": value} if isinstance(value, str) else value
-    permission = "edit" if permission in EDIT_TOOLS else permission
+    permission = permission_keys.current_key(permission)
     for pattern, action in entries.items():
         yield Rule(permission=permission, pattern=_expand_home(pattern, home), action=Action(action))
 
@@ -177,11 +171,6 @@ def _overruling(rule: Rule, later: Ruleset) -> Iterator[tuple[str, str]]:
             and overlaps(other.pattern, rule.pattern)
         ):
             yield other.permission, other.pattern
-
-
-def _disabled(permission: str, rules: Ruleset) -> bool:
-    about = [rule for rule in rules_about(permission, rules) if not rule.unless]
-    return bool(about) and about[-1].pattern == "*" and about[-1].action is Action.DENY
 
 
 def _covers(wide: Rule, narrow: Rule) -> bool:

@@ -6,6 +6,7 @@ import click
 import pytest
 from pydantic import JsonValue
 
+from activities.tools.registry import TOOLS
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.cli.render.event_renderer import EventRenderer
 from worker.cli.render.terminal_writer import TerminalWriter
@@ -48,7 +49,12 @@ def finished(state: str = "done") -> CallFinished:
 
 
 def call(tool: str, arguments: dict[str, JsonValue], **outcome: JsonValue) -> JsonValue:
-    return {"tool": tool, "arguments": arguments, "outcome": {"output": "", **outcome} if outcome else None}
+    told: dict[str, JsonValue] = {
+        "tool": tool,
+        "arguments": arguments,
+        "display": TOOLS[tool].display.model_dump(mode="json"),
+    }
+    return {**told, "outcome": {"output": "", **outcome} if outcome else None}
 
 
 def printed(capsys: Capture) -> str:

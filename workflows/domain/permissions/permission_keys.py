@@ -1,0 +1,20 @@
+"""Permission keys: words of OpenCode's configuration. Some are tools' names too; no code relies on that."""
+
+from typing import Final
+
+BASH: Final = "bash"
+EDIT: Final = "edit"
+EXTERNAL_DIRECTORY: Final = "external_directory"
+LIST: Final = "list"
+READ: Final = "read"
+TASK: Final = "task"
+TODOWRITE: Final = "todowrite"
+
+PATTERNLESS: Final = frozenset({TODOWRITE, "question", "webfetch", "websearch", "doom_loop"})  # take no patterns
+SAME_AS_EDIT: Final = frozenset({"write", "patch", "multiedit", "apply_patch"})  # older words for `edit`
+NEVER_ASKED: Final = frozenset({"question", "plan_enter", "plan_exit"})  # they only decide what is offered
+
+
+def current_key(key: str) -> str:
+    """The permission that a key of a configuration is about."""
+    return EDIT if key in SAME_AS_EDIT else key

@@ -3,10 +3,8 @@
 Stateless: a request's messages determine the answer.
 """
 
-import argparse
 import asyncio
 import json
-import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -27,7 +25,6 @@ from worker.scripted.script import (
     ScriptedAnswer,
     ScriptPosition,
     WebPage,
-    read_scripts,
     script_position,
 )
 
@@ -128,33 +125,3 @@ async def serve(
         yield server
     finally:
         await runner.cleanup()
-
-
-async def _run(script: Path, ledger: Path, port_file: Path, port: int) -> None:
-    stop = asyncio.Event()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(name, stop.set)
-    async with serve(read_scripts(script), ledger, port) as server:
-        _announce(port_file, server.url)
-        await stop.wait()
-
-
-def _announce(port_file: Path, url: str) -> None:
-    """Atomic."""
-    draft = port_file.with_name(f"{port_file.name}.new")
-    draft.write_text(url.removesuffix("/v1").rpartition(":")[2])
-    draft.replace(port_file)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -P -m worker.scripted.model_server", description=__doc__)
-    parser.add_argument("--script", type=Path, required=True, help="JSON: an object from script name to script")
-    parser.add_argument("--ledger", type=Path, required=True, help="file that gets one line per request")
-    parser.add_argument("--port-file", type=Path, required=True, help="file that gets the port once it is open")
-    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
-    given = parser.parse_args()
-    asyncio.run(_run(given.script, given.ledger, given.port_file, given.port))
-
-
-if __name__ == "__main__":
-    main()

@@ -3,10 +3,9 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import Field, JsonValue
 
 from workflows.domain.value import Value
 
@@ -127,14 +126,6 @@ class ScriptPosition(Value):
 
     script: str
     step: int
-
-
-_scripts: Final = TypeAdapter(dict[str, Script])
-
-
-def read_scripts(path: Path) -> Mapping[str, Script]:
-    """A JSON file's scripts, by name."""
-    return _scripts.validate_json(path.read_bytes())
 
 
 def script_position(messages: Sequence[Mapping[str, Any]]) -> ScriptPosition:

@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import os
-import signal
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -124,24 +121,6 @@ async def test_the_ledger_says_what_was_asked_and_how_it_ended(client: aiohttp.C
 async def test_models_are_listed(client: aiohttp.ClientSession) -> None:
     async with serve(Script(answers=())) as server, client.get(f"{server.url}/models") as response:
         assert [model["id"] for model in (await response.json())["data"]] == ["default"]
-
-
-async def test_it_runs_as_a_program_and_stops_when_told(client: aiohttp.ClientSession, tmp_path: Path) -> None:
-    script, ledger, port_file = (tmp_path / name for name in ("script.json", "ledger.jsonl", "port"))
-    script.write_text(json.dumps({"default": {"answers": [{"text": "hi"}]}}))
-    options = ("--script", script, "--ledger", ledger, "--port-file", port_file)
-    program = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "worker.scripted.model_server", *options, cwd=tmp_path
-    )
-
-    await wait_for_file(port_file)
-    body = {"model": "m", "messages": [GO], "stream": True}
-    async with client.post(f"http://127.0.0.1:{port_file.read_text()}/v1/chat/completions", json=body) as response:
-        assert b"hi" in await response.read()
-    os.kill(program.pid, signal.SIGTERM)
-
-    assert await program.wait() == 0
-    assert [entry.end for entry in read_ledger(ledger)] == [StreamEnd.COMPLETE]
 
 
 def one_with(faults: dict[int, ScriptedFault]) -> Script:

@@ -40,8 +40,3 @@ def command_prefix(words: Sequence[str]) -> tuple[str, ...]:
     """The words that name the command; options count as words, an unknown program has one."""
     length = _ARITY.get(tuple(words[:2])) or _ARITY.get(tuple(words[:1])) or 1
     return tuple(words[:length])
-
-
-def always_pattern(words: Sequence[str]) -> str:
-    """The pattern that OpenCode saves for a command."""
-    return f"{' '.join(command_prefix(words))} *"

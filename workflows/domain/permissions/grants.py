@@ -122,11 +122,6 @@ def covering_grant(request: PermissionRequest, rules: Ruleset, grants: Iterable[
     return used[0] if used else None
 
 
-def grant_covers(grant: Grant, request: PermissionRequest, rules: Ruleset) -> bool:
-    """Whether this grant, with the rules, allows the whole request."""
-    return covering_grant(request, rules, (grant,)) is not None
-
-
 def silences(grant: Grant, form: str, subject: RequestSubject, decision: Decision) -> bool:
     """Whether the grant turns the question about one form of a subject into an allow."""
     return decision.action is Action.ASK and any(

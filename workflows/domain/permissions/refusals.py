@@ -6,7 +6,6 @@ from typing import Final
 from workflows.domain.permissions.rules import Ruleset, rules_about
 
 REJECTED: Final = "The user rejected permission to use this specific tool call."
-DISMISSED: Final = "The user dismissed this question"
 
 
 def denial_text(permission: str, rules: Ruleset) -> str:

@@ -12,7 +12,6 @@ from activities.store.calls import CallRow, NewCall
 from activities.store.database import Database
 from activities.store.generations import NewAnswer, NewPart
 from activities.store.journal import Journal, session_journal
-from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
 from activities.store.turns import TurnRow
 from activities.tools.registry import TOOLS
@@ -22,7 +21,7 @@ from workflows.domain.effects import Effect, Plan, Recovery
 from workflows.domain.ids import AskId, MessageId, PartId, Prefix, SessionId, TurnId
 from workflows.domain.messages import AnswerMetadata, CallState, Outcome, TextPart
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Tokens
 from workflows.domain.wire import CloseReason, Fence
 
@@ -68,7 +67,7 @@ class Filler:
         new = NewSession(id=session, directory=str(self.directory), title=title, model=_MODEL)
         await sessions.create(self.database, new, ACTOR)
         async with session_journal(self.database, session, ACTOR) as journal:
-            await prompts.accept(journal, NewPrompt(id=prompt, text="Go on.", mode=PromptMode.QUEUE))
+            await prompts.accept(journal, prompt, Prompt.of_text("Go on.", mode=PromptMode.QUEUE))
             turn = TurnId(self.mint.new(Prefix.TURN))
             row = await turns.open_new(journal, turn, self._snapshot(), "build", _MODEL)
             prompts.take(journal, prompt, turn, 1)

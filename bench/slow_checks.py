@@ -13,6 +13,7 @@ from bench.testbed import Testbed
 from worker.api.events import EventWithContents
 from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import SessionId
+from workflows.domain.prompt import Prompt
 
 SESSIONS: Final = 7
 TURN: Final = Budget(must=1.2, aim=1.1, ratio=True)  # of an undisturbed turn
@@ -73,7 +74,7 @@ async def _turns(ours: HoldfastSystem, count: int) -> float:
 
 
 async def _start(ours: HoldfastSystem, script: str) -> SessionId:
-    accepted = await ours.client.start(str(ours.project), floor.prompt(script), model="scripted/model")
+    accepted = await ours.client.start(str(ours.project), Prompt.of_text(floor.prompt(script), model="scripted/model"))
     return accepted.session
 
 

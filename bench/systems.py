@@ -20,6 +20,7 @@ from worker.outbox import workflow_id
 from worker.scripted.request_ledger import RequestRecord, StreamEnd
 from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.actor import Actor
+from workflows.domain.prompt import Prompt
 
 ACTOR: Final = Actor(subject="bench", method="bench")
 SMALL: Final = 300  # characters of a small tool output
@@ -66,7 +67,9 @@ class HoldfastSystem:
     project: Path
 
     async def start(self, script: str) -> str:
-        accepted = await self.client.start(str(self.project), floor.prompt(script), model="scripted/model")
+        accepted = await self.client.start(
+            str(self.project), Prompt.of_text(floor.prompt(script), model="scripted/model")
+        )
         return workflow_id(accepted.session)
 
 

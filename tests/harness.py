@@ -34,6 +34,7 @@ from workflows.domain.events.event import Event
 from workflows.domain.ids import AskId, SessionId, TurnId
 from workflows.domain.messages import AssistantMessage, ToolPart, Transcript
 from workflows.domain.permissions.replies import AskDecision, Reply
+from workflows.domain.prompt import Prompt
 from workflows.domain.wire import Wake, WakeKind
 
 ACTOR = Actor(subject="tester@here", method="test")
@@ -73,7 +74,7 @@ class Harness:
 
     async def start_session(self, text: str) -> SessionId:
         """Start a session."""
-        return (await self.client.start(str(self.project), text, model="scripted/model")).session
+        return (await self.client.start(str(self.project), Prompt.of_text(text, model="scripted/model"))).session
 
     async def until(self, session: SessionId, wanted: Callable[[Event], bool], times: int = 1) -> Event:
         """Wait until the session's log holds `times` such events; the last of them."""

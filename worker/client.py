@@ -9,7 +9,6 @@ from activities.mint import Mint
 from activities.session import answers
 from activities.store import outbox, prompts, retries, sessions, stops, suspensions
 from activities.store.journal import session_journal
-from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
 from activities.store.stops import StopRequested
 from worker.api.accepted import AcceptedAnswer, AcceptedPrompt, AcceptedResume, AcceptedRetry, AcceptedStop
@@ -25,11 +24,11 @@ from worker.stack.state_file import Endpoints
 from workflows.domain.actor import Actor
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.errors import Conflict, Unavailable
+from workflows.domain.errors import Conflict, Unavailable, UsageError
 from workflows.domain.ids import AskId, MessageId, Prefix, RetryId, SessionId, StopId, SuspensionId
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import Prompt
 
 if TYPE_CHECKING:
     from worker.outbox import SignalSender
@@ -103,10 +102,8 @@ class SessionClient:
     async def start(
         self,
         directory: str,
-        text: str,
+        message: Prompt | str,
         *,
-        model: str | None = None,
-        agent: str | None = None,
         environment: Mapping[str, str] | None = None,
         sources: ConfigSources | None = None,
         turn_config: TurnConfig | None = None,
@@ -115,17 +112,18 @@ class SessionClient:
     ) -> AcceptedPrompt:
         """Create a session with its first prompt; idempotent with the caller's ids.
 
-        All turns read their configuration from `sources`, by default this process's variables. A `turn_config` already
-        read from them saves another read, and its agent works; else `agent`, or the directory's default. Raises
-        UsageError: for an unusable agent or model, and if another machine with our host's name would take the session.
+        The session has the prompt's agent, else the directory's default one, and its model. All turns read their
+        configuration from `sources`, by default this process's variables. A `turn_config` already read from them saves
+        another read, and its agent works. Raises UsageError: for an unusable agent or model, and if another machine
+        with our host's name would take the session.
         """
         # only commands that start something read configuration
         from worker.project_config import Role, effective_model, load_project_config, sources_of
 
-        validate_prompt(text)
-        sources = sources or sources_of(self.settings)
-        turn_config = turn_config or await load_project_config(self.settings, Path(directory), Role(agent), sources)
-        effective_model(turn_config, model)  # raises if it cannot be asked
+        message = validate_prompt(message)
+        sources, role = sources or sources_of(self.settings), Role(message.agent)
+        turn_config = turn_config or await load_project_config(self.settings, Path(directory), role, sources)
+        effective_model(turn_config, message.model)  # raises if it cannot be asked
         if self.settings.host is not None and self.settings.worker:
             from activities.store import hosts  # on one machine, hosts have no names
             from worker import machine_id
@@ -137,37 +135,59 @@ class SessionClient:
             id=session or SessionId(self._mint.new(Prefix.SESSION)),
             host=self.settings.host,
             directory=directory,
-            title=session_title(text),
+            title=session_title(message.text),
             agent=turn_config.agent.name,
-            model=model,
+            model=message.model,
             environment=dict(environment or {}),
             sources=sources,
         )
         await sessions.create(self.database, new, self.actor)
-        return await self.prompt(new.id, text, prompt=prompt)
+        return await self._accept(new.id, message, prompt)
 
     async def prompt(
         self,
         session: SessionId,
-        text: str,
+        message: Prompt | str,
         *,
-        mode: PromptMode = PromptMode.STEER,
-        model: str | None = None,
         prompt: MessageId | None = None,
         sources: ConfigSources | None = None,
+        turn_config: TurnConfig | None = None,
     ) -> AcceptedPrompt:
         """Accept a prompt: it joins the running turn at its next step, or (queued) gets its own turn.
 
-        `sources` apply from the session's next turn on. Raises UsageError, NotFound, Conflict.
+        Agent and model of a prompt are those of the turn that it opens: while it joins a running turn, they do not
+        apply. `prompt`: its id, for the same request again. `sources` apply from the session's next turn on; a
+        `turn_config` already read for the agent saves another read. Raises UsageError, also for an agent that cannot
+        work there, NotFound, Conflict.
         """
-        new = NewPrompt(
-            id=prompt or MessageId(self._mint.new(Prefix.MESSAGE)), text=validate_prompt(text), mode=mode, model=model
-        )
+        message = validate_prompt(message)
+        if message.agent is not None:
+            await self._check_agent(session, message.agent, sources, turn_config)
+        return await self._accept(session, message, prompt, sources)
+
+    async def _check_agent(
+        self, session: SessionId, agent: str, sources: ConfigSources | None, turn_config: TurnConfig | None
+    ) -> None:
+        """Raises UsageError for an agent that cannot work in the session; on another host, its turn fails."""
+        from worker.project_config import Role, load_project_config  # only prompts that name an agent need it
+
+        origin = await sessions.origin(self.database, session)
+        if origin.ancestors and agent != origin.agent:
+            raise UsageError(f"Session {session!r} is a subagent's: it works as {origin.agent!r} only.")
+        known = turn_config is not None and turn_config.agent.name == agent
+        if origin.host == self.settings.host and not known:
+            role = Role(agent, origin.rules, origin.ancestors)
+            await load_project_config(self.settings, Path(origin.directory), role, sources or origin.sources)
+
+    async def _accept(
+        self, session: SessionId, message: Prompt, prompt: MessageId | None, sources: ConfigSources | None = None
+    ) -> AcceptedPrompt:
+        identity = prompt or MessageId(self._mint.new(Prefix.MESSAGE))
         async with session_journal(self.database, session, self.actor) as journal:
             if sources is not None:
                 await sessions.configure(journal, sources)
-            await prompts.accept(journal, new)
-        return AcceptedPrompt(session=session, prompt=new.id, delivered=await self.holdfast.deliver(session))
+            await prompts.accept(journal, identity, message)
+        return AcceptedPrompt(session=session, prompt=identity, delivered=await self.holdfast.deliver(session))
 
     async def configure(self, session: SessionId, sources: ConfigSources) -> tuple[str, ...]:
         """Replace the configuration sources from the next turn on; returns the changed variables. Raises NotFound,

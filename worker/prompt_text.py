@@ -1,18 +1,51 @@
-"""The text of a prompt: whether it is accepted, and the title that a session gets from its first."""
+"""Prompts at the door: whether one is accepted, and the title that a session gets from its first."""
 
 import re
 from typing import Final
 
 from activities.store.sessions import replace_unprintable
 from workflows.domain.errors import UsageError
+from workflows.domain.messages import AgentPart, FilePart, SubtaskPart
+from workflows.domain.prompt import Prompt
 
 MAX_PROMPT_CHARS: Final = 1_000_000  # characters
 _TITLE_CHARS: Final = 100  # characters (opencode.md 6.6)
 _CUT_WORD: Final = re.compile(r"[!-~]{8,}$")  # a shorter rest of a secret reveals nothing
 
 
-def validate_prompt(text: str) -> str:
-    """The prompt, if it is valid. Raises UsageError."""
+_UNSUPPORTED_PARTS: Final = {
+    FilePart: "Files in prompts are not supported yet: name the file's path in the text, and the agent reads it.",
+    AgentPart: "Mentions of agents are not supported yet: say in the text which subagent is to be given the work.",
+    SubtaskPart: "Subtasks in prompts are not supported yet: say in the text which subagent is to do what.",
+}
+_NO_VARIANT: Final = (
+    "Variants of models are not supported yet: set the `options` of the model in opencode.json, or name another model."
+)
+_NO_SYSTEM: Final = (
+    "Instructions of a single prompt (`system`) are not supported yet: write them into its text, or for all prompts "
+    "into AGENTS.md."
+)
+
+
+def validate_prompt(prompt: Prompt | str) -> Prompt:
+    """The prompt, if it is valid; a string is one of a single text. Raises UsageError, also for what is not supported
+    yet.
+    """
+    if isinstance(prompt, str):
+        prompt = Prompt.of_text(prompt)
+    for part in prompt.parts:
+        if (refusal := _UNSUPPORTED_PARTS.get(type(part))) is not None:
+            raise UsageError(refusal)
+    if prompt.variant is not None:
+        raise UsageError(_NO_VARIANT)
+    if prompt.system is not None:
+        raise UsageError(_NO_SYSTEM)
+    validate_text(prompt.text)
+    return prompt
+
+
+def validate_text(text: str) -> str:
+    """The text of a prompt, if it is valid. Raises UsageError."""
     if not text.strip():
         raise UsageError("The prompt is empty: say what is to be done.")
     check_length("The prompt", text)

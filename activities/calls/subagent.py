@@ -12,7 +12,6 @@ from activities.store import calls, prompts, sessions, stops, tasks, transcript,
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
-from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
 from activities.store.tasks import SubagentTask
 from activities.store.turns import TurnStatus
@@ -21,7 +20,7 @@ from workflows.domain.agents.delegation import subagent_rules
 from workflows.domain.errors import StaleFence, ToolError, Unavailable
 from workflows.domain.ids import MessageId, Prefix, SessionId, StopId
 from workflows.domain.messages import AssistantMessage, TextPart, ToolPart
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Cost
 from workflows.domain.wire import Fence
 
@@ -90,18 +89,19 @@ class CallSubagent:
 
     async def _begin(self, journal: Journal, task_request: TaskRequest, turn_status: TurnStatus) -> SubagentTask:
         mint = Mint()
-        prompt = NewPrompt(id=MessageId(mint.new(Prefix.MESSAGE)), text=task_request.prompt, mode=PromptMode.QUEUE)
+        message = MessageId(mint.new(Prefix.MESSAGE))
+        prompt = Prompt.of_text(task_request.prompt, mode=PromptMode.QUEUE)
         if task_request.session is not None:
             await self._require_own(journal, task_request.session)
             async with journal.child_journal(task_request.session) as child:
                 await self._resume_child(child, task_request, turn_status)
-                await prompts.accept(child, prompt, self.call.id)
+                await prompts.accept(child, message, prompt, self.call.id)
         else:
             new = await self._new_session(journal, SessionId(mint.new(Prefix.SESSION)), task_request, turn_status)
             async with sessions.create_child(journal, new) as child:
-                await prompts.accept(child, prompt, self.call.id)
-        tasks.start(journal, self.call.id, child.session, prompt.id, task_request.agent.name)
-        return SubagentTask(call=self.call.id, child=child.session, prompt=prompt.id, agent=task_request.agent.name)
+                await prompts.accept(child, message, prompt, self.call.id)
+        tasks.start(journal, self.call.id, child.session, message, task_request.agent.name)
+        return SubagentTask(call=self.call.id, child=child.session, prompt=message, agent=task_request.agent.name)
 
     async def _new_session(
         self, journal: Journal, child: SessionId, task_request: TaskRequest, turn_status: TurnStatus

@@ -57,21 +57,23 @@ class ProjectActivities:
     async def load_or_open(self, request: LoadRequest) -> LoadResult:
         async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
             found = await find_turn(journal, self.describe)
-        if isinstance(found, LoadResult):
-            return found
-        origin = await sessions.origin(self.database, request.session)
-        directory_now = await asyncio.to_thread(worktree.identify_directory, Path(origin.directory))
-        suspend_cause = find_directory_change(origin.directory, origin.directory_identity, directory_now)
-        role = Role(origin.agent, origin.rules, origin.ancestors)
-        directory_config = await self.loader.try_load(origin.directory, origin.sources, role)
-        async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
-            found = await find_turn(journal, self.describe)
-            if isinstance(found, LoadResult):
-                return found
-            if suspend_cause is not None:
-                suspensions.suspend(journal, SuspensionId(self.mint.new(Prefix.SUSPENSION)), suspend_cause)
-                return LoadResult()
-            return await open_requested_turn(journal, request, found, origin, directory_config)
+        while isinstance(found, TurnRequest):
+            agent = found.agent
+            origin = await sessions.origin(self.database, request.session)
+            directory_now = await asyncio.to_thread(worktree.identify_directory, Path(origin.directory))
+            suspend_cause = find_directory_change(origin.directory, origin.directory_identity, directory_now)
+            role = Role(agent or origin.agent, origin.rules, origin.ancestors)
+            directory_config = await self.loader.try_load(origin.directory, origin.sources, role)
+            async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
+                found = await find_turn(journal, self.describe)
+                if isinstance(found, LoadResult):
+                    return found
+                if suspend_cause is not None:
+                    suspensions.suspend(journal, SuspensionId(self.mint.new(Prefix.SUSPENSION)), suspend_cause)
+                    return LoadResult()
+                if found.agent == agent:  # else other work is the oldest now, for another agent
+                    return await open_requested_turn(journal, request, found, origin, directory_config)
+        return found
 
 
 async def find_turn(journal: Journal, describe: CallDescriber) -> LoadResult | TurnRequest:
@@ -88,14 +90,15 @@ async def open_requested_turn(
     journal: Journal, request: LoadRequest, requested: TurnRequest, origin: Origin, directory_config: DirectoryConfig
 ) -> LoadResult:
     """Open the turn that a work item becomes, and take the item into it."""
-    named = None if directory_config.turn_config.model_is_managed else requested.model or origin.model
+    turn_config, agent = directory_config.turn_config, requested.agent or origin.agent
+    named = turn_config.named_model(requested.model, origin.model, other_agent=agent != origin.agent)
     model = named or directory_config.model
     problem = directory_config.problem or (None if model else NO_MODEL)
     turn = await turns.open_new(
         journal,
         request.turn,
-        directory_config.turn_config,
-        origin.agent,
+        turn_config,
+        agent,
         model or "none",
         error=problem,
         retry=requested.retry,

@@ -9,39 +9,26 @@ from activities.store.work import TurnRequest, WorkItem, WorkKind
 from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.ids import MessageId, PartId, TurnId
-from workflows.domain.prompt_mode import PromptMode
-from workflows.domain.value import Value
+from workflows.domain.prompt import Prompt
 
 _QUERIES: Final = Queries("prompts")
 
 
-class NewPrompt(Value):
-    """A prompt as a door accepts it. The client mints the id: a repeated request is the same prompt."""
-
-    id: MessageId
-    text: str
-    mode: PromptMode = PromptMode.STEER
-    model: str | None = None
-
-
-class PromptBody(Value):
-    text: str
-
-
-async def accept(journal: Journal, new: NewPrompt, call: PartId | None = None) -> bool:
-    """Accept a prompt; `call`: the other session's call that it works for. False: accepted before.
+async def accept(journal: Journal, identity: MessageId, prompt: Prompt, call: PartId | None = None) -> bool:
+    """Accept a prompt under an id, which the client mints: a repeated request is the same prompt. False: accepted
+    before. `call`: the other session's call that it works for.
 
     Raises Conflict when the session has ended, or the id is another session's prompt's.
     """
-    item = _item(new.id)
+    item = _item(identity)
     if await work.was_accepted(journal, item):
         return False
     if journal.ended:
         raise Conflict(f"Session {journal.session!r} has ended; start a new one with `holdfast run`.")
-    body = seal(PromptBody(text=new.text).model_dump())
-    seq = journal.record(PromptAccepted(prompt=new.id, mode=new.mode, seal=body.seal, call=call))
-    work.accept(journal, item, seq)
-    journal.write(_QUERIES.accept, id=new.id, mode=new.mode, body=body.content, salt=body.salt, model=new.model)
+    body = seal(prompt.content.model_dump(exclude_none=True))
+    named = prompt.model_dump(include={"mode", "agent", "model", "variant"})
+    work.accept(journal, item, journal.record(PromptAccepted(prompt=identity, seal=body.seal, call=call, **named)))
+    journal.write(_QUERIES.accept, id=identity, body=body.content, salt=body.salt, **named)
     return True
 
 
@@ -65,7 +52,7 @@ async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
     if row["call_over"]:
         withdraw_one(journal, item, "its call is over")
         return None
-    return TurnRequest(item=item, model=row["model"])
+    return TurnRequest(item=item, agent=row["agent"], model=row["model"])
 
 
 def begin_turn(journal: Journal, item: WorkItem, turn: TurnId) -> None:

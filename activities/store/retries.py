@@ -16,11 +16,14 @@ _QUERIES: Final = Queries("retries")
 
 
 class RetryRequest(Value):
-    """An accepted retry of a failed turn; `model`: the one to ask, if named."""
+    """An accepted retry of a failed turn; `agent`: the failed turn's, if its work named one; `model`: the one to ask,
+    if named.
+    """
 
     retry: RetryId
     failed_turn: TurnId
-    model: str | None
+    agent: str | None = None
+    model: str | None = None
 
 
 async def accept(journal: Journal, retry: RetryId, model: str | None = None) -> RetryRequest:
@@ -38,17 +41,16 @@ async def accept(journal: Journal, retry: RetryId, model: str | None = None) -> 
         raise Conflict(f"Session {journal.session!r} has had no turn yet, so there is nothing to retry.")
     if (why := _why_not(turn)) is not None:
         raise Conflict(f"There is nothing to retry in session {journal.session!r}: {why}")
-    named = model or turn["model"]
-    seq = journal.record(RetryAccepted(retry=retry, turn=turn["id"], model=named))
-    work.accept(journal, item, seq)
-    journal.write(_QUERIES.accept, id=retry, failed_turn=turn["id"], model=named)
-    return RetryRequest(retry=retry, failed_turn=turn["id"], model=named)
+    names = {"agent": turn["agent"], "model": model or turn["model"]}
+    work.accept(journal, item, journal.record(RetryAccepted(retry=retry, turn=turn["id"], **names)))
+    journal.write(_QUERIES.accept, id=retry, failed_turn=turn["id"], **names)
+    return RetryRequest(retry=retry, failed_turn=turn["id"], **names)
 
 
 async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest:
     """The turn that a retry becomes; its opening event names the retry."""
     retry = await _find(journal, RetryId(item.id))
-    return TurnRequest(item=item, model=retry.model, retry=retry.retry)
+    return TurnRequest(item=item, agent=retry.agent, model=retry.model, retry=retry.retry)
 
 
 def withdraw(journal: Journal, item: WorkItem, reason: str) -> None:

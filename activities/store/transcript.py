@@ -23,6 +23,7 @@ from workflows.domain.messages import (
     Transcript,
     UserMessage,
 )
+from workflows.domain.prompt import PromptContent
 from workflows.domain.value import Value
 
 _QUERIES: Final = Queries("generations")
@@ -41,8 +42,8 @@ class CallTimesRow(Value):
 
 
 class MessageRow(Value):
-    """A message, the number of its turn and when that was opened. Of a prompt: agent and model of its turn; of an
-    answer: the ids of its texts, and when its calls ran.
+    """A message, the number of its turn and when that was opened. Of a prompt: agent and model of its turn, and
+    the variant that it names; of an answer: the ids of its texts, and when its calls ran.
     """
 
     message: Message
@@ -50,6 +51,7 @@ class MessageRow(Value):
     opened: datetime
     agent: str = ""
     model: str = ""
+    variant: str | None = None
     text_parts: tuple[PartId, ...] = ()
     call_times: dict[PartId, CallTimesRow] = {}
 
@@ -115,7 +117,8 @@ class _DetailRows:
         row = self._rows[message.id]
         turn = {"number": row["number"], "opened": row["opened_at"]}
         if isinstance(message, UserMessage):
-            return MessageRow(message=message, **turn, agent=row["agent"], model=row["model"])
+            names = {"agent": row["agent"], "model": row["model"], "variant": row["variant"]}
+            return MessageRow(message=message, **turn, **names)
         calls = self._calls[message.id]
         return MessageRow(
             message=message,
@@ -158,8 +161,15 @@ def tool_part(row: dict[str, Any]) -> ToolPart:
 
 
 def _user(row: dict[str, Any]) -> Message:
-    text = row["body"]["text"]
-    return UserMessage(id=row["id"], turn=row["turn"], step=row["step"], text=text, at=row["accepted_at"])
+    content = PromptContent.model_validate(row["body"])
+    return UserMessage(
+        id=row["id"],
+        turn=row["turn"],
+        step=row["step"],
+        parts=content.parts,
+        system=content.system,
+        at=row["accepted_at"],
+    )
 
 
 def _answer(row: dict[str, Any], by_message: dict[str, list[tuple[int, Part]]]) -> Message:

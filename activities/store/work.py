@@ -28,9 +28,10 @@ class WorkItem(Value):
 
 
 class TurnRequest(Value):
-    """The turn that an item becomes: its model (None: the session's), and the retry that it carries out."""
+    """The turn that an item becomes: agent and model (None: the session's), and the retry that it carries out."""
 
     item: WorkItem
+    agent: str | None
     model: str | None
     retry: RetryId | None = None
 

@@ -11,7 +11,7 @@ from worker.client import SessionClient
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.ids import AskId, MessageId, Prefix, SessionId, StopId
 from workflows.domain.permissions.replies import AskDecision, Reply
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import Prompt, PromptMode
 
 T = TypeVar("T")
 
@@ -71,8 +71,7 @@ class RecordingClient:
         search = {"PATH": f"{programs}:/usr/bin:/bin"}
         start = self.client.start(
             str(project),
-            text,
-            model="scripted/model",
+            Prompt.of_text(text, model="scripted/model"),
             session=session,
             prompt=MessageId(sent.id),
             environment=search,
@@ -85,7 +84,7 @@ class RecordingClient:
     ) -> AcceptedPrompt:
         """Send a prompt; with an earlier one's id, repeat that one."""
         sent = self._prompt(text, prompt)
-        return await sent.send(self.client.prompt(session, text, mode=mode, prompt=MessageId(sent.id)))
+        return await sent.send(self.client.prompt(session, Prompt.of_text(text, mode=mode), prompt=MessageId(sent.id)))
 
     async def answer(self, ask: AskId, reply: Reply = Reply.ONCE, **more: Any) -> AcceptedAnswer:
         sent: RecordedRequest[AcceptedAnswer] = RecordedRequest(ask, reply)

@@ -120,7 +120,7 @@ def transcript(state: CallState = CallState.DONE) -> Transcript:
         outcome=Outcome(output="ran") if state.settled else None,
     )
     return (
-        UserMessage(id=PROMPT, turn=TURN, step=1, text="Run it.", at=at(3)),
+        UserMessage(id=PROMPT, turn=TURN, step=1, parts=(TextPart(text="Run it."),), at=at(3)),
         AssistantMessage(id=MessageId("msg_2"), turn=TURN, step=1, body=body, at=at(4), parts=(call,)),
         AssistantMessage(id=MessageId("msg_3"), turn=TURN, step=2, body=body, at=at(10), parts=(TextPart(text="Ok."),)),
     )

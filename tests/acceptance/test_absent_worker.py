@@ -9,7 +9,7 @@ from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import AskId, workflow_id
 from workflows.domain.messages import CallState
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import PromptMode
 
 pytestmark = pytest.mark.acceptance
 

@@ -15,7 +15,7 @@ from workflows.domain.errors import Unavailable
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import MessageId, SessionId, StopId
 from workflows.domain.messages import CallState
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import PromptMode
 from workflows.domain.wire import WakeKind
 
 pytestmark = pytest.mark.acceptance

@@ -7,7 +7,7 @@ import pytest
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
 from workflows.domain.events.prompts import PromptTaken
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import PromptMode
 
 pytestmark = pytest.mark.acceptance
 

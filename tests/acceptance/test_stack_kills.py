@@ -29,7 +29,7 @@ from worker.stack.layout import Layout
 from worker.stack.state_file import PartName
 from worker.stack.up import up
 from workflows.domain.messages import CallState
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import PromptMode
 from workflows.domain.suspension import SuspendReason
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(400)]

@@ -29,7 +29,6 @@ from activities.store.database import Database
 from activities.store.generations import NewAnswer
 from activities.store.journal import Journal, session_journal
 from activities.store.outbox import PendingSignal
-from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
 from activities.store.stops import StopRequested
 from activities.tools.registry import TOOLS
@@ -44,7 +43,7 @@ from workflows.domain.events.event import Event
 from workflows.domain.ids import AskId, MessageId, PartId, Prefix, SessionId, StopId, TurnId
 from workflows.domain.messages import AnswerMetadata, CallState, RequestedCall
 from workflows.domain.permissions.replies import AskDecision, Reply
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Tokens
 from workflows.domain.wire import (
     AskRequest,
@@ -151,10 +150,10 @@ class ActivityRig:
 
     async def prompt(self, text: str = "Go.", mode: PromptMode = PromptMode.STEER, **more: Any) -> MessageId:
         """Accept a prompt."""
-        new = NewPrompt(id=MessageId(self.mint.new(Prefix.MESSAGE)), text=text, mode=mode, **more)
+        message = MessageId(self.mint.new(Prefix.MESSAGE))
         async with self.journal() as journal:
-            await prompts.accept(journal, new)
-        return new.id
+            await prompts.accept(journal, message, Prompt.of_text(text, mode=mode, **more))
+        return message
 
     async def load(self, attempt: int = 1) -> LoadResult:
         turn = TurnId(self.mint.new(Prefix.TURN))

@@ -15,6 +15,7 @@ from worker.client import Holdfast, SessionClient
 from worker.scripted.script import Script
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
+from workflows.domain.prompt import Prompt
 
 
 @pytest.fixture
@@ -45,4 +46,4 @@ async def client_without_engine(harness: Harness, *, passes_on: bool = False) ->
 async def undelivered_prompt(harness: Harness) -> AcceptedPrompt:
     """A session with a prompt accepted while Temporal was away."""
     async with client_without_engine(harness) as client:
-        return await client.start(str(harness.project), "Hello.", model="scripted/model")
+        return await client.start(str(harness.project), Prompt.of_text("Hello.", model="scripted/model"))

@@ -1,6 +1,7 @@
 """The client: what it accepts is a row first, with or without the engine."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -11,20 +12,21 @@ from hypothesis import strategies as st
 
 from activities.store import outbox, prompts, suspensions
 from activities.store.journal import session_journal
-from activities.store.prompts import NewPrompt
 from tests.activities.rig import open_rig
 from tests.harness import ACTOR, Harness
 from tests.worker.conftest import client_without_engine
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.client import Holdfast, SessionClient
-from worker.project_config import load_project_config
+from worker.project_config import load_project_config, sources_of
 from worker.prompt_text import MAX_PROMPT_CHARS, session_title, validate_prompt
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.errors import NotFound, UsageError
+from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.ids import AskId, GrantId, MessageId, SessionId, StopId, SuspensionId
+from workflows.domain.messages import AgentPart, FilePart, SubtaskPart, TextPart
 from workflows.domain.permissions.replies import AskDecision, Reply
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.usage import Cost
 from workflows.domain.wire import CloseReason
@@ -139,7 +141,7 @@ async def test_sessions_are_listed_by_directory(alone: SessionClient) -> None:
 
 async def test_a_stop_withdraws_what_nobody_has_taken(alone: SessionClient) -> None:
     session = await started(alone)
-    queued = (await alone.prompt(session, "Later.", mode=PromptMode.QUEUE)).prompt
+    queued = (await alone.prompt(session, Prompt.of_text("Later.", mode=PromptMode.QUEUE))).prompt
     stopped = await alone.stop(session, stop=StopId("stp_1"))
     assert stopped.turn is None and stopped.withdrawn[-1] == queued and len(stopped.withdrawn) == 2
     assert (await alone.stop(session, stop=StopId("stp_1"))).withdrawn == ()
@@ -181,7 +183,7 @@ async def test_a_log_longer_than_a_page_is_read_whole_and_from_anywhere(alone: S
     seen = [each async for each in alone.records.log(session)]
     assert [each.record.seq for each in seen] == list(range(1, 223))
     assert len(await types(alone, session, after=200)) == 22
-    assert list(seen[-1].contents.values()) == [{"text": "Prompt 219"}]
+    assert list(seen[-1].contents.values()) == [{"parts": [{"type": "text", "text": "Prompt 219"}]}]
 
 
 async def test_a_watcher_sees_each_event_once_over_reconnections(harness: Harness, alone: SessionClient) -> None:
@@ -254,7 +256,14 @@ async def write(harness: Harness, session: SessionId, count: int) -> None:
     """Accept `count` prompts, without signals: each is an event."""
     for number in range(count):
         async with session_journal(harness.database, session, ACTOR) as journal:
-            await prompts.accept(journal, NewPrompt(id=MessageId(f"msg_{number}"), text="And?"))
+            await prompts.accept(journal, MessageId(f"msg_{number}"), Prompt.of_text("And?"))
+
+
+async def accepted(client: SessionClient, session: SessionId) -> AsyncIterator[PromptAccepted]:
+    """The prompts in a session's log."""
+    async for seen in client.records.log(session):
+        if isinstance(seen.record.event, PromptAccepted):
+            yield seen.record.event
 
 
 async def some(client: SessionClient, session: SessionId, after: int, count: int) -> list[int]:
@@ -271,9 +280,77 @@ async def some(client: SessionClient, session: SessionId, after: int, count: int
 @pytest.mark.parametrize("name", ["explore", "plan", "nope"])
 async def test_no_session_begins_for_an_agent_that_people_may_not_choose(harness: Harness, name: str) -> None:
     with pytest.raises(UsageError, match=f"{name!r}.*Available agents: build"):
-        await harness.client.start(str(harness.project), "Hello.", agent=name)
+        await harness.client.start(str(harness.project), Prompt.of_text("Hello.", agent=name))
 
     assert await harness.client.sessions.list_recent() == []
+
+
+UNSUPPORTED = {
+    "a file": (
+        {"parts": (FilePart(mime="text/plain", url="file:///p/a"), TextPart(text="Go."))},
+        "name the file's path",
+    ),
+    "a mention": ({"parts": (AgentPart(name="explore"), TextPart(text="Go."))}, "say in the text which subagent"),
+    "a subtask": ({"parts": (SubtaskPart(agent="explore", description="d", prompt="p"),)}, "say in the text which"),
+    "a variant": ({"parts": (TextPart(text="Go."),), "variant": "high"}, "set the `options` of the model"),
+    "instructions": ({"parts": (TextPart(text="Go."),), "system": "Be brief."}, "or for all prompts into AGENTS.md"),
+}
+
+
+@pytest.mark.parametrize("case", UNSUPPORTED)
+async def test_what_a_prompt_may_not_hold_yet_is_refused_in_words(alone: SessionClient, case: str) -> None:
+    fields, said = UNSUPPORTED[case]
+    prompt, session = Prompt.model_validate(fields), await started(alone)
+    before = await types(alone, session)
+    with pytest.raises(UsageError, match="not supported yet.*" + re.escape(said)):
+        await alone.start("/p", prompt)
+    with pytest.raises(UsageError, match="not supported yet.*" + re.escape(said)):
+        await alone.prompt(session, prompt)
+
+    assert await types(alone, session) == before and len(await alone.sessions.list_recent()) == 1
+
+
+@pytest.mark.parametrize("name", ["explore", "plan", "coder", "nope"])
+async def test_a_prompt_for_an_agent_that_cannot_work_here_is_refused(harness: Harness, name: str) -> None:
+    harness.configure(agent={"coder": {"disable": True}, "tester": {}})
+    session = (await harness.client.start(str(harness.project), "Hello.")).session
+    with pytest.raises(UsageError, match=f"{name!r}.*Available agents: build, tester."):
+        await harness.client.prompt(session, Prompt.of_text("Go on.", agent=name))
+
+    assert await types(harness.client, session) == ["session.created", "prompt.accepted"]
+
+
+async def test_a_prompt_for_another_agent_is_read_from_the_sources_that_come_with_it(harness: Harness) -> None:
+    session = (await harness.client.start(str(harness.project), "Hello.")).session
+    own = sources_of(harness.settings).model_copy(update={"content": {"agent": {"tester": {}}}})
+    prompt = Prompt.of_text("Go on.", agent="tester")
+    with pytest.raises(UsageError, match="Agent not found: 'tester'"):
+        await harness.client.prompt(session, prompt)
+    await harness.client.prompt(session, prompt, sources=own)
+
+    assert (await types(harness.client, session))[-2:] == ["session.configured", "prompt.accepted"]
+
+
+async def test_a_subagents_session_takes_prompts_for_its_own_agent_only(harness: Harness, tmp_path: Path) -> None:
+    rig = await open_rig(harness.database, tmp_path)
+    await rig.open_turn()
+    call = await rig.called("task", description="look", prompt="Where?", subagent_type="explore")
+    child = (await rig.run(call)).child
+    assert child is not None
+    with pytest.raises(UsageError, match="is a subagent's: it works as 'explore' only"):
+        await harness.client.prompt(child, Prompt.of_text("Write it.", agent="build"))
+    await harness.client.prompt(child, Prompt.of_text("And there?", agent="explore"))
+
+
+async def test_the_log_names_agent_and_model_of_a_prompt_and_seals_its_text(harness: Harness) -> None:
+    harness.configure(agent={"tester": {}})
+    prompt = Prompt.of_text("my secret", agent="tester", model="scripted/model", mode=PromptMode.QUEUE)
+    session = (await harness.client.start(str(harness.project), prompt)).session
+    (event,) = [each async for each in accepted(harness.client, session)]
+
+    assert (event.agent, event.model, event.variant, event.mode) == ("tester", "scripted/model", None, "queue")
+    assert "secret" not in event.model_dump_json()
+    assert (await harness.client.sessions.get(session)).agent == "tester"
 
 
 async def test_what_a_caller_has_read_of_a_directory_is_what_is_started(harness: Harness) -> None:

@@ -14,6 +14,7 @@ from worker.outbox import SignalSender, session_attributes, workflow_id
 from worker.settings import SummaryDetail
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId, TurnId
+from workflows.domain.prompt import Prompt
 from workflows.domain.state import SessionState, TurnLimits
 from workflows.domain.wire import Wake, WakeKind
 
@@ -41,7 +42,7 @@ def test_search_attributes_fit_a_keyword() -> None:
 
 
 async def test_the_first_signal_starts_a_run_and_is_deleted_when_acknowledged(harness: Harness) -> None:
-    accepted = await harness.client.start(str(harness.project), "Hello.", model="scripted/model")
+    accepted = await harness.client.start(str(harness.project), Prompt.of_text("Hello.", model="scripted/model"))
     run = await harness.temporal.get_workflow_handle(workflow_id(accepted.session)).describe()
     assert run.status is WorkflowExecutionStatus.RUNNING and accepted.delivered
     assert signals(await harness.history(accepted.session)) == [Wake(kind=WakeKind.WORK, subject=accepted.prompt)]

@@ -21,6 +21,7 @@ from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId, StopId, TurnId, workflow_id
 from workflows.domain.messages import CallState
+from workflows.domain.prompt import Prompt
 from workflows.domain.wire import WAKE, Wake, WakeKind
 
 AROUND = tuple(step * 0.005 for step in range(6))  # seconds between a stop and the prompt beside it
@@ -45,7 +46,7 @@ async def turns(harness: Harness, session: SessionId) -> list[TurnEnded]:
 
 async def test_b02_twenty_concurrent_wake_ups_make_one_turn(open_harness: Open) -> None:
     async with open_harness(ScriptedAnswer(text="Hello.")) as harness, harness.running_worker():
-        accepted = await harness.client.start(str(harness.project), "Hello?", model="scripted/model")
+        accepted = await harness.client.start(str(harness.project), Prompt.of_text("Hello?", model="scripted/model"))
         await asyncio.gather(*(harness.signal(accepted.session, WakeKind.WORK, accepted.prompt) for _ in range(RIVALS)))
         harness.set_limits(idle_seconds=0.2)
         await harness.ended(accepted.session)
@@ -72,7 +73,7 @@ async def test_b19_a_session_between_two_workers_has_one_driver(open_harness: Op
 async def test_b03_a_late_or_doubled_signal_does_nothing(open_harness: Open, asleep: bool) -> None:
     async with open_harness(ScriptedAnswer(text="Hello.")) as harness, harness.running_worker():
         harness.set_limits(idle_seconds=0.5)
-        accepted = await harness.client.start(str(harness.project), "Hello?", model="scripted/model")
+        accepted = await harness.client.start(str(harness.project), Prompt.of_text("Hello?", model="scripted/model"))
         await harness.ended(accepted.session)
         if asleep:
             await slept(harness, accepted.session)

@@ -13,7 +13,7 @@ from workflows.domain.errors import Conflict
 from workflows.domain.ids import AskId, SessionId
 from workflows.domain.messages import AssistantMessage, CallState, UserMessage
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import Prompt, PromptMode
 
 RUN = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "echo ran"}),))
 DONE = ScriptedAnswer(text="Done.")
@@ -70,7 +70,7 @@ async def _is_still_granted(harness: Harness) -> None:
 
 async def _each_is_worked_on_once(harness: Harness) -> None:
     session, ask = await waiting(harness)
-    await harness.client.prompt(session, "Then this.", mode=PromptMode.QUEUE)
+    await harness.client.prompt(session, Prompt.of_text("Then this.", mode=PromptMode.QUEUE))
     async with harness.running_worker():
         await harness.answer(ask, Reply.ALWAYS)
         await harness.ended(session, 2)

@@ -15,7 +15,7 @@ from workflows.domain.errors import Conflict
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.messages import AssistantMessage, CallState, TextPart
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import Prompt, PromptMode
 
 
 async def test_a_prompt_is_answered_and_the_turn_ends(open_harness: Open) -> None:
@@ -146,7 +146,7 @@ async def test_a_queued_prompt_gets_a_turn_of_its_own(open_harness: Open, tmp_pa
     async with open_harness(*script) as harness, harness.running_worker():
         session = await harness.start_session("First task.")
         await wait_for_file(gate)
-        await harness.client.prompt(session, "Second task.", mode=PromptMode.QUEUE)
+        await harness.client.prompt(session, Prompt.of_text("Second task.", mode=PromptMode.QUEUE))
         gate.touch()
         await harness.ended(session, 2)
         messages = await harness.client.records.transcript(session)
@@ -177,7 +177,7 @@ async def test_a_stop_that_keeps_what_is_queued_leaves_it_a_turn(open_harness: O
     async with open_harness(held, ScriptedAnswer(text="The next.")) as harness, harness.running_worker():
         session = await harness.start_session("A long task.")
         await wait_for_file(gate)
-        await harness.client.prompt(session, "Something else.", mode=PromptMode.QUEUE)
+        await harness.client.prompt(session, Prompt.of_text("Something else.", mode=PromptMode.QUEUE))
         await harness.client.stop(session, keep_queued=True)
         await harness.ended(session, 2)
         events = await harness.events(session)

@@ -131,7 +131,7 @@ async def test_the_parent_learns_of_a_stop_of_its_subagent_alone(open_harness: O
         (call,) = await tasks(harness, session)
         _, *answers = await harness.client.records.transcript(session)
     assert call.state is CallState.CANCELLED
-    assert answers[-1].parts == (TextPart(text="All is done."),)  # type: ignore[union-attr]
+    assert answers[-1].parts == (TextPart(text="All is done."),)
 
 
 async def test_the_end_of_a_session_ends_its_subagents(open_harness: Open) -> None:

@@ -20,11 +20,14 @@ class AcceptedPrompt(Value):
 
 
 class AcceptedRetry(Value):
-    """A committed retry of a failed turn, `model`: the one to ask, if named; `delivered` as above."""
+    """A committed retry of a failed turn under its `agent`, if its work named one; `model`: the one to ask, if named.
+    `delivered` as above.
+    """
 
     session: SessionId
     retry: RetryId
     failed_turn: TurnId
+    agent: str | None
     model: str | None
     delivered: bool
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from worker.prompt_text import validate_prompt
+from worker.prompt_text import validate_text
 from workflows.domain.errors import UsageError
 from workflows.domain.ids import MessageId, Prefix, is_id
 
@@ -22,12 +22,12 @@ def read_prompt(words: tuple[str, ...], *, edit: bool) -> str:
         written = click.edit(text)
         if written is None:
             raise UsageError("The prompt was not saved in the editor, so nothing is done.")
-        return validate_prompt(written)
+        return validate_text(written)
     if not words:
         raise UsageError(
             'Say what is to be done, as in "make the tests pass"; `-` reads standard input, --edit opens your editor.'
         )
-    return validate_prompt(text)
+    return validate_text(text)
 
 
 def parse_prompt_id(typed: str | None) -> MessageId | None:

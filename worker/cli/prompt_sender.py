@@ -8,6 +8,7 @@ from worker.cli.slash_commands import SlashCommand, parse_slash_command
 from worker.client import SessionClient
 from workflows.domain.errors import HoldfastError
 from workflows.domain.ids import MessageId, Prefix, RetryId, SessionId
+from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
 
@@ -30,12 +31,14 @@ class PromptSender:
         terminal: Terminal,
         follower: SessionFollower,
         model: str | None,
+        agent: str | None,
     ) -> None:
         self._client = client
         self._session = session
         self._terminal = terminal
         self._follower = follower
         self._model = model
+        self._agent = agent
         self._mint = Mint()
         self._unsent: tuple[str, MessageId] | None = None
 
@@ -55,7 +58,8 @@ class PromptSender:
     async def _send(self, text: str) -> SentPrompt:
         if self._unsent is None or self._unsent[0] != text:
             self._unsent = text, MessageId(self._mint.new(Prefix.MESSAGE))
-        accepted = await self._client.prompt(self._session, text, model=self._model, prompt=self._unsent[1])
+        prompt = Prompt.of_text(text, agent=self._agent, model=self._model)
+        accepted = await self._client.prompt(self._session, prompt, prompt=self._unsent[1])
         self._unsent = None
         if not accepted.delivered:
             self._follower.print_note(

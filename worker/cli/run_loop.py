@@ -41,13 +41,14 @@ class FollowOptions(Value):
     """How a session is followed.
 
     `turn`: its open turn. `no_wait`: end at a question. `stay_open`: on a terminal, ask for more prompts after a turn,
-    for `model`. `configuration`: the last one shown; a turn with another one is reported.
+    for `model` and `agent`. `configuration`: the last one shown; a turn with another one is reported.
     """
 
     turn: TurnId | None = None
     no_wait: bool = False
     stay_open: bool = True
     model: str | None = None
+    agent: str | None = None
     configuration: TurnConfigId | None = None
     thinking: bool = False
 
@@ -110,7 +111,7 @@ class RunLoop:
         self._options = options
         interactive_terminal = terminal if is_interactive() else None
         self._sender = (
-            PromptSender(client, session, interactive_terminal, follower, options.model)
+            PromptSender(client, session, interactive_terminal, follower, options.model, options.agent)
             if interactive_terminal
             else None
         )

@@ -8,6 +8,7 @@ import click
 from worker import credential_handoff
 from worker.api.sessions import Overview
 from worker.cli import command_support, config_remarks
+from worker.cli.render.formatting import escape_exact
 from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
@@ -24,6 +25,10 @@ config_option: Final = click.option(
     "config",
     type=click.Choice(["here"]),
     help="From the next turn on, look for the session's configuration where this shell does.",
+)
+
+agent_option: Final = click.option(
+    "--agent", metavar="NAME", help="The agent, if a turn begins with this prompt; without it, the session's."
 )
 
 
@@ -53,13 +58,18 @@ class PreparedSession(Value):
 
 
 async def prepare_session(
-    client: SessionClient, overview: Overview, model: str | None, *, config: str | None = None
+    client: SessionClient,
+    overview: Overview,
+    model: str | None,
+    *,
+    agent: str | None = None,
+    config: str | None = None,
 ) -> PreparedSession:
     """Read the directory's configuration as the session's next turn will, and hand over this shell's keys.
 
     `config` ("here"): from the next turn on, the session looks for its configuration where this shell does. `model`
-    defaults to the session's. Raises UsageError, also for a model that no worker can use, unless the prompt is for an
-    open turn, which has its model.
+    and `agent` default to the session's. Raises UsageError, also for an agent that cannot work there and for a model
+    that no worker can use, unless the prompt is for an open turn, which has its model.
     """
     if overview.host != client.settings.host:
         if config is not None:
@@ -69,17 +79,25 @@ async def prepare_session(
     here = None if config is None else sources_of(client.settings)
     if here is None and origin.sources is not None:
         _warn_about_differences(client.settings, origin.sources)
-    role = Role(origin.agent, origin.rules, origin.ancestors)
+    role = Role(agent or origin.agent, origin.rules, origin.ancestors)
     turn_config = await load_project_config(client.settings, Path(overview.directory), role, here or origin.sources)
     needed = model is not None or overview.turn_state != "open"
-    chosen = (
-        config_remarks.choose_model(client.settings, turn_config, model or origin.model) if needed else origin.model
-    )
+    named = turn_config.named_model(model, origin.model, other_agent=role.agent != origin.agent)
+    chosen = config_remarks.choose_model(client.settings, turn_config, named) if needed else origin.model
     await credential_handoff.hand_off(
         client.settings, credential_handoff.credential_variables(turn_config.config, chosen)
     )
     changed = here.changed_from(origin.sources) if here is not None else ()
     return PreparedSession(turn_config=turn_config, sources=here, changed=changed)
+
+
+def report_joined_turn(overview: Overview, agent: str | None) -> None:
+    """Report that a prompt for this agent may join a turn of another one."""
+    if overview.turn_state == "open" and agent not in (None, overview.turn_agent):
+        command_support.print_note(
+            f"Turn {overview.number} is at work as {escape_exact(overview.turn_agent or '')}, and the prompt joins it. "
+            f"{escape_exact(agent or '')} works in a turn that begins with a prompt: send it with --queue."
+        )
 
 
 def configuration_suffix(turn_config: TurnConfigId | None) -> str:

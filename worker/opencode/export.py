@@ -28,6 +28,7 @@ from worker.opencode.shapes import (
     call_state_shape,
     cost_number,
     model_shape,
+    prompt_part_shape,
     step_finish_shape,
     step_start_shape,
     tokens_shape,
@@ -60,6 +61,7 @@ class UserInfo(Shape):
     time: TimesShape
     agent: str
     model: ModelShape
+    system: str | None = None
 
 
 class Paths(Shape):
@@ -144,15 +146,11 @@ class Exporter:
             session_id=self.overview.id,
             time=TimesShape(created=milliseconds(message.at)),
             agent=details.agent,
-            model=model_shape(details.model),
+            model=model_shape(details.model, details.variant),
+            system=message.system,
         )
-        text = TextShape(
-            id=PartId(message.id.replace("msg_", "prt_", 1)),
-            session_id=self.overview.id,
-            message_id=message.id,
-            text=message.text,
-        )
-        return ExportedMessage(info=info, parts=(text,))
+        parts = [prompt_part_shape(info.session_id, info.id, *each) for each in enumerate(message.parts)]
+        return ExportedMessage(info=info, parts=tuple(parts))
 
     def _assistant(self, message: AssistantMessage, details: MessageDetails) -> ExportedMessage:
         body = message.body

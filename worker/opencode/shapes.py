@@ -10,7 +10,16 @@ from pydantic.alias_generators import to_camel
 from workflows.domain import usage
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.ids import MessageId, PartId, SessionId
-from workflows.domain.messages import AnswerMetadata, CallState, Outcome
+from workflows.domain.messages import (
+    AgentPart,
+    AnswerMetadata,
+    CallState,
+    FilePart,
+    Outcome,
+    PromptPart,
+    SubtaskPart,
+    TextPart,
+)
 from workflows.domain.value import Value
 
 
@@ -56,6 +65,7 @@ class TokensShape(Shape):
 class ModelShape(Shape):
     provider_id: str
     model_id: str
+    variant: str | None = None
 
 
 class PendingCallShape(Shape):
@@ -106,6 +116,27 @@ class ReasoningShape(PartShape):
     type: str = "reasoning"
     text: str
     time: SpanShape
+
+
+class FileShape(PartShape):
+    type: str = "file"
+    mime: str
+    url: str
+    filename: str | None = None
+
+
+class AgentShape(PartShape):
+    type: str = "agent"
+    name: str
+
+
+class SubtaskShape(PartShape):
+    type: str = "subtask"
+    prompt: str
+    description: str
+    agent: str
+    model: ModelShape | None = None
+    command: str | None = None
 
 
 class ToolShape(PartShape):
@@ -176,10 +207,25 @@ def cost_number(amount: str | Decimal | None) -> float:
     return float(amount or 0)
 
 
-def model_shape(model: str) -> ModelShape:
+def model_shape(model: str, variant: str | None = None) -> ModelShape:
     """Splits "provider/model"."""
     provider, _, name = model.partition("/")
-    return ModelShape(provider_id=provider, model_id=name)
+    return ModelShape(provider_id=provider, model_id=name, variant=variant)
+
+
+def prompt_part_shape(session: SessionId, message: MessageId, position: int, part: PromptPart) -> PartShape:
+    """A part of a prompt. It has no row: its id comes from the message's, in the order of the parts."""
+    ids = {"id": PartId(f"prt_{message[4:-5]}{position:05x}"), "session_id": session, "message_id": message}
+    match part:
+        case TextPart():
+            return TextShape(**ids, text=part.text)
+        case FilePart():
+            return FileShape(**ids, mime=part.mime, url=part.url, filename=part.filename)
+        case AgentPart():
+            return AgentShape(**ids, name=part.name)
+        case SubtaskPart():
+            model = model_shape(part.model) if part.model else None
+            return SubtaskShape(**ids, **part.model_dump(exclude={"type", "model"}), model=model)
 
 
 def call_state_shape(

@@ -1,5 +1,6 @@
 """Messages and their parts, as stored."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -72,6 +73,33 @@ class TextPart(Value):
     text: str
 
 
+class FilePart(Value):
+    """A file or directory that a prompt hands over: `url` names it (`file:`) or holds it (`data:`)."""
+
+    type: Literal["file"] = "file"
+    mime: str
+    url: str
+    filename: str | None = None
+
+
+class AgentPart(Value):
+    """A prompt's mention of a subagent, which is to be given work."""
+
+    type: Literal["agent"] = "agent"
+    name: str
+
+
+class SubtaskPart(Value):
+    """Work for a subagent that no model has to ask for; `command`: the slash command that it comes from."""
+
+    type: Literal["subtask"] = "subtask"
+    agent: str
+    description: str
+    prompt: str
+    model: str | None = None
+    command: str | None = None
+
+
 class ReasoningPart(Value):
     """A provider's visible reasoning; `details` are its signatures, sent back unchanged."""
 
@@ -103,6 +131,12 @@ class ToolPart(Value):
 
 StoredPart: TypeAlias = Annotated[TextPart | ReasoningPart, Field(discriminator="type")]
 Part: TypeAlias = Annotated[TextPart | ReasoningPart | ToolPart, Field(discriminator="type")]
+PromptPart: TypeAlias = Annotated[TextPart | FilePart | AgentPart | SubtaskPart, Field(discriminator="type")]
+
+
+def join_texts(parts: Iterable[PromptPart]) -> str:
+    """The text of a prompt, as a model reads it."""
+    return "\n\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
 class AnswerMetadata(Value):
@@ -116,14 +150,19 @@ class AnswerMetadata(Value):
 
 
 class UserMessage(Value):
-    """A taken prompt; `steered` when it came during its turn."""
+    """A taken prompt; `steered` when it came during its turn. `system`: its own instructions for the turn."""
 
     role: Literal["user"] = "user"
     id: MessageId
     turn: TurnId
     step: int
-    text: str
+    parts: tuple[PromptPart, ...]
+    system: str | None = None
     at: datetime
+
+    @property
+    def text(self) -> str:
+        return join_texts(self.parts)
 
     @property
     def steered(self) -> bool:

@@ -100,9 +100,11 @@ CREATE UNIQUE INDEX work_one_untaken_retry ON work (session) WHERE kind = 'retry
 CREATE TABLE prompt (                               -- a user message
     id           text PRIMARY KEY REFERENCES work,
     mode         text        NOT NULL CHECK (mode IN ('steer', 'queue')),
-    body         json        NOT NULL,
+    body         json        NOT NULL,              -- parts, and instructions of its own
     salt         bytea       NOT NULL,
+    agent        text,                              -- of the turn that it opens; none: the session's
     model        text,
+    variant      text,
     step         integer,                           -- at which its turn took it
     taken_seq    bigint                             -- of its taking: the order in a view
 );
@@ -110,6 +112,7 @@ CREATE TABLE prompt (                               -- a user message
 CREATE TABLE retry (                                -- a request to retry a failed turn in a new turn
     id           text PRIMARY KEY REFERENCES work,
     failed_turn  text        NOT NULL REFERENCES turn,
+    agent        text,                              -- that the failed turn's work named
     model        text
 );
 CREATE INDEX retry_failed_turn ON retry (failed_turn);

@@ -1,11 +1,12 @@
 -- name: accept
 -- Store the message of a prompt.
-INSERT INTO prompt (id, mode, body, salt, model) VALUES (%(id)s, %(mode)s, %(body)s, %(salt)s, %(model)s)
+INSERT INTO prompt (id, mode, body, salt, agent, model, variant)
+VALUES (%(id)s, %(mode)s, %(body)s, %(salt)s, %(agent)s, %(model)s, %(variant)s)
 
 -- name: turn_request
 -- What a prompt names for its turn; `call_over` if its task's call is no longer claimed.
-SELECT model, EXISTS (SELECT 1 FROM task k JOIN call c ON c.id = k.call WHERE k.prompt = prompt.id AND c.state <> 'claimed')
-       AS call_over
+SELECT agent, model, EXISTS (SELECT 1 FROM task k JOIN call c ON c.id = k.call
+                             WHERE k.prompt = prompt.id AND c.state <> 'claimed') AS call_over
 FROM prompt WHERE id = %(id)s
 
 -- name: steered

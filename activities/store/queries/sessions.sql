@@ -24,7 +24,7 @@ WITH RECURSIVE root AS (
     WHERE %(id)s::text IS NULL
 )
 SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.title, s.agent, s.status, s.stuck,
-       s.created_at, h.seq, h.updated_at, t.id AS turn, t.number, t.step,
+       s.created_at, h.seq, h.updated_at, t.id AS turn, t.number, t.step, t.agent AS turn_agent,
        coalesce(nullif(t.model, 'none'), s.model) AS model, t.state AS turn_state, t.reason, t.error,
        (SELECT count(*) FROM ask a WHERE a.session = s.id AND a.state = 'open') AS asks,
        work.prompts AS waiting, work.untaken,

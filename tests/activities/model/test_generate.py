@@ -20,7 +20,7 @@ from workflows.domain.errors import Unavailable
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.messages import TextPart
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import PromptMode
 from workflows.domain.wire import FINISH_STOPPED, StepResult
 
 HELLO = ScriptedAnswer(text="Hello.")

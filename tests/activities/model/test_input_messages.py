@@ -25,7 +25,7 @@ GIF = "data:image/gif;base64,R0lGODlhAQABAAAA"
 
 
 def said(text: str, step: int = 1) -> UserMessage:
-    return UserMessage(id=MessageId("msg_u"), turn=TURN, step=step, text=text, at=NOW)
+    return UserMessage(id=MessageId("msg_u"), turn=TURN, step=step, parts=(TextPart(text=text),), at=NOW)
 
 
 def answered(*parts: Part, model: str = "a/b") -> AssistantMessage:

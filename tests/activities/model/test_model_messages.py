@@ -41,7 +41,7 @@ def stored(messages: list[dict[str, Any]]) -> Iterator[Message]:
     for message in messages:
         if message["role"] == "user":
             (part,) = message["parts"]
-            yield UserMessage(id=MessageId("msg_u"), turn=TURN, step=1, text=part["text"], at=NOW)
+            yield UserMessage(id=MessageId("msg_u"), turn=TURN, step=1, parts=(TextPart(text=part["text"]),), at=NOW)
             continue
         steps: list[list[Part]] = [[]]
         for part in message["parts"]:

@@ -7,10 +7,13 @@ import shutil
 import pytest
 
 from activities.calls.run import aborted_outcome
+from activities.project.config_loader import PRIMARY_ROLE, Role
+from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.open_turn import NO_MODEL
 from activities.store import calls, generations, suspensions, turns
 from activities.store.generations import NewAnswer, NewPart
 from tests.activities.rig import BODY, CHAIN, ActivityRig
+from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import StaleFence
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.sessions import SessionSuspended
@@ -18,7 +21,8 @@ from workflows.domain.events.turns import TurnOpened
 from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import CallState, TextPart
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.permissions.rules import Action
+from workflows.domain.prompt import PromptMode
 from workflows.domain.state import GUARD_REQUEST
 from workflows.domain.suspension import SuspendReason
 from workflows.domain.wire import LoadResult, OpenTurn
@@ -44,6 +48,86 @@ async def test_the_oldest_prompt_opens_the_turn_and_is_taken_at_its_first_step(r
     taken = [event for event in await rig.events() if isinstance(event, PromptTaken)]
     assert taken == [PromptTaken(prompt=first, turn=turn.id, step=1)]
     assert (turn.number, turn.step, turn.error) == (1, 0, None)
+
+
+REVIEWER = {"reviewer": {"permission": {"edit": "deny"}, "model": "own/model", "steps": 3}}
+
+
+async def test_a_turn_is_opened_under_the_agent_that_its_prompt_names_else_the_sessions(rig: ActivityRig) -> None:
+    rig.file("opencode.json", json.dumps({"model": "configured/model", "agent": REVIEWER}))
+    found = []
+    for agent, model in (("reviewer", None), (None, None), ("reviewer", "scripted/model")):
+        await rig.prompt(agent=agent, model=model)
+        turn = await loaded(rig)
+        rig.turn, rig.step = turn.id, 0
+        call = await rig.called("write", **WRITE)
+        found.append((turn.max_steps, (await loaded(rig)).answer, call))
+        await rig.close()
+
+    opened = [event for event in await rig.events() if isinstance(event, TurnOpened)]
+    assert [(event.agent, event.model) for event in opened] == [
+        ("reviewer", "own/model"),
+        ("build", "configured/model"),
+        ("reviewer", "scripted/model"),
+    ]
+    assert len({event.turn_config for event in opened}) == 2
+    denied = [answer.calls[0].findings[0].action for _, answer, _ in found if answer is not None]
+    assert denied == [Action.DENY, Action.ALLOW, Action.DENY] and [steps for steps, *_ in found] == [3, None, 3]
+
+
+async def test_the_sessions_own_model_yields_to_that_of_another_agent_only(rig: ActivityRig) -> None:
+    await rig.database.rows(b"UPDATE session SET model = 'scripted/model'")
+    agents = REVIEWER | {"build": {"model": "other/model"}, "tester": {}}
+    rig.file("opencode.json", json.dumps({"model": "configured/model", "agent": agents}))
+    for agent in ("reviewer", "tester", "build", None):
+        await rig.prompt(agent=agent)
+        rig.turn = (await loaded(rig)).id
+        await rig.close()
+
+    opened = [event.model for event in await rig.events() if isinstance(event, TurnOpened)]
+    assert opened == ["own/model", "scripted/model", "scripted/model", "scripted/model"]
+
+
+@pytest.mark.parametrize("agent", ["reviewer", "explore", "plan", "nope"])
+async def test_an_agent_that_cannot_work_any_more_fails_the_turn_that_it_was_named_for(
+    rig: ActivityRig, agent: str
+) -> None:
+    rig.file("opencode.json", json.dumps({"agent": {"reviewer": {"disable": True}, "tester": {}}}))
+    await rig.prompt(agent=agent, model="scripted/model")
+    turn = await loaded(rig)
+    assert turn.error is not None and agent in turn.error and "Available agents: build, tester." in turn.error
+    (opened,) = [event for event in await rig.events() if isinstance(event, TurnOpened)]
+    assert opened.agent == agent
+
+
+@dataclasses.dataclass(frozen=True)
+class OvertakenLoader(ProjectLoader):
+    """While the configuration is read for the first time, a stop withdraws the prompt and another one comes."""
+
+    rig: ActivityRig | None = None
+    agents: list[str | None] = dataclasses.field(default_factory=list)
+
+    async def try_load(
+        self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE
+    ) -> DirectoryConfig:
+        self.agents.append(role.agent)
+        if self.rig is not None and len(self.agents) == 1:
+            await self.rig.stop()
+            await self.rig.prompt(agent="reviewer", model="scripted/model")
+        return await super().try_load(directory, sources, role)
+
+
+async def test_work_for_another_agent_that_comes_first_meanwhile_gets_that_agents_configuration(
+    rig: ActivityRig,
+) -> None:
+    rig.file("opencode.json", json.dumps({"agent": REVIEWER}))
+    await rig.prompt(model="scripted/model")
+    loader = OvertakenLoader(**{each.name: getattr(rig.loader, each.name) for each in dataclasses.fields(rig.loader)})
+    overtaken = dataclasses.replace(rig, loader=dataclasses.replace(loader, rig=rig))
+    turn = await loaded(overtaken)
+    (opened,) = [event for event in await rig.events() if isinstance(event, TurnOpened)]
+    assert (opened.agent, turn.max_steps) == ("reviewer", 3)
+    assert isinstance(overtaken.loader, OvertakenLoader) and overtaken.loader.agents == ["build", "reviewer"]
 
 
 async def test_a_second_attempt_finds_the_turn_of_the_first(rig: ActivityRig) -> None:

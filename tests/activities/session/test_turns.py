@@ -20,7 +20,7 @@ from workflows.domain.events.asks import AnswerNotRun, AskClosed
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import PromptMode
 from workflows.domain.wire import AskState, CloseReason, CloseRequest, CloseResult
 
 ASK_EDITS = {"permission": {"edit": "ask"}}

@@ -11,7 +11,6 @@ import pytest
 from activities.store import events, prompts
 from activities.store.database import Database
 from activities.store.journal import session_journal
-from activities.store.prompts import NewPrompt
 from tests.activities.store.conftest import ACTOR
 from tests.watch_progress import read_all
 from worker.stack.cluster import SUPERUSER, Cluster
@@ -21,6 +20,7 @@ from workflows.domain.events.calls import CallClaimed, RecordedDecision
 from workflows.domain.events.event import Event
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.ids import AskId, MessageId, SessionId
+from workflows.domain.prompt import Prompt
 
 TAMPERED = {
     "another event": ("UPDATE event SET canonical = 'x' WHERE seq = 2", "event 2 .* is not what was hashed"),
@@ -38,7 +38,7 @@ async def told(database: Database, session: SessionId) -> SessionId:
     """A session with three events: created, a prompt, ended."""
     async with session_journal(database, session, ACTOR) as journal:
         await journal.locked()
-        await prompts.accept(journal, NewPrompt(id=MessageId("msg_1"), text="Hello"))
+        await prompts.accept(journal, MessageId("msg_1"), Prompt.of_text("Hello"))
         journal.record(SessionEnded(reason="done"))
     return session
 

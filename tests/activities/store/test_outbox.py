@@ -11,7 +11,7 @@ from activities.store.outbox import PendingSignal
 from tests.activities.rig import PERSON, ActivityRig
 from workflows.domain.ids import AskId, PartId, RetryId, SuspensionId, TurnId
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import PromptMode
 from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.wire import AskState, CloseReason, WakeKind
 

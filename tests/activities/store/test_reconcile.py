@@ -4,7 +4,7 @@ from activities.store import reconcile
 from activities.store.queries import Queries
 from activities.store.reconcile import WaitingSession
 from tests.activities.rig import ActivityRig
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import PromptMode
 
 WRITE = {"filePath": "a.txt", "content": "x"}
 

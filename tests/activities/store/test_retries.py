@@ -8,7 +8,7 @@ from tests.activities.rig import ActivityRig
 from workflows.domain.errors import Conflict
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnOpened
 from workflows.domain.ids import RetryId
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import PromptMode
 from workflows.domain.wire import CloseReason
 
 
@@ -45,6 +45,21 @@ async def test_without_a_name_the_model_stays_that_of_the_failed_turn_over_sever
         rig.turn = journal.id
         await rig.close(CloseReason.FAILED, error="again")
     assert models == ["scripted/model", "other/model", "other/model"]
+
+
+async def test_a_retry_keeps_the_agent_that_the_failed_turns_prompt_named(rig: ActivityRig) -> None:
+    rig.file("opencode.json", '{"agent": {"tester": {}}}')
+    await rig.prompt(agent="tester", model="scripted/model")
+    agents = []
+    for number in range(2):
+        loaded = (await rig.load()).turn
+        assert loaded is not None
+        rig.turn = loaded.id
+        await rig.close(CloseReason.FAILED, error="again")
+        agents.append((await retry(rig, f"rty_{number}")).agent)
+    opened = [event.agent for event in await rig.events() if isinstance(event, TurnOpened)]
+    named = [event.agent for event in await rig.events() if isinstance(event, RetryAccepted)]
+    assert agents == opened == named == ["tester", "tester"]
 
 
 async def test_the_same_retry_again_changes_nothing(rig: ActivityRig) -> None:

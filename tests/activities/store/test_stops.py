@@ -4,7 +4,7 @@ from activities.store import stops, work
 from tests.activities.rig import ActivityRig
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.ids import StopId
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import PromptMode
 
 
 async def test_a_stop_names_the_open_turn_and_withdraws_what_waits(rig: ActivityRig) -> None:

@@ -6,7 +6,7 @@ from tests.activities.rig import BODY, ActivityRig
 from tests.activities.store.test_generations import ANSWER, FIRST
 from workflows.domain.ids import MessageId, TurnId
 from workflows.domain.messages import AssistantMessage, CallState, ToolPart, Transcript, UserMessage
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import PromptMode
 
 
 async def read(rig: ActivityRig) -> Transcript:

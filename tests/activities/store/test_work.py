@@ -6,13 +6,12 @@ from psycopg.errors import UniqueViolation
 from activities.mint import Mint
 from activities.store import prompts, retries, sessions, work, work_kinds
 from activities.store.journal import session_journal
-from activities.store.prompts import NewPrompt
 from activities.store.sessions import NewSession
 from activities.store.work import WorkItem, WorkKind
 from tests.activities.rig import PERSON, ActivityRig
 from workflows.domain.errors import Conflict
 from workflows.domain.ids import MessageId, Prefix, RetryId, SessionId
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.wire import CloseReason
 
 RETRY = RetryId("rty_1")
@@ -82,7 +81,7 @@ async def test_an_id_of_something_else_is_refused(rig: ActivityRig, same_session
     session = rig.session if same_session else other.id
     with pytest.raises(Conflict, match="The id 'rty_1' belongs to a retry of session"):
         async with session_journal(rig.database, session, PERSON) as journal:
-            await prompts.accept(journal, NewPrompt(id=MessageId(RETRY), text="Go."))
+            await prompts.accept(journal, MessageId(RETRY), Prompt.of_text("Go."))
 
 
 def test_every_kind_says_what_turn_it_becomes() -> None:

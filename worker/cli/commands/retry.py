@@ -52,7 +52,9 @@ async def retry(
     """
     async with command_support.open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
-        prepared = await session_preparation.prepare_session(client, overview, model or overview.model, config=config)
+        prepared = await session_preparation.prepare_session(
+            client, overview, model or overview.model, agent=overview.turn_agent, config=config
+        )
         with InterruptGuard() as guard:
             accepted = await client.retry(overview.id, model=model, sources=prepared.sources)
             prepared.report()

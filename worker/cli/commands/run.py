@@ -35,6 +35,7 @@ from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.ids import MessageId, TurnConfigId, session_id_for
+from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
 
@@ -76,7 +77,7 @@ class StartedRun(Value):
     shell_complete=completers.model,
     help="The model, instead of the configured one; `holdfast models` lists them.",
 )
-@click.option("--agent", metavar="NAME", help="The agent, instead of the configured one or `build`.")
+@click.option("--agent", metavar="NAME", help="The agent, instead of the configured one or the session's.")
 @click.option(
     "-s",
     "--session",
@@ -135,7 +136,7 @@ async def run(
         if first is None:
             return ExitCode.DONE
         request = request.model_copy(update={"text": first})
-    options = FollowOptions(no_wait=no_wait, stay_open=not exit_, model=model, thinking=thinking)
+    options = FollowOptions(no_wait=no_wait, stay_open=not exit_, model=model, agent=agent, thinking=thinking)
     async with command_support.open_client(settings, with_worker=True) as client:
         with InterruptGuard() as guard:
             if not request.text:
@@ -191,8 +192,7 @@ async def _start_session(client: SessionClient, request: RunArguments, setup: Pr
     environment = session_environment(client.settings.environment)
     accepted = await client.start(
         directory,
-        request.text,
-        model=request.model,
+        Prompt.of_text(request.text, agent=request.agent, model=request.model),
         environment=environment,
         sources=setup.sources,
         turn_config=setup.turn_config,
@@ -226,12 +226,9 @@ async def _reopen_session(
 async def _load_session(client: SessionClient, request: RunArguments) -> tuple[Overview, PreparedSession]:
     """The session to continue, and its configuration. Raises UsageError, NotFound."""
     overview = await client.sessions.get(await id_lookup.find_session(client, request.session or "last"))
-    if request.agent not in (None, overview.agent):
-        raise UsageError(
-            f"Session {overview.id} works as {escape_exact(overview.agent)}, and keeps its agent: start a new one for "
-            f"{escape_exact(request.agent)}, without --session."
-        )
-    prepared = await session_preparation.prepare_session(client, overview, request.model, config=request.config)
+    prepared = await session_preparation.prepare_session(
+        client, overview, request.model, agent=request.agent, config=request.config
+    )
     if prepared.turn_config is not None:
         _print_remarks(client.settings, prepared.turn_config, request)
     return overview, prepared
@@ -239,10 +236,12 @@ async def _load_session(client: SessionClient, request: RunArguments) -> tuple[O
 
 async def _prompt_session(client: SessionClient, request: RunArguments) -> StartedRun:
     overview, prepared = await _load_session(client, request)
+    prompt = Prompt.of_text(request.text, agent=request.agent, model=request.model)
     accepted = await client.prompt(
-        overview.id, request.text, model=request.model, prompt=request.prompt, sources=prepared.sources
+        overview.id, prompt, prompt=request.prompt, sources=prepared.sources, turn_config=prepared.turn_config
     )
     prepared.report()
+    session_preparation.report_joined_turn(overview, request.agent)
     suspension_text.print_suspension(overview)
     # A prompt with an id may be an old one: its events come first.
     return StartedRun(

@@ -6,7 +6,7 @@ from worker.cli import command_support, completers, id_lookup, prompt_input, ses
 from worker.cli.render import suspension_text
 from worker.cli.render.formatting import format_queued_prompts
 from worker.settings import Settings
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import Prompt, PromptMode
 
 
 @click.command()
@@ -20,6 +20,7 @@ from workflows.domain.prompt_mode import PromptMode
     shell_complete=completers.model,
     help="The model, if a turn begins with this prompt; `holdfast models` lists them.",
 )
+@session_preparation.agent_option
 @session_preparation.config_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same prompt.")
@@ -31,6 +32,7 @@ async def send(
     words: tuple[str, ...],
     queue: bool,
     model: str | None,
+    agent: str | None,
     config: str | None,
     edit: bool,
     identity: str | None,
@@ -48,10 +50,15 @@ async def send(
     text, own = prompt_input.read_prompt(words, edit=edit), prompt_input.parse_prompt_id(identity)
     async with command_support.open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
-        prepared = await session_preparation.prepare_session(client, overview, model, config=config)
+        prepared = await session_preparation.prepare_session(client, overview, model, agent=agent, config=config)
         mode = PromptMode.QUEUE if queue else PromptMode.STEER
-        accepted = await client.prompt(overview.id, text, mode=mode, model=model, prompt=own, sources=prepared.sources)
+        prompt = Prompt.of_text(text, agent=agent, model=model, mode=mode)
+        accepted = await client.prompt(
+            overview.id, prompt, prompt=own, sources=prepared.sources, turn_config=prepared.turn_config
+        )
         prepared.report()
+        if not queue:
+            session_preparation.report_joined_turn(overview, agent)
         asks = await client.inbox.asks(session=overview.id)
         waiting = (await client.sessions.get(overview.id)).waiting if asks else 0
     click.echo(accepted.model_dump_json() if as_json else f"Accepted by {overview.id}.")

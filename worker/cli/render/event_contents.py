@@ -11,6 +11,7 @@ from worker.stored_contents import StoredCall
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AskAnswered
 from workflows.domain.permissions.requests import PermissionRequest
+from workflows.domain.prompt import PromptContent
 from workflows.domain.value import Value
 
 
@@ -58,10 +59,6 @@ class AskContent(Value):
     request: PermissionRequest
     feedback: str | None = None
     author: str | None = None
-
-
-class PromptContent(Value):
-    text: str
 
 
 _METADATA: Final = re.compile(

@@ -43,7 +43,7 @@ from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
 from workflows.domain.ids import PartId
 from workflows.domain.messages import ReasoningPart, TextPart
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import PromptMode
 
 _QUICK: Final = ("repeatable", "idempotent")  # such calls are shown when they are done
 _FURTHER: Final = 4  # blanks before continuation rows, which may quote: no other line of ours begins so
@@ -160,7 +160,8 @@ class EventRenderer:
         if not self._working:  # its turn begins with it, and shows it
             return
         how = "waits for a turn of its own" if event.mode == PromptMode.QUEUE else "joins at the next step"
-        self._print(f"+ {one_line(prompt_of(seen, event.prompt))} ({how})")
+        agent = f", as {one_line(event.agent)}" if event.mode == PromptMode.QUEUE and event.agent is not None else ""
+        self._print(f"+ {one_line(prompt_of(seen, event.prompt))} ({how}{agent})")
         if self._status_line is not None and (behind := self._status_line.queued_prompts()):
             self._print(f"  {behind}", fg="yellow")
 

@@ -62,6 +62,15 @@ class TurnConfig(Value):
     ignored: tuple[IgnoredFiles, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    def named_model(self, model: str | None, of_session: str | None, *, other_agent: bool) -> str | None:
+        """The model of a turn that its work names, else the session's; None: this configuration's.
+
+        An `other_agent` than the session's brings a model of its own, if it has one (opencode.md 4.6).
+        """
+        if self.model_is_managed:
+            return None
+        return model or (None if other_agent and self.agent.model else of_session)
+
     @property
     def digest(self) -> str:
         """SHA-256 in hex, equal for equal content."""

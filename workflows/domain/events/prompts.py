@@ -7,13 +7,19 @@ from workflows.domain.value import Value
 
 
 class PromptAccepted(Value):
-    """A prompt was accepted, from a person or from a `call` of the parent session."""
+    """A prompt was accepted, from a person or from a `call` of the parent session.
+
+    `agent`, `model` and `variant`: those that it names for its turn.
+    """
 
     type: Literal["prompt.accepted"] = "prompt.accepted"
     prompt: MessageId
     mode: str
     seal: str
     call: PartId | None = None
+    agent: str | None = None
+    model: str | None = None
+    variant: str | None = None
 
 
 class PromptTaken(Value):

@@ -29,12 +29,13 @@ class TurnEnded(Value):
 
 
 class RetryAccepted(Value):
-    """A person retries a failed turn, perhaps with another model."""
+    """A person retries a failed turn under the agent that its work named, perhaps with another model."""
 
     type: Literal["retry.accepted"] = "retry.accepted"
     retry: RetryId
     turn: TurnId
     model: str | None = None
+    agent: str | None = None
 
 
 class RetryWithdrawn(Value):

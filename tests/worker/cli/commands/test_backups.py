@@ -17,6 +17,7 @@ from worker.client import Holdfast
 from worker.outbox import workflow_id
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from worker.stack.cluster import Cluster
+from workflows.domain.prompt import Prompt
 
 DONE = ScriptedAnswer(text="Done.")
 WRITE = ScriptedAnswer(tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "written"}),))
@@ -136,7 +137,7 @@ async def test_the_user_s_home_is_in_a_backup_only_by_name(open_harness: OpenHar
     async with open_harness(DONE, DONE) as harness:
         async with harness.running_worker():
             started = [
-                await harness.client.start(each, "hello", model="scripted/model")
+                await harness.client.start(each, Prompt.of_text("hello", model="scripted/model"))
                 for each in ("/", str(harness.project))
             ]
             for each in started:

@@ -13,6 +13,7 @@ from worker.scripted.script import Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.sessions import SessionConfigured
 from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import SessionId
+from workflows.domain.prompt import Prompt
 
 TOUCH = ScriptedAnswer(tools=(ScriptedCall(name="bash", arguments={"command": "touch ran"}),))
 HELLO = ScriptedAnswer(text="Hello.")
@@ -117,7 +118,7 @@ async def test_a_session_that_a_program_starts_has_the_configuration_of_that_pro
         settings = harness.settings.model_copy(update={"environment": environment})
         async with Holdfast(settings, harness.endpoints) as holdfast:
             client = holdfast.as_(ACTOR)
-            started = await client.start(str(harness.project), "go", model="scripted/model")
+            started = await client.start(str(harness.project), Prompt.of_text("go", model="scripted/model"))
         ended = await harness.ended(started.session)
 
     assert isinstance(ended, TurnEnded) and ended.reason == "done" and not (harness.project / "ran").exists()

@@ -15,6 +15,7 @@ from workflows.domain.events.asks import AnswerNotRun, AskAnswered, AskClosed, A
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal
+from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
 from workflows.domain.ids import AskId, MessageId, NoteId, PartId, RetryId, SessionId, TurnConfigId, TurnId
@@ -144,6 +145,23 @@ def test_a_pause_shows_how_long_why_and_which_attempt(renderer: EventRenderer, c
     renderer.on_event(seen(retry, **{NOTE: "Too many requests"}))
 
     assert printed(capsys) == f"retrying at {later.astimezone():%H:%M:%S} (attempt 3): Too many requests\n"
+
+
+@pytest.mark.parametrize(
+    ("mode", "how"),
+    [("steer", "joins at the next step"), ("queue", "waits for a turn of its own, as reviewer")],
+)
+def test_a_prompt_during_a_turn_says_when_it_is_worked_on_and_as_whom(
+    renderer: EventRenderer, capsys: Capture, mode: str, how: str
+) -> None:
+    turn = TurnOpened(turn=TURN, number=1, turn_config=TurnConfigId("cfg_1"), agent="build", model="a/b")
+    prompt = PromptAccepted(prompt=MESSAGE, mode=mode, seal="", agent="reviewer")
+    renderer.on_event(seen(turn))
+    printed(capsys)
+    content: JsonValue = {"parts": [{"type": "text", "text": "Look again."}]}
+    renderer.on_event(seen(prompt, **{MESSAGE: content}))
+
+    assert printed(capsys) == f"+ Look again. ({how})\n"
 
 
 def test_a_pause_that_is_over_is_shown_as_retried(renderer: EventRenderer, capsys: Capture) -> None:

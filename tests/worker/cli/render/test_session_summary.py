@@ -47,7 +47,7 @@ class WrittenLog:
 
     def opens(self, number: int = 1, prompt: str = "make the tests pass") -> None:
         accepted = PromptAccepted(prompt=PROMPT, mode="steer", seal="")
-        self.happens(accepted, who="ada@here", msg_1={"text": prompt})
+        self.happens(accepted, who="ada@here", msg_1={"parts": [{"type": "text", "text": prompt}]})
         opened = TurnOpened(turn=TURN, number=number, turn_config=TurnConfigId("cfg_1"), agent="build", model="a/b")
         self.happens(opened)
         self.happens(PromptTaken(prompt=PROMPT, turn=TURN, step=1))

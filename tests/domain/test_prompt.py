@@ -1,0 +1,36 @@
+"""A prompt as a value: OpenCode's forms of parts, and what is sealed of it."""
+
+from typing import Any
+
+import pytest
+
+from workflows.domain.messages import AgentPart, FilePart, SubtaskPart, TextPart
+from workflows.domain.prompt import Prompt, PromptContent, PromptMode
+
+PARTS: list[dict[str, Any]] = [
+    {"type": "text", "text": "Look at this."},
+    {"type": "file", "mime": "text/plain", "url": "file:///p/a.txt", "filename": "a.txt"},
+    {"type": "agent", "name": "explore"},
+    {"type": "subtask", "agent": "explore", "description": "look", "prompt": "Where is it?", "command": "review"},
+    {"type": "text", "text": "Then fix it."},
+]
+
+
+def test_parts_have_opencodes_forms() -> None:
+    content = PromptContent.model_validate({"parts": PARTS, "system": "Be brief."})
+
+    assert [type(part) for part in content.parts] == [TextPart, FilePart, AgentPart, SubtaskPart, TextPart]
+    assert content.model_dump(mode="json", exclude_none=True) == {"parts": PARTS, "system": "Be brief."}
+    assert content.text == "Look at this.\n\nThen fix it."
+
+
+@pytest.mark.parametrize("part", [{"type": "image"}, {"type": "file", "mime": "text/plain"}, {"text": "no type"}])
+def test_other_forms_are_refused(part: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="parts"):
+        PromptContent.model_validate({"parts": [part]})
+
+
+def test_only_contents_are_sealed_not_the_names_that_events_tell() -> None:
+    prompt = Prompt.of_text("Go.", agent="coder", model="scripted/model", mode=PromptMode.QUEUE)
+    assert prompt.content == PromptContent(parts=(TextPart(text="Go."),))
+    assert prompt.content.model_dump(exclude_none=True) == {"parts": ({"type": "text", "text": "Go."},)}

@@ -1,0 +1,48 @@
+"""A prompt is a user message: one shape for all doors, subagents and rows (opencode.md 4.6)."""
+
+from enum import StrEnum
+from typing import Self
+
+from workflows.domain.messages import PromptPart, TextPart, join_texts
+from workflows.domain.value import Value
+
+
+class PromptMode(StrEnum):
+    """Whether a prompt during a turn joins it at the next step, or waits for its own turn."""
+
+    STEER = "steer"
+    QUEUE = "queue"
+
+
+class PromptContent(Value):
+    """What a prompt says, as stored; events name it by its seal. `system`: instructions for its turn."""
+
+    parts: tuple[PromptPart, ...]
+    system: str | None = None
+
+    @property
+    def text(self) -> str:
+        return join_texts(self.parts)
+
+
+class Prompt(PromptContent):
+    """A user message, as it is sent to a session.
+
+    `agent`, `model` and `variant` are those of the turn that it opens, else the session's. A steered prompt that joins
+    a running turn is worked on by that turn's agent and model: they apply only if it opens a turn of its own.
+    """
+
+    agent: str | None = None
+    model: str | None = None
+    variant: str | None = None
+    mode: PromptMode = PromptMode.STEER
+
+    @classmethod
+    def of_text(
+        cls, text: str, *, agent: str | None = None, model: str | None = None, mode: PromptMode = PromptMode.STEER
+    ) -> Self:
+        return cls(parts=(TextPart(text=text),), agent=agent, model=model, mode=mode)
+
+    @property
+    def content(self) -> PromptContent:
+        return PromptContent(parts=self.parts, system=self.system)

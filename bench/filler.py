@@ -10,7 +10,7 @@ from activities.project.project_loader import built_in_config
 from activities.store import asks, calls, generations, prompts, sessions, turns
 from activities.store.calls import CallRow, NewCall
 from activities.store.database import Database
-from activities.store.generations import NewAnswer, NewPart
+from activities.store.generations import NewAnswer, NewPart, StoredAnswer
 from activities.store.journal import Journal, session_journal
 from activities.store.sessions import NewSession
 from activities.store.turns import TurnRow
@@ -18,7 +18,8 @@ from activities.tools.registry import TOOLS
 from workflows.domain.actor import Actor
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.effects import Effect, Plan, Recovery
-from workflows.domain.ids import AskId, MessageId, PartId, Prefix, SessionId, TurnId
+from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import AskId, GenerationId, MessageId, PartId, Prefix, SessionId, TurnId
 from workflows.domain.messages import AnswerMetadata, CallState, Outcome, TextPart
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.prompt import Prompt, PromptMode
@@ -79,11 +80,13 @@ class Filler:
         body = AnswerMetadata(
             finish="tool-calls", agent="build", model=_MODEL, tokens=Tokens(input=10, output=5), cost="0.001"
         )
-        message = MessageId(self.mint.new(Prefix.MESSAGE))
-        new = NewAnswer(id=message, body=body, parts=(text,), calls=(self._call(command),))
-        stored = await generations.commit(journal, turn.id, step, _FENCE, new)
-        assert isinstance(stored, tuple)
-        return stored[0]
+        new = NewAnswer(body=body, parts=(text,), calls=(self._call(command),))
+        minted = GenerationId(self.mint.new(Prefix.GENERATION))
+        generation = Generation(id=minted, purpose=Purpose.STEP, turn=turn.id, step=step)
+        await generations.begin(journal, generation, _FENCE)
+        stored = await generations.commit(journal, generation, _FENCE, new)
+        assert isinstance(stored, StoredAnswer)
+        return stored.calls[0]
 
     def _call(self, command: str) -> NewCall:
         request = PermissionRequest(permission="bash", patterns=(command,))

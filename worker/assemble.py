@@ -16,6 +16,9 @@ from activities.calls.planner.planner import Planner
 from activities.calls.run import ToolActivities
 from activities.calls.subagent import Deliver
 from activities.error_boundary import ErrorBoundaryInterceptor
+from activities.mint import Mint
+from activities.model.answer import AnswerStream
+from activities.model.attempt import Attempts
 from activities.model.endpoints import EndpointResolver
 from activities.model.generate import Model
 from activities.model.keys import Keys
@@ -69,9 +72,9 @@ def build_activities(
     workshop = CallContextFactory(database, loader, toolsets, machine_id(settings.home), deliver, planner)
     endpoints = EndpointResolver(Keys(settings.auth), environment, port)
     describe = call_describer(settings)
-    secrets = redactor(settings)
-    patience = RetryBudget(total_seconds=settings.patience_seconds, first_pause=settings.retry_seconds)
-    model = Model(database, port, endpoints, loader, toolsets, describe, secrets, patience, planner)
+    budget = RetryBudget(total_seconds=settings.patience_seconds, first_pause=settings.retry_seconds)
+    attempts, answers = Attempts(database, redactor(settings), budget), AnswerStream(port, Mint())
+    model = Model(attempts, answers, endpoints, loader, toolsets, describe, planner)
     calls, turns = ToolActivities(database, workshop), TurnActivities(database, workshop)
     return [
         ProjectActivities(database, loader, describe).load,

@@ -51,10 +51,10 @@ class Metrics:
     def __init__(self, database: Database) -> None:
         self.registry = CollectorRegistry()
         self._database = database
-        self._steps = self._counter("steps", "Answers of models that were stored.")
-        self._tokens = self._counter("tokens", "Tokens of those answers, as the providers counted them.", "kind")
-        self._cost = self._counter("cost_dollars", "What those answers cost, in US dollars, as far as it is known.")
-        self._unpriced = self._counter("steps_unpriced", "Those answers whose cost is not known.")
+        self._steps = self._counter("steps", "Steps whose answers were stored.")
+        self._tokens = self._counter("tokens", "Tokens of all stored answers, as the providers counted them.", "kind")
+        self._cost = self._counter("cost_dollars", "What they cost, in US dollars, as far as it is known.")
+        self._unpriced = self._counter("steps_unpriced", "Stored answers whose cost is not known.")
         self._retries = self._counter("model_retries", "Failures of providers that are waited out.", "kind")
         self._calls = self._counter("calls", "Calls of tools that were settled.", "state")
         self._turns = self._counter("turns", "Turns that have ended.", "reason")
@@ -86,8 +86,8 @@ class Metrics:
     def count(self, record: EventRecord) -> None:
         """Count a committed event."""
         match record.event:
-            case MessageCompleted(tokens=tokens, cost=cost):
-                self._steps.inc()
+            case MessageCompleted(turn=turn, tokens=tokens, cost=cost):
+                self._steps.inc(0 if turn is None else 1)
                 spent = Cost.of(cost)
                 self._cost.inc(float(spent.dollars))
                 self._unpriced.inc(spent.unpriced)

@@ -69,7 +69,7 @@ class Turn:
             **self.runtime.fence(),
             turn=self.turn.id,
             step=move.step,
-            message=ids.MessageId(self.runtime.mint(ids.Prefix.MESSAGE)),
+            generation=ids.GenerationId(self.runtime.mint(ids.Prefix.GENERATION)),
             text_only=move.text_only,
         )
         await self.back_off_after_empty_answer()

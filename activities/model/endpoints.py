@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import JsonValue, SecretStr
@@ -12,7 +12,7 @@ from activities.model.headers import header_name, header_value
 from activities.model.keys import Keys, find_key
 from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.output_limit import output_limit, split_options
-from activities.model.port import Endpoint, ModelFacts, ModelPort
+from activities.model.port import Endpoint, InputMessage, ModelFacts, ModelPort, ModelRequest
 from activities.model.providers import (
     OPENAI_COMPATIBLE,
     OPENAI_URL,
@@ -28,6 +28,7 @@ from activities.project.config_references import resolve, resolve_all
 from workflows.domain.config.config import Config, Prices, Provider, ProviderModel
 from workflows.domain.config.references import iter_texts
 from workflows.domain.errors import UsageError
+from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Price, PriceTier
 from workflows.domain.value import Value
 
@@ -35,11 +36,12 @@ _LONG_CONTEXT: Final = 200_000  # tokens of a prompt, above which `context_over_
 
 
 class ResolvedModel(Value):
-    """A model that can be asked: where, with which options, and its facts.
+    """A model that can be asked: its name ("provider/model"), where, with which options, and its facts.
 
     `max_output`: limit of its answers in tokens; None: the provider's.
     """
 
+    name: str
     endpoint: Endpoint
     options: dict[str, JsonValue]
     facts: ModelFacts
@@ -48,6 +50,22 @@ class ResolvedModel(Value):
     @property
     def price(self) -> Price | None:
         return self.facts.price
+
+    def request(
+        self,
+        messages: tuple[InputMessage, ...],
+        tools: tuple[ToolOffer, ...] = (),
+        tool_choice: Literal["none"] | None = None,
+    ) -> ModelRequest:
+        """A question to this model."""
+        return ModelRequest(
+            endpoint=self.endpoint,
+            messages=messages,
+            tools=tools,
+            tool_choice=tool_choice,
+            max_output=self.max_output,
+            options=self.options,
+        )
 
 
 class EndpointResolver:
@@ -76,7 +94,7 @@ class EndpointResolver:
         endpoint = endpoint.model_copy(update={"other_secrets": tuple(_resolved_secrets(entry.options, options))})
         own, options = split_options(options)
         limit = own or output_limit(protocol, facts.max_output, options, configured=entry.limit is not None)
-        return ResolvedModel(endpoint=endpoint, options=options, facts=facts, max_output=limit)
+        return ResolvedModel(name=model, endpoint=endpoint, options=options, facts=facts, max_output=limit)
 
     async def _endpoint(self, id: str, name: str, configured: Provider, entry: ProviderModel) -> Endpoint:
         provider = provider_named(id)

@@ -8,10 +8,9 @@ from urllib.parse import urlsplit
 from temporalio.exceptions import ApplicationError
 
 from activities.model.failures import INITIAL_DELAY, Stop, StopKind
-from activities.store.generations import StepAttempt
 
 MAX_CONNECT_ATTEMPTS: Final = 3  # connections to an address that has never answered
-MAX_BROKEN_ANSWERS: Final = 5  # per step, of answers that began and did not end: each is paid
+MAX_BROKEN_ANSWERS: Final = 5  # per generation, of answers that began and did not end: each is paid
 
 _STOP_TEXTS: Final = {
     StopKind.AUTH: "rejected the API key",
@@ -25,8 +24,8 @@ _STOP_TEXTS: Final = {
 
 @dataclass(frozen=True)
 class RetryBudget:
-    """Seconds for waiting out failures: `total_seconds` per step; `first_pause`, the shortest pause if the provider
-    names none.
+    """Seconds for waiting out failures: `total_seconds` of one generation; `first_pause`: the shortest pause if the
+    provider names none.
     """
 
     total_seconds: float
@@ -38,17 +37,16 @@ def retry_later(why: str, seconds: float) -> ApplicationError:
     return ApplicationError(why, type="ProviderFailed", next_retry_delay=timedelta(seconds=seconds))
 
 
-def budget_spent_text(begun: StepAttempt, spent: float, pause: float, reason: str) -> str:
-    """The message when waiting out a provider's failures has taken, or would take, too long."""
-    model, failed = begun.turn_status.model, int(begun.waited_ms / 1000 + spent)
-    if begun.failures == 0:
+def budget_spent_text(model: str, failures: int, waited: float, pause: float, reason: str) -> str:
+    """The message when waiting out a provider's failures has taken, or would take, too long; in seconds."""
+    if failures == 1:
         return f"{model} asks for a pause of {timedelta(seconds=int(pause))}, which is too long to wait: {reason}"
-    return f"{model} has failed {begun.failures + 1} times in {timedelta(seconds=failed)}, the last time: {reason}"
+    return f"{model} has failed {failures} times in {timedelta(seconds=int(waited))}, the last time: {reason}"
 
 
-def broken_answers_text(begun: StepAttempt, answers: int, reason: str) -> str:
-    """The message for a step whose answers, each paid, all broke off."""
-    return f"{begun.turn_status.model} began {answers} answers and finished none, the last time: {reason}"
+def broken_answers_text(model: str, answers: int, reason: str) -> str:
+    """The message for a generation whose answers, each paid, all broke off."""
+    return f"{model} began {answers} answers and finished none, the last time: {reason}"
 
 
 def unreachable_text(provider: str, address: str | None, cause: str) -> str:

@@ -119,8 +119,8 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
     )
     prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))
     limit, answer = turn_config.agent.steps, None
-    if found.stored:
-        finish, text = found.stored.body.finish, await generations.has_text(journal, found.stored.message)
+    if found.id and found.answer:
+        finish, text = found.answer.finish, bool((await generations.answer_text(journal, found.id)).strip())
         text_only = limit is not None and turn.step >= limit
         wrong = find_flaw(finish, text=text, calls=bool(rows))
         answer = StepResult(finish=finish, calls=tuple(prepared), has_text=text if text_only else None, flaw=wrong)
@@ -129,7 +129,7 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         number=turn.number,
         step=turn.step,
         answer=answer,
-        stopped=found.turn_status.stopped,
+        stopped=found.turn_status is not None and found.turn_status.stopped,
         rejected=rejected,
         max_steps=limit,
         continue_after_reject=turn_config.config.experimental.continue_loop_on_deny,

@@ -24,7 +24,6 @@ _BATCH: Final = 500  # rows
 _LIMIT: Final = 600.0  # seconds for one statement: a session may have a million rows
 
 _BY_SESSION: Final = b"session = ANY(%(sessions)s)"
-_TURNS: Final = b"(SELECT id FROM turn WHERE session = ANY(%(sessions)s))"
 _WORK: Final = b"(SELECT id FROM work WHERE session = ANY(%(sessions)s))"
 
 # In the order of their references: a table comes after those that it references.
@@ -38,7 +37,7 @@ TABLES: Final = {
     "retry": b"id IN " + _WORK,
     "suspension": _BY_SESSION,
     "stop": _BY_SESSION,
-    "generation": b"turn IN " + _TURNS,
+    "generation": _BY_SESSION,
     "message": _BY_SESSION,
     "part": b"message IN (SELECT id FROM message WHERE session = ANY(%(sessions)s))",
     "call": _BY_SESSION,

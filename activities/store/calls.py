@@ -111,8 +111,8 @@ def prepare(journal: Journal, turn: TurnId, step: int, message: MessageId, new: 
     return CallRow(**known, **coordinates, display=new.display, arguments=new.arguments, plan=new.plan)
 
 
-async def of_step(journal: Journal, turn: TurnId, step: int) -> list[CallRow]:
-    """The calls of a step, in the order of the answer."""
+async def of_step(journal: Journal, turn: TurnId | None, step: int | None) -> list[CallRow]:
+    """The calls of a step, in the order of the answer; none of another generation."""
     return [call_row(row) for row in await journal.rows(_QUERIES.of_step, turn=turn, step=step)]
 
 

@@ -1,66 +1,64 @@
-"""Model steps: the attempt that may commit an answer, and the answer, stored once."""
+"""Generations: requests for answers of models. Which attempt may store an answer, and the answer, stored once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
-from activities.store import calls, notes, prompts, transcript, turns
+from activities.store import calls, deltas, grants, notes, transcript, turns
 from activities.store.calls import CallRow, NewCall
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
-from activities.store.statements import RowReader
 from activities.store.turns import TurnStatus
 from workflows.domain.errors import StaleFence
 from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal
-from workflows.domain.ids import MessageId, NoteId, PartId, SessionId, TurnId
-from workflows.domain.messages import AnswerMetadata, StoredPart, TextPart, Transcript
+from workflows.domain.generation import Generation
+from workflows.domain.ids import GenerationId, MessageId, NoteId, PartId, TurnId, answer_id
+from workflows.domain.messages import AnswerMetadata, StoredPart, TextPart
+from workflows.domain.permissions.grants import Grant
 from workflows.domain.value import Value
 from workflows.domain.wire import Fence
 
 _QUERIES: Final = Queries("generations")
-ReadTranscript: TypeAlias = Callable[[RowReader, SessionId], Awaitable[Transcript]]
 
 
-class AlreadyStored(Value):
-    """The answer is already committed and is used: the model is not asked again."""
-
-    message: MessageId
-    body: AnswerMetadata
-
-
-class StepStatus(Value):
-    """A step: its turn, the fence of the newest attempt (if any), its failures, its answer.
+class GenerationStatus(Value):
+    """A generation: its id and the fence of its newest attempt (if any), its failures, its answer; a step's turn.
 
     `pause`: seconds left, by the database's clock, until the provider may be asked again.
     """
 
-    turn: TurnId
-    step: int
-    turn_status: TurnStatus
+    id: GenerationId | None = None
+    turn_status: TurnStatus | None = None
     fence: tuple[int, ...] = ()
     failures: int = 0
     waited_ms: int = 0
     pause: float | None = None
-    stored: AlreadyStored | None = None
+    answer: AnswerMetadata | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether its turn has ended."""
+        return self.turn_status is not None and self.turn_status.state != "open"
+
+    @property
+    def over(self) -> bool:
+        """Whether its turn has ended or is being stopped."""
+        return self.turn_status is not None and self.turn_status.over
 
     def refuse_older(self, fence: Fence) -> None:
-        """Raise StaleFence for an attempt that is no longer the newest."""
+        """Raise StaleFence for an attempt that comes too late to register."""
         if self.fence > tuple(fence):
-            raise StaleFence(f"A later attempt {self.fence} has registered for step {self.step} of turn {self.turn!r}.")
+            raise StaleFence(f"A later attempt {self.fence} has registered for {self.id!r}.")
 
-
-class StepAttempt(Value):
-    """This attempt is the newest and may ask the model; with the failures before it, and the conversation."""
-
-    turn_status: TurnStatus
-    failures: int
-    waited_ms: int
-    transcript: Transcript
+    def refuse_other(self, fence: Fence) -> None:
+        """Raise StaleFence for an attempt that is not the registered one."""
+        if self.fence != tuple(fence):
+            raise StaleFence(f"Attempt {self.fence} has registered for {self.id!r}, not {tuple(fence)}.")
 
 
 class TurnOver(Value):
-    """The turn has ended or is being stopped: nothing may begin; closing the turn settles its calls."""
+    """The turn, or the session, has ended or is being stopped: nothing may begin; closing it settles its calls."""
 
 
 class Suspended(Value):
@@ -83,133 +81,148 @@ class NewPart(Value):
 
 
 class NewAnswer(Value):
-    """A complete answer, ready to be committed."""
+    """A complete answer, ready to be committed. Only a step's has calls."""
 
-    id: MessageId
     body: AnswerMetadata
     parts: tuple[NewPart, ...] = ()
     calls: tuple[NewCall, ...] = ()
 
+
+class StoredAnswer(Value):
+    """An answer as stored, with the ledger's rows of its calls and the grants that are live now."""
+
+    body: AnswerMetadata
+    text: str
+    calls: tuple[CallRow, ...] = ()
+    live: tuple[Grant, ...] = ()
+
     @property
     def has_text(self) -> bool:
-        return any(_is_text(part.body) for part in self.parts)
-
-
-def _is_text(part: StoredPart) -> bool:
-    return isinstance(part, TextPart) and bool(part.text.strip())
+        """Whether it has any text but blanks."""
+        return bool(self.text.strip())
 
 
 async def begin(
-    journal: Journal, turn: TurnId, step: int, fence: Fence, read: ReadTranscript = transcript.read
-) -> AlreadyStored | TurnOver | Suspended | BackoffPending | StepAttempt:
-    """Register an attempt at a step and take the steered prompts, before the model is asked.
+    journal: Journal, generation: Generation, fence: Fence
+) -> StoredAnswer | TurnOver | Suspended | BackoffPending | GenerationStatus:
+    """Register an attempt, before the model is asked; returns what was there before it.
 
     Changes nothing before the end of a pause. Raises StaleFence when a higher attempt has registered.
     """
-    found, steered, view = await asyncio.gather(
-        step_status(journal, turn, step),
-        prompts.steered(journal),
-        read(journal, journal.session),
-    )
-    if found.stored is not None:
-        return found.stored
-    if found.turn_status.over or journal.ended:
+    found = await _status(journal, generation)
+    registered = generation.model_copy(update={"id": found.id or generation.id})
+    if found.answer is not None:
+        return await _stored_answer(journal, registered, found.answer)
+    if found.over or journal.ended:
         return TurnOver()
     found.refuse_older(fence)
     if journal.suspension is not None:
         return Suspended()
     if found.pause is not None and found.pause > 0:
         return BackoffPending(seconds=found.pause, failures=found.failures)
-    journal.write(_QUERIES.register, turn=turn, step=step, fence=list(fence))
-    turns.record_step(journal, turn, step)
-    for prompt in steered:
-        prompts.take(journal, prompt, turn, step)
-    if steered:
-        view = await read(journal, journal.session)
-    return StepAttempt(
-        turn_status=found.turn_status, failures=found.failures, waited_ms=found.waited_ms, transcript=view
-    )
+    journal.write(_QUERIES.register, **registered.model_dump(), session=journal.session, fence=list(fence))
+    if generation.turn is not None and generation.step is not None:
+        turns.record_step(journal, generation.turn, generation.step)
+    return found.model_copy(update={"id": registered.id})
 
 
-async def step_status(journal: Journal, turn: TurnId, step: int) -> StepStatus:
-    """The step as it is now. Raises StaleFence for a turn of another session."""
+async def step_status(journal: Journal, turn: TurnId, step: int) -> GenerationStatus:
+    """A step's generation as it is now. Raises StaleFence for a turn of another session."""
     row = await journal.row(_QUERIES.step_status, turn=turn, step=step, session=journal.session)
     if row is None:
         raise StaleFence(f"Session {journal.session!r} has no turn {turn!r}.")
-    stored = (
-        AlreadyStored(message=row["message"], body=AnswerMetadata.model_validate(row["body"]))
-        if row["message"]
-        else None
-    )
-    registered = {name: row[name] for name in ("fence", "failures", "waited_ms", "pause")}
-    return StepStatus(
-        turn=turn,
-        step=step,
-        turn_status=turns.status_of_row(row),
-        stored=stored,
-        **(registered if row["fence"] else {}),
-    )
+    return _status_of_row(row, turns.status_of_row(row))
 
 
-async def has_text(journal: Journal, message: MessageId) -> bool:
-    """Whether a stored answer has any text but blanks."""
+async def _status(journal: Journal, generation: Generation) -> GenerationStatus:
+    if generation.turn is not None and generation.step is not None:
+        return await step_status(journal, generation.turn, generation.step)
+    row = await journal.row(_QUERIES.status, generation=generation.id, session=journal.session)
+    return _status_of_row(row) if row else GenerationStatus()
+
+
+def _status_of_row(row: dict[str, Any], turn_status: TurnStatus | None = None) -> GenerationStatus:
+    known = {name: row[name] for name in GenerationStatus.model_fields if name != "turn_status"} if row["id"] else {}
+    return GenerationStatus(turn_status=turn_status, **known)
+
+
+async def _stored_answer(journal: Journal, generation: Generation, body: AnswerMetadata) -> StoredAnswer:
+    text, rows, live = await asyncio.gather(
+        answer_text(journal, generation.id),
+        calls.of_step(journal, generation.turn, generation.step),
+        grants.list_live(journal),
+    )
+    return StoredAnswer(body=body, text=text, calls=tuple(rows), live=live)
+
+
+async def answer_text(journal: Journal, generation: GenerationId) -> str:
+    """The text of a stored answer, without its reasoning."""
     # Not in SQL: PostgreSQL cannot read the text of a body with NUL or a lone surrogate.
-    rows = await journal.rows(_QUERIES.bodies, message=message)
-    return any(_is_text(transcript.PART.validate_python(row["body"])) for row in rows)
+    rows = await journal.rows(_QUERIES.bodies, message=answer_id(generation))
+    return _text(transcript.PART.validate_python(row["body"]) for row in rows)
 
 
-async def commit(
-    journal: Journal, turn: TurnId, step: int, fence: Fence, new: NewAnswer
-) -> AlreadyStored | TurnOver | tuple[CallRow, ...]:
-    """Store the answer with its parts and prepared calls, once; returns the calls' rows.
+def _text(parts: Iterable[StoredPart]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, TextPart))
 
-    Only for the newest registered attempt, in an open turn. Raises StaleFence.
+
+async def commit(journal: Journal, generation: Generation, fence: Fence, new: NewAnswer) -> StoredAnswer | TurnOver:
+    """Store the answer with its parts and prepared calls, once.
+
+    Only for the registered attempt, in an open turn. Raises StaleFence.
     """
-    found = await step_status(journal, turn, step)
-    if found.stored is not None:
-        return found.stored
-    found.refuse_older(fence)
-    if found.turn_status.state != "open" or journal.ended:
+    found, live = await asyncio.gather(_status(journal, generation), grants.list_live(journal))
+    if found.answer is not None:
+        return await _stored_answer(journal, generation, found.answer)
+    found.refuse_other(fence)
+    if found.ended or journal.ended:
         return TurnOver()
-    return _store_answer(journal, turn, step, new)
+    return _store_answer(journal, generation, new, live)
 
 
-def commit_held(journal: Journal, turn: TurnId, step: int, fence: Fence, new: NewAnswer) -> tuple[CallRow, ...]:
-    """The same in a session, and step, held since this attempt registered. Fails with Moved if a later one has.
+def commit_held(journal: Journal, generation: Generation, fence: Fence, new: NewAnswer) -> Callable[[], StoredAnswer]:
+    """The same in a session and generation held since this attempt registered; call the result after the transaction.
 
-    The step is held as well, as registering leaves no event.
+    Fails with Moved if a later attempt has registered. The generation is held as well, as registering leaves no event.
     """
-    journal.write(_QUERIES.hold, turn=turn, step=step, fence=list(fence))
-    return _store_answer(journal, turn, step, new)
+    journal.write(_QUERIES.hold, generation=generation.id, fence=list(fence))
+    stored, live_later = _store_answer(journal, generation, new), grants.live_later(journal)
+    return lambda: stored.model_copy(update={"live": live_later()})
 
 
-def _store_answer(journal: Journal, turn: TurnId, step: int, new: NewAnswer) -> tuple[CallRow, ...]:
-    journal.write(
-        _QUERIES.insert_message,
-        id=new.id,
-        session=journal.session,
-        turn=turn,
-        step=step,
-        body=dumps(new.body.model_dump(mode="json")),
-    )
-    seals = [_store_part(journal, new.id, part) for part in new.parts]
-    body = new.body
+def _store_answer(
+    journal: Journal, generation: Generation, new: NewAnswer, live: tuple[Grant, ...] = ()
+) -> StoredAnswer:
+    message, body = generation.message, new.body
+    stored = dumps(body.model_dump(mode="json"))
+    named = generation.model_dump(include={"turn", "step"}) | {"generation": generation.id}
+    journal.write(_QUERIES.insert_message, id=message, session=journal.session, **named, body=stored)
+    seals = [_store_part(journal, message, part) for part in new.parts]
     journal.record(
         MessageCompleted(
-            message=new.id,
-            turn=turn,
-            step=step,
+            **named,
+            purpose=generation.purpose,
+            message=message,
             finish=body.finish,
             tokens=body.tokens,
             cost=body.cost,
             parts=tuple(seals),
         )
     )
-    return tuple(calls.prepare(journal, turn, step, new.id, call) for call in new.calls)
+    rows = _store_calls(journal, generation, new)
+    deltas.delete(journal, message)
+    return StoredAnswer(body=body, text=_text(part.body for part in new.parts), calls=rows, live=live)
+
+
+def _store_calls(journal: Journal, generation: Generation, new: NewAnswer) -> tuple[CallRow, ...]:
+    if generation.turn is None or generation.step is None:
+        return ()
+    turn, step, message = generation.turn, generation.step, generation.message
+    return tuple(calls.prepare(journal, turn, step, message, call) for call in new.calls)
 
 
 class FailedAttempt(Value):
-    """A provider's failure: its number in the step, its `kind` (an HTTP status, or "network") and message.
+    """A provider's failure: its number in the generation, its `kind` (an HTTP status, or "network") and message.
 
     `pause`: seconds until the next request; `next_at`: when, by our clock. `waited_ms`: what attempt and pause take of
     the retry budget.
@@ -223,21 +236,21 @@ class FailedAttempt(Value):
     next_at: str
 
 
-async def record_failure(journal: Journal, turn: TurnId, step: int, fence: Fence, failure: FailedAttempt) -> None:
+async def record_failure(journal: Journal, generation: Generation, fence: Fence, failure: FailedAttempt) -> None:
     """Record a provider's failure and the pause after it, once; nothing in a turn that is over.
 
-    Raises StaleFence when a higher attempt has registered.
+    Raises StaleFence when another attempt has registered.
     """
-    found = await step_status(journal, turn, step)
-    found.refuse_older(fence)
-    if found.turn_status.over or found.failures >= failure.attempt:
+    found = await _status(journal, generation)
+    found.refuse_other(fence)
+    if found.over or found.failures >= failure.attempt:
         return
     columns = failure.model_dump(include={"waited_ms", "kind", "pause"})
-    journal.write(_QUERIES.record_failure, turn=turn, step=step, **columns)
-    note = NoteId(f"{turn}/{step}/{failure.attempt}")
+    journal.write(_QUERIES.record_failure, generation=generation.id, **columns)
+    note = NoteId(f"{generation.id}/{failure.attempt}")
     words = notes.store(journal, note, failure.message)
-    fields = failure.model_dump(include={"attempt", "kind", "next_at"})
-    journal.record(ModelRetry(turn=turn, step=step, note=note, seal=words, **fields))
+    fields = generation.model_dump(exclude={"id"}) | failure.model_dump(include={"attempt", "kind", "next_at"})
+    journal.record(ModelRetry(generation=generation.id, note=note, seal=words, **fields))
 
 
 async def provider_has_answered(database: Database, provider: str) -> bool:

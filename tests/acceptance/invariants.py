@@ -210,8 +210,9 @@ def slow_recovery(session: SessionRecords, trial: TrialRecords) -> Iterator[str]
 
 
 def answered_twice(session: SessionRecords, _: TrialRecords) -> Iterator[str]:
-    """I12: each step of a turn has at most one answer."""
-    answers = Counter((event.turn, event.step) for event in session.events if isinstance(event, MessageCompleted))
+    """I12: each step of a turn, and each generation beside it, has at most one answer."""
+    stored = [event for event in session.events if isinstance(event, MessageCompleted)]
+    answers = Counter((event.turn, event.step) if event.turn else event.generation for event in stored)
     yield from (f"step {step} was answered {times} times" for step, times in answers.items() if times > 1)
 
 

@@ -25,7 +25,7 @@ from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
 from workflows.domain.events.sessions import SessionCreated
 from workflows.domain.events.turns import TurnEnded, TurnOpened
-from workflows.domain.ids import AskId, MessageId, PartId, SessionId, TurnConfigId, TurnId
+from workflows.domain.ids import AskId, GenerationId, MessageId, PartId, SessionId, TurnConfigId, TurnId, answer_id
 from workflows.domain.messages import (
     AnswerMetadata,
     AssistantMessage,
@@ -53,12 +53,26 @@ _PERSON: Final = Actor(subject="tester@here", method="test")
 _SNAPSHOT: Final = TurnConfigId("snp_1")
 _TOKENS: Final = Tokens()
 
+
+def _completed(name: str, step: int, finish: str) -> MessageCompleted:
+    generation = GenerationId(f"gen_{name}")
+    return MessageCompleted(
+        generation=generation,
+        message=answer_id(generation),
+        turn=TURN,
+        step=step,
+        finish=finish,
+        tokens=_TOKENS,
+        cost="0",
+    )
+
+
 LOG: Final[tuple[Event, ...]] = (
     SessionCreated(directory="/project", agent="build"),
     PromptAccepted(prompt=PROMPT, mode="steer", seal="s"),
     TurnOpened(turn=TURN, number=1, turn_config=_SNAPSHOT, agent="build", model="scripted/model"),
     PromptTaken(prompt=PROMPT, turn=TURN, step=1),
-    MessageCompleted(message=MessageId("msg_2"), turn=TURN, step=1, finish="tool-calls", tokens=_TOKENS, cost="0"),
+    _completed("2", step=1, finish="tool-calls"),
     CallPrepared(call=CALL, turn=TURN, step=1, tool="bash", recovery="re-attachable", seal="s", digest="of the effect"),
     AskRaised(ask=ASK, call=CALL, permission="bash", digest="of the effect"),
     AskAnswered(ask=ASK, call=CALL, reply="once", digest="of the effect"),
@@ -70,7 +84,7 @@ LOG: Final[tuple[Event, ...]] = (
         decisions=(RecordedDecision(permission="bash", by="answer", ask=ASK, author=_PERSON.subject),),
     ),
     CallFinished(call=CALL, state="done", seal="s", digest="of the effect"),
-    MessageCompleted(message=MessageId("msg_3"), turn=TURN, step=2, finish="stop", tokens=_TOKENS, cost="0"),
+    _completed("3", step=2, finish="stop"),
     TurnEnded(turn=TURN, reason="done"),
 )
 

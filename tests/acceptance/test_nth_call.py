@@ -50,10 +50,10 @@ async def test_row_49_a_session_that_loses_a_call_ends_as_one_that_does_not(
 async def test_a_program_that_does_not_look_for_its_stored_answer_is_found_out(
     settings: Settings, stack: Endpoints, template: Cluster, fork_server: ForkServer, tmp_path: Path, mutate: Mutate
 ) -> None:
-    looks = "        return found.stored\n    if found.turn_status.over or journal.ended:"
-    forgets = looks.replace("return found.stored", "pass")
-    at_once = "            return await self.commit_held(request, fence, context, new)"
-    mutate("activities/model/generate.py", at_once, "            raise Moved")  # it would refuse a second answer
+    looks = "        return await _stored_answer(journal, registered, found.answer)"
+    forgets = "        pass"
+    at_once = "            return await self._commit_held(new)"
+    mutate("activities/model/attempt.py", at_once, "            raise Moved")  # it would refuse a second answer
     code = mutate("activities/store/generations.py", looks, forgets)
     trial_stack = TrialStack(settings, stack, template, fork_server, tmp_path / "trials", code)
     found = await trial_stack.disturbed(NthFault(CallKind.ACTIVITY, FaultForm.AMBIGUOUS, 2), Baseline([], {}))

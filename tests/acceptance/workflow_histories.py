@@ -89,7 +89,7 @@ def event_key(event: Event) -> str | None:
     match event:
         case TurnOpened(turn=turn) | TurnEnded(turn=turn):
             return f"{event.type} {turn}"
-        case MessageCompleted(turn=turn, step=step):
+        case MessageCompleted(turn=str(turn), step=step):
             return f"message {turn} {step}"
         case CallFinished(call=call) | AskRaised(call=call):
             return f"{event.type} {call}"

@@ -40,7 +40,8 @@ from workflows.domain.config.sources import ConfigSources
 from workflows.domain.effects import Plan
 from workflows.domain.errors import ToolError
 from workflows.domain.events.event import Event
-from workflows.domain.ids import AskId, MessageId, PartId, Prefix, SessionId, StopId, TurnId
+from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import AskId, GenerationId, MessageId, PartId, Prefix, SessionId, StopId, TurnId
 from workflows.domain.messages import AnswerMetadata, CallState, RequestedCall
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt, PromptMode
@@ -175,12 +176,23 @@ class ActivityRig:
         preparer = CallPreparer(self.tools, TurnContext(self.loader.workspace(str(self.project))), self.mint)
         parts = [RequestedCall(f"c{place}", name, json.dumps(given)) for place, (name, given) in enumerate(wanted)]
         prepared = [await preparer.prepare(place, part) for place, part in enumerate(parts)]
-        new = NewAnswer(id=MessageId(self.mint.new(Prefix.MESSAGE)), body=BODY, calls=tuple(prepared))
+        await self.store_answer(self.generation(self.step), NewAnswer(body=BODY, calls=tuple(prepared)))
+        return [call.id for call in prepared]
+
+    def generation(self, step: int, id: str | None = None) -> Generation:
+        """The generation of a step of the open turn."""
+        minted = GenerationId(id or self.mint.new(Prefix.GENERATION))
+        return Generation(id=minted, purpose=Purpose.STEP, turn=self.turn, step=step)
+
+    async def store_answer(self, generation: Generation, new: NewAnswer) -> None:
+        """Register an attempt and store its answer; a step takes the steered prompts."""
         fence = self.fence()
         async with self.journal() as journal:
-            await generations.begin(journal, self.turn, self.step, fence)
-            await generations.commit(journal, self.turn, self.step, fence, new)
-        return [call.id for call in prepared]
+            steered = await prompts.steered(journal)
+            await generations.begin(journal, generation, fence)
+            for prompt in steered:
+                prompts.take(journal, prompt, self.turn, generation.step or 0)
+            await generations.commit(journal, generation, fence, new)
 
     async def called(self, tool: str, **arguments: Any) -> PartId:
         """Store an answer with one call."""

@@ -68,7 +68,7 @@ def _model(evidence: Evidence) -> Iterator[Check]:
     requests, steps = evidence.requests, range(1, len(evidence.script.answers) + 1)
     complete = Counter(each.step + 1 for each in requests if each.delivered)
     cut_off = [each.step + 1 for each in requests if not each.delivered]
-    stored = {answer.step: at for at, answer in _events(evidence, MessageCompleted)}
+    stored = {answer.step: at for at, answer in _events(evidence, MessageCompleted) if answer.step is not None}
     late = [each for each in requests if each.step + 1 in stored and each.began > stored[each.step + 1]]
     once = complete == dict.fromkeys(steps, 1) == dict.fromkeys(stored, 1)
     yield (

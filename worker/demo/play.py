@@ -306,7 +306,7 @@ async def _found(find: Callable[[], T | None]) -> T:
 def _describe(seen: EventWithContents) -> tuple[str, str, LineStyle] | None:
     """None for audit-only events."""
     match seen.record.event:
-        case MessageCompleted(step=step, parts=parts):
+        case MessageCompleted(step=int(step), parts=parts):
             texts = (part.text for each in parts if isinstance(part := part_of(seen, each.part), TextPart))
             return f"step {step}", one_line(" ".join(texts)), "plain"
         case CallFinished(call=name, state=state) if call := call_of(seen, name):

@@ -88,7 +88,7 @@ class EventLines:
         match record.event:
             case TurnOpened(turn_config=turn_config):
                 self._add_line(type="turn_start", timestamp=at, session_id=record.session, configuration=turn_config)
-            case MessageCompleted():
+            case MessageCompleted() if record.event.turn is not None:
                 self._on_message_completed(seen, record.event, at)
             case CallPrepared(call=call):
                 self._messages[call] = self._message
@@ -96,7 +96,7 @@ class EventLines:
                 self._starts.setdefault(call, at)
             case CallFinished(call=call, state=state):
                 self._on_call_finished(seen, call, CallState(state), at)
-            case ModelRetry() as retry:
+            case ModelRetry() as retry if retry.turn is not None:
                 due = milliseconds(datetime.fromisoformat(retry.next_at))
                 pause = RetryWait(attempt=retry.attempt, kind=retry.kind, message=note_of(seen, retry.note), next=due)
                 self._add_line(type="retry", timestamp=at, session_id=record.session, retry=pause)

@@ -7,6 +7,7 @@ from typing import Final, NewType
 
 SessionId = NewType("SessionId", str)
 TurnId = NewType("TurnId", str)
+GenerationId = NewType("GenerationId", str)
 MessageId = NewType("MessageId", str)
 PartId = NewType("PartId", str)
 AskId = NewType("AskId", str)
@@ -15,7 +16,7 @@ StopId = NewType("StopId", str)
 RetryId = NewType("RetryId", str)
 SuspensionId = NewType("SuspensionId", str)
 TurnConfigId = NewType("TurnConfigId", str)
-NoteId = NewType("NoteId", str)  # derived: a turn and "error", or turn, step and count of a failure
+NoteId = NewType("NoteId", str)  # derived: a turn and "error", or a generation and its count of failures
 
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _FORM: Final = re.compile(r"[a-z]{3}_[0-9a-f]{12}[0-9A-Za-z]{14}")
@@ -27,6 +28,7 @@ class Prefix(StrEnum):
 
     SESSION = "ses"
     TURN = "trn"
+    GENERATION = "gen"
     MESSAGE = "msg"
     PART = "prt"
     ASK = "per"
@@ -61,6 +63,11 @@ def session_id_for(prompt: MessageId) -> SessionId:
     """The session that this prompt begins, derived before either is stored."""
     moment, tail = int(prompt[4:16], 16), prompt[16:]
     return SessionId(f"{Prefix.SESSION}_{~moment & _MASK:012x}{tail}")
+
+
+def answer_id(generation: GenerationId) -> MessageId:
+    """The id of this generation's answer, which has the same time and tail."""
+    return MessageId(f"{Prefix.MESSAGE}{generation[3:]}")
 
 
 def is_id(prefix: Prefix, text: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from pydantic import ConfigDict
 
 from workflows.domain.close_reason import CloseReason as CloseReason
-from workflows.domain.ids import AskId, MessageId, PartId, SessionId, TurnId
+from workflows.domain.ids import AskId, GenerationId, PartId, SessionId, TurnId
 from workflows.domain.permissions.findings import Finding
 from workflows.domain.permissions.replies import AskState as AskState
 from workflows.domain.step_flaw import StepFlaw
@@ -116,11 +116,11 @@ class LoadResult(WireValue):
 
 
 class GenerateRequest(Request):
-    """`message`: the id of the stored answer, the same for all attempts."""
+    """`generation`: its id, the same for all attempts."""
 
     turn: TurnId
     step: int
-    message: MessageId
+    generation: GenerationId
     text_only: bool = False
 
 

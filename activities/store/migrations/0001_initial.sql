@@ -139,22 +139,28 @@ CREATE TABLE stop (
 );
 CREATE INDEX stop_turn ON stop (turn);
 
-CREATE TABLE generation (                           -- a model step: who may commit its answer, its failures so far
-    turn      text     NOT NULL REFERENCES turn,
-    step      integer  NOT NULL,
+CREATE TABLE generation (                           -- a request for an answer: who may store it, the failures so far
+    id        text     PRIMARY KEY,
+    session   text     NOT NULL REFERENCES session,
+    purpose   text     NOT NULL CHECK (purpose IN ('step', 'compaction', 'title', 'summary', 'agent')),
+    turn      text REFERENCES turn,                 -- of a step only
+    step      integer,
     fence     bigint[] NOT NULL,                    -- epoch, sequence, attempt: compared in this order
     failures  integer  NOT NULL DEFAULT 0,
     waited_ms bigint   NOT NULL DEFAULT 0,
     kind      text,                                 -- of the newest failure: an HTTP status, or network
     next_at   timestamptz,                          -- the next request waits until then
-    PRIMARY KEY (turn, step)
+    UNIQUE (turn, step),
+    CHECK (num_nonnulls(turn, step) = CASE purpose WHEN 'step' THEN 2 ELSE 0 END)
 );
+CREATE INDEX generation_session ON generation (session);
 
 CREATE TABLE message (                              -- committed answers of the model
     id         text PRIMARY KEY,
     session    text        NOT NULL REFERENCES session,
-    turn       text        NOT NULL REFERENCES turn,
-    step       integer     NOT NULL,
+    generation text        NOT NULL UNIQUE REFERENCES generation,
+    turn       text REFERENCES turn,                -- of a step only, as in generation
+    step       integer,
     body       json        NOT NULL,                -- finish, usage, cost, model
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (turn, step)
@@ -312,11 +318,11 @@ BEGIN
         RAISE EXCEPTION 'session % has moved on', held USING ERRCODE = 'serialization_failure';
     END IF;
 END $$;
-CREATE FUNCTION hold_step(held text, number integer, holder bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION hold_generation(held text, holder bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM FROM generation WHERE turn = held AND step = number AND fence = holder FOR UPDATE;
+    PERFORM FROM generation WHERE id = held AND fence = holder FOR UPDATE;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'step % of turn % has moved on', number, held USING ERRCODE = 'serialization_failure';
+        RAISE EXCEPTION 'generation % has moved on', held USING ERRCODE = 'serialization_failure';
     END IF;
 END $$;
 

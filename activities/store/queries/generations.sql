@@ -1,12 +1,18 @@
 -- name: step_status
--- A turn with one of its steps: fence, failures, remaining pause in seconds, and the stored answer.
+-- A turn with the generation of one of its steps: fence, failures, remaining pause in seconds, and the stored answer.
 SELECT t.state, t.turn_config, t.agent, t.model, t.number,
-       EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped, g.fence, g.failures, g.waited_ms,
-       extract(epoch FROM g.next_at - now())::float8 AS pause, m.id AS message, m.body
+       EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped, g.id, g.fence, g.failures, g.waited_ms,
+       extract(epoch FROM g.next_at - now())::float8 AS pause, m.body AS answer
 FROM turn t
 LEFT JOIN generation g ON g.turn = t.id AND g.step = %(step)s
-LEFT JOIN message m ON m.turn = t.id AND m.step = %(step)s
+LEFT JOIN message m ON m.generation = g.id
 WHERE t.id = %(turn)s AND t.session = %(session)s
+
+-- name: status
+-- A generation of a session, as above.
+SELECT g.id, g.fence, g.failures, g.waited_ms, extract(epoch FROM g.next_at - now())::float8 AS pause, m.body AS answer
+FROM generation g LEFT JOIN message m ON m.generation = g.id
+WHERE g.id = %(generation)s AND g.session = %(session)s
 
 -- name: bodies
 -- The text and reasoning parts of a message.
@@ -17,23 +23,25 @@ SELECT body FROM part WHERE message = %(message)s
 SELECT 1 FROM message WHERE starts_with(body->>'model', %(begun)s) LIMIT 1
 
 -- name: hold
--- Lock a step that must still have this fence, or fail.
-SELECT hold_step(%(turn)s, %(step)s, %(fence)s)
+-- Lock a generation that must still have this fence, or fail.
+SELECT hold_generation(%(generation)s, %(fence)s)
 
 -- name: register
--- Give a step a new fence and end its pause.
-INSERT INTO generation (turn, step, fence) VALUES (%(turn)s, %(step)s, %(fence)s)
-ON CONFLICT (turn, step) DO UPDATE SET fence = excluded.fence, next_at = NULL
+-- Give a generation a new fence and end its pause.
+INSERT INTO generation (id, session, purpose, turn, step, fence)
+VALUES (%(id)s, %(session)s, %(purpose)s, %(turn)s, %(step)s, %(fence)s)
+ON CONFLICT (id) DO UPDATE SET fence = excluded.fence, next_at = NULL WHERE generation.session = excluded.session
 
 -- name: record_failure
--- Count a failure and pause the step.
+-- Count a failure and pause the generation.
 UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_ms)s, kind = %(kind)s,
        next_at = now() + make_interval(secs => %(pause)s)
-WHERE turn = %(turn)s AND step = %(step)s
+WHERE id = %(generation)s
 
 -- name: insert_message
 -- Store an answer.
-INSERT INTO message (id, session, turn, step, body) VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(body)s)
+INSERT INTO message (id, session, generation, turn, step, body)
+VALUES (%(id)s, %(session)s, %(generation)s, %(turn)s, %(step)s, %(body)s)
 
 -- name: insert_part
 -- Store a text or reasoning part of an answer.
@@ -47,7 +55,7 @@ FROM work w JOIN prompt p ON p.id = w.id JOIN turn t ON t.id = w.turn
 WHERE w.session = %(session)s AND w.state = 'taken' ORDER BY p.taken_seq
 
 -- name: messages
--- The answers of a session, in order.
+-- The answers of a session's steps, in order.
 SELECT m.id, m.body, m.turn, m.step, m.created_at, t.number
 FROM message m JOIN turn t ON t.id = m.turn WHERE m.session = %(session)s ORDER BY t.number, m.step
 

@@ -31,7 +31,7 @@ SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.t
        s.host IS NOT NULL AND NOT EXISTS (SELECT 1 FROM host h WHERE h.name = s.host
                                           AND h.seen_at > now() - interval '15 s') AS host_offline,
        CASE WHEN g.next_at > now() THEN json_build_object('attempt', g.failures, 'kind', g.kind, 'until', g.next_at,
-            'message', (SELECT body FROM note n WHERE n.id = t.id || '/' || g.step || '/' || g.failures)) END AS pause,
+            'message', (SELECT body FROM note n WHERE n.id = g.id || '/' || g.failures)) END AS pause,
        (SELECT json_build_object('id', k.id, 'reason', k.reason, 'was', k.was, 'now', k.now_is)
         FROM suspension k WHERE k.id = s.suspension) AS suspension, s.archive
 FROM tree JOIN session s ON s.id = tree.id JOIN session_head h ON h.session = s.id
@@ -94,7 +94,7 @@ SELECT id FROM tree ORDER BY depth, id DESC
 
 -- name: totals
 -- Sums over the answers of sessions: steps, tokens and dollars.
-SELECT count(*) AS steps, coalesce(sum(nullif(trim('"' FROM (body->'cost')::text), 'null')::numeric), 0) AS dollars,
+SELECT count(step) AS steps, coalesce(sum(nullif(trim('"' FROM (body->'cost')::text), 'null')::numeric), 0) AS dollars,
        count(*) FILTER (WHERE (body->'cost')::text = 'null') AS unpriced,
        sum(t.total)::bigint AS total, coalesce(sum(t.input), 0)::bigint AS input,
        coalesce(sum(t.output), 0)::bigint AS output, coalesce(sum(t.reasoning), 0)::bigint AS reasoning,

@@ -15,10 +15,13 @@ from activities.archive import archive_file
 from activities.archive.archiver import Archiver
 from activities.archive.verification import read_records, verify
 from activities.store import archives, events, grants, retries, sessions
-from tests.activities.rig import ActivityRig
+from activities.store.generations import NewAnswer, NewPart
+from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.archive_location import ArchiveLocation
 from workflows.domain.errors import Conflict, UsageError
-from workflows.domain.ids import RetryId, SessionId
+from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import GenerationId, PartId, RetryId, SessionId
+from workflows.domain.messages import TextPart
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.wire import CloseReason
 
@@ -61,6 +64,20 @@ async def test_an_archived_session_is_restored_as_it_was(rig: ActivityRig) -> No
     assert list((archiver.data / "tool-output").iterdir()) == []
     assert (checked.head, checked.problem) == (head, None) and listed[-1] == "turn.ended"
     assert await everything(rig) == before and await rig.prompt("More.")
+    assert (await events.verify(rig.database, rig.session)).problem is None
+
+
+async def test_an_answer_that_is_no_step_is_archived_and_restored(rig: ActivityRig) -> None:
+    archiver = await rested(rig)
+    title = Generation(id=GenerationId("gen_title"), purpose=Purpose.TITLE)
+    part = NewPart(id=PartId("prt_title"), position=0, body=TextPart(text="A title"))
+    await rig.store_answer(title, NewAnswer(body=BODY, parts=(part,)))
+    before = await everything(rig)
+    path = await archiver.archive_one(rig.session)
+    (checked,) = verify(path)
+    await archiver.restore(path)
+    assert checked.problem is None and await everything(rig) == before
+    assert [row["purpose"] for row in before["generation"]] == ["step", "title"]
     assert (await events.verify(rig.database, rig.session)).problem is None
 
 
@@ -223,7 +240,8 @@ def test_sessions_are_named_by_the_first(tmp_path: Path) -> None:
 
 async def test_an_archive_may_lack_newer_columns(rig: ActivityRig) -> None:
     await rig.open_turn()
-    row = {"turn": str(rig.turn), "step": "7", "fence": "{1,2,3}", "failures": "2"}
+    row = {"id": "gen_7", "session": str(rig.session), "purpose": "step", "turn": str(rig.turn), "step": "7"}
+    row |= {"fence": "{1,2,3}", "failures": "2"}
     async with archives.open_restore(rig.database, {}) as restore:
         await restore.rows("generation", [row])
     (found,) = await rig.database.rows(b"SELECT failures FROM generation WHERE step = 7")

@@ -10,6 +10,8 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.calls.description import describe_nothing
+from activities.model.answer import AnswerStream
+from activities.model.attempt import Attempts
 from activities.model.endpoints import EndpointResolver
 from activities.model.generate import Model
 from activities.model.keys import Keys
@@ -21,7 +23,7 @@ from activities.tools.registry import TOOLS
 from activities.tools.toolset import SameTools
 from tests.activities.rig import ActivityRig
 from worker.scripted.model_server import ModelServer
-from workflows.domain.ids import MessageId, Prefix
+from workflows.domain.ids import GenerationId, Prefix
 from workflows.domain.messages import AssistantMessage, ReasoningPart, TextPart, ToolPart
 from workflows.domain.wire import GenerateRequest, StepResult
 
@@ -39,8 +41,8 @@ class ModelRig:
         self.worker: Model | None = None  # by default, a newly started worker for each attempt
 
     def request(self, **changed: Any) -> GenerateRequest:
-        minted = MessageId(self.rig.mint.new(Prefix.MESSAGE))
-        given = {"turn": self.rig.turn, "step": 1, "message": minted, **self.rig.place()}
+        minted = GenerationId(self.rig.mint.new(Prefix.GENERATION))
+        given = {"turn": self.rig.turn, "step": 1, "generation": minted, **self.rig.place()}
         return GenerateRequest(**{**given, **changed})
 
     async def generate(self, request: GenerateRequest | None = None, attempt: int = 1) -> StepResult:
@@ -49,10 +51,9 @@ class ModelRig:
     def started(self) -> Model:
         """A newly started worker."""
         endpoints = EndpointResolver(Keys(self.rig.project / "auth.json"), {}, self.adapter)
-        database, loader = self.rig.database, self.rig.loader
-        return Model(
-            database, self.adapter, endpoints, loader, SameTools(TOOLS), describe_nothing, Redactor(), self.retry_budget
-        )
+        attempts = Attempts(self.rig.database, Redactor(), self.retry_budget)
+        answers = AnswerStream(self.adapter, self.rig.mint)
+        return Model(attempts, answers, endpoints, self.rig.loader, SameTools(TOOLS), describe_nothing)
 
     async def failure(self, request: GenerateRequest | None = None, attempt: int = 1) -> ApplicationError:
         with pytest.raises(ApplicationError) as failed:

@@ -19,6 +19,7 @@ from worker.scripted.script import Drop, Hold, Refuse, ScriptedAnswer, ScriptedC
 from workflows.domain.errors import Unavailable
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.prompts import PromptTaken
+from workflows.domain.ids import answer_id
 from workflows.domain.messages import TextPart
 from workflows.domain.prompt import PromptMode
 from workflows.domain.wire import FINISH_STOPPED, StepResult
@@ -316,7 +317,7 @@ async def test_watchers_see_an_answer_grow_and_its_pieces_are_gone_when_it_is_st
         request = model.request()
         running = asyncio.create_task(model.generate(request))
         piece = await first_piece(rig)
-        assert (piece.source, piece.attempt) == (request.message, f"{CHAIN}-{request.sequence}-1")
+        assert (piece.source, piece.attempt) == (answer_id(request.generation), f"{CHAIN}-{request.sequence}-1")
         assert piece.body["text"] == "Hello there, all"
         (tmp_path / "gate").touch()
         await running

@@ -10,7 +10,7 @@ from activities.calls.run import aborted_outcome
 from activities.project.config_loader import PRIMARY_ROLE, Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.open_turn import NO_MODEL
-from activities.store import calls, generations, suspensions, turns
+from activities.store import calls, suspensions, turns
 from activities.store.generations import NewAnswer, NewPart
 from tests.activities.rig import BODY, CHAIN, ActivityRig
 from workflows.domain.config.sources import ConfigSources
@@ -18,7 +18,7 @@ from workflows.domain.errors import StaleFence
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.sessions import SessionSuspended
 from workflows.domain.events.turns import TurnOpened
-from workflows.domain.ids import MessageId, PartId
+from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, TextPart
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.rules import Action
@@ -229,12 +229,7 @@ async def test_an_answer_of_the_last_step_is_resumed_with_whether_it_has_text(
 async def test_an_answer_that_text_columns_refuse_is_resumed(rig: ActivityRig) -> None:
     await rig.open_turn(agent={"build": {"steps": 1}})
     part = NewPart(id=PartId("prt_odd"), position=0, body=TextPart(text="a\0\ud800b"))
-    fence = rig.fence()
-    async with rig.journal() as journal:
-        await generations.begin(journal, rig.turn, 1, fence)
-        await generations.commit(
-            journal, rig.turn, 1, fence, NewAnswer(id=MessageId("msg_odd"), body=BODY, parts=(part,))
-        )
+    await rig.store_answer(rig.generation(1), NewAnswer(body=BODY, parts=(part,)))
 
     turn = await loaded(rig)
 

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from activities.store import generations, sessions
+from activities.store import sessions
 from activities.store.generations import NewAnswer
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
 from tests.activities.rig import BODY, PERSON, ActivityRig, open_rig
 from workflows.domain.config.sources import ConfigSources
 from workflows.domain.errors import Conflict, NotFound
-from workflows.domain.ids import MessageId, SessionId
+from workflows.domain.generation import Generation, Purpose
+from workflows.domain.ids import GenerationId, SessionId
 from workflows.domain.usage import Cost, Tokens
-from workflows.domain.wire import CloseReason, Fence
+from workflows.domain.wire import CloseReason
 
 UNKNOWN = SessionId("ses_x")
 
@@ -84,18 +85,16 @@ async def test_the_last_changed_is_listed_first_and_a_directory_narrows_the_list
     assert [found.id for found in narrowed] == [other.session]
 
 
-async def test_totals_are_sums_over_the_answers(rig: ActivityRig) -> None:
+async def test_totals_are_sums_over_all_answers_and_count_the_steps(rig: ActivityRig) -> None:
     await rig.open_turn()
     for step, cost in ((1, "0.10"), (2, "0.10"), (3, None)):
         body = BODY.model_copy(update={"tokens": Tokens(input=10, output=step), "cost": cost})
-        async with rig.journal() as journal:
-            fence = Fence(1, step, 1)
-            await generations.begin(journal, rig.turn, step, fence)
-            new = NewAnswer(id=MessageId(f"msg_{step}"), body=body)
-            await generations.commit(journal, rig.turn, step, fence, new)
+        await rig.store_answer(rig.generation(step), NewAnswer(body=body))
+    title = Generation(id=GenerationId("gen_title"), purpose=Purpose.TITLE)
+    await rig.store_answer(title, NewAnswer(body=BODY.model_copy(update={"tokens": Tokens(input=5), "cost": "0.05"})))
     totals = await sessions.totals(rig.database, rig.session)
-    assert (totals.steps, totals.tokens.input, totals.tokens.output) == (3, 30, 6)
-    assert totals.cost == Cost(dollars=Decimal("0.20"), unpriced=1)
+    assert (totals.steps, totals.tokens.input, totals.tokens.output) == (3, 35, 6)
+    assert totals.cost == Cost(dollars=Decimal("0.25"), unpriced=1)
 
 
 async def test_a_session_ends_once(rig: ActivityRig) -> None:

@@ -28,10 +28,10 @@ async def test_no_model_is_asked_for_a_suspended_session(rig: ActivityRig) -> No
     await rig.open_turn()
     await park(rig)
     async with rig.journal() as journal:
-        assert await generations.begin(journal, rig.turn, 1, rig.fence()) == generations.Suspended()
+        assert await generations.begin(journal, rig.generation(1), rig.fence()) == generations.Suspended()
     await resume(rig)
     async with rig.journal() as journal:
-        assert await generations.begin(journal, rig.turn, 1, rig.fence()) != generations.Suspended()
+        assert await generations.begin(journal, rig.generation(1), rig.fence()) != generations.Suspended()
 
 
 async def test_no_call_begins_or_is_taken_over_and_a_stored_outcome_is_returned(rig: ActivityRig) -> None:

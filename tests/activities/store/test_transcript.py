@@ -1,10 +1,10 @@
 """The transcript: all texts in the model's order."""
 
-from activities.store import generations, transcript
+from activities.store import transcript
 from activities.store.generations import NewAnswer
 from tests.activities.rig import BODY, ActivityRig
-from tests.activities.store.test_generations import ANSWER, FIRST
-from workflows.domain.ids import MessageId, TurnId
+from tests.activities.store.test_generations import ANSWER
+from workflows.domain.ids import TurnId
 from workflows.domain.messages import AssistantMessage, CallState, ToolPart, Transcript, UserMessage
 from workflows.domain.prompt import PromptMode
 
@@ -15,17 +15,15 @@ async def read(rig: ActivityRig) -> Transcript:
 
 
 async def answer(rig: ActivityRig, step: int, name: str) -> None:
-    async with rig.journal() as journal:
-        await generations.begin(journal, rig.turn, step, FIRST)
-        await generations.commit(journal, rig.turn, step, FIRST, NewAnswer(id=MessageId(name), body=BODY))
+    await rig.store_answer(rig.generation(step, name), NewAnswer(body=BODY))
 
 
 async def test_a_steered_prompt_stands_before_the_answer_that_has_seen_it(rig: ActivityRig) -> None:
     await rig.open_turn()
-    await answer(rig, 1, "msg_b")
+    await answer(rig, 1, "gen_b")
     steered = await rig.prompt("Also this.")
     queued = await rig.prompt("Later.", mode=PromptMode.QUEUE)
-    await answer(rig, 2, "msg_a")
+    await answer(rig, 2, "gen_a")
     messages = await read(rig)
     assert [message.id for message in messages][1:] == ["msg_b", steered, "msg_a"]
     assert [message.steered for message in messages if isinstance(message, UserMessage)] == [False, True]
@@ -34,7 +32,7 @@ async def test_a_steered_prompt_stands_before_the_answer_that_has_seen_it(rig: A
 
 async def test_turns_follow_each_other_whatever_their_ids(rig: ActivityRig) -> None:
     journal = []
-    for name in ("msg_z", "msg_y"):
+    for name in ("gen_z", "gen_y"):
         journal.append((await rig.open_turn()).id)
         await answer(rig, 1, name)
         await rig.close()
@@ -43,9 +41,7 @@ async def test_turns_follow_each_other_whatever_their_ids(rig: ActivityRig) -> N
 
 async def test_parts_stand_in_the_order_of_the_answer(rig: ActivityRig) -> None:
     await rig.open_turn()
-    async with rig.journal() as journal:
-        await generations.begin(journal, rig.turn, 1, FIRST)
-        await generations.commit(journal, rig.turn, 1, FIRST, ANSWER)
+    await rig.store_answer(rig.generation(1), ANSWER)
     message = (await read(rig))[-1]
     assert isinstance(message, AssistantMessage)
     assert message.parts == tuple(part.body for part in ANSWER.parts) and message.body == BODY

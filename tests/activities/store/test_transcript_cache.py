@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from activities.store import generations, transcript
+from activities.store import transcript
 from activities.store.generations import NewAnswer
 from activities.store.pg_protocol import Rows
 from activities.store.statements import RowReader
 from activities.store.transcript_cache import TranscriptCache
 from tests.activities.rig import BODY, ActivityRig
-from tests.activities.store.test_generations import FIRST
-from workflows.domain.ids import MessageId, PartId
+from workflows.domain.ids import PartId
 
 
 class Counting:
@@ -81,12 +80,11 @@ async def test_later_prompts_and_turns_are_read(rig: ActivityRig) -> None:
 async def test_a_session_that_was_reset_is_read_again(rig: ActivityRig) -> None:
     kept = TranscriptCache()
     await rig.open_turn()
-    for name in ("msg_before", "msg_after"):
+    for name in ("gen_before", "gen_after"):
         async with rig.database.transaction() as connection:
             await connection.execute("DELETE FROM message")
-        async with rig.journal() as journal:
-            new = NewAnswer(id=MessageId(name), body=BODY)
-            await generations.commit(journal, rig.turn, 1, FIRST, new)
+            await connection.execute("DELETE FROM generation")
+        await rig.store_answer(rig.generation(1, name), NewAnswer(body=BODY))
         await check(rig, kept)
     async with rig.database.transaction() as connection:
         await connection.execute("DELETE FROM message")

@@ -17,7 +17,7 @@ from workflows.domain.events.asks import AskAnswered, AskRaised
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.turns import TurnEnded
-from workflows.domain.ids import AskId, MessageId, PartId, SessionId, TurnId
+from workflows.domain.ids import AskId, GenerationId, MessageId, PartId, SessionId, TurnId
 from workflows.domain.usage import Cost, Tokens
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,7 +27,13 @@ SCRIPT = slug_project.script(Path("hold"))
 
 def completed(step: int) -> Event:
     return MessageCompleted(
-        message=MessageId(f"msg_{step}"), turn=TURN, step=step, finish="stop", tokens=Tokens(), cost="0"
+        generation=GenerationId(f"gen_{step}"),
+        message=MessageId(f"msg_{step}"),
+        turn=TURN,
+        step=step,
+        finish="stop",
+        tokens=Tokens(),
+        cost="0",
     )
 
 

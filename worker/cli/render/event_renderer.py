@@ -137,6 +137,8 @@ class EventRenderer:
 
     @_render.register
     def _model_retry(self, event: ModelRetry, seen: EventWithContents) -> None:
+        if event.turn is None:
+            return
         self._restart_answer()
         due, now = datetime.fromisoformat(event.next_at), self._now()
         when = f"retrying at {format_upcoming(due, now)}" if due > now else "retried"
@@ -145,6 +147,8 @@ class EventRenderer:
 
     @_render.register
     def _message_completed(self, event: MessageCompleted, seen: EventWithContents) -> None:
+        if event.turn is None:
+            return
         self._completed_sources.add(event.message)
         parts = (part_of(seen, sealed.part) for sealed in event.parts if sealed.kind in ("text", "reasoning"))
         texts = ((part.type, escape_prose(part.text)) for part in parts if isinstance(part, TextPart | ReasoningPart))

@@ -90,10 +90,12 @@ class SessionSummary:
 
     @_add.register
     def _message_completed(self, event: MessageCompleted, turn: TurnSummary, seen: EventWithContents) -> None:
-        turn.end_outage(time_of(seen))
-        turn.steps += 1
         turn.tokens += event.tokens
         turn.cost += Cost.of(event.cost)
+        if event.turn is None:
+            return
+        turn.end_outage(time_of(seen))
+        turn.steps += 1
         parts = [part_of(seen, sealed.part) for sealed in event.parts if sealed.kind == "text"]
         texts = [part.text for part in parts if isinstance(part, TextPart) and part.text.strip()]
         if texts and self._is_own(seen):
@@ -149,7 +151,8 @@ class SessionSummary:
 
     @_add.register
     def _model_retry(self, event: ModelRetry, turn: TurnSummary, seen: EventWithContents) -> None:
-        turn.add_failure(time_of(seen), escape_exact(event.kind), one_line(note_of(seen, event.note), 200))
+        if event.turn is not None:
+            turn.add_failure(time_of(seen), escape_exact(event.kind), one_line(note_of(seen, event.note), 200))
 
     @_add.register
     def _call_claimed(self, event: CallClaimed, turn: TurnSummary, seen: EventWithContents) -> None:

@@ -67,15 +67,16 @@ class StatusLine:
     def on_event(self, seen: EventWithContents) -> None:
         match event := seen.record.event:
             case MessageCompleted():
-                self.steps += 1
                 self.tokens += event.tokens.prompt + event.tokens.output + event.tokens.reasoning
                 self.cost += Cost.of(event.cost)
-                self._pause = None
+                if event.turn is not None:
+                    self.steps += 1
+                    self._pause = None
             case AskRaised():
                 self._asks[event.ask] = None
             case AskAnswered() | AskClosed():
                 self._asks.pop(event.ask, None)
-            case ModelRetry():
+            case ModelRetry() if event.turn is not None:
                 self._pause = datetime.fromisoformat(event.next_at)
             case _ if seen.record.session == self._session:
                 self._own(seen, datetime.fromisoformat(seen.record.at))

@@ -1,8 +1,9 @@
-"""The outcome of asking a model."""
+"""The outcome of asking a model. `turn` and `step` are a step's; an answer for another purpose has none."""
 
 from typing import Literal
 
-from workflows.domain.ids import MessageId, NoteId, PartId, TurnId
+from workflows.domain.generation import Purpose
+from workflows.domain.ids import GenerationId, MessageId, NoteId, PartId, TurnId
 from workflows.domain.usage import Tokens
 from workflows.domain.value import Value
 
@@ -11,8 +12,10 @@ class ModelRetry(Value):
     """A provider failed (`note`); the next request is due at `next_at` (RFC 3339)."""
 
     type: Literal["model.retry"] = "model.retry"
-    turn: TurnId
-    step: int
+    generation: GenerationId
+    purpose: Purpose = Purpose.STEP
+    turn: TurnId | None = None
+    step: int | None = None
     attempt: int
     kind: str
     note: NoteId
@@ -30,9 +33,11 @@ class MessageCompleted(Value):
     """An answer was stored; `cost`: decimal string in US dollars, None if unknown."""
 
     type: Literal["message.completed"] = "message.completed"
+    generation: GenerationId
+    purpose: Purpose = Purpose.STEP
     message: MessageId
-    turn: TurnId
-    step: int
+    turn: TurnId | None = None
+    step: int | None = None
     finish: str
     tokens: Tokens
     cost: str | None

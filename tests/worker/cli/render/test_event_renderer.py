@@ -18,11 +18,23 @@ from workflows.domain.events.generations import MessageCompleted, ModelRetry, Pa
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
-from workflows.domain.ids import AskId, MessageId, NoteId, PartId, RetryId, SessionId, TurnConfigId, TurnId
+from workflows.domain.generation import Purpose
+from workflows.domain.ids import (
+    AskId,
+    GenerationId,
+    MessageId,
+    NoteId,
+    PartId,
+    RetryId,
+    SessionId,
+    TurnConfigId,
+    TurnId,
+)
 from workflows.domain.usage import Tokens
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOTE = NoteId("trn_1/error")
+GENERATION = GenerationId("gen_1")
 TURN, CALL, MESSAGE, PART = TurnId("trn_1"), PartId("prt_1"), MessageId("msg_1"), PartId("prt_2")
 Capture = pytest.CaptureFixture[str]
 
@@ -42,7 +54,9 @@ def piece(text: str, attempt: str = "1-1-1", kind: str = "text") -> PublishedDel
 
 def completed() -> MessageCompleted:
     parts = (PartSeal(part=PART, kind="text", seal=""),)
-    return MessageCompleted(message=MESSAGE, turn=TURN, step=1, finish="stop", tokens=Tokens(), cost="0", parts=parts)
+    return MessageCompleted(
+        generation=GENERATION, message=MESSAGE, turn=TURN, step=1, finish="stop", tokens=Tokens(), cost="0", parts=parts
+    )
 
 
 def finished(state: str = "done") -> CallFinished:
@@ -76,6 +90,21 @@ def test_a_finished_answer_is_shown_whole(renderer: EventRenderer, capsys: Captu
     renderer.on_event(seen(completed(), prt_2={"type": "text", "text": "Hello,\nyou\x1b[2J."}))
 
     assert printed(capsys) == "Hello,\nyou\\x1b[2J.\n"
+
+
+def titled() -> MessageCompleted:
+    """The answer of a session's title."""
+    return completed().model_copy(update={"purpose": Purpose.TITLE, "turn": None, "step": None})
+
+
+def test_an_answer_beside_the_turn_and_its_failures_are_not_shown(renderer: EventRenderer, capsys: Capture) -> None:
+    failed = ModelRetry(
+        generation=GENERATION, purpose=Purpose.TITLE, attempt=1, kind="503", note=NOTE, seal="", next_at=""
+    )
+    for event in (failed, titled()):
+        renderer.on_event(seen(event, prt_2={"type": "text", "text": "A title"}, **{NOTE: "Busy"}))
+
+    assert printed(capsys) == ""
 
 
 @pytest.mark.parametrize(
@@ -140,7 +169,9 @@ def test_a_newer_attempt_takes_the_older_ones_place(live: EventRenderer, capsys:
 
 def test_a_pause_shows_how_long_why_and_which_attempt(renderer: EventRenderer, capsys: Capture) -> None:
     later = NOON + timedelta(seconds=42)
-    retry = ModelRetry(turn=TURN, step=1, attempt=3, kind="429", note=NOTE, seal="", next_at=later.isoformat())
+    retry = ModelRetry(
+        generation=GENERATION, turn=TURN, step=1, attempt=3, kind="429", note=NOTE, seal="", next_at=later.isoformat()
+    )
 
     renderer.on_event(seen(retry, **{NOTE: "Too many requests"}))
 
@@ -166,7 +197,13 @@ def test_a_prompt_during_a_turn_says_when_it_is_worked_on_and_as_whom(
 
 def test_a_pause_that_is_over_is_shown_as_retried(renderer: EventRenderer, capsys: Capture) -> None:
     before = (NOON - timedelta(hours=1)).isoformat()
-    renderer.on_event(seen(ModelRetry(turn=TURN, step=1, attempt=1, kind="503", note=NOTE, seal="", next_at=before)))
+    renderer.on_event(
+        seen(
+            ModelRetry(
+                generation=GENERATION, turn=TURN, step=1, attempt=1, kind="503", note=NOTE, seal="", next_at=before
+            )
+        )
+    )
 
     assert printed(capsys) == "retried (attempt 1): (erased)\n"
 

@@ -21,10 +21,22 @@ from workflows.domain.events.prompts import PromptAccepted, PromptTaken
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskSettled, TaskStarted
 from workflows.domain.events.turns import TurnEnded, TurnOpened
-from workflows.domain.ids import AskId, GrantId, MessageId, NoteId, PartId, SessionId, StopId, TurnConfigId, TurnId
+from workflows.domain.ids import (
+    AskId,
+    GenerationId,
+    GrantId,
+    MessageId,
+    NoteId,
+    PartId,
+    SessionId,
+    StopId,
+    TurnConfigId,
+    TurnId,
+)
 from workflows.domain.usage import Tokens
 
 ROOT, CHILD = SessionId("ses_1"), SessionId("ses_2")
+GENERATION = GenerationId("gen_1")
 TURN, ASK, PROMPT = TurnId("trn_1"), AskId("per_1"), MessageId("msg_1")
 
 
@@ -56,7 +68,14 @@ class WrittenLog:
         part = PartSeal(part=PartId("prt_t"), kind="text", seal="")
         tokens = Tokens(input=1000, output=200)
         event = MessageCompleted(
-            message=MessageId("msg_2"), turn=TURN, step=1, finish="stop", tokens=tokens, cost=cost, parts=(part,)
+            generation=GENERATION,
+            message=MessageId("msg_2"),
+            turn=TURN,
+            step=1,
+            finish="stop",
+            tokens=tokens,
+            cost=cost,
+            parts=(part,),
         )
         self.happens(event, of=of, prt_t={"type": "text", "text": said})
 
@@ -161,7 +180,16 @@ def test_a_rejection_has_its_reason_and_an_open_question_its_id(log: WrittenLog)
 def test_failures_of_a_provider_are_one_trouble_until_it_answers(log: WrittenLog) -> None:
     log.opens()
     for attempt in range(1, 4):
-        failed = ModelRetry(turn=TURN, step=1, attempt=attempt, kind="429", note=NoteId("not_1"), seal="", next_at="")
+        failed = ModelRetry(
+            generation=GENERATION,
+            turn=TURN,
+            step=1,
+            attempt=attempt,
+            kind="429",
+            note=NoteId("not_1"),
+            seal="",
+            next_at="",
+        )
         log.happens(failed, 5, not_1="Too many requests")
     log.happens(TaskSettled(call=PartId("prt_9"), child=CHILD, seq=1, head=""), 2)
     log.answers("Here.")

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tests.worker.cli.render.test_event_renderer import CALL, NOON, TURN, call, completed, finished, seen
+from tests.worker.cli.render.test_event_renderer import CALL, NOON, TURN, call, completed, finished, seen, titled
 from worker.cli.render.status_line import StatusLine
 from workflows.domain.events.asks import AskAnswered, AskRaised
 from workflows.domain.events.calls import CallClaimed
@@ -12,7 +12,8 @@ from workflows.domain.events.event import Event
 from workflows.domain.events.generations import ModelRetry
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken
 from workflows.domain.events.turns import TurnEnded, TurnOpened
-from workflows.domain.ids import AskId, MessageId, NoteId, SessionId, TurnConfigId
+from workflows.domain.ids import AskId, GenerationId, MessageId, NoteId, SessionId, TurnConfigId
+from workflows.domain.usage import Cost
 
 OPENED = TurnOpened(turn=TURN, number=1, turn_config=TurnConfigId("cfg_1"), agent="build", model="a/b")
 CLAIMED = CallClaimed(call=CALL, fence=(1, 1, 1), turn_config=TurnConfigId("cfg_1"))
@@ -23,7 +24,16 @@ SECOND = PromptAccepted(prompt=MessageId("msg_2"), mode="steer", seal="")
 
 def retry(at: datetime) -> Event:
     note = NoteId("not_1")
-    return ModelRetry(turn=TURN, step=1, attempt=1, kind="429", note=note, seal="", next_at=at.isoformat())
+    return ModelRetry(
+        generation=GenerationId("gen_1"),
+        turn=TURN,
+        step=1,
+        attempt=1,
+        kind="429",
+        note=note,
+        seal="",
+        next_at=at.isoformat(),
+    )
 
 
 @pytest.fixture
@@ -50,6 +60,13 @@ def test_it_tells_how_long_the_turn_takes_what_it_does_and_what_it_has_cost(stat
     assert begun == "1 min 12 s · asks the model"
     assert running == "1 min 12 s · bash pytest -q · tokens unknown · $0.0123"
     assert line_of(status_line) == "1 min 12 s · asks the model · tokens unknown · $0.0123"
+
+
+def test_an_answer_beside_the_turn_counts_as_cost_only(status_line: StatusLine) -> None:
+    note(status_line, OPENED, retry(NOON + timedelta(seconds=90)), titled().model_copy(update={"cost": "0.25"}))
+
+    assert "waits for the provider" in line_of(status_line)
+    assert (status_line.steps, status_line.cost) == (0, Cost.of("0.25"))
 
 
 def test_the_last_lines_of_a_running_command_are_there_until_it_ends(status_line: StatusLine) -> None:

@@ -1,0 +1,101 @@
+"""A model's answer: streamed to watchers, and complete with its parts, calls and price."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import asdict
+from typing import TypeAlias
+
+from activities.failpoints import failpoint
+from activities.mint import Mint
+from activities.model.attempt import Attempt, model_failed
+from activities.model.deltas import DeltaBatch, DeltaBatcher
+from activities.model.endpoints import ResolvedModel
+from activities.model.failures import ModelError
+from activities.model.port import ModelPort, ModelRequest
+from activities.model.stream import Answer, AnswerAssembler
+from activities.store import deltas
+from activities.store.calls import NewCall
+from activities.store.deltas import Watchers
+from activities.store.generations import NewAnswer, NewPart
+from workflows.domain.generation import Purpose
+from workflows.domain.ids import PartId, Prefix
+from workflows.domain.messages import AnswerMetadata, ReasoningPart, RequestedCall, TextPart
+from workflows.domain.usage import decimal_text
+
+PrepareCall: TypeAlias = Callable[[int, RequestedCall], Awaitable[NewCall]]
+
+
+class AnswerStream:
+    """Gets the answers of models."""
+
+    def __init__(self, port: ModelPort, mint: Mint) -> None:
+        self.port = port
+        self.mint = mint
+
+    async def get(
+        self,
+        attempt: Attempt,
+        model: ResolvedModel,
+        request: ModelRequest,
+        agent: str,
+        prepare: PrepareCall | None = None,
+    ) -> NewAnswer:
+        """The answer for an attempt that has begun. `prepare` makes its calls; without, they are left out.
+
+        Raises ApplicationError: when to ask again, or that this is of no use.
+        """
+        await failpoint("model.before_request")
+        assembler = AnswerAssembler()
+        try:
+            await self._stream(attempt, request, assembler)
+            answer = assembler.answer()
+        except ModelError as error:
+            failure = error.failure.model_copy(update={"begun": error.failure.begun or assembler.begun})
+            raise await attempt.failed(model, failure) from error
+        try:
+            return await self._complete(answer, model, agent, prepare)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise model_failed(f"{model.name} gave an answer that cannot be stored: {error}") from error
+
+    async def _stream(self, attempt: Attempt, request: ModelRequest, assembler: AnswerAssembler) -> None:
+        """Stream the answer into `assembler`, and a step's to watchers, tagged with this attempt."""
+        database, session, generation = attempt.database, attempt.request.session, attempt.generation
+
+        async def send_batch(batch: DeltaBatch) -> None:
+            bodies = [asdict(delta) for delta in batch.deltas]
+            await deltas.publish(database, session, generation.message, batch.attempt, bodies)
+
+        async def unwatched() -> bool:
+            return False
+
+        shown = generation.purpose is Purpose.STEP
+        watched = Watchers(database, session, attempt.watched).present if shown else unwatched
+        tag = "-".join(str(number) for number in attempt.fence)
+        async with DeltaBatcher(tag, send_batch, watched) as batcher, aclosing(self.port.stream(request)) as stream:
+            async for event in stream:
+                if (delta := assembler.add(event)) is not None:
+                    batcher.add(delta)
+                    await failpoint("model.after_chunk")
+
+    async def _complete(
+        self, answer: Answer, model: ResolvedModel, agent: str, prepare: PrepareCall | None
+    ) -> NewAnswer:
+        parts = [
+            NewPart(id=PartId(self.mint.new(Prefix.PART)), position=position, body=part)
+            for position, part in enumerate(answer.parts)
+            if isinstance(part, TextPart | ReasoningPart)
+        ]
+        calls = [
+            await prepare(position, part)
+            for position, part in enumerate(answer.parts)
+            if isinstance(part, RequestedCall) and prepare is not None
+        ]
+        spent = answer.cost(model.price)
+        body = AnswerMetadata(
+            finish=answer.finish,
+            agent=agent,
+            model=model.name,
+            tokens=answer.tokens,
+            cost=None if spent is None else decimal_text(spent),
+        )
+        return NewAnswer(body=body, parts=tuple(parts), calls=tuple(calls))

@@ -1,0 +1,217 @@
+"""Attempts at generations: who may ask and store, what has failed, and when to try again."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.calls.run import record_refused_write
+from activities.error_boundary import storable_text
+from activities.failpoints import failpoint
+from activities.fault_limit import count_faults
+from activities.heartbeat import heartbeats
+from activities.model.endpoints import ResolvedModel
+from activities.model.failures import Overflow, ProviderFailure, Retry, Stop, classify
+from activities.model.providers import split_model_id
+from activities.model.retry_budget import (
+    MAX_BROKEN_ANSWERS,
+    MAX_CONNECT_ATTEMPTS,
+    RetryBudget,
+    broken_answers_text,
+    budget_spent_text,
+    refusal_text,
+    retry_later,
+    unreachable_text,
+)
+from activities.redact import Redactor
+from activities.store import calls, deltas, faults, generations
+from activities.store.calls import FreshCall
+from activities.store.commit_retry import retry_while_unavailable
+from activities.store.database import Database
+from activities.store.generations import (
+    BackoffPending,
+    FailedAttempt,
+    GenerationStatus,
+    NewAnswer,
+    StoredAnswer,
+    Suspended,
+    TurnOver,
+)
+from activities.store.journal import WORKER, Journal, Place, session_journal
+from activities.store.outages import Moved
+from activities.store.turns import TurnStatus
+from workflows.domain.errors import StaleFence, UsageError
+from workflows.domain.generation import Generation
+from workflows.domain.wire import Fence, Request
+
+
+class Attempts:
+    """What a worker's attempts share: the store, the retry budget, and which addresses have answered."""
+
+    def __init__(self, database: Database, redactor: Redactor, retry_budget: RetryBudget) -> None:
+        self.database = database
+        self.redactor = redactor
+        self.retry_budget = retry_budget
+        self.reached_addresses: set[tuple[str, str | None]] = set()  # providers and their addresses
+
+    @asynccontextmanager
+    async def start(self, request: Request, generation: Generation) -> AsyncIterator["Attempt"]:
+        """The running activity's attempt, with heartbeats. The engine gets the errors that no retry can mend."""
+        fence = request.fence(activity.info().attempt)
+        async with heartbeats():
+            try:
+                async with count_faults(self.database, request, f"this {generation.purpose}", generation.subject):
+                    try:
+                        yield Attempt(self, request, generation, fence)
+                    except UsageError as error:
+                        raise model_failed(str(error)) from error
+            except StaleFence as stale:
+                await record_refused_write(self.database, request.session, generation.id, fence)
+                raise ApplicationError(str(stale), type="StaleFence", non_retryable=True) from stale
+
+
+class Attempt:
+    """One attempt at a generation: begins, asks once, and stores the answer or a failure.
+
+    Once it has begun: `status` is the generation's before it, `watched` whether a person follows the session, `place`
+    the session after its registration, and `started_at` loop time then.
+    """
+
+    status: GenerationStatus
+    watched: bool
+    place: Place
+    started_at: float
+
+    def __init__(self, shared: Attempts, request: Request, generation: Generation, fence: Fence) -> None:
+        self.shared = shared
+        self.database = shared.database
+        self.request = request
+        self.generation = generation
+        self.fence = fence
+
+    @property
+    def turn_status(self) -> TurnStatus:
+        """The turn of a step that has begun."""
+        if self.status.turn_status is None:
+            raise RuntimeError(f"Generation {self.generation.id!r} is no step: it has no turn.")
+        return self.status.turn_status
+
+    @asynccontextmanager
+    async def registration(self) -> AsyncIterator[Journal]:
+        """The transaction that this attempt begins in, and in which its view is read."""
+        async with self.journal() as journal:
+            yield journal
+        self.place, self.started_at = journal.left, asyncio.get_running_loop().time()
+
+    async def begin(self, journal: Journal) -> StoredAnswer | TurnOver | Suspended | None:
+        """Register this attempt, which may then ask the model; else the answer stored before, or why not to ask.
+
+        Raises ApplicationError, with the rest of the pause, while the provider must not be asked.
+        """
+        begun, self.watched = await asyncio.gather(
+            generations.begin(journal, self.generation, self.fence), deltas.is_watched(journal, journal.session)
+        )
+        match begun:
+            case BackoffPending():
+                raise retry_later(f"failure {begun.failures} is being waited out", begun.seconds)
+            case GenerationStatus():
+                self.status = begun
+                self.generation = self.generation.model_copy(update={"id": begun.id})
+                return None
+            case _:
+                return begun
+
+    async def store(self, new: NewAnswer) -> StoredAnswer | TurnOver:
+        """Store the answer, once, however long the database is away; detects its own unacknowledged commit."""
+        stored = await retry_while_unavailable(lambda: self._commit(new))
+        await failpoint("model.committed")
+        return stored
+
+    async def _commit(self, new: NewAnswer) -> StoredAnswer | TurnOver:
+        with suppress(Moved):
+            return await self._commit_held(new)
+        async with self.journal() as journal:
+            return await generations.commit(journal, self.generation, self.fence, new)
+
+    async def _commit_held(self, new: NewAnswer) -> StoredAnswer:
+        """In one exchange, if the session is unchanged since this attempt registered. Raises Moved."""
+        async with self.journal(held=self.place) as journal:
+            stored_later = generations.commit_held(journal, self.generation, self.fence, new)
+        stored = stored_later()
+        for row in stored.calls:
+            place = journal.left if len(stored.calls) == 1 else None
+            calls.keep_fresh(self.database, FreshCall(row, self.turn_status.turn_config, stored.live, place))
+        return stored
+
+    async def failed(self, model: ResolvedModel, failure: ProviderFailure) -> ApplicationError:
+        """Record a provider's failure; the engine's error: when to try again, or never."""
+        action = classify(failure)
+        if (text := await self._unreachable_text(model, failure)) is not None:
+            return model_failed(text)
+        match action:
+            case Overflow(message=message):
+                text = f"The conversation is too long for {model.name}: {message}"
+                return ApplicationError(text, type="ContextOverflow", non_retryable=True)
+            case Stop():
+                return model_failed(refusal_text(model.name, action, failure.status))
+            case Retry():
+                text = await self._broken_answers_text(model, action) if failure.begun else None
+                return model_failed(text) if text is not None else await self._pause(model, action)
+
+    async def _unreachable_text(self, model: ResolvedModel, failure: ProviderFailure) -> str | None:
+        """Why not to wait for an address that never answered; None to wait, as in an outage."""
+        provider, _ = split_model_id(model.name)
+        address, reached = (provider, model.endpoint.base_url), self.shared.reached_addresses
+        if failure.connect_error is None or address in reached:
+            reached.add(address)
+            return None
+        if self.status.failures + 1 < MAX_CONNECT_ATTEMPTS:
+            return None
+        if await retry_while_unavailable(lambda: generations.provider_has_answered(self.database, provider)):
+            reached.add(address)
+            return None
+        return unreachable_text(provider, model.endpoint.base_url, failure.connect_error)
+
+    async def _broken_answers_text(self, model: ResolvedModel, action: Retry) -> str | None:
+        """Count an answer that broke off; why to give up after too many."""
+        work = f"answers broken off of {self.generation.id}"
+        broken = await retry_while_unavailable(
+            lambda: faults.count_failed_attempt(self.database, self.request.session, work, self.fence)
+        )
+        return broken_answers_text(model.name, broken, action.reason) if broken >= MAX_BROKEN_ANSWERS else None
+
+    async def _pause(self, model: ResolvedModel, action: Retry) -> ApplicationError:
+        """Record a pause before it begins; the engine's retry timer survives restarts."""
+        attempt, now, budget = self.status.failures + 1, datetime.now(UTC), self.shared.retry_budget
+        pause = action.pause_seconds(attempt, now, random.random(), budget.first_pause)
+        spent = asyncio.get_running_loop().time() - self.started_at
+        waited = self.status.waited_ms / 1000 + spent
+        if waited + pause > budget.total_seconds:
+            return model_failed(budget_spent_text(model.name, attempt, waited, pause, action.reason))
+        failure = FailedAttempt(
+            attempt=attempt,
+            kind=str(action.status or "network"),
+            message=storable_text(self.shared.redactor.text(action.reason)),
+            pause=pause,
+            waited_ms=int((spent + pause) * 1000),
+            next_at=(now + timedelta(seconds=pause)).isoformat(timespec="milliseconds"),
+        )
+        await retry_while_unavailable(lambda: self._record(failure))
+        await failpoint("model.retry_noted")
+        return retry_later(f"failure {attempt}, waited out until {failure.next_at}: {action.reason}", pause)
+
+    async def _record(self, failure: FailedAttempt) -> None:
+        async with self.journal() as journal:
+            await generations.record_failure(journal, self.generation, self.fence, failure)
+
+    def journal(self, held: Place | None = None) -> AbstractAsyncContextManager[Journal]:
+        return session_journal(self.database, self.request.session, WORKER, epoch=self.request.epoch, held=held)
+
+
+def model_failed(text: str) -> ApplicationError:
+    """Ends what asked the model, for good."""
+    return ApplicationError(text, type="ModelFailed", non_retryable=True)

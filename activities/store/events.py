@@ -183,7 +183,8 @@ def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
 async def _recomputed_seals(database: Database, rows: Rows) -> dict[str, str]:
     """Holds one content at a time."""
     logged = [found for row in rows if (found := _readable(bytes(row["canonical"]))) is not None]
-    ids = sorted({name.partition("/")[0] for each in logged for name, _ in _seals(each)})
+    names = {name for each in logged for name, _ in _seals(each)}
+    ids = sorted(names | {name.partition("/")[0] for name in names})  # notes have such names; the rest are of rows
     async with aclosing(database.stream(_QUERIES.sealed_contents, ids=ids)) as contents:
         return {row["id"]: hash_chain.salted_hash(bytes(row["salt"]), row["body"].encode()) async for row in contents}
 

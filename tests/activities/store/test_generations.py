@@ -131,6 +131,15 @@ async def test_failures_and_their_pauses_are_summed_over_attempts(rig: ActivityR
     assert seen["body"] == "busy" and (await events.verify(rig.database, rig.session)).problem is None
 
 
+async def test_a_note_that_was_changed_afterwards_is_found(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await begin(rig, FIRST)
+    await fail(rig, FIRST, BUSY)
+    await rig.database.rows(b"UPDATE note SET body = '\"idle\"'")
+    problem = (await events.verify(rig.database, rig.session)).problem
+    assert problem is not None and "the content of gen_1/1 was changed afterwards" in problem
+
+
 async def test_a_failure_whose_commit_was_not_acknowledged_counts_once(rig: ActivityRig) -> None:
     await rig.open_turn()
     await begin(rig, FIRST)

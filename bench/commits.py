@@ -58,6 +58,7 @@ class Writer:
             "session": self.session,
             "seqs": [self.seq],
             "types": ["bench"],
+            "moved": True,
             "canonicals": [canonical],
             "before": [before],
             "hashes": [self.head],

@@ -24,6 +24,7 @@ from worker.assemble import BUILT_IN_TOOLS, build_worker
 from worker.background_tasks import every, run_in_background
 from worker.client import Holdfast, SessionClient
 from worker.outbox import SignalSender, workflow_id
+from worker.reconcile import Reconciler
 from worker.scripted.model_server import ModelServer, serve
 from worker.scripted.script import Script
 from worker.settings import Settings
@@ -129,7 +130,8 @@ class Harness:
         background = [every(POLL_INTERVAL, stops.cancel_stopped, logging.getLogger(__name__))]
         if self.with_sweeper if with_sweeper is None else with_sweeper:
             sender = SignalSender(self.database, self.temporal, settings)
-            background += [Sweeper(self.database, self.temporal, sender).run()]
+            reconciler = Reconciler(self.database, self.temporal, sender, settings.reconcile_seconds)
+            background += [Sweeper(self.database, sender, reconciler).run()]
         async with (
             open_planner() as planner,
             build_worker(settings, self.temporal, self.database, self.port, stops, planner, toolsets),
@@ -197,6 +199,7 @@ async def harness(
                 "config": config,
                 "environment": environment,
                 "idle_seconds": 2.0,
+                "reconcile_seconds": 5.0,
             }
         )
         async with Holdfast(own, endpoints) as holdfast:

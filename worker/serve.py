@@ -37,6 +37,7 @@ from worker.machine_id import machine_id
 from worker.notifier import Notifier
 from worker.observability import Observability
 from worker.outbox import CommandListener, SignalSender, queue
+from worker.reconcile import Reconciler
 from worker.redaction import redactor
 from worker.release import Release
 from worker.settings import Settings, process_environment
@@ -74,9 +75,10 @@ async def serve(settings: Settings) -> None:
         )
         model = WireRouter(process_environment(), timeouts=timeouts, redactor=redactor(settings))
         sender, stops = SignalSender(database, client, settings), StopInterceptor(database)
+        reconciler = Reconciler(database, client, sender, settings.reconcile_seconds)
         background_tasks = (
             CommandListener(database, sender).run(),
-            Sweeper(database, client, sender).run(),
+            Sweeper(database, sender, reconciler).run(),
             every(stop_interceptor.POLL_INTERVAL, stops.cancel_stopped, _LOG),
             Upkeep(database, settings.home, settings.archive_after, settings.host).run(),
             liveness.run(stopping),

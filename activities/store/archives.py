@@ -57,6 +57,7 @@ _DELETED_ROWS: Final = {
     "grant_": _BY_SESSION + b" AND project IS NULL",
     "event": _BY_SESSION,
     "outbox": _BY_SESSION,  # moot: the sessions rest
+    "refresh": _BY_SESSION,
 }
 
 

@@ -190,6 +190,7 @@ class Journal:
             hashes=heads[1:],
             seq=seq,
             head=heads[-1],
+            moved=self._epoch is not None,
             followers=FOLLOWER_LOCK_CLASS,
         )
         self._followed.append((self.session, followed))

@@ -28,23 +28,24 @@ class Server(Value):
 
 async def inspect_server(url: str) -> Server:
     """Version and risky settings of the server. Raises Unavailable."""
-    version, major, lossy = await _query_row(url, _QUERY, list(_DURABILITY_SETTINGS))
+    version, major, lossy = await query_row(url, _QUERY, list(_DURABILITY_SETTINGS))
     return Server(version=version.split()[0], major=major, lossy=tuple(lossy))
 
 
 async def server_time(url: str) -> float:
     """The server's time, in seconds since 1970. Raises Unavailable."""
-    (now,) = await _query_row(url, "SELECT extract(epoch FROM clock_timestamp())::float8")
+    (now,) = await query_row(url, "SELECT extract(epoch FROM clock_timestamp())::float8")
     return float(now)
 
 
 async def database_size(url: str) -> int:
     """The database's size in bytes. Raises Unavailable."""
-    (taken,) = await _query_row(url, "SELECT pg_database_size(current_database())")
+    (taken,) = await query_row(url, "SELECT pg_database_size(current_database())")
     return int(taken)
 
 
-async def _query_row(url: str, query: LiteralString, *values: object) -> tuple[Any, ...]:
+async def query_row(url: str, query: LiteralString, *values: object) -> tuple[Any, ...]:
+    """The one row of a query, by a connection of its own. Raises Unavailable."""
     with translate_errors():
         async with await connect(validate_url(url), connect_timeout=_CONNECT_TIMEOUT) as connection:
             row = await (await connection.execute(query, values)).fetchone()

@@ -1,33 +1,68 @@
-"""Reconcile: sessions whose rows say that there is something to do, whether or not a run does it."""
+"""Reconcile: which sessions have something to do by their rows and do not move, and what was done for them."""
 
 from typing import Final
 
 from activities.store.database import Database
-from activities.store.journal import WORKER, session_journal
+from activities.store.journal import Journal
+from activities.store.pg_server import query_row
 from activities.store.queries import Queries
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import PartId, SessionId, TurnId
 from workflows.domain.value import Value
-from workflows.domain.wire import WakeKind
 
 _QUERIES: Final = Queries("reconcile")
 
 
-class WaitingSession(Value):
-    """A session that has work (an open turn, or an untaken prompt or retry), or is marked as stuck, and for which
-    reason. `resting`: it waits for a person, or for a subagent, which may do so."""
+class DueSession(Value):
+    """A session with an open turn that does not wait, or with untaken work and no turn, as of event `seq`.
+
+    `ready`: calls of the turn's `step` that wait for no person and no subagent. `interrupted`: a stop names the turn,
+    or the session has ended. `run`, `refreshes` and `restarts`: what was done since it last moved.
+    """
 
     session: SessionId
-    resting: bool
-    working: bool
-    stuck: str | None = None
+    turn: TurnId | None
+    step: int | None
+    seq: int
+    stuck: str | None
+    run: str | None
+    refreshes: int
+    restarts: int
+    interrupted: bool
+    ready: tuple[PartId, ...]
 
 
-async def waiting(database: Database, quiet: float) -> list[WaitingSession]:
-    """Sessions that have something to do, and have not moved for so many seconds: whether or not a run works on it."""
-    return [WaitingSession(**row) for row in await database.rows(_QUERIES.waiting, quiet=quiet)]
+class Repairs(Value):
+    """How many sessions were refreshed within a day, and how many of them restarted."""
+
+    refreshed: int
+    restarted: int
 
 
-async def refresh(database: Database, session: SessionId) -> None:
-    """Write a signal for the session's run to load its rows again."""
-    async with session_journal(database, session, WORKER) as journal:
-        journal.notify(WakeKind.REFRESH, "sweep")
+async def due(database: Database, quiet: float) -> list[DueSession]:
+    """Sessions that have something to do, no signal to come, and have not moved for `quiet` seconds (longer after each
+    restart), whether or not a run works on them. Raises Unavailable."""
+    return [DueSession(**row) for row in await database.rows(_QUERIES.due, quiet=quiet)]
+
+
+def record(journal: Journal, run: str | None, count: int, restarts: int) -> None:
+    """Note a refresh or a restart of the session's run."""
+    journal.write(_QUERIES.record, session=journal.session, run=run, count=count, restarts=restarts)
+
+
+def forget(journal: Journal) -> None:
+    """Count from the beginning again: a person decides what comes next."""
+    journal.write(_QUERIES.forget, session=journal.session)
+
+
+async def clear_stuck(database: Database, quiet: float) -> None:
+    """No longer call sessions stuck that have moved within `quiet` seconds, or have nothing to do."""
+    await database.rows(_QUERIES.clear_stuck, quiet=quiet)
+
+
+async def lately(url: str) -> Repairs:
+    """Of this database. Raises Unavailable."""
+    query = """
+        SELECT count(*), count(*) FILTER (WHERE restarts > 0) FROM holdfast.refresh WHERE at > now() - interval '1 day'
+    """
+    refreshed, restarted = await query_row(url, query)
+    return Repairs(refreshed=refreshed, restarted=restarted)

@@ -23,6 +23,7 @@ _SERVES: Final = "working on"  # what a worker logs when it takes tasks
 _SCALED: Final = (
     "idle_seconds",
     "history_events",
+    "reconcile_seconds",
     "patience_seconds",
     "retry_seconds",
     "headers_seconds",

@@ -10,7 +10,7 @@ from typing import Final
 
 from activities.model.keys import Keys
 from activities.model.providers import PROVIDERS
-from activities.store import migrate, pg_server
+from activities.store import migrate, pg_server, reconcile
 from worker import isolation
 from worker.settings import Settings
 from worker.stack import cluster, external_servers, home, ports
@@ -284,6 +284,9 @@ _DATABASE_SILENT: Final[Diagnosis] = (
     "cannot be seen: PostgreSQL does not answer",
     "See what is said of postgres.",
 )
+_REPAIRS_REMEDY: Final = (
+    "`holdfast log SESSION` says when (`session.restarted`), and the worker's log why, if its code failed."
+)
 _STACK_DOWN: Final[Diagnosis] = (
     Level.WARNING,
     "cannot be seen while the stack does not run",
@@ -293,6 +296,19 @@ _STACK_DOWN: Final[Diagnosis] = (
 
 async def _isolation(settings: Settings) -> Diagnosis:
     return Level.WARNING, isolation.NOTICE, isolation.REMEDY
+
+
+async def _repairs(settings: Settings) -> Diagnosis:
+    if (url := _url(settings)) is None:
+        return _STACK_DOWN
+    try:
+        seen = await reconcile.lately(url)
+    except Unavailable:  # also where its tables are missing
+        return (Level.WARNING, *_DATABASE_SILENT[1:])
+    if not seen.refreshed:
+        return Level.OK, "no session stood still within a day", ""
+    message = f"sessions that stood still within a day: {seen.refreshed}, of which started anew: {seen.restarted}"
+    return (Level.WARNING if seen.restarted else Level.OK), message, _REPAIRS_REMEDY if seen.restarted else ""
 
 
 _CHECKS: Final[dict[str, Check]] = {
@@ -307,6 +323,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "migrations": _schema,
     "clock": _clock,
     "worker": _poller,
+    "repairs": _repairs,
     "model key": _key,
     "isolation": _isolation,
 }

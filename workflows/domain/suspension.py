@@ -8,7 +8,7 @@ from workflows.domain.value import Value
 class SuspendReason(StrEnum):
     """RESTART: at work when its stack ended, a person is asked; KEPT: the same, without a question; RESTORED: at work
     at the time of its backup; GONE, REPLACED, BRANCH: its directory has changed since its last turn; BROKEN: our own
-    code keeps failing."""
+    code keeps failing; STALLED: it did not go on although its run was started anew."""
 
     RESTART = "restart"
     KEPT = "kept"
@@ -17,6 +17,7 @@ class SuspendReason(StrEnum):
     REPLACED = "replaced"
     BRANCH = "branch"
     BROKEN = "broken"
+    STALLED = "stalled"
 
 
 class DirectoryIdentity(Value):

@@ -30,7 +30,8 @@ CREATE TABLE session_head (
     epoch      bigint      NOT NULL DEFAULT 0,      -- the newest epoch seen: start of its first run, microseconds
     seq        bigint      NOT NULL DEFAULT 0,      -- of the last event
     head       bytea       NOT NULL,                -- hash of the last event
-    updated_at timestamptz NOT NULL DEFAULT now()   -- when the last event was appended
+    updated_at timestamptz NOT NULL DEFAULT now(),  -- when the last event was appended
+    moved_at   timestamptz NOT NULL DEFAULT now()   -- when its activities last appended one
 ) WITH (fillfactor = 50);
 
 CREATE TABLE host (                                 -- named by workers: a machine, or machines that share files
@@ -274,6 +275,14 @@ CREATE TABLE outbox (                               -- signals still to be sent:
     turn       text,                                -- that a stop names
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (session, kind, subject)
+);
+
+CREATE TABLE refresh (                              -- what was done for a session that has not moved since
+    session  text PRIMARY KEY REFERENCES session,
+    run      text,                                  -- the Temporal run that was refreshed last, if there was one
+    count    integer     NOT NULL,                  -- refreshes since the last restart
+    restarts integer     NOT NULL,
+    at       timestamptz NOT NULL
 );
 
 CREATE TABLE note (                                 -- messages of providers and errors, which events name by their seal

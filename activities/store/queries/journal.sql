@@ -19,6 +19,7 @@ WITH appended AS (
     SELECT %(session)s, * FROM unnest(%(seqs)s::bigint[], %(types)s::text[], %(canonicals)s::bytea[],
                                       %(before)s::bytea[], %(hashes)s::bytea[])
 ), advanced AS (
-    UPDATE session_head SET seq = %(seq)s, head = %(head)s, updated_at = now() WHERE session = %(session)s
+    UPDATE session_head SET seq = %(seq)s, head = %(head)s, updated_at = now(),
+                            moved_at = CASE WHEN %(moved)s THEN now() ELSE moved_at END WHERE session = %(session)s
 )
 SELECT NOT pg_try_advisory_xact_lock(%(followers)s, hashtext(%(session)s)) AS followed

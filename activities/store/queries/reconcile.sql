@@ -1,16 +1,47 @@
--- name: waiting
--- Sessions that have something to do and have not moved for a while, or are stuck.
+-- name: due
+-- Sessions that have something to do and have not moved for a while, the longest quiet first. `ready`: the unsettled
+-- calls of the newest step that wait neither for a person nor for a subagent; an answer's event is checked later.
 WITH found AS (
-    SELECT session FROM turn WHERE state = 'open'
-    UNION SELECT session FROM work WHERE state = 'accepted'
-    UNION SELECT id FROM session WHERE stuck IS NOT NULL
+    SELECT session, id AS turn, step, NULL AS accepted_at FROM turn WHERE state = 'open'
+    UNION ALL
+    SELECT w.session, NULL, NULL, max(w.accepted_at) FROM work w
+    WHERE w.state = 'accepted' AND NOT EXISTS (SELECT FROM turn t WHERE t.session = w.session AND t.state = 'open')
+    GROUP BY w.session
 )
-SELECT s.id AS session, s.stuck,
-       EXISTS (SELECT 1 FROM ask a WHERE a.session = s.id AND a.state = 'open')
-       OR EXISTS (SELECT 1 FROM task k WHERE k.session = s.id AND k.settled_at IS NULL) AS resting,
-       EXISTS (SELECT 1 FROM turn t WHERE t.session = s.id AND t.state = 'open')
-       OR EXISTS (SELECT 1 FROM work w WHERE w.session = s.id AND w.state = 'accepted') AS working
-FROM found JOIN session s ON s.id = found.session JOIN session_head h ON h.session = s.id
-WHERE s.stuck IS NOT NULL
-   OR (s.suspension IS NULL AND h.updated_at < now() - make_interval(secs => %(quiet)s)
-       AND (s.status = 'active' OR EXISTS (SELECT 1 FROM turn t WHERE t.session = s.id AND t.state = 'open')))
+SELECT s.id AS session, f.turn, f.step, h.seq, s.stuck, r.run, coalesce(r.count, 0) AS refreshes,
+       coalesce(r.restarts, 0) AS restarts, i.interrupted, coalesce(c.ready, '{}') AS ready
+FROM found f JOIN session s ON s.id = f.session JOIN session_head h ON h.session = f.session
+LEFT JOIN refresh r ON r.session = f.session AND r.at >= h.moved_at
+CROSS JOIN LATERAL (
+    SELECT s.status = 'ended' OR EXISTS (SELECT FROM stop WHERE stop.turn = f.turn) AS interrupted
+) i
+CROSS JOIN LATERAL (
+    SELECT count(*) AS unsettled, array_agg(call.id ORDER BY call.position) FILTER (WHERE CASE call.state
+        WHEN 'claimed' THEN NOT EXISTS (SELECT FROM task WHERE task.call = call.id AND task.settled_at IS NULL)
+        ELSE NOT EXISTS (SELECT FROM ask WHERE ask.call = call.id AND ask.state = 'open') END) AS ready
+    FROM call WHERE call.turn = f.turn AND call.step = f.step AND call.state IN ('prepared', 'claimed')
+) c
+WHERE s.suspension IS NULL AND s.archive IS NULL AND (f.turn IS NOT NULL OR s.status = 'active')
+  AND greatest(h.moved_at, f.accepted_at, r.at)
+      < now() - make_interval(secs => %(quiet)s * power(2, coalesce(r.restarts, 0)))
+  AND (s.host IS NULL OR EXISTS (SELECT FROM host WHERE host.name = s.host AND host.seen_at > now() - interval '15 s'))
+  AND NOT EXISTS (SELECT FROM outbox o WHERE o.session = f.session)
+  AND (f.turn IS NULL OR i.interrupted OR c.unsettled = 0 OR c.ready IS NOT NULL)
+ORDER BY greatest(h.moved_at, f.accepted_at, r.at), s.id
+
+-- name: record
+-- Note what was done for a session.
+INSERT INTO refresh (session, run, count, restarts, at) VALUES (%(session)s, %(run)s, %(count)s, %(restarts)s, now())
+ON CONFLICT (session) DO UPDATE SET run = %(run)s, count = %(count)s, restarts = %(restarts)s, at = now()
+
+-- name: forget
+-- Count from the beginning again.
+DELETE FROM refresh WHERE session = %(session)s
+
+-- name: clear_stuck
+-- Sessions that have moved lately, or have nothing to do, are not stuck.
+UPDATE session SET stuck = NULL FROM session_head h
+WHERE session.stuck IS NOT NULL AND h.session = session.id
+  AND (h.moved_at > now() - make_interval(secs => %(quiet)s)
+       OR NOT (EXISTS (SELECT FROM turn WHERE turn.session = session.id AND turn.state = 'open')
+               OR EXISTS (SELECT FROM work WHERE work.session = session.id AND work.state = 'accepted')))

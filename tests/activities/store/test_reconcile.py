@@ -1,61 +1,225 @@
-"""Which sessions have work."""
+"""Which sessions are due, by their rows alone."""
 
-from activities.store import reconcile
+from dataclasses import replace
+
+from activities.store import outbox, reconcile, sessions, suspensions
 from activities.store.queries import Queries
-from activities.store.reconcile import WaitingSession
+from activities.store.reconcile import DueSession
 from tests.activities.rig import ActivityRig
+from workflows.domain.ids import AskId, PartId, SuspensionId, TurnId
 from workflows.domain.prompt import PromptMode
+from workflows.domain.suspension import SuspendCause, SuspendReason
+from workflows.domain.wire import CloseReason
 
-WRITE = {"filePath": "a.txt", "content": "x"}
-
-
-async def waiting(rig: ActivityRig) -> list[WaitingSession]:
-    return await reconcile.waiting(rig.database, quiet=0)
-
-
-async def test_a_session_waits_with_an_untaken_prompt_or_an_open_turn(rig: ActivityRig) -> None:
-    assert await waiting(rig) == []
-    await rig.prompt(model="scripted/model")
-    await rig.prompt("Later.", mode=PromptMode.QUEUE)
-    (found,) = await waiting(rig)
-    assert (found.session, found.resting) == (rig.session, False)
-
-
-async def test_a_session_that_asks_is_told_apart(rig: ActivityRig) -> None:
-    await rig.open_turn(permission={"edit": "ask"})
-    await rig.asked(await rig.called("write", **WRITE))
-    (found,) = await waiting(rig)
-    assert found.resting
-
-
-async def test_an_ended_session_waits_only_while_its_turn_is_open(rig: ActivityRig) -> None:
-    await rig.open_turn()
-    await rig.prompt("Later.", mode=PromptMode.QUEUE)
-    await rig.end()
-    assert len(await waiting(rig)) == 1
-    await rig.close()
-    assert await waiting(rig) == []
+ASK_EDITS = {"permission": {"edit": "ask"}}
+MANY = 100_000
+RESTING = f"""
+WITH created AS (
+    INSERT INTO session (id, directory, title, agent, environment)
+    SELECT 'ses_' || n, '/', '', 'build', '{{}}' FROM generate_series(1, {MANY}) AS n RETURNING id
+), heads AS (
+    INSERT INTO session_head (session, head) SELECT id, '' FROM created
+), turns AS (
+    INSERT INTO turn (id, session, number, turn_config, agent, model, state)
+    SELECT 'trn_' || n, 'ses_' || n, 1, (SELECT id FROM turn_config LIMIT 1), '', '', 'ended'
+    FROM generate_series(1, {MANY}) AS n
+)
+INSERT INTO work (id, session, kind, accepted_seq, author, state)
+SELECT 'msg_' || n, 'ses_' || n, 'prompt', 1, '', 'taken' FROM generate_series(1, {MANY}) AS n
+"""
+LARGE = ("session", "session_head", "turn", "work")
 
 
-async def test_a_session_rests_while_a_subagent_works_for_it(rig: ActivityRig) -> None:
+def write(name: str) -> tuple[str, dict[str, str]]:
+    return "write", {"filePath": name, "content": "x"}
+
+
+async def due(rig: ActivityRig, quiet: float = 0) -> list[DueSession]:
+    """The due sessions; all signals have been sent."""
+    await rig.database.rows(b"DELETE FROM outbox")
+    return await reconcile.due(rig.database, quiet)
+
+
+async def is_due(rig: ActivityRig) -> bool:
+    return rig.session in [found.session for found in await due(rig)]
+
+
+async def asked(rig: ActivityRig, *names: str) -> list[AskId]:
+    await rig.open_turn(**ASK_EDITS)
+    return [await rig.asked(call) for call in await rig.answered(*map(write, names or ("a.txt",)))]
+
+
+async def delegated(rig: ActivityRig) -> tuple[PartId, ActivityRig]:
     await rig.open_turn()
     call = await rig.called("task", description="look", prompt="Where is it?", subagent_type="explore")
-    child = (await rig.run(call)).child
-    found = {each.session: each.resting for each in await waiting(rig)}
-    assert found == {rig.session: True, child: False}
+    begun = (await rig.run(call)).child
+    assert begun is not None
+    return call, replace(rig, session=begun, turn=TurnId(""), step=0, sent=[])
 
 
-async def test_who_looks_for_waiting_sessions_does_not_read_those_that_rest(rig: ActivityRig) -> None:
+async def test_a_session_is_due_with_untaken_work_and_without_anything_not(rig: ActivityRig) -> None:
+    assert not await is_due(rig)
+    await rig.prompt(model="scripted/model")
+    (found,) = await due(rig)
+    assert (found.session, found.turn, found.refreshes, found.restarts) == (rig.session, None, 0, 0)
+
+
+async def test_a_turn_is_due_before_its_first_step_and_after_its_last_call(rig: ActivityRig) -> None:
     await rig.open_turn()
-    await rig.database.rows(
-        b"""WITH created AS (
-                INSERT INTO session (id, directory, title, agent, environment)
-                SELECT 'ses_' || n, '/', '', 'build', '{}' FROM generate_series(1, 5000) AS n RETURNING id
-            )
-            INSERT INTO session_head (session, head) SELECT id, '' FROM created"""
-    )
-    await rig.database.rows(b"ANALYZE session, session_head")
-    for query in (Queries("reconcile").waiting, Queries("queue_stats").read):
-        plan = await rig.database.rows(b"EXPLAIN " + query, **({"quiet": 0.0} if b"quiet" in query else {}))
-        assert not [row for row in plan if "Seq Scan on session" in row["QUERY PLAN"]]
-    assert [each.session for each in await waiting(rig)] == [rig.session]
+    assert await is_due(rig)
+    call = await rig.called("glob", pattern="*")
+    (found,) = await due(rig)
+    assert (found.turn, found.step, found.ready) == (rig.turn, 1, (call,))
+    await rig.run(call)
+    assert (await due(rig))[0].ready == ()
+    await rig.close()
+    assert not await is_due(rig)
+
+
+async def test_a_signal_that_is_still_to_be_sent_comes_first(rig: ActivityRig) -> None:
+    await rig.prompt()
+    assert await reconcile.due(rig.database, 0) == []
+    assert await outbox.pending(rig.database, rig.session) != []
+
+
+async def test_a_turn_whose_calls_all_wait_for_people_is_not_due(rig: ActivityRig) -> None:
+    first, second = await asked(rig, "a.txt", "b.txt")
+    assert not await is_due(rig)
+    await rig.answer(first)
+    assert await is_due(rig)  # although the other one still waits
+    await rig.answer(second)
+    assert await is_due(rig)
+
+
+async def test_work_behind_a_turn_that_waits_is_not_due(rig: ActivityRig) -> None:
+    await asked(rig)
+    await rig.prompt("Later.", mode=PromptMode.QUEUE)
+    assert not await is_due(rig)
+
+
+async def test_a_stop_makes_a_waiting_turn_due(rig: ActivityRig) -> None:
+    await asked(rig)
+    await rig.stop()
+    (found,) = await due(rig)
+    assert found.interrupted
+    await rig.close(CloseReason.STOPPED)
+    assert not await is_due(rig)
+
+
+async def test_the_end_of_its_session_makes_a_waiting_turn_due_but_no_work(rig: ActivityRig) -> None:
+    await asked(rig)
+    await rig.prompt("Later.", mode=PromptMode.QUEUE)
+    await rig.end()
+    assert (await due(rig))[0].interrupted
+    await rig.close(CloseReason.ENDED)
+    assert not await is_due(rig)
+
+
+async def test_a_parent_is_due_when_its_subagent_has_settled_and_not_before(rig: ActivityRig) -> None:
+    call, child = await delegated(rig)
+    assert not await is_due(rig) and await is_due(child)
+    await child.stop()
+    assert await is_due(rig) and not await is_due(child)
+    await rig.run(call)
+    assert await is_due(rig)
+
+
+async def test_a_claimed_call_that_nobody_runs_is_due(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    call = await rig.called("write", **write("a.txt")[1])
+    await rig.claim(call)
+    assert (await due(rig))[0].ready == (call,)
+
+
+async def test_a_suspended_session_is_not_due(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    async with rig.journal() as journal:
+        suspensions.suspend(journal, SuspensionId("prk_1"), SuspendCause(reason=SuspendReason.RESTART))
+    assert not await is_due(rig)
+    async with rig.journal() as journal:
+        await suspensions.resume(journal)
+    assert await is_due(rig)
+
+
+async def test_a_session_of_a_host_that_is_away_is_not_due(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await rig.database.rows(b"UPDATE session SET host = 'far'")
+    assert not await is_due(rig)
+    await rig.database.rows(b"INSERT INTO host (name, seen_at) VALUES ('far', now())")
+    assert await is_due(rig)
+
+
+async def test_what_an_activity_writes_is_movement_and_what_a_door_writes_is_none(rig: ActivityRig) -> None:
+    async def moved_at() -> object:
+        (row,) = await rig.database.rows(b"SELECT moved_at FROM session_head WHERE session = %(id)s", id=rig.session)
+        return row["moved_at"]
+
+    await rig.open_turn()
+    before = await moved_at()
+    await rig.prompt("More.")
+    await rig.load()
+    assert await moved_at() == before
+    call = await rig.called("glob", pattern="*")
+    await rig.run(call)
+    assert await moved_at() != before
+
+
+async def test_newer_work_counts_as_a_moment_of_its_own(rig: ActivityRig) -> None:
+    await rig.prompt()
+    await rig.database.rows(b"UPDATE session_head SET moved_at = now() - interval '1 hour'")
+    assert await due(rig, quiet=30) == []
+    await rig.database.rows(b"UPDATE work SET accepted_at = now() - interval '31 s'")
+    assert len(await due(rig, quiet=30)) == 1
+
+
+async def test_what_was_done_counts_until_the_session_moves_and_each_restart_doubles_the_wait(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    async with rig.journal() as journal:
+        reconcile.record(journal, "run", 1, 2)
+    (found,) = await due(rig)
+    assert (found.run, found.refreshes, found.restarts) == ("run", 1, 2)
+    await rig.database.rows(b"UPDATE session_head SET moved_at = now() - interval '1 hour'", session=rig.session)
+    await rig.database.rows(b"UPDATE refresh SET at = now() - interval '119 s'")
+    assert await due(rig, quiet=30) == []
+    await rig.database.rows(b"UPDATE refresh SET at = now() - interval '121 s'")
+    assert len(await due(rig, quiet=30)) == 1
+    await rig.database.rows(b"UPDATE session_head SET moved_at = now() - interval '60 s'")
+    (found,) = await due(rig, quiet=30)
+    assert (found.run, found.refreshes, found.restarts) == (None, 0, 0)
+
+
+async def test_a_session_that_has_moved_lately_or_has_nothing_to_do_is_not_stuck(rig: ActivityRig) -> None:
+    async def stuck() -> str | None:
+        return (await sessions.get(rig.database, rig.session)).stuck
+
+    await rig.open_turn()
+    await sessions.mark_stuck(rig.database, rig.session, "its task fails")
+    await reconcile.clear_stuck(rig.database, 0)
+    assert await stuck() == "its task fails"
+    await reconcile.clear_stuck(rig.database, 60)
+    assert await stuck() is None
+    await rig.close()
+    await sessions.mark_stuck(rig.database, rig.session, "its task fails")
+    await reconcile.clear_stuck(rig.database, 0)
+    assert await stuck() is None
+
+
+async def test_a_sweep_reads_no_session_that_rests(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await rig.prompt("Later.", mode=PromptMode.QUEUE)
+    async with rig.database.transaction(limit=120) as connection:
+        await connection.execute(RESTING)
+    async with rig.database.transaction(limit=60) as connection:
+        await connection.execute("ANALYZE session, session_head, turn, work")
+    plans: dict[bytes, dict[str, object]] = {
+        Queries("reconcile").due: {"quiet": 0.0},
+        Queries("reconcile").clear_stuck: {"quiet": 0.0},
+        Queries("outbox").overdue: {},
+        Queries("outbox").pending: {"session": rig.session},
+        Queries("grants").unpropagated: {"before": await rig.database.now()},
+        Queries("queue_stats").read: {},
+    }
+    for query, values in plans.items():
+        plan = [row["QUERY PLAN"] for row in await rig.database.rows(b"EXPLAIN " + query, **values)]
+        assert not [line for table in LARGE for line in plan if f"Seq Scan on {table} " in line], plan
+    assert [each.session for each in await due(rig)] == [rig.session]

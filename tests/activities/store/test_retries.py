@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.store import reconcile, retries, turns, work
+from activities.store import retries, turns, work
 from activities.store.retries import RetryRequest
 from tests.activities.rig import ActivityRig
 from workflows.domain.errors import Conflict
@@ -117,7 +117,6 @@ async def test_a_prompt_that_came_after_the_retry_joins_its_turn(rig: ActivityRi
 async def test_a_stop_withdraws_a_retry_that_no_turn_has_taken(rig: ActivityRig) -> None:
     await failed(rig)
     await retry(rig)
-    assert [waiting.working for waiting in await reconcile.waiting(rig.database, quiet=0)] == [True]
     await rig.stop()
     assert RetryWithdrawn(retry=RetryId("rty_1"), reason="stopped") in await rig.events()
-    assert (await rig.load()).turn is None and await reconcile.waiting(rig.database, quiet=0) == []
+    assert (await rig.load()).turn is None

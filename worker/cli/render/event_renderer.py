@@ -37,7 +37,14 @@ from workflows.domain.events.event import Event
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
-from workflows.domain.events.sessions import SessionConfigured, SessionEnded, SessionSuspended, SuspensionEnded
+from workflows.domain.events.sessions import (
+    SessionConfigured,
+    SessionEnded,
+    SessionRefreshed,
+    SessionRestarted,
+    SessionSuspended,
+    SuspensionEnded,
+)
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
@@ -199,6 +206,15 @@ class EventRenderer:
     def _suspension_ended(self, event: SuspensionEnded, seen: EventWithContents) -> None:
         if event.resumed:
             self._print(f"Resumed by {actor_of(seen)}.")
+
+    @_render.register
+    def _session_refreshed(self, event: SessionRefreshed, _: EventWithContents) -> None:
+        why = "did not go on" if event.run else "had work and no run"
+        self._print(f"The session {why}: it is told to look at its work again.")
+
+    @_render.register
+    def _session_restarted(self, event: SessionRestarted, _: EventWithContents) -> None:
+        self._print(f"The session still did not go on: it is started anew ({event.restarts}).", fg="yellow")
 
     @_render.register
     def _session_ended(self, event: SessionEnded, _: EventWithContents) -> None:

@@ -42,6 +42,9 @@ def describe_suspension(reason: SuspendReason, was: str | None, now: str | None)
             return f"Its last turn has left the branch {left}; now {found} is checked out."
         case SuspendReason.BROKEN:
             return f"{escape_exact(now or '')}. The worker's log has more. May it be tried again?"
+        case SuspendReason.STALLED:
+            because = f": {escape_exact(was)}" if was else ""
+            return f"It does not go on, though it was started anew {now} times{because}. May it be tried again?"
 
 
 def list_actions(session: SessionId) -> Iterator[str]:

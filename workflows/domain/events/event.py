@@ -22,6 +22,8 @@ from workflows.domain.events.sessions import (
     SessionConfigured,
     SessionCreated,
     SessionEnded,
+    SessionRefreshed,
+    SessionRestarted,
     SessionSuspended,
     SuspensionEnded,
 )
@@ -35,6 +37,8 @@ Event: TypeAlias = Annotated[
     SessionCreated
     | SessionConfigured
     | SessionEnded
+    | SessionRefreshed
+    | SessionRestarted
     | SessionSuspended
     | SuspensionEnded
     | PromptAccepted

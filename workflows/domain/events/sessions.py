@@ -41,6 +41,22 @@ class SessionSuspended(Value):
     now: str | None = None
 
 
+class SessionRefreshed(Value):
+    """The session had something to do and did not move: its `run` (None: there was none) was told to load its rows."""
+
+    type: Literal["session.refreshed"] = "session.refreshed"
+    run: str | None
+    refreshes: int
+
+
+class SessionRestarted(Value):
+    """The session did not move even so: its `run` was ended, and another one begins."""
+
+    type: Literal["session.restarted"] = "session.restarted"
+    run: str | None
+    restarts: int
+
+
 class SuspensionEnded(Value):
     """A person resumed (`resumed`), stopped or ended the session."""
 

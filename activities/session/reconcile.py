@@ -1,0 +1,72 @@
+"""Repairs a session that has something to do and does not move."""
+
+from typing import Final
+
+from activities.calls.permissions import file_key_of
+from activities.mint import Mint
+from activities.store import asks, calls, reconcile, suspensions
+from activities.store.calls import CallRow
+from activities.store.database import Database
+from activities.store.journal import Journal, session_journal
+from activities.store.reconcile import DueSession
+from workflows.domain.actor import Actor
+from workflows.domain.events.sessions import SessionRefreshed, SessionRestarted
+from workflows.domain.ids import Prefix, SuspensionId
+from workflows.domain.messages import CallState
+from workflows.domain.permissions.replies import AskState
+from workflows.domain.repairs import Repair, next_repair
+from workflows.domain.suspension import SuspendCause, SuspendReason
+from workflows.domain.wire import ANY_FILE, WakeKind
+
+RECONCILE: Final = Actor(subject="worker", method="reconcile")
+
+
+async def repair(database: Database, due: DueSession, run: str | None) -> Repair | None:
+    """Record the next repair of a session whose open `run` (None: it has none) does nothing, with the signal for it.
+
+    None: the session has moved meanwhile, or waits after all. Raises Unavailable.
+    """
+    async with session_journal(database, due.session, RECONCILE) as journal:
+        await journal.locked()
+        if journal.place.seq != due.seq or await waits(journal, due):
+            return None
+        chosen = next_repair(run, due.run, due.refreshes, due.restarts)
+        if chosen is Repair.SUSPEND:
+            reconcile.forget(journal)
+            suspensions.suspend(journal, SuspensionId(Mint().new(Prefix.SUSPENSION)), _cause(due))
+            return chosen
+        if chosen is Repair.RESTART:
+            seq = journal.record(SessionRestarted(run=run, restarts=due.restarts + 1))
+            reconcile.record(journal, run, 0, due.restarts + 1)
+        else:
+            seq = journal.record(SessionRefreshed(run=run, refreshes=due.refreshes + 1))
+            reconcile.record(journal, run, due.refreshes + 1, due.restarts)
+        journal.notify(WakeKind.REFRESH, str(seq))
+        return chosen
+
+
+async def waits(journal: Journal, due: DueSession) -> bool:
+    """Whether each call that seems ready waits after all: for an ask whose answer no event explains, which is opened
+    again, or for an earlier call that changes the same file."""
+    if due.turn is None or due.step is None or due.interrupted or not due.ready:
+        return False
+    rows = await calls.of_step(journal, due.turn, due.step)
+    return all([await _call_waits(journal, row, rows) for row in rows if row.id in due.ready])
+
+
+async def _call_waits(journal: Journal, call: CallRow, rows: list[CallRow]) -> bool:
+    if call.state is not CallState.PREPARED:
+        return False
+    if any(ask.state is AskState.OPEN for ask in await asks.of_call(journal, call.id)):
+        return True
+    earlier = rows[: rows.index(call)]
+    return any(not row.settled and _change_one_file(row, call) for row in earlier)
+
+
+def _change_one_file(one: CallRow, other: CallRow) -> bool:
+    keys = {file_key_of(one), file_key_of(other)}
+    return None not in keys and (len(keys) == 1 or ANY_FILE in keys)
+
+
+def _cause(due: DueSession) -> SuspendCause:
+    return SuspendCause(reason=SuspendReason.STALLED, was=due.stuck, now=str(due.restarts))

@@ -1,0 +1,115 @@
+"""Reconcile: has sessions go on that have something to do, and whose runs do nothing about it."""
+
+import asyncio
+import logging
+from typing import Final
+
+from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.session.reconcile import repair
+from activities.store import reconcile, sessions
+from activities.store.database import Database
+from activities.store.reconcile import DueSession
+from worker.outbox import SignalSender, workflow_id
+from workflows.domain.errors import Unavailable
+from workflows.domain.ids import SessionId
+from workflows.domain.repairs import Repair
+
+_BUDGET: Final = 1.0  # seconds of one pass: signals are waiting behind it
+_MAX_ACTIVITY_ATTEMPTS: Final = 5  # attempts of one activity
+_MAX_TASK_ATTEMPTS: Final = 3  # attempts of one workflow task (temporal.md 12)
+_LOG: Final = logging.getLogger("holdfast.reconcile")
+
+
+class Reconciler:
+    """Signals are hints, rows are what is due: repairs what a lost signal or a broken run leaves undone.
+
+    Sessions that have not moved for `period` seconds are compared with their runs, each at most once per period.
+    """
+
+    def __init__(self, database: Database, client: Client, sender: SignalSender, period: float) -> None:
+        self.database = database
+        self.client = client
+        self.sender = sender
+        self.period = period
+        self._checked: dict[SessionId, float] = {}  # by the event loop's clock
+
+    async def reconcile(self) -> None:
+        """One pass. It is short: what is left has its turn in the next one. Raises Unavailable."""
+        await reconcile.clear_stuck(self.database, self.period)
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        self._checked = {session: at for session, at in self._checked.items() if at > began - self.period}
+        for due in await reconcile.due(self.database, self.period):
+            if due.session in self._checked:
+                continue
+            if clock() - began > _BUDGET:
+                break
+            self._checked[due.session] = clock()
+            try:
+                await self.check(due)
+            except Unavailable as error:
+                _LOG.info("session %s is not compared with its run: %s", due.session, error)
+            except Exception:  # one session must not delay the others
+                _LOG.exception("session %s is not compared with its run", due.session)
+
+    async def check(self, due: DueSession) -> None:
+        """Repair the session, unless its run is about to do something. Raises Unavailable."""
+        run = await self.describe_run(due.session)
+        why = stuck_reason(run) if run is not None else None
+        if why != due.stuck:
+            await sessions.mark_stuck(self.database, due.session, why)
+        if run is not None and is_busy(run):
+            return
+        chosen = await repair(self.database, due, run.run_id if run is not None else None)
+        if chosen is None:
+            return
+        _LOG.info("session %s does not move: %s", due.session, chosen)
+        if chosen is Repair.RESTART and run is not None:
+            await self.terminate(run)
+        if chosen is not Repair.SUSPEND:
+            await self.sender.send(due.session)
+
+    async def describe_run(self, session: SessionId) -> WorkflowExecutionDescription | None:
+        """The session's open run, if any. Raises Unavailable."""
+        try:
+            run = await self.client.get_workflow_handle(workflow_id(session)).describe()
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise Unavailable(f"Temporal does not describe {session}: {error}") from error
+            return None
+        return run if run.status is WorkflowExecutionStatus.RUNNING else None
+
+    async def terminate(self, run: WorkflowExecutionDescription) -> None:
+        """Terminate this very run, if it is still open. Raises Unavailable."""
+        try:
+            handle = self.client.get_workflow_handle(run.id, run_id=run.run_id)
+            await handle.terminate(reason="It does not move; its rows have everything.")
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise Unavailable(f"Temporal does not terminate run {run.run_id}: {error}") from error
+
+
+def is_busy(run: WorkflowExecutionDescription) -> bool:
+    """Whether a run has an activity, or a workflow task that waits or runs, and does not fail."""
+    description = run.raw_description
+    waits = description.HasField("pending_workflow_task")
+    return bool(description.pending_activities) or (
+        waits and description.pending_workflow_task.attempt < _MAX_TASK_ATTEMPTS
+    )
+
+
+def stuck_reason(run: WorkflowExecutionDescription) -> str | None:
+    """Why the run is stuck: a workflow task or activity keeps failing; else None.
+
+    An absent provider or database does not count: these are waited for.
+    """
+    task = run.raw_description.pending_workflow_task
+    if task.attempt >= _MAX_TASK_ATTEMPTS:
+        return f"its workflow task has failed {task.attempt - 1} times; the worker's log says why"
+    for pending in run.raw_description.pending_activities:
+        kind = pending.last_failure.application_failure_info.type
+        if pending.attempt > _MAX_ACTIVITY_ATTEMPTS and kind not in ("", "ProviderFailed", "Unavailable"):
+            return f"its activity {pending.activity_type.name} has failed {pending.attempt - 1} times: {kind}"
+    return None

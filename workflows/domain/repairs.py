@@ -1,0 +1,26 @@
+"""What is done for a session that has something to do and does not move."""
+
+from enum import StrEnum
+from typing import Final
+
+MAX_REFRESHES: Final = 2  # of one run, before it is terminated
+MAX_RESTARTS: Final = 5  # before a person is asked
+
+
+class Repair(StrEnum):
+    """REFRESH: its run loads the rows again; RESTART: the run is terminated, another one begins; SUSPEND: until a
+    person resumes it."""
+
+    REFRESH = "refresh"
+    RESTART = "restart"
+    SUSPEND = "suspend"
+
+
+def next_repair(run: str | None, watched: str | None, refreshes: int, restarts: int) -> Repair:
+    """The next repair, if neither `refreshes` of the `watched` run nor `restarts` had the session move.
+
+    `run`: the open one now, if any; a newer one is refreshed first.
+    """
+    if refreshes < MAX_REFRESHES or run not in (None, watched):
+        return Repair.REFRESH
+    return Repair.RESTART if restarts < MAX_RESTARTS else Repair.SUSPEND

@@ -23,6 +23,7 @@ from bench import (
     resume_time,
     slow_checks,
     step_overhead,
+    sweep,
     systems,
     volume,
     waiting_sessions,
@@ -91,6 +92,11 @@ async def _database(bench: Bench) -> list[Figure]:
     return [*step_overhead.growth(mine, theirs), rest, size, *await postgres.traffic(bench.testbed)]
 
 
+async def _sweep(bench: Bench) -> list[Figure]:
+    """what a sweep costs the database beside many sessions"""
+    return await sweep.measure_sweep(bench.testbed)
+
+
 async def _commits(bench: Bench) -> list[Figure]:
     """what sixteen sessions commit at once on a slow disk"""
     return await commits.measure_commits(bench.testbed)
@@ -148,6 +154,7 @@ _EACH: Final = (
     _sessions,
     _database,
     _commits,
+    _sweep,
     _opencode,
     _resume,
     _thousand,

@@ -16,7 +16,7 @@ from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepare
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.events.generations import MessageCompleted, ModelRetry, PartSeal
 from workflows.domain.events.prompts import PromptAccepted
-from workflows.domain.events.sessions import SessionEnded
+from workflows.domain.events.sessions import SessionEnded, SessionRefreshed, SessionRestarted, SessionSuspended
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
 from workflows.domain.generation import Purpose
 from workflows.domain.ids import (
@@ -27,9 +27,11 @@ from workflows.domain.ids import (
     PartId,
     RetryId,
     SessionId,
+    SuspensionId,
     TurnConfigId,
     TurnId,
 )
+from workflows.domain.suspension import SuspendReason
 from workflows.domain.usage import Tokens
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -90,6 +92,23 @@ def test_a_finished_answer_is_shown_whole(renderer: EventRenderer, capsys: Captu
     renderer.on_event(seen(completed(), prt_2={"type": "text", "text": "Hello,\nyou\x1b[2J."}))
 
     assert printed(capsys) == "Hello,\nyou\\x1b[2J.\n"
+
+
+def test_repairs_of_a_session_are_shown(renderer: EventRenderer, capsys: Capture) -> None:
+    for event in (
+        SessionRefreshed(run=None, refreshes=1),
+        SessionRefreshed(run="run", refreshes=2),
+        SessionRestarted(run="run", restarts=1),
+        SessionSuspended(
+            suspension=SuspensionId("prk_1"), reason=SuspendReason.STALLED, was="its workflow task has failed", now="5"
+        ),
+    ):
+        renderer.on_event(seen(event))
+
+    lines = printed(capsys)
+    assert "had work and no run: it is told to look at its work again" in lines
+    assert "did not go on: it is told to look at its work again" in lines
+    assert "started anew (1)" in lines and "started anew 5 times: its workflow task has failed." in lines
 
 
 def titled() -> MessageCompleted:

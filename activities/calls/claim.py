@@ -129,7 +129,7 @@ async def claim(
         grants.list_live(journal),
     )
     if call.settled:
-        return AlreadySettled(rejected=call.state is CallState.REFUSED and await calls.any_rejected(journal, call.turn))
+        return AlreadySettled(rejected=call.state is CallState.REFUSED and await asks.any_rejected(journal, call.turn))
     if journal.suspension is not None and not (turn_status.over or journal.ended):
         return Suspended()
     if call.state is CallState.CLAIMED and call.fence is not None:

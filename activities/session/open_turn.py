@@ -15,7 +15,7 @@ from activities.project import worktree
 from activities.project.config_loader import Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.suspend_broken import suspend_broken
-from activities.store import calls, generations, sessions, suspensions, turns, work_kinds
+from activities.store import asks, calls, generations, sessions, suspensions, turns, work_kinds
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.sessions import Origin
@@ -114,7 +114,7 @@ async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescribe
         load_evaluator(journal, turn.turn_config),
         calls.of_step(journal, turn.id, turn.step),
         turns.turn_config(journal, turn.turn_config),
-        calls.any_rejected(journal, turn.id),
+        asks.any_rejected(journal, turn.id),
         calls.recent_loops(journal, turn.id, turn.step),
     )
     prepared = await asyncio.gather(*(resume_call(journal, row, evaluator, describe) for row in rows))

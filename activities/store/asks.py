@@ -143,21 +143,31 @@ def answer(
 
 
 def _checked_against_log(journal: Journal, row: dict[str, Any]) -> AskRow:
-    """Reopen the ask if the log lacks its answer.
-
-    The asks of a claimed call stay: it has been decided.
-    """
+    """Reopen the ask if the log lacks its answer."""
     ask = ask_row(row)
-    if row["call_state"] != CallState.PREPARED:
+    if not _is_forged(journal, row, ask):
         return ask
-    logged = [parse_record(bytes(row["answer"]))] if row["answer"] else [entry for entry, _ in journal.records]
-    if ask.state is not AskState.ANSWERED or any(_is_answer(entry, ask) for entry in logged):
-        return ask
-    _LOG.warning("the row of ask %s says that it was answered, and the log has no such answer", ask.id)
+    _report_forged(journal, ask)
     journal.write(_QUERIES.reopen, ask=ask.id)
-    journal.record(AskReopened(ask=ask.id, call=ask.call))
     unanswered = dict.fromkeys(("reply", "feedback", "by_grant", "author", "settled_at"))
     return ask.model_copy(update={"state": AskState.OPEN, **unanswered})
+
+
+def _is_forged(journal: Journal, row: dict[str, Any], ask: AskRow) -> bool:
+    """Whether only the row says that it was answered. The asks of a claimed call stay: it has been decided."""
+    answered = ask.state is AskState.ANSWERED and row["call_state"] == CallState.PREPARED
+    return answered and not _is_logged(journal, row, ask)
+
+
+def _report_forged(journal: Journal, ask: AskRow) -> None:
+    _LOG.warning("the row of ask %s says that it was answered, and the log has no such answer", ask.id)
+    journal.record(AskReopened(ask=ask.id, call=ask.call))
+
+
+def _is_logged(journal: Journal, row: dict[str, Any], ask: AskRow) -> bool:
+    """Whether the log, or this transaction, has the answer that the row claims."""
+    logged = [parse_record(bytes(row["answer"]))] if row["answer"] else [entry for entry, _ in journal.records]
+    return any(_is_answer(entry, ask) for entry in logged)
 
 
 def _is_answer(entry: EventRecord, ask: AskRow) -> bool:
@@ -168,12 +178,22 @@ def _is_answer(entry: EventRecord, ask: AskRow) -> bool:
     )
 
 
+async def any_rejected(journal: Journal, turn: TurnId) -> bool:
+    """Whether a person rejected a call of this turn without feedback."""
+    rows = await journal.rows(_QUERIES.rejected, turn=turn)
+    return any(_is_logged(journal, row, ask_row(row)) for row in rows)
+
+
 async def close_of_turn(journal: Journal, turn: TurnId, reason: str) -> None:
     """Close the open asks of a turn that ends; record the answers whose calls will not run."""
-    for row in await journal.rows(_QUERIES.open_of_turn, turn=turn):
-        close(journal, ask_row(row), reason)
-    for row in await journal.rows(_QUERIES.not_run, turn=turn):
-        journal.record(AnswerNotRun(ask=row["id"], call=row["call"]))
+    for row in await journal.rows(_QUERIES.of_turn, turn=turn):
+        ask = ask_row(row)
+        if forged := _is_forged(journal, row, ask):
+            _report_forged(journal, ask)
+        if forged or ask.state is AskState.OPEN:
+            close(journal, ask, reason)
+        elif ask.allowed and row["call_state"] == CallState.PREPARED:
+            journal.record(AnswerNotRun(ask=ask.id, call=ask.call))
 
 
 def close(journal: Journal, ask: AskRow, reason: str) -> None:

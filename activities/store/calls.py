@@ -127,12 +127,6 @@ async def recent_loops(journal: Journal, turn: TurnId, step: int) -> tuple[str, 
     return tuple(row["loop_digest"] for row in reversed(rows))
 
 
-async def any_rejected(journal: Journal, turn: TurnId) -> bool:
-    """Whether a person rejected a call of this turn without feedback."""
-    row = await journal.row(_QUERIES.any_rejected, turn=turn)
-    return bool(row and row["rejected"])
-
-
 async def lock(journal: Journal, call: PartId) -> CallRow:
     """A call of the journal's session, locked until commit. Raises NotFound."""
     row = await journal.row(_QUERIES.lock, call=call, session=journal.session)

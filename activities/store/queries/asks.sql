@@ -13,9 +13,16 @@ WHERE a.call = %(call)s ORDER BY a.revision, a.request FOR UPDATE OF a
 -- Lock the open asks of a session.
 SELECT * FROM ask WHERE session = %(session)s AND state = 'open' ORDER BY asked_at, id FOR UPDATE
 
--- name: open_of_turn
--- Lock the open asks of a turn.
-SELECT * FROM ask WHERE turn = %(turn)s AND state = 'open' ORDER BY asked_at, id FOR UPDATE
+-- name: of_turn
+-- Lock a turn's asks; each with its answer's event and its call's state.
+SELECT a.*, e.canonical AS answer, c.state AS call_state
+FROM ask a JOIN call c ON c.id = a.call LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
+WHERE a.turn = %(turn)s ORDER BY a.asked_at, a.id FOR UPDATE OF a
+
+-- name: rejected
+-- The asks of a turn that were rejected without feedback; each with its answer's event.
+SELECT a.*, e.canonical AS answer FROM ask a LEFT JOIN event e ON e.session = a.session AND e.seq = a.answer_seq
+WHERE a.turn = %(turn)s AND a.state = 'answered' AND a.reply = 'reject' AND a.feedback IS NULL
 
 -- name: lock
 -- Lock an ask; with its answer's event and its call's state.
@@ -42,12 +49,8 @@ WHERE id = %(ask)s
 
 -- name: close
 -- Close an ask without an answer.
-UPDATE ask SET state = 'closed', reason = %(reason)s, settled_at = now() WHERE id = %(ask)s
-
--- name: not_run
--- The calls of a turn that an answer allowed and that have not been claimed.
-SELECT a.id, a.call FROM ask a JOIN call c ON c.id = a.call
-WHERE a.turn = %(turn)s AND a.state = 'answered' AND a.reply <> 'reject' AND c.state = 'prepared'
+UPDATE ask SET state = 'closed', reason = %(reason)s, reply = NULL, by_grant = NULL, author = NULL, settled_at = now()
+WHERE id = %(ask)s
 
 -- name: inbox
 -- Open asks, or one ask in any state, of all sessions or of one tree; with the agents from the top session down.

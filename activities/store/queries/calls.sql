@@ -30,11 +30,6 @@ SELECT * FROM call WHERE id = %(call)s AND session = %(session)s FOR UPDATE
 -- The loop digests of the two calls before a step, for the loop guard.
 SELECT loop_digest FROM call WHERE turn = %(turn)s AND step < %(step)s ORDER BY step DESC, position DESC LIMIT 2
 
--- name: any_rejected
--- Whether a person rejected a call of the turn without feedback.
-SELECT EXISTS (SELECT 1 FROM ask WHERE turn = %(turn)s AND state = 'answered' AND reply = 'reject'
-               AND feedback IS NULL) AS rejected
-
 -- name: claim
 -- Claim a call: fence, machine, and the decision that allowed it.
 UPDATE call SET state = 'claimed', fence = %(fence)s, machine = %(machine)s, decision = %(decision)s,

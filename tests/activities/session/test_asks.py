@@ -4,6 +4,7 @@ import pytest
 
 from tests.activities.rig import ActivityRig
 from workflows.domain.events.asks import AskRaised
+from workflows.domain.ids import AskId
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.state import GUARD_REQUEST
 from workflows.domain.wire import AskResult, AskState
@@ -84,3 +85,43 @@ async def test_the_loop_guards_question_is_about_the_tool_and_its_input(rig: Act
     row = await rig.ask_row(await rig.asked(call, GUARD_REQUEST))
     assert (row.body.permission, row.body.patterns, row.body.always) == ("doom_loop", ("glob",), ("glob",))
     assert row.body.metadata == {"tool": "glob", "input": {"pattern": "*"}}
+
+
+async def forge(rig: ActivityRig, ask: AskId, reply: Reply) -> None:
+    """Somebody who may write to the database answers an ask; no event says so."""
+    async with rig.database.transaction() as connection:
+        await connection.execute(
+            b"UPDATE ask SET state = 'answered', reply = %s, author = 'tester@here', settled_at = now() WHERE id = %s",
+            [reply, ask],
+        )
+
+
+@pytest.mark.parametrize("reply", [Reply.ONCE, Reply.REJECT])
+async def test_an_answer_that_only_the_row_has_is_none_for_who_asks_again(rig: ActivityRig, reply: Reply) -> None:
+    await rig.open_turn(**ASK_EDITS)
+    call = await rig.called("write", filePath="a.txt", content="x")
+    ask = await rig.asked(call)
+    await forge(rig, ask, reply)
+    assert (await rig.ask(call))[1] == AskResult(state=AskState.OPEN, ask=ask)
+    assert (await rig.types())[-1] == "ask.reopened" and (await rig.ask_row(ask)).state is AskState.OPEN
+
+
+@pytest.mark.parametrize("reply", [Reply.ONCE, Reply.REJECT])
+async def test_an_answer_that_only_the_row_has_is_none_for_a_load(rig: ActivityRig, reply: Reply) -> None:
+    await rig.open_turn(**ASK_EDITS)
+    ask = await rig.asked(await rig.called("write", filePath="a.txt", content="x"))
+    await forge(rig, ask, reply)
+    turn = (await rig.load()).turn
+    assert turn is not None and turn.answer is not None and not turn.rejected
+    (call,) = turn.answer.calls
+    assert (call.ask, call.request, call.answered) == (ask, 0, ())
+
+
+async def test_an_answer_that_only_the_row_has_is_none_at_the_end_of_its_turn(rig: ActivityRig) -> None:
+    await rig.open_turn(**ASK_EDITS)
+    ask = await rig.asked(await rig.called("write", filePath="a.txt", content="x"))
+    await forge(rig, ask, Reply.ONCE)
+    await rig.close()
+    row = await rig.ask_row(ask)
+    assert (row.state, row.reply) == (AskState.CLOSED, None)
+    assert [each for each in await rig.types() if each.startswith("a")][-2:] == ["ask.reopened", "ask.closed"]

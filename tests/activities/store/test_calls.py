@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.store import calls, events
+from activities.store import asks, calls, events
 from tests.activities.rig import ActivityRig
 from workflows.domain.errors import NotFound
 from workflows.domain.events.calls import CallDrifted, CallFinished, CallPrepared
@@ -67,7 +67,7 @@ async def test_only_a_rejection_without_a_word_ends_a_turn(
     call = await rig.called("write", filePath="a.txt", content="x")
     await rig.answer(await rig.asked(call), Reply.REJECT, feedback=feedback)
     async with rig.journal() as journal:
-        assert await calls.any_rejected(journal, rig.turn) is counts
+        assert await asks.any_rejected(journal, rig.turn) is counts
 
 
 async def test_drift_counts_revisions_and_keeps_both_digests(rig: ActivityRig) -> None:

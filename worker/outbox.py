@@ -19,6 +19,7 @@ from worker.background_tasks import every
 from worker.redaction import redactor
 from worker.settings import Settings, SummaryDetail
 from workflows.domain import search_attributes
+from workflows.domain.behaviour import NEWEST
 from workflows.domain.errors import HoldfastError, Unavailable
 from workflows.domain.ids import WORKFLOW_TYPE as WORKFLOW_TYPE
 from workflows.domain.ids import SessionId
@@ -91,7 +92,7 @@ class SignalSender:
             model_timeout=TurnLimits().model_timeout,
             tool_timeout=TurnLimits().tool_timeout,
         )
-        return SessionState(session=session, limits=limits)
+        return SessionState(session=session, behaviour=NEWEST, limits=limits)
 
 
 def details(session: SessionId) -> str:

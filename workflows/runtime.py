@@ -83,7 +83,7 @@ class SessionRuntime:
             try:
                 handle = await workflow.start_child_workflow(
                     workflow.info().workflow_type,
-                    SessionState(session=child, limits=self.state.limits),
+                    SessionState(session=child, behaviour=self.state.behaviour, limits=self.state.limits),
                     id=ids.workflow_id(child),
                     task_timeout=workflow.info().task_timeout,
                     parent_close_policy=workflow.ParentClosePolicy.ABANDON,

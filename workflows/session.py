@@ -7,6 +7,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.domain import ids
 from workflows.domain.state import SessionState
+from workflows.domain.behaviour import require_known
 from workflows.domain.wire import WAKE, CloseReason, Wake
 from workflows.runtime import SessionRuntime
 from workflows.turn import Turn
@@ -24,6 +25,7 @@ class SessionWorkflow:
     @workflow.run
     async def run(self, state: SessionState) -> None:
         try:
+        require_known(state.behaviour)
             while await self.wait_for_work():
                 await self.runtime.continue_as_new_if_due()
                 if self.state.turn is None:

@@ -245,6 +245,7 @@ class SessionState(BaseModel):
     loaded: bool = False
     load_due: bool = False
     refreshes: int = 0
+    behaviour: int = 1
     ended: bool = False
     turn: TurnState | None = None
     answers: list[AskId] = []

@@ -1,0 +1,26 @@
+"""What a run's code decides beyond its rows and settings, as a number that a run keeps for good.
+
+Moving such a decision (which calls are quick, how long a pause is, which activity comes next) takes a new number; a run
+of an earlier one goes on as it began.
+"""
+
+from typing import Final
+
+NEWEST: Final = 1
+KNOWN: Final = frozenset({1})
+
+
+class UnknownBehaviour(Exception):
+    """Fails the workflow's task, not the workflow: a worker of the release that has begun it goes on."""
+
+    def __init__(self, behaviour: int) -> None:
+        super().__init__(
+            f"A newer release works here: this run has behaviour {behaviour}, and this worker knows {sorted(KNOWN)}. "
+            "It leaves the run to a newer worker."
+        )
+
+
+def require_known(behaviour: int) -> None:
+    """Raise UnknownBehaviour for a run that another release has begun."""
+    if behaviour not in KNOWN:
+        raise UnknownBehaviour(behaviour)

@@ -50,8 +50,9 @@ class _ErrorBoundaryInbound(ActivityInboundInterceptor):
             if activity.info().attempt == 1:
                 _LOG.exception("%s failed", activity.info().activity_type)
             is_stale = isinstance(error, StaleFence)  # never retried, under any policy
+            kind = StaleFence if is_stale else type(error)
             message = storable_text(self.redactor.text(str(error)))
-            raise ApplicationError(message, type=type(error).__name__, non_retryable=is_stale) from None
+            raise ApplicationError(message, type=kind.__name__, non_retryable=is_stale) from None
 
 
 async def _lose_connection() -> None:

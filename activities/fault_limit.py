@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.error_boundary import storable_text
+from activities.execution import fence_of
 from activities.store import faults
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.database import Database
@@ -44,7 +44,7 @@ async def count_faults(database: Database, request: Request, what: str, subject:
     except EXPECTED_ERRORS:
         raise
     except Exception as error:
-        fence = request.fence(activity.info().attempt)
+        fence = fence_of(request)
         failures = await retry_while_unavailable(
             lambda: faults.count_failed_attempt(database, request.session, f"{what} {subject}", fence)
         )

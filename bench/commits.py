@@ -64,6 +64,7 @@ class Writer:
             "hashes": [self.head],
             "seq": self.seq,
             "head": self.head,
+            "moved": True,
             "followers": FOLLOWER_LOCK_CLASS,
             "channel": CHANNEL,
         }

@@ -29,7 +29,7 @@ from workflows.domain.wire import CloseReason, Fence
 ACTOR: Final = Actor(subject="bench", method="bench")
 _MODEL: Final = "scripted/model"
 _TOGETHER: Final = 50  # answers per transaction
-_FENCE: Final = Fence(1, 1, 1)
+_FENCE: Final = Fence(1, 1, 1, 1)
 
 
 @dataclass

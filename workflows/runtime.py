@@ -6,13 +6,14 @@ from typing import Any, Final, TypeVar
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
-from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, WorkflowAlreadyStartedError
 from temporalio.workflow import ActivityConfig, LocalActivityConfig
 
 from activities.session.open_turn import ProjectActivities
 from activities.session.turns import TurnActivities
 from workflows import policies
 from workflows.domain import ids, search_attributes
+from workflows.domain.errors import HoldfastError, NotFound, StaleFence
 from workflows.domain.ids import SessionId
 from workflows.domain.state import SessionState
 from workflows.domain.wire import (
@@ -34,6 +35,10 @@ R = TypeVar("R")
 Q = TypeVar("Q", bound=Request)
 
 
+class ReloadDue(Exception):
+    """The rows have to be loaded again before anything else is begun: ends a move, and is no failure."""
+
+
 class SessionRuntime:
     """Runs activities and child workflows; counts the fence's sequence and what is in flight."""
 
@@ -41,8 +46,6 @@ class SessionRuntime:
         self.state = state
         self.in_flight = 0
         self.cancelling = False
-        if state.epoch is None:
-            state.epoch = int(workflow.info().workflow_start_time.timestamp() * 1_000_000)
 
     def fence(self) -> dict[str, Any]:
         """A new request's session, epoch and next sequence number."""
@@ -50,17 +53,29 @@ class SessionRuntime:
         return {"session": self.state.session, "epoch": self.state.epoch, "sequence": self.state.sequence}
 
     async def run_activity(self, activity: Callable[..., Any], request: Q, config: ActivityConfig) -> Any:
-        """Run one of our activities: one model in, one model out."""
+        """Run one of our activities: one model in, one model out. Raises ReloadDue."""
+        self.require_no_reload()
         return await self._await_result(workflow.execute_activity_method(activity, request, **config))
 
     async def run_local_activity(self, activity: Callable[..., Any], request: Q, config: LocalActivityConfig) -> Any:
-        """Run it within this workflow task, on the same worker; signals wait meanwhile."""
+        """Run it within this workflow task, on the same worker; signals wait meanwhile. Raises ReloadDue."""
+        self.require_no_reload()
         return await self._await_result(workflow.execute_local_activity_method(activity, request, **config))
+
+    def require_no_reload(self) -> None:
+        """Nothing is begun before the rows are loaded again."""
+        if self.state.reload:
+            raise ReloadDue
 
     async def _await_result(self, running: Awaitable[Any]) -> Any:
         self.in_flight += 1
         try:
             result = await running
+        except FailureError as error:
+            if is_stale(error):
+                self.state.reload = True
+                raise ReloadDue from error
+            raise
         finally:
             self.in_flight -= 1
         if self.cancelling:  # an activity that still finishes swallows its cancellation
@@ -69,7 +84,8 @@ class SessionRuntime:
 
     async def start_child(self, child: SessionId, agent: str | None) -> None:
         """Start a subagent's session, or wake its running workflow. This run may end first: rows and a signal report
-        the child's end."""
+        the child's end. Raises ReloadDue."""
+        self.require_no_reload()
         self.in_flight += 1
         try:
             await self._start_or_signal(child, agent)
@@ -107,30 +123,39 @@ class SessionRuntime:
         """An activity's text in Temporal's UI; the server takes up to 400 bytes."""
         return " ".join(words)[:100].encode(errors="replace")[:300].decode(errors="ignore")
 
-    async def load(self) -> None:
-        """Load the open turn, else open one for the oldest untaken prompt."""
-        self.state.load_due = False
+    async def load(self) -> bool:
+        """Load the open turn, else open one for the oldest untaken prompt. False: the session is none of this run's:
+        it is archived, or of a database that was since restored, or its epoch is forged."""
+        self.state.load_due = self.state.reload = False
         request = LoadRequest(**self.fence(), turn=ids.TurnId(self.mint(ids.Prefix.TURN)))
-        loaded: LoadResult = await self.run_activity(
-            ProjectActivities.load, request, policies.project(self.state.limits, self.summary("look for work"))
-        )
+        try:
+            loaded: LoadResult = await self.run_activity(
+                ProjectActivities.load, request, policies.project(self.state.limits, self.summary("look for work"))
+            )
+        except (ReloadDue, ActivityError) as error:
+            if isinstance(error, ReloadDue) or has_type(error, NotFound):
+                return False
+            raise
         self.state.apply_load_result(loaded)
+        return True
 
     async def close(self, reason: CloseReason, error: str | None = None, *, end: bool = False) -> None:
-        """End the open turn, and with `end` the session."""
+        """End the open turn, and with `end` the session. Raises ReloadDue."""
         self.state.load_due = False
-        turn, number = (self.state.turn.id, self.state.turn.number) if self.state.turn else (None, None)
-        request = CloseRequest(**self.fence(), turn=turn, reason=reason, error=error, end=end)
+        turn = self.state.turn
+        named = {"turn": turn.id, "step": turn.seen_step} if turn is not None else {}
+        request = CloseRequest(**self.fence(), **named, reason=reason, error=error, end=end)
         closed: CloseResult = await self.run_activity(
             TurnActivities.close, request, policies.close(self.state.limits, self.summary("close", reason))
         )
-        workflow.set_current_details(f"Turn {number} is over: {reason}" if number else f"Over: {reason}")
+        workflow.set_current_details(f"Turn {turn.number} is over: {reason}" if turn else f"Over: {reason}")
         self.state.close_turn(prompts_waiting=closed.prompts_waiting, ended=closed.ended)
 
-    async def wait_until_resumed(self, refreshes: int) -> None:
-        """Wait until a person resumes the session; `refreshes`: the count when its rows were last loaded."""
+    async def wait_until_resumed(self) -> None:
+        """Wait until a person resumes the session, whose rows then have to be loaded. Raises ReloadDue."""
         workflow.set_current_details("Suspended until a person resumes it")
-        await workflow.wait_condition(lambda: self.state.refreshes > refreshes)
+        await workflow.wait_condition(lambda: self.state.reload)
+        raise ReloadDue
 
     def can_continue_as_new(self) -> bool:
         """Whether history is long and no activity is in flight."""
@@ -143,6 +168,17 @@ class SessionRuntime:
         if self.can_continue_as_new():
             await workflow.wait_condition(workflow.all_handlers_finished)
             workflow.continue_as_new(self.state.with_all_fields_set())
+
+
+def is_stale(error: FailureError) -> bool:
+    """Whether an activity was refused because a later load or attempt has overtaken it."""
+    return has_type(error, StaleFence)
+
+
+def has_type(error: FailureError, kind: type[HoldfastError]) -> bool:
+    """Whether an activity has failed by one of our errors. A local one's is not wrapped on replay."""
+    cause = error.cause if isinstance(error, ActivityError) else error
+    return isinstance(cause, ApplicationError) and cause.type == kind.__name__
 
 
 def _child_search_attributes(own: TypedSearchAttributes, child: SessionId, agent: str | None) -> TypedSearchAttributes:

@@ -1,15 +1,16 @@
 """SessionWorkflow: the loop of a session. Start reading here."""
 
 import asyncio
+from contextlib import suppress
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.domain import ids
-from workflows.domain.state import SessionState
 from workflows.domain.behaviour import require_known
+from workflows.domain.state import SessionState
 from workflows.domain.wire import WAKE, CloseReason, Wake
-from workflows.runtime import SessionRuntime
+from workflows.runtime import ReloadDue, SessionRuntime
 from workflows.turn import Turn
 
 
@@ -24,12 +25,12 @@ class SessionWorkflow:
 
     @workflow.run
     async def run(self, state: SessionState) -> None:
-        try:
         require_known(state.behaviour)
+        try:
             while await self.wait_for_work():
                 await self.runtime.continue_as_new_if_due()
-                if self.state.turn is None:
-                    await self.runtime.load()
+                if (self.state.turn is None or self.state.reload) and not await self.runtime.load():
+                    return
                 raise_if_cancelled()
                 if self.state.turn is not None:
                     await Turn(self.runtime, self.state.turn).run()
@@ -37,12 +38,19 @@ class SessionWorkflow:
             if not is_cancelled_exception(error):
                 raise
             # The workflow's own cancellation: a stop only cancels the turn's moves.
-            await self.runtime.close(CloseReason.ENDED, end=True)
+            await self.end()
             raise
 
     @workflow.signal(name=WAKE)
     def wake(self, wake: Wake) -> None:
         self.state.wake(wake)
+
+    async def end(self) -> None:
+        """End the session with its open turn, as its rows have it."""
+        while not self.state.reload or await self.runtime.load():
+            with suppress(ReloadDue):
+                await self.runtime.close(CloseReason.ENDED, end=True)
+                break
 
     async def wait_for_work(self) -> bool:
         """Wait for work; an open turn is work. False: the run may end."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from temporalio import workflow
@@ -24,7 +25,7 @@ from workflows.domain.wire import (
     StepResult,
 )
 from workflows.gate import Gate
-from workflows.runtime import SessionRuntime
+from workflows.runtime import ReloadDue, SessionRuntime
 
 
 class Turn:
@@ -38,23 +39,29 @@ class Turn:
         self.call_failed = False  # a call has failed finally: stop waiting for people and subagents
 
     async def run(self) -> None:
-        """Carry out moves until none is left or a stop names this turn, then close it."""
+        """Carry out moves until none is left or a stop names this turn, then close it.
+
+        Returns early where the rows have to be loaded again; they may say that the turn goes on, or was stopped.
+        """
         try:
-            await run_until(
-                self.session.has_pending_stop, asyncio.ensure_future(self.run_moves()), self.mark_cancelling
-            )
+            await run_until(self.is_interrupted, asyncio.ensure_future(self.run_moves()), self.mark_cancelling)
         finally:
             self.runtime.cancelling = False
-        if self.session.has_pending_stop():  # a failure that the next step would repair does not count
-            await self.runtime.close(CloseReason.STOPPED, self.turn.error)
-        else:
-            await self.runtime.close(self.turn.reason, self.turn.failure)
+        with suppress(ReloadDue):
+            if self.session.has_pending_stop():  # a failure that the next step would repair does not count
+                await self.runtime.close(CloseReason.STOPPED, self.turn.error)
+            else:
+                await self.runtime.close(self.turn.reason, self.turn.failure)
+
+    def is_interrupted(self) -> bool:
+        """Whether to end the moves: at once for a stop, for a load once no activity is in flight."""
+        return self.session.has_pending_stop() or (self.session.reload and self.runtime.in_flight == 0)
 
     def mark_cancelling(self) -> None:
         self.runtime.cancelling = True
 
     async def run_moves(self) -> None:
-        while move := next_move(self.turn):
+        while not self.session.reload and (move := next_move(self.turn)):
             await self.runtime.continue_as_new_if_due()
             self.show_progress(move)
             match move:
@@ -74,7 +81,7 @@ class Turn:
         )
         await self.back_off_after_empty_answer()
         summary = self.runtime.summary(f"turn {self.turn.number} step {move.step}")
-        refreshes = self.session.refreshes
+        self.turn.seen_step = move.step
         try:
             step: StepResult = await self.runtime.run_activity(
                 Model.generate, request, policies.model(self.session.limits, summary)
@@ -83,7 +90,7 @@ class Turn:
             self.turn.error = failure_text(error)
             return
         if step.finish == FINISH_SUSPENDED:
-            await self.runtime.wait_until_resumed(refreshes)
+            await self.runtime.wait_until_resumed()
         else:
             self.turn.step = move.step
             self.turn.add_answer(step)
@@ -131,10 +138,9 @@ class Turn:
 
     async def run_or_delegate(self, call: OpenCall) -> None:
         """Run a call; start the subagent of a delegated one."""
-        refreshes = self.session.refreshes
         ran = await self.run_call(call)
         if ran.state is CallResultState.SUSPENDED:
-            await self.runtime.wait_until_resumed(refreshes)
+            await self.runtime.wait_until_resumed()
         if ran.stopped:
             self.session.stop()
         if ran.child is not None:
@@ -203,22 +209,21 @@ async def run_until(
 
 
 async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
-    """Cancel a task, wait for its end, and raise any error but the cancellation."""
+    """Cancel a task, wait for its end, and raise any error; a cancellation and a due load are none."""
     task.cancel()
     results = await asyncio.gather(task, return_exceptions=True)
     for problem in results[0] if isinstance(results[0], list) else results:
-        if isinstance(problem, BaseException) and not is_cancelled_exception(problem):
+        if isinstance(problem, BaseException) and not (
+            isinstance(problem, ReloadDue) or is_cancelled_exception(problem)
+        ):
             raise problem
 
 
 def failure_text(error: ActivityError) -> str:
-    """The text for people when an activity failed finally. Re-raises a cancellation, and a stale fence: this run no
-    longer owns the session."""
+    """The text for people when an activity failed finally. Re-raises a cancellation."""
     if is_cancelled_exception(error):
         raise error
     cause = error.cause
     if not isinstance(cause, ApplicationError):
         return str(cause or error)[:2000]
-    if cause.type == "StaleFence":
-        raise error
     return cause.message[:2000]  # str() would begin with the name of its class

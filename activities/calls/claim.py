@@ -166,8 +166,8 @@ def _reclaim(journal: Journal, call: CallRow, fence: Fence, turn_status: TurnSta
 
     `first`: this attempt planned the call, so there is nothing to recover.
     """
-    if call.fence is not None and call.fence > fence:
-        raise StaleFence(f"Call {call.id!r} is claimed by a later attempt, {tuple(call.fence)} > {tuple(fence)}.")
+    if not fence.may_take(call.fence):
+        raise StaleFence(f"Call {call.id!r} is claimed by a later attempt: {call.fence}, this one is {fence}.")
     if call.fence == fence:
         return Claimed(call, needs_recovery=not first)
     if turn_status.over:

@@ -94,7 +94,7 @@ class CallContextFactory:
         )
 
     async def require_current(self, call: CallRow, fence: Fence) -> None:
-        """Raise StaleFence if another attempt, a later epoch or an outcome has overtaken this one."""
+        """Raise StaleFence if another attempt or an outcome has overtaken this one."""
         state, newest = await calls.current_claim(self.database, call.id)
         if state.settled or newest != fence:
             raise StaleFence(f"Call {call.id!r} is {state} under fence {newest}, this attempt is {fence}.")

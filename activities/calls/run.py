@@ -13,6 +13,7 @@ from activities.calls.claim import AlreadySettled, Claimed, ClaimResult, Undecid
 from activities.calls.context import CallContextFactory, ClaimedCall
 from activities.calls.output import truncate_output
 from activities.calls.permissions import EFFECT_DIGITS, load_evaluator
+from activities.execution import fence_of
 from activities.failpoints import failpoint
 from activities.fault_limit import EXPECTED_ERRORS, GivenUp, count_faults
 from activities.heartbeat import heartbeats
@@ -50,7 +51,7 @@ class ToolActivities:
     @activity.defn(name="holdfast.tools.run")
     async def run(self, request: RunRequest) -> CallResult:
         """Claim the call, run or recover its effect, and store its outcome."""
-        fence = request.fence(activity.info().attempt)
+        fence = fence_of(request)
         async with heartbeats():
             try:
                 return await self.attempt_or_give_up(request, fence)
@@ -170,7 +171,9 @@ class ToolActivities:
     async def write_outcome(
         self, call: CallRow, fence: Fence, state: CallState, outcome: Outcome, place: Place | None
     ) -> None:
-        open_journal = partial(session_journal, self.database, call.session, WORKER, epoch=fence.epoch)
+        open_journal = partial(
+            session_journal, self.database, call.session, WORKER, epoch=fence.epoch, needs_newest=False
+        )
         if place is not None:
             with suppress(Moved):
                 async with open_journal(held=place) as journal:
@@ -279,7 +282,7 @@ def unchecked_text(plan: Plan) -> str:
 def claimed_plan(call: CallRow) -> Plan:
     """No claim exists without a plan."""
     if call.plan is None:
-        raise StaleFence(f"Call {call.id!r} has a claim and no plan.")
+        raise RuntimeError(f"Call {call.id!r} has a claim and no plan.")
     return call.plan
 
 

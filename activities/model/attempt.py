@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
-from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.calls.run import record_refused_write
 from activities.error_boundary import storable_text
+from activities.execution import fence_of
 from activities.failpoints import failpoint
 from activities.fault_limit import count_faults
 from activities.heartbeat import heartbeats
@@ -61,7 +61,7 @@ class Attempts:
     @asynccontextmanager
     async def start(self, request: Request, generation: Generation) -> AsyncIterator["Attempt"]:
         """The running activity's attempt, with heartbeats. The engine gets the errors that no retry can mend."""
-        fence = request.fence(activity.info().attempt)
+        fence = fence_of(request)
         async with heartbeats():
             try:
                 async with count_faults(self.database, request, f"this {generation.purpose}", generation.subject):
@@ -103,7 +103,7 @@ class Attempt:
     @asynccontextmanager
     async def registration(self) -> AsyncIterator[Journal]:
         """The transaction that this attempt begins in, and in which its view is read."""
-        async with self.journal() as journal:
+        async with session_journal(self.database, self.request.session, WORKER, epoch=self.request.epoch) as journal:
             yield journal
         self.place, self.started_at = journal.left, asyncio.get_running_loop().time()
 
@@ -134,12 +134,12 @@ class Attempt:
     async def _commit(self, new: NewAnswer) -> StoredAnswer | TurnOver:
         with suppress(Moved):
             return await self._commit_held(new)
-        async with self.journal() as journal:
+        async with self.finishing_journal() as journal:
             return await generations.commit(journal, self.generation, self.fence, new)
 
     async def _commit_held(self, new: NewAnswer) -> StoredAnswer:
         """In one exchange, if the session is unchanged since this attempt registered. Raises Moved."""
-        async with self.journal(held=self.place) as journal:
+        async with self.finishing_journal(held=self.place) as journal:
             stored_later = generations.commit_held(journal, self.generation, self.fence, new)
         stored = stored_later()
         for row in stored.calls:
@@ -205,11 +205,14 @@ class Attempt:
         return retry_later(f"failure {attempt}, waited out until {failure.next_at}: {action.reason}", pause)
 
     async def _record(self, failure: FailedAttempt) -> None:
-        async with self.journal() as journal:
+        async with self.finishing_journal() as journal:
             await generations.record_failure(journal, self.generation, self.fence, failure)
 
-    def journal(self, held: Place | None = None) -> AbstractAsyncContextManager[Journal]:
-        return session_journal(self.database, self.request.session, WORKER, epoch=self.request.epoch, held=held)
+    def finishing_journal(self, held: Place | None = None) -> AbstractAsyncContextManager[Journal]:
+        """For what this attempt has registered for, under whichever epoch."""
+        return session_journal(
+            self.database, self.request.session, WORKER, epoch=self.request.epoch, held=held, needs_newest=False
+        )
 
 
 def model_failed(text: str) -> ApplicationError:

@@ -1,6 +1,7 @@
 """Project.load: finds or opens the turn to work on, with its configuration."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final
 
@@ -43,19 +44,22 @@ class ProjectActivities:
 
     @activity.defn(name="holdfast.project.load")
     async def load(self, request: LoadRequest) -> LoadResult:
-        """The open turn in its present state; else a new one for the oldest untaken work; else nothing."""
-        subject = f"{request.epoch}-{request.sequence}"
+        """The open turn in its present state; else a new one for the oldest untaken work; else nothing.
+
+        With each result the session's next epoch is given out, and what earlier ones begin later is refused.
+        """
         async with heartbeats():
             try:
-                async with count_faults(self.database, request, "the beginning of a turn", subject):
+                async with count_faults(self.database, request, "the beginning of a turn", request.turn):
                     return await self.load_or_open(request)
             except GivenUp as given_up:
-                if await suspend_broken(self.database, request, self.mint, given_up.text):
-                    return LoadResult()
+                async with self.journal(request) as journal:
+                    if await suspend_broken(journal, self.mint, given_up.text):
+                        return LoadResult(epoch=journal.give_out_epoch())
                 raise
 
     async def load_or_open(self, request: LoadRequest) -> LoadResult:
-        async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
+        async with self.journal(request) as journal:
             found = await find_turn(journal, self.describe)
         while isinstance(found, TurnRequest):
             agent = found.agent
@@ -64,26 +68,33 @@ class ProjectActivities:
             suspend_cause = find_directory_change(origin.directory, origin.directory_identity, directory_now)
             role = Role(agent or origin.agent, origin.rules, origin.ancestors)
             directory_config = await self.loader.try_load(origin.directory, origin.sources, role)
-            async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
+            async with self.journal(request) as journal:
                 found = await find_turn(journal, self.describe)
                 if isinstance(found, LoadResult):
                     return found
                 if suspend_cause is not None:
                     suspensions.suspend(journal, SuspensionId(self.mint.new(Prefix.SUSPENSION)), suspend_cause)
-                    return LoadResult()
+                    return LoadResult(epoch=journal.give_out_epoch())
                 if found.agent == agent:  # else other work is the oldest now, for another agent
                     return await open_requested_turn(journal, request, found, origin, directory_config)
         return found
+
+    def journal(self, request: LoadRequest) -> AbstractAsyncContextManager[Journal]:
+        """Under any epoch: a new run has none yet."""
+        return session_journal(self.database, request.session, WORKER, epoch=request.epoch, needs_newest=False)
 
 
 async def find_turn(journal: Journal, describe: CallDescriber) -> LoadResult | TurnRequest:
     """The open turn, the result that none may be opened, or the turn that the oldest untaken work becomes."""
     turn = await turns.open_turn(journal)
     if turn is not None:
-        return LoadResult(turn=await read_open_turn(journal, turn, describe), ended=journal.ended)
-    if journal.ended or journal.suspension is not None:
-        return LoadResult(ended=journal.ended)
-    return await work_kinds.next_turn(journal) or LoadResult()
+        found = await read_open_turn(journal, turn, describe)
+        return LoadResult(epoch=journal.give_out_epoch(), turn=found, ended=journal.ended)
+    if not journal.ended and journal.suspension is None:
+        requested = await work_kinds.next_turn(journal)
+        if requested is not None:
+            return requested
+    return LoadResult(epoch=journal.give_out_epoch(), ended=journal.ended)
 
 
 async def open_requested_turn(
@@ -104,7 +115,7 @@ async def open_requested_turn(
         retry=requested.retry,
     )
     work_kinds.take(journal, requested.item, turn.id)
-    return LoadResult(turn=await read_open_turn(journal, turn))
+    return LoadResult(epoch=journal.give_out_epoch(), turn=await read_open_turn(journal, turn))
 
 
 async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescriber = describe_nothing) -> OpenTurn:

@@ -2,21 +2,18 @@
 
 from activities.mint import Mint
 from activities.store import suspensions
-from activities.store.database import Database
-from activities.store.journal import WORKER, session_journal
+from activities.store.journal import Journal
 from workflows.domain.ids import Prefix, SuspensionId
 from workflows.domain.suspension import SuspendCause, SuspendReason
-from workflows.domain.wire import Request
 
 
-async def suspend_broken(database: Database, request: Request, mint: Mint, reason: str) -> bool:
+async def suspend_broken(journal: Journal, mint: Mint, reason: str) -> bool:
     """Suspend a session that our own code keeps failing for; False when it has ended."""
-    async with session_journal(database, request.session, WORKER, epoch=request.epoch) as journal:
-        await journal.locked()
-        if journal.suspension is None and not journal.ended:
-            suspensions.suspend(
-                journal,
-                SuspensionId(mint.new(Prefix.SUSPENSION)),
-                SuspendCause(reason=SuspendReason.BROKEN, now=reason),
-            )
-        return not journal.ended
+    await journal.locked()
+    if journal.suspension is None and not journal.ended:
+        suspensions.suspend(
+            journal,
+            SuspensionId(mint.new(Prefix.SUSPENSION)),
+            SuspendCause(reason=SuspendReason.BROKEN, now=reason),
+        )
+    return not journal.ended

@@ -4,11 +4,13 @@ import asyncio
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from temporalio import activity
 
 from activities.calls.context import CallContextFactory
 from activities.calls.run import aborted_outcome, stop_claimed_call
+from activities.execution import fence_of
 from activities.failpoints import failpoint
 from activities.fault_limit import GivenUp, count_faults
 from activities.heartbeat import heartbeats
@@ -19,10 +21,12 @@ from activities.store import asks, calls, outbox, sessions, suspensions, turns, 
 from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
-from workflows.domain.errors import Unavailable
+from workflows.domain.errors import StaleFence, Unavailable
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.messages import CallState
-from workflows.domain.wire import CloseRequest, CloseResult, Fence
+from workflows.domain.wire import CloseReason, CloseRequest, CloseResult, Fence
+
+_WITHOUT_REST: Final = (CloseReason.STOPPED, CloseReason.ENDED)  # whatever else has begun
 
 
 class TurnActivities:
@@ -38,10 +42,11 @@ class TurnActivities:
         """End the turn, and the session if requested; the result says whether prompts wait."""
         async with heartbeats():
             try:
-                return await self.end_or_give_up(request, request.fence(activity.info().attempt))
+                return await self.end_or_give_up(request, fence_of(request))
             except GivenUp as given_up:
-                if await suspend_broken(self.database, request, self.mint, given_up.text):
-                    return CloseResult(prompts_waiting=False, ended=request.end)
+                async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
+                    if await suspend_broken(journal, self.mint, given_up.text):
+                        return CloseResult(prompts_waiting=False, ended=request.end)
                 raise
 
     async def end_or_give_up(self, request: CloseRequest, fence: Fence) -> CloseResult:
@@ -86,19 +91,27 @@ class TurnActivities:
     async def take_over_claims(self, request: CloseRequest, turn: TurnId, fence: Fence) -> list[CallRow]:
         """Put this fence on all claimed calls: earlier holders can write nothing more."""
         async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
-            open_calls, turn_status = await asyncio.gather(
-                calls.unsettled(journal, turn), turns.turn_status(journal, turn)
+            open_calls, turn_status, open_turn = await asyncio.gather(
+                calls.unsettled(journal, turn), turns.turn_status(journal, turn), turns.open_turn(journal)
             )
+            if open_turn is not None and open_turn.step > request.step and request.reason not in _WITHOUT_REST:
+                raise StaleFence(f"Turn {turn!r} has begun step {open_turn.step}: its run has seen {request.step}.")
             claimed = [call for call in open_calls if call.state is CallState.CLAIMED]
             for call in claimed:
+                if not fence.may_take(call.fence):
+                    raise StaleFence(f"Call {call.id!r} is claimed by a later attempt: {call.fence}, not {fence}.")
                 calls.reclaim(journal, call, fence, turn_status.turn_config)
         return claimed
 
     async def settle(self, request: CloseRequest, fence: Fence, call: CallRow, given_up: str | None) -> None:
         """End what a claimed call still runs, and settle it."""
         state, outcome = await stop_claimed_call(self.call_contexts, call, fence, given_up)
-        async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
+        async with session_journal(
+            self.database, request.session, WORKER, epoch=request.epoch, needs_newest=False
+        ) as journal:
             row = await calls.lock(journal, call.id)
+            if row.fence != fence:
+                raise StaleFence(f"Call {call.id!r} is held by {row.fence}; the outcome of {fence} is refused.")
             if not row.settled:
                 calls.settle(journal, row, state, outcome)
 

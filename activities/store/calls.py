@@ -179,15 +179,15 @@ def settle(journal: Journal, call: CallRow, state: CallState, outcome: Outcome) 
 
 
 async def current_claim(database: Database, call: PartId) -> tuple[CallState, Fence | None]:
-    """The call's state and the fence of its claim; None if a later epoch has taken over the session.
+    """The call's state, and the fence of its claim.
 
     Reads without locks, directly before an irrevocable effect.
     """
     found = await database.rows(_QUERIES.current_claim, call=call)
     if not found:
         raise NotFound(f"There is no call {call!r}.")
-    fence, epoch = found[0]["fence"], found[0]["epoch"]
-    return CallState(found[0]["state"]), Fence(*fence) if fence and fence[0] >= epoch else None
+    fence = found[0]["fence"]
+    return CallState(found[0]["state"]), Fence(*fence) if fence else None
 
 
 def keep_fresh(database: Database, fresh: FreshCall) -> None:

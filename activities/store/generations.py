@@ -30,7 +30,7 @@ class GenerationStatus(Value):
 
     id: GenerationId | None = None
     turn_status: TurnStatus | None = None
-    fence: tuple[int, ...] = ()
+    fence: Fence | None = None
     failures: int = 0
     waited_ms: int = 0
     pause: float | None = None
@@ -48,13 +48,13 @@ class GenerationStatus(Value):
 
     def refuse_older(self, fence: Fence) -> None:
         """Raise StaleFence for an attempt that comes too late to register."""
-        if self.fence > tuple(fence):
+        if not fence.may_take(self.fence):
             raise StaleFence(f"A later attempt {self.fence} has registered for {self.id!r}.")
 
     def refuse_other(self, fence: Fence) -> None:
         """Raise StaleFence for an attempt that is not the registered one."""
-        if self.fence != tuple(fence):
-            raise StaleFence(f"Attempt {self.fence} has registered for {self.id!r}, not {tuple(fence)}.")
+        if self.fence != fence:
+            raise StaleFence(f"Attempt {self.fence} has registered for {self.id!r}, not {fence}.")
 
 
 class TurnOver(Value):
@@ -142,8 +142,10 @@ async def _status(journal: Journal, generation: Generation) -> GenerationStatus:
 
 
 def _status_of_row(row: dict[str, Any], turn_status: TurnStatus | None = None) -> GenerationStatus:
-    known = {name: row[name] for name in GenerationStatus.model_fields if name != "turn_status"} if row["id"] else {}
-    return GenerationStatus(turn_status=turn_status, **known)
+    if row["id"] is None:
+        return GenerationStatus(turn_status=turn_status)
+    known = {name: row[name] for name in GenerationStatus.model_fields if name not in ("turn_status", "fence")}
+    return GenerationStatus(**known, fence=Fence(*row["fence"]), turn_status=turn_status)
 
 
 async def _stored_answer(journal: Journal, generation: Generation, body: AnswerMetadata) -> StoredAnswer:

@@ -1,7 +1,6 @@
 """The journal: a unit of work on one session, under the lock of its head. Appends the events at the end."""
 
 import asyncio
-import logging
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +17,7 @@ from activities.store.statements import Statements
 from activities.store.turn_configs import TurnConfigCache
 from workflows.domain import hash_chain
 from workflows.domain.actor import Actor
-from workflows.domain.errors import Conflict, HoldfastError, NotFound, StaleFence
+from workflows.domain.errors import Conflict, HoldfastError, NotFound, StaleFence, UnknownEpoch
 from workflows.domain.events.event import Event, EventRecord
 from workflows.domain.ids import SessionId, SuspensionId, TurnId
 from workflows.domain.wire import WakeKind
@@ -26,7 +25,6 @@ from workflows.domain.wire import WakeKind
 WORKER: Final = Actor(subject="worker", method="activity")
 _QUERIES: Final = Queries("journal")
 _OUTBOX: Final = Queries("outbox")
-_LOG: Final = logging.getLogger("holdfast.store")
 
 
 @dataclass
@@ -60,8 +58,9 @@ class Place:
 class Journal:
     """What a transaction knows of its session, and the events that it will append.
 
-    Locks the session before anything else is read, in the same round trip. `epoch` is an activity's: one older than the
-    session's is refused (StaleFence), a newer one takes the session over.
+    Locks the session before anything else is read, in the same round trip. `epoch` is an activity's. What begins
+    something `needs_newest` of the session's; what finishes something begun under the caller's own fence needs any that
+    was given out. Others are refused (StaleFence).
 
     `held`: where this epoch has left the session. Nothing is read again then: each change of a session's rows moves the
     end of its log, so what was read still holds, or the transaction fails (Moved).
@@ -75,6 +74,8 @@ class Journal:
         actor: Actor,
         epoch: int | None = None,
         held: Place | None = None,
+        *,
+        needs_newest: bool = True,
     ) -> None:
         self.session = session
         self.actor = actor
@@ -82,6 +83,7 @@ class Journal:
         self.records: list[tuple[EventRecord, bytes]] = []
         self._batch = batch
         self._epoch = epoch
+        self._needs_newest = needs_newest
         self._version = held
         self._lock: asyncio.Future[Rows] | None = None
         self._followed: list[tuple[SessionId, asyncio.Future[Rows]]] = []
@@ -129,10 +131,17 @@ class Journal:
         row = found[0]
         if row["archive"] is not None:
             raise self._archived_error(row["archive"]["file"])
-        epoch_now = row["epoch"] if self._epoch is None else self._take_over(row["epoch"], self._epoch, row["latest"])
+        if self._epoch is not None:
+            self._require_epoch(self._epoch, row["epoch"])
         self._version = Place(
-            row["status"], row["directory"], epoch_now, row["seq"], bytes(row["head"]), row["suspension"]
+            row["status"], row["directory"], row["epoch"], row["seq"], bytes(row["head"]), row["suspension"]
         )
+
+    def give_out_epoch(self) -> int:
+        """The session's next epoch; known after a read, or after `locked`."""
+        epoch = self.place.epoch + 1
+        self.write(_QUERIES.set_epoch, session=self.session, epoch=epoch)
+        return epoch
 
     def record(self, event: Event, actor: Actor | None = None) -> int:
         """Append an event; returns its seq."""
@@ -206,20 +215,11 @@ class Journal:
             heads.append(hash_chain.chain_hash(heads[-1], canonical))
         return heads
 
-    def _take_over(self, newest: int, mine: int, latest: int) -> int:
-        """An epoch that begins after `latest` would lock out all that follow.
-
-        The session's own is never refused: after a failover the database's clock may be behind.
-        """
-        if mine < newest:
-            raise StaleFence(f"Session {self.session!r} has been taken over by a later epoch ({newest} > {mine}).")
-        if mine > max(newest, latest):
-            message = f"Session {self.session!r} is refused to an epoch that begins in the future ({mine} > {latest})."
-            _LOG.warning("%s The clocks of Temporal and PostgreSQL must agree.", message)
-            raise StaleFence(message)
+    def _require_epoch(self, mine: int, newest: int) -> None:
         if mine > newest:
-            self.write(_QUERIES.set_epoch, session=self.session, epoch=mine)
-        return mine
+            raise UnknownEpoch(f"Session {self.session!r} has given out no epoch {mine}: its newest is {newest}.")
+        if mine < newest and self._needs_newest:
+            raise StaleFence(f"Session {self.session!r} has been loaded by a later epoch ({newest} > {mine}).")
 
 
 @asynccontextmanager
@@ -230,6 +230,7 @@ async def session_journal(
     *,
     epoch: int | None = None,
     held: Place | None = None,
+    needs_newest: bool = True,
 ) -> AsyncIterator[Journal]:
     """Open a session's journal in a transaction; a block that ends without error writes its events.
 
@@ -238,7 +239,7 @@ async def session_journal(
     if held is not None and held.epoch != epoch:
         raise Moved
     async with database.statements() as batch:
-        journal = Journal(batch, database.turn_configs, session, actor, epoch, held)
+        journal = Journal(batch, database.turn_configs, session, actor, epoch, held, needs_newest=needs_newest)
         yield journal
         await journal.locked()
         journal.append()

@@ -78,7 +78,7 @@ LOG: Final[tuple[Event, ...]] = (
     AskAnswered(ask=ASK, call=CALL, reply="once", digest="of the effect"),
     CallClaimed(
         call=CALL,
-        fence=(1, 4, 1),
+        fence=(1, 4, 1, 1),
         digest="of the effect",
         turn_config=_SNAPSHOT,
         decisions=(RecordedDecision(permission="bash", by="answer", ask=ASK, author=_PERSON.subject),),

@@ -7,7 +7,6 @@ import pytest
 
 from activities.store import prompts
 from activities.store.journal import session_journal
-from activities.store.prompts import NewPrompt
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, Mutate, runs
 from tests.acceptance.trial import Trial
@@ -16,7 +15,7 @@ from tests.polling import slowness
 from worker.scripted.script import Script
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import WORKFLOW_TYPE, MessageId, SessionId, workflow_id
-from workflows.domain.prompt_mode import PromptMode
+from workflows.domain.prompt import Prompt
 from workflows.domain.state import SessionState
 
 pytestmark = pytest.mark.acceptance
@@ -54,8 +53,7 @@ async def begun_by_newer(trial: Trial) -> SessionId:
     handle = trial.harness.temporal.get_workflow_handle(workflow_id(session))
     await handle.terminate()
     async with session_journal(trial.harness.database, session, ACTOR) as journal:
-        new = NewPrompt(id=MessageId("msg_of_newer"), text="[[script:calls]] Run it.", mode=PromptMode.STEER)
-        await prompts.accept(journal, new)
+        await prompts.accept(journal, MessageId("msg_of_newer"), Prompt.of_text("[[script:calls]] Run it."))
     await trial.harness.temporal.start_workflow(
         WORKFLOW_TYPE,
         SessionState(session=session, behaviour=2),

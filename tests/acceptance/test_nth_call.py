@@ -63,10 +63,15 @@ async def test_a_program_that_does_not_look_for_its_stored_answer_is_found_out(
 
 def test_an_account_tells_what_else_has_happened_and_leaves_out_that_it_was_tried_again() -> None:
     prepared = CallPrepared(call=CALL, turn=TURN, step=1, tool="bash", recovery="once", seal="salted")
-    claimed = CallClaimed(call=CALL, fence=(1, 1, 1), turn_config=TurnConfigId("cfg_1"))
+    claimed = CallClaimed(call=CALL, fence=(1, 1, 1, 1), turn_config=TurnConfigId("cfg_1"))
     done = CallFinished(call=CALL, state="done", seal="salted")
     course: list[Event] = [prepared, claimed, done]
-    again: list[Event] = [prepared, claimed, claimed.model_copy(update={"fence": (1, 1, 2), "recovered": True}), done]
+    again: list[Event] = [
+        prepared,
+        claimed,
+        claimed.model_copy(update={"fence": (1, 1, 2, 2), "recovered": True}),
+        done,
+    ]
     other: list[Event] = [prepared, claimed, done.model_copy(update={"state": "unknown"})]
     assert difference(list(log(course)), list(log(again))) == []
     assert len(difference(list(log(course)), list(log(other)))) == 2

@@ -64,7 +64,6 @@ from workflows.domain.wire import (
 )
 
 PERSON: Final = Actor(subject="tester@here", method="test")
-CHAIN: Final = 1_000
 HERE: Final = "here"
 BODY: Final = AnswerMetadata(finish="tool-calls", agent="build", model="scripted/model", tokens=Tokens(), cost="0")
 
@@ -81,7 +80,7 @@ class ActivityRig:
     project: Path
     session: SessionId
     tools: Mapping[str, Tool[Any]] = field(default_factory=lambda: TOOLS)
-    epoch: int = CHAIN
+    epoch: int = 0
     sequence: int = 0
     turn: TurnId = TurnId("")
     step: int = 0
@@ -141,7 +140,7 @@ class ActivityRig:
 
     def fence(self, attempt: int = 1) -> Fence:
         self.sequence += 1
-        return Fence(self.epoch, self.sequence, attempt)
+        return Fence(self.epoch, self.sequence, attempt, execution=self.sequence)
 
     async def events(self) -> list[Event]:
         return [record.event async for record in events.after(self.database, self.session)]
@@ -159,7 +158,9 @@ class ActivityRig:
     async def load(self, attempt: int = 1) -> LoadResult:
         turn = TurnId(self.mint.new(Prefix.TURN))
         activities = ProjectActivities(self.database, self.loader, describe_nothing)
-        return await self.act(activities.load, LoadRequest(**self.place(), turn=turn), attempt)
+        loaded = await self.act(activities.load, LoadRequest(**self.place(), turn=turn), attempt)
+        self.epoch = loaded.epoch
+        return loaded
 
     async def open_turn(self, **config: Any) -> OpenTurn:
         """Open a turn for a prompt, under this opencode.json."""
@@ -273,7 +274,8 @@ class ActivityRig:
     async def close(
         self, reason: CloseReason = CloseReason.DONE, *, machine: str = HERE, attempt: int = 1, **more: Any
     ) -> CloseResult:
-        request = CloseRequest(**{**self.place(), "turn": self.turn, "reason": reason, **more})
+        """By default as a run that has seen every step."""
+        request = CloseRequest(**{**self.place(), "turn": self.turn, "step": 1000, "reason": reason, **more})
         return await self.act(TurnActivities(self.database, self.call_contexts(machine)).close, request, attempt)
 
     async def plan(self, call: PartId, fence: Fence) -> Plan | ToolError | None:

@@ -30,7 +30,7 @@ def prepared(number: int = 1, **changed: object) -> PreparedCall:
 
 def session(**loaded: object) -> SessionState:
     state = SessionState(session=SessionId("ses_1"))
-    state.apply_load_result(LoadResult.model_validate({"turn": {"id": TURN, "number": 1} | loaded}))
+    state.apply_load_result(LoadResult.model_validate({"epoch": 1, "turn": {"id": TURN, "number": 1} | loaded}))
     return state
 
 
@@ -40,13 +40,13 @@ def test_a_new_session_loads_its_rows() -> None:
 
 def test_nothing_to_do_is_no_work() -> None:
     state = SessionState(session=SessionId("ses_1"))
-    state.apply_load_result(LoadResult())
+    state.apply_load_result(LoadResult(epoch=1))
     assert not state.has_work()
 
 
 def test_a_signal_that_came_meanwhile_is_work() -> None:
     state = SessionState(session=SessionId("ses_1"))
-    state.apply_load_result(LoadResult())
+    state.apply_load_result(LoadResult(epoch=1))
     state.wake(Wake(kind=WakeKind.WORK))
     assert state.has_work()
 

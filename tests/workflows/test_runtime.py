@@ -10,7 +10,7 @@ from worker.connect import DATA_CONVERTER
 from worker.outbox import workflow_id
 from workflows.domain.ids import SessionId
 from workflows.domain.state import SessionState
-from workflows.domain.wire import Fence, Request
+from workflows.domain.wire import Request
 from workflows.runtime import SessionRuntime
 
 
@@ -19,12 +19,12 @@ def runtime() -> SessionRuntime:
     return SessionRuntime(SessionState(session=SessionId("ses_1"), epoch=100))
 
 
-def fences(history: WorkflowHistory) -> list[Fence]:
-    """The fences of a run's activities, in the order of their scheduling."""
+def places(history: WorkflowHistory) -> list[tuple[int, int]]:
+    """Epoch and number of a run's activities, in the order of their scheduling."""
     scheduled = [event for event in history.events if event.event_type == SCHEDULED]
     inputs = [event.activity_task_scheduled_event_attributes.input.payloads for event in scheduled]
     requests = [DATA_CONVERTER.payload_converter.from_payloads(each, [Placed])[0] for each in inputs]
-    return [request.fence(1) for request in requests]
+    return [(request.epoch, request.sequence) for request in requests]
 
 
 class Placed(Request):
@@ -48,10 +48,10 @@ async def test_fences_rise_over_continued_runs(open_harness: Open) -> None:
         harness.set_limits(history_events=12)
         session = await harness.start_session("Go.")
         await harness.ended(session)
-        runs = [fences(history) for history in await session_histories(harness, session)]
-    placed = [fence for run in runs for fence in run]
-    assert len(runs) > 1 and len({fence.epoch for fence in placed}) == 1
-    numbers = [fence.sequence for fence in placed]  # those of quick calls are not in the history
+        runs = [places(history) for history in await session_histories(harness, session)]
+    placed = [place for run in runs for place in run]
+    assert len(runs) > 1 and [epoch for epoch, _ in placed] == [0] + [1] * (len(placed) - 1)  # one load
+    numbers = [sequence for _, sequence in placed]  # those of quick calls are not in the history
     assert numbers == sorted(set(numbers))
 
 
@@ -65,7 +65,8 @@ async def test_a_later_epoch_has_higher_fences(open_harness: Open) -> None:
         await harness.answer(ask)
         await harness.ended(session)
         second = await session_histories(harness, session)
-    assert max(fences(first[0])) < min(fences(second[0])) and fences(second[0])[0].sequence == 1
+    load, *others = places(second[0])
+    assert load == (0, 1) and max(places(first[0])) < min(others)
 
 
 async def test_ids_of_one_millisecond_differ(open_harness: Open) -> None:

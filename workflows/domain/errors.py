@@ -13,6 +13,7 @@ HoldfastError
 ├── ToolError             what a model reads when its call failed
 ├── ModelError            activities.model.failures
 ├── StaleFence            a higher fence, a later epoch or an ended turn: touch nothing more
+│   └── UnknownEpoch      an epoch that the database has not given out
 ├── DatabaseNewer         activities.store.migrate
 ├── DatabaseOlder         activities.store.migrate
 ├── DatabaseForeign       activities.store.migrate
@@ -71,6 +72,10 @@ class ToolError(HoldfastError):
 
 class StaleFence(HoldfastError):
     """A higher fence, a later epoch, or the turn's end has overtaken the caller."""
+
+
+class UnknownEpoch(StaleFence):
+    """PostgreSQL has not given out the caller's epoch: it is forged, or of a database that was since restored."""
 
 
 class Unavailable(HoldfastError):

@@ -145,11 +145,15 @@ class OpenCall(BaseModel):
 
 
 class TurnState(BaseModel):
-    """The open turn: its newest step and that step's calls; `has_text` as in `StepResult`."""
+    """The open turn: its newest answered step and that step's calls; `has_text` as in `StepResult`.
+
+    `seen_step`: the highest step that the run has asked for, or found registered.
+    """
 
     id: TurnId
     number: int
     step: int = 0
+    seen_step: int = 0
     finish: str | None = None
     calls: list[OpenCall] = []
     recent_digests: list[str] = []
@@ -167,6 +171,7 @@ class TurnState(BaseModel):
             id=turn.id,
             number=turn.number,
             step=turn.step,
+            seen_step=turn.step,
             recent_digests=list(turn.recent_digests),
             max_steps=turn.max_steps,
             continue_after_reject=turn.continue_after_reject,
@@ -232,20 +237,22 @@ class TurnState(BaseModel):
 class SessionState(BaseModel):
     """All state of a session's workflow: no coroutine holds anything that matters.
 
-    `epoch`: start of the first run in microseconds; `sequence` counts the activities since. With an activity's attempt
-    they form its fence. `load_due`: work was signalled since the rows were last loaded. `refreshes` counts the signals
-    to load again. `answers`, `settled` and `stops` (their turns) hold signals until their turn closes.
+    `epoch`: from the newest load of its rows; `sequence` counts the activities of this run and those that it continues.
+    With an activity's attempt and execution they form its fence. `load_due`: work was signalled since the rows were
+    last loaded. `reload`: they have to be loaded again before anything else is begun. `answers`, `settled` and `stops`
+    (their turns) hold signals until their turn closes. `behaviour` (`workflows.domain.behaviour`): given by what starts
+    the run.
     """
 
     session: SessionId
+    behaviour: int = 1
     limits: TurnLimits = TurnLimits()
-    epoch: int | None = None
+    epoch: int = 0
     sequence: int = 0
     minted: int = 0
     loaded: bool = False
     load_due: bool = False
-    refreshes: int = 0
-    behaviour: int = 1
+    reload: bool = False
     ended: bool = False
     turn: TurnState | None = None
     answers: list[AskId] = []
@@ -268,20 +275,19 @@ class SessionState(BaseModel):
             case WakeKind.STOP if wake.turn is not None:  # without a turn, it was for untaken prompts
                 add_once(self.stops, wake.turn)
             case WakeKind.RESUME | WakeKind.REFRESH:
-                self.load_due = True
-                self.refreshes += 1
+                self.reload = True
 
     def has_work(self) -> bool:
-        return self.turn is not None or self.load_due or not self.loaded
+        return self.turn is not None or self.load_due or self.reload or not self.loaded
 
     def apply_load_result(self, loaded: LoadResult) -> None:
         """Continue from the rows, as OpenCode does from stored messages (opencode.md 4.2)."""
         self.loaded = True
+        self.epoch = loaded.epoch
         self.ended = loaded.ended
-        if loaded.turn is not None:
-            self.turn = TurnState.from_open_turn(loaded.turn)
-            if loaded.turn.stopped or loaded.ended:
-                self.stop()
+        self.turn = TurnState.from_open_turn(loaded.turn) if loaded.turn else None
+        if loaded.turn is not None and (loaded.turn.stopped or loaded.ended):
+            self.stop()
 
     def stop(self) -> None:
         """Apply a stop found in the rows: its signal may be late or lost."""

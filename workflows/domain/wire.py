@@ -23,22 +23,31 @@ class WireValue(Strict):
 
 
 class Fence(NamedTuple):
-    """Fencing token: epoch (start of the first run, µs), sequence number, attempt; compared in this order."""
+    """Fencing token: epoch, sequence number and attempt of a request, and the number that its execution has drawn.
+
+    A Temporal that was rolled back gives out the same requests again: only the same execution is the same holder.
+    """
 
     epoch: int
     sequence: int
     attempt: int
+    execution: int
+
+    def supersedes(self, holder: "Fence") -> bool:
+        """Whether this attempt is later than the holder; an equal one of another execution is not."""
+        return self[:3] > holder[:3]
+
+    def may_take(self, holder: "Fence | None") -> bool:
+        """Whether this execution holds it, or may take it over."""
+        return holder is None or self == holder or self.supersedes(holder)
 
 
 class Request(WireValue):
-    """Every activity's input: the session, and its fence without the attempt."""
+    """Every activity's input: the session, the newest epoch that its run has loaded, and a number of the run's."""
 
     session: SessionId
     epoch: int
     sequence: int
-
-    def fence(self, attempt: int) -> Fence:
-        return Fence(self.epoch, self.sequence, attempt)
 
 
 class WakeKind(StrEnum):
@@ -109,8 +118,9 @@ class OpenTurn(WireValue):
 
 
 class LoadResult(WireValue):
-    """The work: the open turn (a new one, if a prompt waited), or nothing."""
+    """The epoch that the run now has, and its work: the open turn (a new one, if a prompt waited), or nothing."""
 
+    epoch: int
     turn: OpenTurn | None = None
     ended: bool = False
 
@@ -202,9 +212,10 @@ class CallResult(WireValue):
 
 
 class CloseRequest(Request):
-    """Close the turn, if one is open; `end` also ends the session."""
+    """Close the turn, if one is open; `end` also ends the session. `step`: the last one that the run has seen."""
 
     turn: TurnId | None = None
+    step: int = 0
     reason: CloseReason
     error: str | None = None
     end: bool = False

@@ -27,7 +27,7 @@ CREATE INDEX session_parent ON session (parent) WHERE parent IS NOT NULL;
 -- has a table of its own: no column that changes is indexed, and half of each page is free for HOT updates.
 CREATE TABLE session_head (
     session    text PRIMARY KEY REFERENCES session,
-    epoch      bigint      NOT NULL DEFAULT 0,      -- the newest epoch seen: start of its first run, microseconds
+    epoch      bigint      NOT NULL DEFAULT 0,      -- the newest given out, each by one load of its rows
     seq        bigint      NOT NULL DEFAULT 0,      -- of the last event
     head       bytea       NOT NULL,                -- hash of the last event
     updated_at timestamptz NOT NULL DEFAULT now(),  -- when the last event was appended

@@ -50,8 +50,8 @@ UPDATE call SET state = %(state)s, outcome = %(outcome)s, outcome_salt = %(salt)
 WHERE id = %(call)s
 
 -- name: current_claim
--- The state and fence of a call, with its session's epoch.
-SELECT c.state, c.fence, h.epoch FROM call c JOIN session_head h ON h.session = c.session WHERE c.id = %(call)s
+-- The state and fence of a call.
+SELECT state, fence FROM call WHERE id = %(call)s
 
 -- name: store_todos
 -- Replace a session's to-do list.

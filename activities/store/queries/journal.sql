@@ -1,7 +1,6 @@
 -- name: lock
--- Lock a session, head first; both rows as the last transaction left them, and the latest beginning of a new epoch.
-SELECT s.status, s.directory, h.epoch, h.seq, h.head, s.suspension, s.archive,
-       (extract(epoch FROM now() + interval '1 minute') * 1000000)::bigint AS latest
+-- Lock a session, head first; both rows as the last transaction left them.
+SELECT s.status, s.directory, h.epoch, h.seq, h.head, s.suspension, s.archive
 FROM session_head h JOIN session s ON s.id = h.session WHERE h.session = %(session)s FOR UPDATE OF h, s
 
 -- name: hold
@@ -9,7 +8,7 @@ FROM session_head h JOIN session s ON s.id = h.session WHERE h.session = %(sessi
 SELECT hold_session(%(session)s, %(seq)s, %(epoch)s)
 
 -- name: set_epoch
--- Let a newer epoch take the session over.
+-- Give out an epoch: those before it begin nothing more.
 UPDATE session_head SET epoch = %(epoch)s WHERE session = %(session)s
 
 -- name: append

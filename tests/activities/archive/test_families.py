@@ -75,7 +75,7 @@ async def handed(rig: ActivityRig) -> tuple[PartId, ActivityRig]:
     call = await rig.called("task", description="look", prompt="Where is it?", subagent_type="general")
     begun = (await rig.run(call)).child
     assert begun is not None
-    child = replace(rig, session=begun, turn=TurnId(""), step=0, sent=[])
+    child = replace(rig, session=begun, epoch=0, turn=TurnId(""), step=0, sent=[])
     loaded = await child.load()
     assert loaded.turn is not None
     child.turn = loaded.turn.id

@@ -17,7 +17,7 @@ from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.permissions.rules import Action
 from workflows.domain.state import GUARD_REQUEST
-from workflows.domain.wire import RunRequest
+from workflows.domain.wire import Fence, RunRequest
 
 ASK_EDITS = {"permission": {"edit": "ask"}}
 ENDS: dict[str, Callable[[ActivityRig], Awaitable[object]]] = {
@@ -98,11 +98,22 @@ async def test_a_lower_fence_is_refused_by_a_higher_claim(rig: ActivityRig, lowe
     assert (await rig.row(call)).fence == fence
 
 
-async def test_a_later_chain_takes_a_claim_over_and_shuts_the_earlier_one_out(rig: ActivityRig) -> None:
+async def test_an_equal_claim_of_another_execution_is_neither_the_own_nor_taken_over(rig: ActivityRig) -> None:
+    """A Temporal that was rolled back gives out the same request again."""
     await rig.open_turn()
     call, fence = await edited(rig), rig.fence()
     await rig.claim(call, fence)
-    taken = await rig.claim(call, fence._replace(epoch=fence.epoch + 1, sequence=1))
+    with pytest.raises(StaleFence, match="claimed by a later attempt"):
+        await rig.claim(call, fence._replace(execution=fence.execution + 1))
+    assert (await rig.row(call)).fence == fence
+
+
+async def test_a_later_epoch_takes_a_claim_over_and_shuts_the_earlier_one_out(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    call, fence = await edited(rig), rig.fence()
+    await rig.claim(call, fence)
+    await rig.load()
+    taken = await rig.claim(call, Fence(rig.epoch, 1, 1, 1))
     assert isinstance(taken, Claimed) and taken.needs_recovery
     with pytest.raises(StaleFence, match="later epoch"):
         await rig.claim(call, fence._replace(sequence=fence.sequence + 5))
@@ -410,9 +421,9 @@ async def test_a_call_of_another_session_is_not_claimed(rig: ActivityRig) -> Non
     other = SessionId("ses_other")
     new = NewSession(id=other, directory=str(rig.project), title="other", agent="build")
     await sessions.create(rig.database, new, PERSON)
-    request = RunRequest(session=other, epoch=1, sequence=1, turn=rig.turn, call=call)
+    request = RunRequest(session=other, epoch=0, sequence=1, turn=rig.turn, call=call)
     plan = await rig.plan(call, rig.fence())
     with pytest.raises(NotFound):
-        async with session_journal(rig.database, other, WORKER, epoch=1) as journal:
+        async with session_journal(rig.database, other, WORKER, epoch=0) as journal:
             await claim(journal, request, rig.fence(), HERE, plan)
     assert await rig.state(call) is CallState.PREPARED

@@ -23,9 +23,9 @@ async def context(rig: ActivityRig, call: PartId, fence: Fence) -> ToolContext:
 async def test_a_job_has_its_place_and_the_call_in_its_environment(rig: ActivityRig) -> None:
     await rig.open_turn()
     call = await rig.called("bash", command="true")
-    found = await context(rig, call, Fence(1, 2, 3))
+    found = await context(rig, call, Fence(1, 2, 3, 4))
     assert (found.workspace.directory, found.workspace.data) == (rig.project, rig.loader.data)
-    assert (found.call, found.attempt, found.environment["HOLDFAST_CALL_ID"]) == (call, "1-2-3", call)
+    assert (found.call, found.attempt, found.environment["HOLDFAST_CALL_ID"]) == (call, "1-2-3-4", call)
 
 
 async def test_arguments_that_do_not_fit_make_no_job(rig: ActivityRig) -> None:
@@ -60,15 +60,15 @@ async def test_progress_reaches_watchers_under_its_attempt(rig: ActivityRig) -> 
     call = await rig.called("bash", command="true")
     async with aclosing(events.ticks(rig.database, rig.session, read_all(rig.session))) as ticks:
         await anext(ticks)
-        await (await context(rig, call, Fence(1, 2, 3))).progress({"title": "half"})
+        await (await context(rig, call, Fence(1, 2, 3, 4))).progress({"title": "half"})
     (delta,) = await deltas.since(rig.database, rig.session, 0)
-    assert (delta.source, delta.attempt, delta.body) == (call, "1-2-3", {"title": "half"})
+    assert (delta.source, delta.attempt, delta.body) == (call, "1-2-3-4", {"title": "half"})
 
 
 async def test_progress_that_nobody_watches_costs_no_row(rig: ActivityRig) -> None:
     await rig.open_turn()
     call = await rig.called("bash", command="true")
-    await (await context(rig, call, Fence(1, 2, 3))).progress({"title": "half"})
+    await (await context(rig, call, Fence(1, 2, 3, 4))).progress({"title": "half"})
     assert await deltas.since(rig.database, rig.session, 0) == []
 
 
@@ -91,7 +91,7 @@ async def test_whoever_was_overtaken_does_not(rig: ActivityRig, overtaken: str) 
     if overtaken == "by an outcome":
         await rig.run(call)
     if overtaken == "by a chain":
-        rig.epoch += 1
         await rig.load()
+        await rig.claim(call, rig.fence())
     with pytest.raises(StaleFence, match="this attempt is"):
         await mine.fence()

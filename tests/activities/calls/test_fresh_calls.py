@@ -66,13 +66,13 @@ async def test_what_has_ended_meanwhile_is_seen(rig: ActivityRig, how: str) -> N
     assert "call.claimed" not in await rig.types()
 
 
-async def test_a_later_chain_is_seen(rig: ActivityRig) -> None:
+async def test_a_later_epoch_is_seen(rig: ActivityRig) -> None:
     await rig.open_turn()
     call = await remembered(rig, await rig.called("glob", pattern="*"))
-    async with session_journal(rig.database, rig.session, WORKER, epoch=rig.epoch + 1) as journal:
-        await journal.locked()
-    with pytest.raises(Exception, match="taken over by a later epoch"):
-        await rig.run(call)
+    earlier = rig.epoch
+    await rig.load()
+    with pytest.raises(Exception, match="loaded by a later epoch"):
+        await rig.run(call, epoch=earlier)
 
 
 async def test_a_prompt_that_has_come_meanwhile_changes_nothing(rig: ActivityRig) -> None:

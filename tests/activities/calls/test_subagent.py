@@ -50,7 +50,7 @@ async def begun(rig: ActivityRig, **config: object) -> tuple[PartId, CallSubagen
     call, fence = await claimed(rig, **config)
     subagent = await children(rig, call, fence)
     child = await subagent.start(task_request())
-    return call, subagent, replace(rig, session=child.session, turn=TurnId(""), step=0, sent=[])
+    return call, subagent, replace(rig, session=child.session, epoch=0, turn=TurnId(""), step=0, sent=[])
 
 
 async def works(child: ActivityRig) -> None:
@@ -178,7 +178,7 @@ async def test_the_log_of_a_call_that_failed_names_the_head_of_its_subagents_too
     call = await rig.called("task", **GIVEN)
     begun = await rig.run(call)
     assert begun.child is not None
-    child = replace(rig, session=begun.child, turn=TurnId(""), step=0, sent=[])
+    child = replace(rig, session=begun.child, epoch=0, turn=TurnId(""), step=0, sent=[])
     await works(child)
     await child.close(CloseReason.FAILED, error="No key.")
     await rig.run(call)
@@ -193,7 +193,7 @@ async def test_running_the_call_again_tells_how_far_its_child_is(rig: ActivityRi
     first = await rig.run(call)
     second = await rig.run(call)
     assert first.child is not None and (first.state, second) == (CallResultState.DELEGATED, first)
-    child = replace(rig, session=first.child, turn=TurnId(""), step=0, sent=[])
+    child = replace(rig, session=first.child, epoch=0, turn=TurnId(""), step=0, sent=[])
     await works(child)
     await child.close()
     assert (await rig.run(call)).state is CallResultState.SETTLED
@@ -234,7 +234,7 @@ async def test_its_model_may_be_a_reference_of_the_users_own_files(rig: Activity
     await rig.open_turn()
     child = (await rig.run(await rig.called("task", **GIVEN))).child
     assert child is not None
-    below = replace(rig, session=child)
+    below = replace(rig, session=child, epoch=0)
     await below.load()
     (journal,) = [event for event in await below.events() if isinstance(event, TurnOpened)]
     assert journal.model == "scripted/small"

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+from datetime import datetime
 
 import pytest
 
@@ -12,9 +13,9 @@ from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.open_turn import NO_MODEL
 from activities.store import calls, suspensions, turns
 from activities.store.generations import NewAnswer, NewPart
-from tests.activities.rig import BODY, CHAIN, ActivityRig
+from tests.activities.rig import BODY, ActivityRig
 from workflows.domain.config.sources import ConfigSources
-from workflows.domain.errors import StaleFence
+from workflows.domain.errors import UnknownEpoch
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.sessions import SessionSuspended
 from workflows.domain.events.turns import TurnOpened
@@ -37,7 +38,7 @@ async def loaded(rig: ActivityRig) -> OpenTurn:
 
 
 async def test_without_a_prompt_there_is_nothing_to_do(rig: ActivityRig) -> None:
-    assert await rig.load() == LoadResult()
+    assert await rig.load() == LoadResult(epoch=rig.epoch)
     assert await rig.types() == ["session.created"]
 
 
@@ -239,13 +240,13 @@ async def test_an_answer_that_text_columns_refuse_is_resumed(rig: ActivityRig) -
 async def test_an_ended_session_opens_no_turn_but_reports_the_open_one(rig: ActivityRig) -> None:
     await rig.prompt()
     await rig.end()
-    assert await rig.load() == LoadResult(ended=True)
+    assert await rig.load() == LoadResult(epoch=rig.epoch, ended=True)
 
 
 async def test_the_open_turn_of_an_ended_session_is_there_to_be_closed(rig: ActivityRig) -> None:
     turn = await rig.open_turn()
     await rig.end()
-    assert await rig.load() == LoadResult(turn=turn, ended=True)
+    assert await rig.load() == LoadResult(epoch=rig.epoch, turn=turn, ended=True)
 
 
 async def broken_file(rig: ActivityRig) -> None:
@@ -295,7 +296,7 @@ async def test_a_directory_that_changed_since_the_last_turn_suspends_the_session
     await rig.prompt(model="scripted/model")
     loaded = [await rig.load() for _ in range(2)]
     (parked,) = [event for event in await rig.events() if isinstance(event, SessionSuspended)]
-    assert loaded == [LoadResult(), LoadResult()] and parked.reason is reason
+    assert loaded == [LoadResult(epoch=rig.epoch - 1), LoadResult(epoch=rig.epoch)] and parked.reason is reason
 
 
 async def test_a_person_lets_it_go_on_with_the_directory_as_it_is_now(rig: ActivityRig) -> None:
@@ -317,7 +318,7 @@ async def test_a_directory_that_is_still_missing_suspends_the_session_again(rig:
     await delete(rig)
     await rig.prompt(model="scripted/model")
     for _ in range(2):
-        assert await rig.load() == LoadResult()
+        assert await rig.load() == LoadResult(epoch=rig.epoch)
         async with rig.journal() as journal:
             await suspensions.resume(journal)
 
@@ -334,13 +335,42 @@ async def test_the_error_of_a_turn_is_known_after_a_takeover(rig: ActivityRig) -
     assert await loaded(rig) == first
 
 
-async def test_an_earlier_epoch_loads_nothing(rig: ActivityRig) -> None:
+async def test_every_load_gives_out_the_next_epoch_whatever_it_finds_and_whoever_asks(rig: ActivityRig) -> None:
+    given = []
+    for known in (0, 1, 0, 2):
+        rig.epoch = known
+        given.append((await rig.load()).epoch)
+    await rig.prompt(model="scripted/model")
+    given += [(await rig.load(attempt)).epoch for attempt in (1, 2)]
+    await rig.end()
+    given.append((await rig.load()).epoch)
+    assert given == [1, 2, 3, 4, 5, 6, 7]
+
+
+async def test_an_epoch_that_was_not_given_out_loads_nothing(rig: ActivityRig) -> None:
     await rig.open_turn()
-    rig.epoch = CHAIN + 1
-    await rig.load()
-    rig.epoch = CHAIN
-    with pytest.raises(StaleFence, match="later epoch"):
+    newest = rig.epoch
+    rig.epoch += 1
+    with pytest.raises(UnknownEpoch, match=f"given out no epoch {newest + 1}"):
         await rig.load()
+    rig.epoch = newest
+    assert (await rig.load()).epoch == newest + 1
+
+
+async def test_a_load_that_takes_nothing_is_no_movement_of_the_session(rig: ActivityRig) -> None:
+    async def moved_at() -> datetime:
+        query = b"SELECT moved_at FROM session_head WHERE session = %(session)s"
+        (row,) = await rig.database.rows(query, session=rig.session)
+        moved: datetime = row["moved_at"]
+        return moved
+
+    await rig.prompt(model="scripted/model")
+    before = await moved_at()
+    await loaded(rig)
+    taken = await moved_at()
+    await rig.prompt()
+    await rig.load()
+    assert before < taken == await moved_at()
 
 
 async def test_a_subagent_begins_nothing_for_a_call_that_is_over(rig: ActivityRig) -> None:
@@ -351,6 +381,6 @@ async def test_a_subagent_begins_nothing_for_a_call_that_is_over(rig: ActivityRi
     assert child is not None
     async with rig.journal() as journal:
         calls.settle(journal, await calls.lock(journal, call), CallState.CANCELLED, aborted_outcome())
-    begun = dataclasses.replace(rig, session=child)
-    assert await begun.load() == LoadResult()
+    begun = dataclasses.replace(rig, session=child, epoch=0)
+    assert await begun.load() == LoadResult(epoch=1)
     assert (await begun.types())[-1] == "prompt.withdrawn"

@@ -12,7 +12,7 @@ from activities.store import waiting_items
 from activities.tools.read import ReadTool
 from tests.activities.conftest import Arm
 from tests.activities.probe_tool import effects, probe
-from tests.activities.rig import CHAIN, ActivityRig
+from tests.activities.rig import ActivityRig
 from tests.harness import wait_for_file
 from workflows.domain.effects import Recovery
 from workflows.domain.errors import StaleFence, Unavailable
@@ -180,8 +180,40 @@ async def test_a_session_may_end_without_a_turn(rig: ActivityRig) -> None:
 
 async def test_an_earlier_epoch_closes_nothing(rig: ActivityRig) -> None:
     await rig.open_turn()
-    rig.epoch = CHAIN + 1
+    earlier = rig.epoch
     await rig.load()
     with pytest.raises(StaleFence, match="later epoch"):
-        await rig.close(epoch=CHAIN)
+        await rig.close(epoch=earlier)
     assert "turn.ended" not in await rig.types()
+
+
+async def test_a_turn_whose_run_has_not_seen_its_last_step_is_not_closed(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await rig.answered()
+    await rig.answered()
+    for reason in (CloseReason.DONE, CloseReason.FAILED, CloseReason.REJECTED):
+        with pytest.raises(StaleFence, match="has begun step 2: its run has seen 1"):
+            await rig.close(reason, step=1)
+    assert "turn.ended" not in await rig.types()
+    await rig.close(step=2)
+    assert "turn.ended" in await rig.types()
+
+
+@pytest.mark.parametrize("reason", [CloseReason.STOPPED, CloseReason.ENDED])
+async def test_a_stop_closes_a_turn_whatever_step_it_has_begun(rig: ActivityRig, reason: CloseReason) -> None:
+    await rig.open_turn()
+    await rig.answered()
+    await rig.close(reason, step=0)
+    assert "turn.ended" in await rig.types()
+
+
+async def test_a_close_takes_no_claim_from_an_equal_attempt_of_another_execution(rig: ActivityRig) -> None:
+    """A Temporal that was rolled back gives out the same request again."""
+    await rig.open_turn()
+    call, fence = await rig.called("glob", pattern="*"), rig.fence()
+    await rig.claim(call, fence)
+    with pytest.raises(StaleFence, match="claimed by a later attempt"):
+        await rig.close(sequence=fence.sequence)
+    assert (await rig.row(call)).fence == fence
+    await rig.close()
+    assert (await rig.row(call)).settled

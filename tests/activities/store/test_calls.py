@@ -81,15 +81,16 @@ async def test_drift_counts_revisions_and_keeps_both_digests(rig: ActivityRig) -
     assert (await rig.events())[-1] == CallDrifted(call=call, before=before.digest, digest=None)
 
 
-async def test_the_holder_is_the_newest_fence_of_the_newest_epoch(rig: ActivityRig) -> None:
+async def test_the_holder_is_the_newest_fence(rig: ActivityRig) -> None:
     await rig.open_turn()
     call, fence = await rig.called("glob", pattern="*"), rig.fence()
     assert await calls.current_claim(rig.database, call) == (CallState.PREPARED, None)
     await rig.claim(call, fence)
-    assert await calls.current_claim(rig.database, call) == (CallState.CLAIMED, fence)
-    rig.epoch += 1
     await rig.load()
-    assert await calls.current_claim(rig.database, call) == (CallState.CLAIMED, None)
+    assert await calls.current_claim(rig.database, call) == (CallState.CLAIMED, fence)
+    later = rig.fence()
+    await rig.claim(call, later)
+    assert await calls.current_claim(rig.database, call) == (CallState.CLAIMED, later)
 
 
 async def test_an_outcome_is_named_by_its_seal_and_carries_the_effects_digest(rig: ActivityRig) -> None:
@@ -129,5 +130,23 @@ async def test_a_call_that_does_not_exist_is_named(rig: ActivityRig) -> None:
             await calls.lock(journal, unknown)
 
 
-async def test_a_fence_is_compared_by_epoch_then_sequence_then_attempt() -> None:
-    assert Fence(1, 9, 9) < Fence(2, 1, 1) < Fence(2, 2, 1) < Fence(2, 2, 2)
+def test_a_fence_is_compared_by_epoch_then_sequence_then_attempt() -> None:
+    rising = [Fence(1, 9, 9, 8), Fence(2, 1, 1, 6), Fence(2, 2, 1, 4), Fence(2, 2, 2, 2)]
+    for place, holder in enumerate(rising):
+        assert [fence.supersedes(holder) for fence in rising] == [other > place for other in range(len(rising))]
+
+
+@pytest.mark.parametrize(
+    ("holder", "may"),
+    [
+        (None, True),
+        (Fence(2, 2, 2, 5), True),
+        (Fence(2, 2, 1, 9), True),
+        (Fence(2, 2, 2, 4), False),
+        (Fence(2, 2, 2, 6), False),
+        (Fence(2, 3, 1, 5), False),
+    ],
+    ids=["nobody", "itself", "a lower one", "an equal one", "another equal one", "a higher one"],
+)
+def test_an_execution_takes_from_itself_and_from_lower_attempts(holder: Fence | None, may: bool) -> None:
+    assert Fence(2, 2, 2, 5).may_take(holder) is may

@@ -97,7 +97,7 @@ async def test_a_watcher_is_woken_by_what_others_write(database: Database, sessi
 
 def claim(ask: str, **more: Any) -> CallClaimed:
     decision = RecordedDecision(permission="edit", by="answer", ask=AskId(ask), author=ACTOR.subject)
-    given = {"call": "prt_1", "fence": (1, 1, 1), "digest": "d", "turn_config": "cfg_1", "decisions": (decision,)}
+    given = {"call": "prt_1", "fence": (1, 1, 1, 1), "digest": "d", "turn_config": "cfg_1", "decisions": (decision,)}
     return CallClaimed.model_validate(given | more)
 
 

@@ -22,7 +22,7 @@ from workflows.domain.messages import ReasoningPart, TextPart
 from workflows.domain.wire import Fence
 
 BUSY = FailedAttempt(attempt=1, kind="429", message="busy", pause=0, waited_ms=2000, next_at="2026-01-01T00:00:00Z")
-FIRST, SECOND = Fence(1, 1, 1), Fence(1, 1, 2)
+FIRST, SECOND = Fence(1, 1, 1, 7), Fence(1, 1, 2, 5)
 ANSWER = NewAnswer(
     body=BODY,
     parts=(
@@ -68,7 +68,7 @@ async def test_the_newest_registered_attempt_commits(rig: ActivityRig) -> None:
     with pytest.raises(StaleFence, match="has registered"):
         await commit(rig, FIRST)
     await commit(rig, SECOND)
-    assert await begin(rig, Fence(1, 2, 1)) == StoredAnswer(body=BODY, text="lone \ud800")
+    assert await begin(rig, Fence(1, 2, 1, 3)) == StoredAnswer(body=BODY, text="lone \ud800")
 
 
 async def test_b18_a_connection_that_is_cut_in_a_commit_leaves_all_of_it_or_nothing(rig: ActivityRig) -> None:
@@ -90,6 +90,20 @@ async def test_an_attempt_that_comes_late_does_not_register(rig: ActivityRig) ->
     await begin(rig, SECOND)
     with pytest.raises(StaleFence, match="later attempt"):
         await begin(rig, FIRST)
+
+
+async def test_an_equal_attempt_of_another_execution_neither_registers_nor_commits(rig: ActivityRig) -> None:
+    """A Temporal that was rolled back gives out the same request again."""
+    await rig.open_turn()
+    await begin(rig, FIRST)
+    again = FIRST._replace(execution=8)
+    with pytest.raises(StaleFence, match="later attempt"):
+        await begin(rig, again)
+    with pytest.raises(StaleFence, match="has registered"):
+        await commit(rig, again)
+    with pytest.raises(StaleFence, match="has registered"):
+        await fail(rig, again, BUSY)
+    await commit(rig, FIRST)
 
 
 async def test_nothing_is_committed_into_an_ended_turn(rig: ActivityRig) -> None:

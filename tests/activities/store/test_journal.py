@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from datetime import datetime
 
 import pytest
 from psycopg.types.json import Json
@@ -14,15 +15,17 @@ from activities.store.queries import Queries
 from tests.activities.store.conftest import ACTOR
 from tests.polling import WAIT_TIMEOUT
 from workflows.domain.archive_location import ArchiveLocation
-from workflows.domain.errors import NotFound, StaleFence
+from workflows.domain.errors import NotFound, StaleFence, UnknownEpoch
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.ids import SessionId
 
 ARCHIVES = Queries("archives")
 
 
-async def write(database: Database, session: SessionId, reason: str, epoch: int | None = None) -> None:
-    async with session_journal(database, session, ACTOR, epoch=epoch) as journal:
+async def write(
+    database: Database, session: SessionId, reason: str, epoch: int | None = None, needs_newest: bool = True
+) -> None:
+    async with session_journal(database, session, ACTOR, epoch=epoch, needs_newest=needs_newest) as journal:
         await journal.locked()
         journal.record(SessionEnded(reason=reason))
 
@@ -47,35 +50,57 @@ async def test_a_transaction_that_fails_leaves_no_hole(database: Database, sessi
     assert await seqs(database, session) == [1, 2]
 
 
-async def test_an_earlier_epoch_is_refused_and_a_later_one_takes_over(database: Database, session: SessionId) -> None:
-    await write(database, session, "first chain", epoch=100)
-    await write(database, session, "second chain", epoch=200)
+async def load(database: Database, session: SessionId) -> int:
+    """Give out an epoch, as a load does."""
+    async with session_journal(database, session, ACTOR, epoch=0, needs_newest=False) as journal:
+        await journal.locked()
+        return journal.give_out_epoch()
+
+
+async def test_what_begins_something_needs_the_newest_epoch(database: Database, session: SessionId) -> None:
+    first = await load(database, session)
+    await write(database, session, "first", epoch=first)
+    second = await load(database, session)
     with pytest.raises(StaleFence, match="later epoch"):
-        await write(database, session, "zombie", epoch=100)
-    assert len(await seqs(database, session)) == 3
+        await write(database, session, "zombie", epoch=first)
+    await write(database, session, "second", epoch=second)
+    assert (first, second, len(await seqs(database, session))) == (1, 2, 3)
 
 
-async def test_an_epoch_that_begins_in_the_future_is_refused_and_takes_nothing_over(
-    database: Database, session: SessionId, caplog: pytest.LogCaptureFixture
+async def test_what_finishes_something_may_be_of_an_earlier_epoch(database: Database, session: SessionId) -> None:
+    first = await load(database, session)
+    await load(database, session)
+    await write(database, session, "finished", epoch=first, needs_newest=False)
+    assert len(await seqs(database, session)) == 2
+
+
+@pytest.mark.parametrize("needs_newest", [True, False])
+@pytest.mark.parametrize("ahead", [1, 2**62, 2**80])
+async def test_an_epoch_that_was_not_given_out_is_refused(
+    database: Database, session: SessionId, ahead: int, needs_newest: bool
 ) -> None:
-    ((now,),) = [
-        row.values() for row in await database.rows(b"SELECT (extract(epoch FROM now()) * 1000000)::bigint AS n")
-    ]
-    await write(database, session, "an engine whose clock is a little ahead", epoch=now + 30_000_000)
-    for absurd in (now + 120_000_000, 2**62, 2**80):
-        with pytest.raises(StaleFence, match="an epoch that begins in the future"):
-            await write(database, session, "never", epoch=absurd)
-    await write(database, session, "the next chain", epoch=now + 31_000_000)
-    assert await seqs(database, session) == [1, 2, 3] and "clocks of Temporal and PostgreSQL" in caplog.text
-
-
-async def test_an_epoch_goes_on_when_the_databases_clock_is_behind_its_beginning(
-    database: Database, session: SessionId
-) -> None:
-    (row,) = await database.rows(b"SELECT (extract(epoch FROM now() + interval '1 hour') * 1000000)::bigint AS began")
-    await database.rows(b"UPDATE session_head SET epoch = %(began)s", **row)
-    await write(database, session, "after a failover", epoch=row["began"])
+    newest = await load(database, session)
+    with pytest.raises(UnknownEpoch, match=r"given out no epoch \d+: its newest is 1"):
+        await write(database, session, "never", epoch=newest + ahead, needs_newest=needs_newest)
+    await write(database, session, "goes on", epoch=newest)
     assert await seqs(database, session) == [1, 2]
+
+
+async def test_only_what_activities_append_is_movement(database: Database, session: SessionId) -> None:
+    moved = [await moved_at(database, session)]
+    epoch = await load(database, session)
+    moved.append(await moved_at(database, session))
+    await write(database, session, "of a door")
+    moved.append(await moved_at(database, session))
+    await write(database, session, "of an activity", epoch=epoch)
+    moved.append(await moved_at(database, session))
+    assert moved[0] == moved[1] == moved[2] < moved[3]
+
+
+async def moved_at(database: Database, session: SessionId) -> datetime:
+    (row,) = await database.rows(b"SELECT moved_at FROM session_head WHERE session = %(session)s", session=session)
+    found: datetime = row["moved_at"]
+    return found
 
 
 async def test_a_session_that_does_not_exist_is_named(database: Database) -> None:
@@ -115,7 +140,7 @@ async def test_a_transaction_that_waited_for_the_lock_sees_what_the_one_before_i
 async def test_a_transaction_that_expects_a_version_is_refused_once_the_session_is_archived(
     database: Database, session: SessionId
 ) -> None:
-    async with session_journal(database, session, ACTOR, epoch=1) as journal:
+    async with session_journal(database, session, ACTOR, epoch=0) as journal:
         await journal.locked()
     archived = ArchiveLocation(file="x", sha256="", at=await database.now())
     async with database.statements() as batch:

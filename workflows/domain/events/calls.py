@@ -42,7 +42,7 @@ class CallClaimed(Value):
 
     type: Literal["call.claimed"] = "call.claimed"
     call: PartId
-    fence: tuple[int, int, int]
+    fence: tuple[int, int, int, int]
     digest: str | None = None
     turn_config: TurnConfigId
     decisions: tuple[RecordedDecision, ...] = ()
@@ -62,4 +62,4 @@ class WriteRefused(Value):
 
     type: Literal["write.refused"] = "write.refused"
     target: str
-    fence: tuple[int, int, int]
+    fence: tuple[int, int, int, int]

@@ -231,7 +231,7 @@ def test_a_command_is_shown_at_its_start_and_with_its_output_at_its_end(
     renderer: EventRenderer, capsys: Capture
 ) -> None:
     prepared = CallPrepared(call=CALL, turn=TURN, step=1, tool="bash", recovery="reattachable", seal="")
-    claimed = CallClaimed(call=CALL, fence=(1, 1, 1), turn_config=TurnConfigId("cfg_1"))
+    claimed = CallClaimed(call=CALL, fence=(1, 1, 1, 1), turn_config=TurnConfigId("cfg_1"))
     arguments: dict[str, JsonValue] = {"command": "pytest -q"}
 
     renderer.on_event(seen(prepared, prt_1=call("bash", arguments)))
@@ -243,7 +243,7 @@ def test_a_command_is_shown_at_its_start_and_with_its_output_at_its_end(
 
 def test_a_quick_call_is_shown_once(renderer: EventRenderer, capsys: Capture) -> None:
     prepared = CallPrepared(call=CALL, turn=TURN, step=1, tool="read", recovery="repeatable", seal="")
-    claimed = CallClaimed(call=CALL, fence=(1, 1, 1), turn_config=TurnConfigId("cfg_1"))
+    claimed = CallClaimed(call=CALL, fence=(1, 1, 1, 1), turn_config=TurnConfigId("cfg_1"))
 
     renderer.on_event(seen(prepared))
     renderer.on_event(seen(claimed))

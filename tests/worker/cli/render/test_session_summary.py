@@ -202,7 +202,7 @@ def test_failures_of_a_provider_are_one_trouble_until_it_answers(log: WrittenLog
 def test_interruptions_unknown_ends_and_stops_are_troubles(log: WrittenLog) -> None:
     log.opens()
     content = call("bash", {"command": "deploy"}, title="deploy")
-    claimed = CallClaimed(call=PartId("prt_1"), fence=(1, 1, 1), turn_config=TurnConfigId("cfg_1"), recovered=True)
+    claimed = CallClaimed(call=PartId("prt_1"), fence=(1, 1, 1, 1), turn_config=TurnConfigId("cfg_1"), recovered=True)
     log.happens(claimed, prt_1=content)
     log.calls(content, "unknown")
     log.happens(claimed, prt_1=call("task", {"description": "look"}, title="look"))  # its subagent has ended

@@ -1,12 +1,17 @@
-"""Refuses activities that another workflow than the session's own has scheduled."""
+"""Refuses activities that another workflow than the session's own has scheduled, and counts all that are refused."""
 
 import logging
+from contextlib import suppress
 from typing import Any, Final
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
+from activities.store import refused_callers
+from activities.store.database import Database
+from activities.store.refused_callers import RefusalReason
+from workflows.domain.errors import HoldfastError, StaleFence, UnknownEpoch
 from workflows.domain.ids import WORKFLOW_TYPE, workflow_id
 from workflows.domain.wire import Request
 
@@ -16,33 +21,56 @@ _LOG: Final = logging.getLogger("holdfast.activity")
 class CallerCheckInterceptor(Interceptor):
     """Refuses foreign callers before anything is read or written.
 
-    Temporal vouches for the workflow that scheduled an activity; the request itself proves nothing.
+    Temporal vouches for the workflow that scheduled an activity; the request itself proves nothing. The session's log
+    names each caller that was refused once.
     """
 
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
-        return _CallerCheckInbound(next)
+        return _CallerCheckInbound(next, self.database)
 
 
 class _CallerCheckInbound(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, database: Database) -> None:
+        super().__init__(next)
+        self.database = database
+
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
         info = activity.info()
         match input.args:
             case [Request() as request]:
-                refuse_foreign(info, request)
+                return await self.execute_for_session(input, info, request)
             case _:  # no session to check against
                 raise _foreign_caller_error(
                     f"{info.activity_type} is refused: it takes one request of a session, and nothing else."
                 )
-        return await super().execute_activity(input)
+
+    async def execute_for_session(self, input: ExecuteActivityInput, info: activity.Info, request: Request) -> Any:
+        if (info.workflow_type, info.workflow_id) != (WORKFLOW_TYPE, workflow_id(request.session)):
+            caller = f"workflow {info.workflow_id!r} of type {info.workflow_type!r}"
+            await self.record(request, RefusalReason.FOREIGN, caller)
+            raise _foreign_caller_error(
+                f"{info.activity_type} is refused to {caller}: session {request.session!r} has a workflow of its own."
+            )
+        try:
+            return await super().execute_activity(input)
+        except (StaleFence, ApplicationError) as error:
+            if (reason := _refusal(error)) is not None:
+                await self.record(request, reason, f"run {info.workflow_run_id}")
+            raise
+
+    async def record(self, request: Request, reason: RefusalReason, caller: str) -> None:
+        """Best effort: it is refused in any case."""
+        with suppress(HoldfastError):  # no such session, or the database is away
+            await refused_callers.record(self.database, request.session, reason, caller, activity.info().activity_type)
 
 
-def refuse_foreign(info: activity.Info, request: Request) -> None:
-    """Raise a non-retryable ApplicationError unless the caller is the session's own workflow."""
-    if (info.workflow_type, info.workflow_id) == (WORKFLOW_TYPE, workflow_id(request.session)):
-        return
-    caller = f"workflow {info.workflow_id!r} of type {info.workflow_type!r}"
-    message = f"{info.activity_type} is refused to {caller}: session {request.session!r} has a workflow of its own."
-    raise _foreign_caller_error(message)
+def _refusal(error: StaleFence | ApplicationError) -> RefusalReason | None:
+    if isinstance(error, ApplicationError):
+        return RefusalReason.STALE if error.type == StaleFence.__name__ else None
+    return RefusalReason.EPOCH if isinstance(error, UnknownEpoch) else RefusalReason.STALE
 
 
 def _foreign_caller_error(message: str) -> ApplicationError:

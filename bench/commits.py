@@ -58,7 +58,6 @@ class Writer:
             "session": self.session,
             "seqs": [self.seq],
             "types": ["bench"],
-            "moved": True,
             "canonicals": [canonical],
             "before": [before],
             "hashes": [self.head],

@@ -110,7 +110,7 @@ def build_worker(
         workflows=[SessionWorkflow],
         activities=build_activities(settings, database, port, deliver, planner, toolsets),
         workflow_runner=workflow_runner(),
-        interceptors=[ErrorBoundaryInterceptor(redactor(settings)), CallerCheckInterceptor(), stops],
+        interceptors=[ErrorBoundaryInterceptor(redactor(settings)), CallerCheckInterceptor(database), stops],
         build_id=version("holdfast"),  # else the SDK hashes all loaded modules: seconds
         workflow_task_poller_behavior=_POLLERS,
         activity_task_poller_behavior=_POLLERS,

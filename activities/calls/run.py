@@ -28,7 +28,7 @@ from activities.store.outages import Moved
 from activities.tools.tool import ABORTED, CallStopped, Delegated, OutcomeUnknown
 from prompts import render_prompt
 from workflows.domain.effects import Plan, Recovery
-from workflows.domain.errors import HoldfastError, StaleFence, ToolError
+from workflows.domain.errors import HoldfastError, StaleFence, ToolError, UnknownEpoch
 from workflows.domain.events.calls import WriteRefused
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState, Outcome
@@ -56,8 +56,7 @@ class ToolActivities:
             try:
                 return await self.attempt_or_give_up(request, fence)
             except StaleFence as stale:
-                await record_refused_write(self.database, request.session, request.call, fence)
-                raise ApplicationError(str(stale), type="StaleFence", non_retryable=True) from stale
+                raise await log_refused_write(self.database, request.session, request.call, fence, stale) from stale
 
     @activity.defn(name="holdfast.tools.refuse")
     async def refuse(self, request: RefuseRequest) -> CallResult:
@@ -324,8 +323,13 @@ def undecided_result(held: Undecided) -> CallResult:
     )
 
 
-async def record_refused_write(database: Database, session: SessionId, what: str, fence: Fence) -> None:
-    """Log that a stale attempt was refused."""
+async def log_refused_write(
+    database: Database, session: SessionId, what: str, fence: Fence, stale: StaleFence
+) -> StaleFence | ApplicationError:
+    """Log that a stale attempt was refused; returns its error. A forged epoch may come any number of times."""
+    if isinstance(stale, UnknownEpoch):
+        return stale
     async with session_journal(database, session, WORKER) as journal:
         await journal.locked()
         journal.record(WriteRefused(target=what, fence=fence))
+    return ApplicationError(str(stale), type="StaleFence", non_retryable=True)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from temporalio.exceptions import ApplicationError
 
-from activities.calls.run import record_refused_write
+from activities.calls.run import log_refused_write
 from activities.error_boundary import storable_text
 from activities.execution import fence_of
 from activities.failpoints import failpoint
@@ -70,8 +70,7 @@ class Attempts:
                     except UsageError as error:
                         raise model_failed(str(error)) from error
             except StaleFence as stale:
-                await record_refused_write(self.database, request.session, generation.id, fence)
-                raise ApplicationError(str(stale), type="StaleFence", non_retryable=True) from stale
+                raise await log_refused_write(self.database, request.session, generation.id, fence, stale) from stale
 
 
 class Attempt:

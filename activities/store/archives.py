@@ -47,6 +47,7 @@ TABLES: Final = {
     "note": _BY_SESSION,
     "todo": _BY_SESSION,
     "fault": _BY_SESSION,
+    "refusal": _BY_SESSION,
     "event": _BY_SESSION + b" ORDER BY array_position(%(sessions)s, session), seq",
 }
 # The rows of a session and of its head stay, to name the archive. Configurations are shared; a project's grant outlives

@@ -9,6 +9,7 @@ from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.caller_check import CallerCheckInterceptor
+from activities.store.database import Database
 from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.wire import LoadRequest
 
@@ -25,18 +26,18 @@ class Counting(ActivityInboundInterceptor):
         self.times += 1
 
 
-async def called(workflow_id: str | None, workflow_type: str | None, *arguments: object) -> int:
+async def called(database: Database, workflow_id: str | None, workflow_type: str | None, *arguments: object) -> int:
     """Schedule an activity from such a workflow; how often it was executed."""
     environment, counting = ActivityEnvironment(), Counting()
     caller = {"workflow_id": workflow_id, "workflow_type": workflow_type}
     environment.info = replace(environment.info, **caller)  # type: ignore[arg-type]
     work = ExecuteActivityInput(fn=lambda: None, args=arguments or (REQUEST,), executor=None, headers={})
-    await environment.run(CallerCheckInterceptor().intercept_activity(counting).execute_activity, work)
+    await environment.run(CallerCheckInterceptor(database).intercept_activity(counting).execute_activity, work)
     return counting.times
 
 
-async def test_the_sessions_own_workflow_is_served() -> None:
-    assert await called("session/ses_1", "holdfast.session") == 1
+async def test_the_sessions_own_workflow_is_served(database: Database) -> None:
+    assert await called(database, "session/ses_1", "holdfast.session") == 1
 
 
 @pytest.mark.parametrize(
@@ -49,16 +50,18 @@ async def test_the_sessions_own_workflow_is_served() -> None:
     ],
 )
 async def test_any_other_caller_is_named_and_refused_without_a_retry(
-    workflow_id: str | None, workflow_type: str | None, caplog: pytest.LogCaptureFixture
+    database: Database, workflow_id: str | None, workflow_type: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(ApplicationError, match=r"is refused to workflow .*: session 'ses_1' has") as refused:
-        await called(workflow_id, workflow_type)
+        await called(database, workflow_id, workflow_type)
     assert (refused.value.type, refused.value.non_retryable) == ("ForeignCaller", True)
     assert repr(workflow_id) in caplog.text
 
 
 @pytest.mark.parametrize("arguments", [("ses_1",), (REQUEST, REQUEST), (REQUEST, "ses_1")])
-async def test_an_activity_that_takes_anything_but_one_request_is_not_carried_out(arguments: tuple[object]) -> None:
+async def test_an_activity_that_takes_anything_but_one_request_is_not_carried_out(
+    database: Database, arguments: tuple[object]
+) -> None:
     with pytest.raises(ApplicationError, match="takes one request") as refused:
-        await called("session/ses_1", "holdfast.session", *arguments)
+        await called(database, "session/ses_1", "holdfast.session", *arguments)
     assert (refused.value.type, refused.value.non_retryable) == ("ForeignCaller", True)

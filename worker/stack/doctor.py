@@ -10,7 +10,7 @@ from typing import Final
 
 from activities.model.keys import Keys
 from activities.model.providers import PROVIDERS
-from activities.store import migrate, pg_server, reconcile
+from activities.store import migrate, pg_server, reconcile, refused_callers
 from worker import isolation
 from worker.settings import Settings
 from worker.stack import cluster, external_servers, home, ports
@@ -27,7 +27,6 @@ _DISTRIBUTION: Final = "holdfast"
 _GIB: Final = 2**30
 _SCARCE: Final = 2 * _GIB  # bytes
 _SKEWED: Final = 5.0  # seconds
-_STANDSTILL: Final = 60.0  # seconds behind; the database then refuses new work (activities/store/journal.py)
 _POLLER_GRACE: Final = 10.0  # seconds for a running worker's first poll
 _POLL_INTERVAL: Final = 0.5  # seconds
 _FULL: Final = _GIB // 4  # bytes; both servers stop at zero
@@ -190,9 +189,25 @@ async def _clock(settings: Settings) -> Diagnosis:
     if abs(ahead) < _SKEWED:
         return Level.OK, "the database's clock and this one agree", ""
     message = f"the database's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this one"
-    if ahead < -_STANDSTILL:
-        return Level.FAILURE, message, "Have both machines follow a time server: until then no session can go on."
     return Level.WARNING, message, "Have both machines follow a time server; ages that are shown are off until then."
+
+
+async def _callers(settings: Settings) -> Diagnosis:
+    if (url := _url(settings)) is None:
+        return _STACK_DOWN
+    try:
+        seen = await refused_callers.totals(url)
+    except Unavailable:  # also where its tables are missing
+        return (Level.WARNING, *_DATABASE_SILENT[1:])
+    overtaken = f"attempts refused because a later one had overtaken them: {seen.stale}"
+    if not seen.foreign + seen.epoch:
+        return Level.OK, overtaken, ""
+    strange = f"{seen.foreign} requests of foreign workflows and {seen.epoch} of forged runs were refused; {overtaken}"
+    return (
+        Level.WARNING,
+        strange,
+        "Who reaches Temporal's port can send them: `holdfast log SESSION` names the callers.",
+    )
 
 
 async def _schema(settings: Settings) -> Diagnosis:
@@ -322,6 +337,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "versions": _versions,
     "migrations": _schema,
     "clock": _clock,
+    "callers": _callers,
     "worker": _poller,
     "repairs": _repairs,
     "model key": _key,

@@ -300,6 +300,14 @@ CREATE TABLE fault (                                -- failures of our own code,
     PRIMARY KEY (session, work)
 );
 
+CREATE TABLE refusal (                              -- activities that were refused, by reason and caller
+    session text    NOT NULL REFERENCES session,
+    reason  text    NOT NULL CHECK (reason IN ('foreign', 'epoch', 'stale')),
+    caller  text    NOT NULL,                       -- a workflow or run; the first few have a row each
+    times   integer NOT NULL DEFAULT 1,
+    PRIMARY KEY (session, reason, caller)
+);
+
 CREATE TABLE todo (
     session text PRIMARY KEY REFERENCES session,
     items   json NOT NULL

@@ -38,6 +38,7 @@ from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import (
+    CallerRefused,
     SessionConfigured,
     SessionEnded,
     SessionRefreshed,
@@ -279,6 +280,10 @@ class EventRenderer:
     @_render.register
     def _ask_reopened(self, event: AskReopened, _: EventWithContents) -> None:
         self._print(f"! {event.ask} was marked as answered, but not in the log: it is open again.", fg="red")
+
+    @_render.register
+    def _caller_refused(self, event: CallerRefused, _: EventWithContents) -> None:
+        self._print(f"! {one_line(event.activity)} was refused to {one_line(event.caller, 100)}.", fg="red")
 
     @_render.register
     def _answer_refused(self, event: AnswerRefused, _: EventWithContents) -> None:

@@ -19,6 +19,7 @@ from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.grants import GrantMade, GrantRevoked
 from workflows.domain.events.prompts import PromptAccepted, PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import (
+    CallerRefused,
     SessionConfigured,
     SessionCreated,
     SessionEnded,
@@ -41,6 +42,7 @@ Event: TypeAlias = Annotated[
     | SessionRestarted
     | SessionSuspended
     | SuspensionEnded
+    | CallerRefused
     | PromptAccepted
     | PromptTaken
     | PromptWithdrawn

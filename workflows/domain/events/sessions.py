@@ -63,3 +63,15 @@ class SuspensionEnded(Value):
     type: Literal["suspension.ended"] = "suspension.ended"
     suspension: SuspensionId
     resumed: bool
+
+
+class CallerRefused(Value):
+    """Activities were refused to who may not ask for them: a foreign workflow, or a run with a forged epoch.
+
+    Once for each caller, and once for all after the first few.
+    """
+
+    type: Literal["caller.refused"] = "caller.refused"
+    caller: str
+    reason: str
+    activity: str

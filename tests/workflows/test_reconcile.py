@@ -116,6 +116,28 @@ async def test_a_lost_prompt_is_taken(open_harness: Open, asleep: bool) -> None:
     assert len(harness.model.ledger.entries) == 2
 
 
+async def test_a_clock_that_was_ahead_delays_no_prompt_and_no_repair(open_harness: Open) -> None:
+    async with open_harness(DONE, DONE, DONE) as harness, worker(harness):
+        session = await harness.start_session("Hello?")
+        await harness.ended(session)
+        await put_ahead(harness)
+        await harness.client.prompt(session, "And now?")
+        assert await reason(harness, session, 2) == "done" and not await repaired(harness, session)
+        await put_ahead(harness)
+        async with losing(harness, WakeKind.WORK):
+            await harness.client.prompt(session, "And then?")
+        assert await reason(harness, session, 3) == "done" and await repaired(harness, session)
+
+
+async def put_ahead(harness: Harness) -> None:
+    """Leave what a database leaves whose clock was an hour ahead until now."""
+    times = {"session_head": ("updated_at", "moved_at"), "work": ("accepted_at",), "turn": ("opened_at", "ended_at")}
+    for table, columns in times.items():
+        for column in columns:
+            query = f"UPDATE {table} SET {column} = {column} + interval '1 hour'"
+            await harness.database.rows(query.encode())
+
+
 async def test_a_lost_end_of_a_subagent_is_noticed(open_harness: Open) -> None:
     scripts = {DEFAULT_SCRIPT: Script(answers=(TASK, DONE)), "child": Script(answers=(ScriptedAnswer(text="Here."),))}
     async with open_harness(scripts=scripts) as harness, losing(harness, WakeKind.SETTLED), worker(harness):

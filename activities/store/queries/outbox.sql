@@ -27,8 +27,9 @@ SELECT id, session, kind, subject, turn FROM found WHERE due ORDER BY id
 DELETE FROM outbox WHERE id = %(id)s
 
 -- name: overdue
--- Sessions with signals that no one is sending just now.
-SELECT session FROM outbox WHERE created_at < now() - interval '2 s' GROUP BY session ORDER BY min(id)
+-- Sessions with signals that no one is sending just now. Those of the future are of a clock that was ahead.
+SELECT session FROM outbox WHERE created_at NOT BETWEEN now() - interval '2 s' AND now()
+GROUP BY session ORDER BY min(id)
 
 -- name: callers
 -- The sessions that are to be told that tasks of a subagent are settled.

@@ -1,6 +1,7 @@
 -- name: due
 -- Sessions that have something to do and have not moved for a while, the longest quiet first. `ready`: the unsettled
 -- calls of the newest step that wait neither for a person nor for a subagent; an answer's event is checked later.
+-- Times that have not come yet are of a clock that was ahead.
 WITH found AS MATERIALIZED (
     SELECT session, id AS turn, step, NULL AS accepted_at FROM turn WHERE state = 'open'
     UNION ALL
@@ -21,16 +22,22 @@ CROSS JOIN LATERAL (
         ELSE NOT EXISTS (SELECT FROM ask WHERE ask.call = call.id AND ask.state = 'open') END) AS ready
     FROM call WHERE call.turn = f.turn AND call.step = f.step AND call.state IN ('prepared', 'claimed')
 ) c
+CROSS JOIN LATERAL (
+    SELECT coalesce(max(at), '-infinity') AS since FROM (VALUES (h.moved_at), (f.accepted_at), (r.at)) AS noted (at)
+    WHERE at <= now()
+) q
 WHERE s.suspension IS NULL AND s.archive IS NULL AND (f.turn IS NOT NULL OR s.status = 'active')
-  AND greatest(h.moved_at, f.accepted_at, r.at)
-      < now() - make_interval(secs => %(quiet)s * power(2, coalesce(r.restarts, 0)))
+  AND q.since < now() - make_interval(secs => %(quiet)s * power(2, coalesce(r.restarts, 0)))
   AND (s.host IS NULL OR EXISTS (SELECT FROM host WHERE host.name = s.host AND host.seen_at > now() - interval '15 s'))
   AND NOT EXISTS (SELECT FROM outbox o WHERE o.session = f.session)
   AND (f.turn IS NULL OR i.interrupted OR c.unsettled = 0 OR c.ready IS NOT NULL)
-ORDER BY greatest(h.moved_at, f.accepted_at, r.at), s.id
+ORDER BY q.since, s.id
 
 -- name: record
--- Note what was done for a session.
+-- Note what was done for a session; it counts until the session moves after it.
+WITH corrected AS (
+    UPDATE session_head SET moved_at = now() WHERE session = %(session)s AND moved_at > now()
+)
 INSERT INTO refresh (session, run, count, restarts, at) VALUES (%(session)s, %(run)s, %(count)s, %(restarts)s, now())
 ON CONFLICT (session) DO UPDATE SET run = %(run)s, count = %(count)s, restarts = %(restarts)s, at = now()
 
@@ -42,6 +49,6 @@ DELETE FROM refresh WHERE session = %(session)s
 -- Sessions that have moved lately, or have nothing to do, are not stuck.
 UPDATE session SET stuck = NULL FROM session_head h
 WHERE session.stuck IS NOT NULL AND h.session = session.id
-  AND (h.moved_at > now() - make_interval(secs => %(quiet)s)
+  AND (h.moved_at BETWEEN now() - make_interval(secs => %(quiet)s) AND now()
        OR NOT (EXISTS (SELECT FROM turn WHERE turn.session = session.id AND turn.state = 'open')
                OR EXISTS (SELECT FROM work WHERE work.session = session.id AND work.state = 'accepted')))

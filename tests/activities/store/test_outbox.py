@@ -71,6 +71,15 @@ async def test_an_accepted_prompt_is_signalled_until_it_is_taken(rig: ActivityRi
     assert await pending(rig) == await rig.signals() == [(WakeKind.STOP, stop)]
 
 
+async def test_a_signal_is_overdue_after_two_seconds_or_if_a_clock_was_ahead(rig: ActivityRig) -> None:
+    await rig.prompt(model="scripted/model")
+    found = []
+    for moment in (b"now()", b"now() - interval '3 s'", b"now() + interval '1 hour'"):
+        await rig.database.rows(b"UPDATE outbox SET created_at = " + moment)
+        found.append(await outbox.overdue(rig.database))
+    assert found == [[], [rig.session], [rig.session]]
+
+
 async def test_an_accepted_retry_is_signalled_until_it_is_taken(rig: ActivityRig) -> None:
     await failed(rig)
     await retry(rig)

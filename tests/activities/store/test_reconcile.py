@@ -188,6 +188,20 @@ async def test_what_was_done_counts_until_the_session_moves_and_each_restart_dou
     assert (found.run, found.refreshes, found.restarts) == (None, 0, 0)
 
 
+async def test_times_of_a_clock_that_was_ahead_count_for_nothing(rig: ActivityRig) -> None:
+    await rig.prompt(model="scripted/model")
+    await rig.database.rows(b"UPDATE session_head SET moved_at = now() + interval '1 hour'")
+    await rig.database.rows(b"UPDATE work SET accepted_at = now() + interval '1 hour'")
+    await sessions.mark_stuck(rig.database, rig.session, "its task fails")
+    await reconcile.clear_stuck(rig.database, 30)
+    (found,) = await due(rig, quiet=30)
+    assert (found.refreshes, found.stuck) == (0, "its task fails")
+    async with rig.journal() as journal:
+        reconcile.record(journal, "run", 1, 0)
+    assert await due(rig, quiet=30) == []
+    assert (await due(rig))[0].refreshes == 1
+
+
 async def test_a_session_that_has_moved_lately_or_has_nothing_to_do_is_not_stuck(rig: ActivityRig) -> None:
     async def stuck() -> str | None:
         return (await sessions.get(rig.database, rig.session)).stuck

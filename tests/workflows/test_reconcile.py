@@ -9,7 +9,7 @@ from temporalio import workflow
 from temporalio.api.enums.v1 import EventType
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from tests.harness import Harness
+from tests.harness import Harness, wait_for_file
 from tests.histories.history_scenarios import DONE, WRITE
 from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
@@ -155,6 +155,37 @@ async def test_a_reset_while_an_ask_waits_asks_once(open_harness: Open) -> None:
         assert await reason(harness, session) == "done"
         log = [event.type for event in await harness.events(session)]
     assert (log.count("ask.raised"), log.count("call.claimed")) == (1, 1)
+
+
+async def test_a_reset_while_a_command_runs_follows_it_to_its_end(open_harness: Open) -> None:
+    command = "echo ran >> runs; touch begun; until [ -e go ]; do sleep 0.05; done"
+    slow = ScriptedCall(name="bash", arguments={"command": command})
+    async with open_harness(ScriptedAnswer(tools=(slow,)), DONE) as harness, worker(harness):
+        harness.configure(permission={"*": "allow"})
+        session = await harness.start_session("Wait.")
+        await wait_for_file(harness.project / "begun", suffix="")
+        await reset(harness, session, "holdfast.model.generate")
+        await harness.until(session, lambda event: event.type == "call.claimed", 2)
+        (harness.project / "go").touch()
+        assert await reason(harness, session) == "done"
+        (call,) = await harness.calls(session)
+    assert call.state is CallState.DONE and (harness.project / "runs").read_text() == "ran\n"
+    assert len(harness.model.ledger.entries) == 2
+
+
+async def test_a_reset_of_a_turn_that_is_over_repeats_nothing_of_it(open_harness: Open) -> None:
+    async with open_harness(WRITE, DONE, DONE) as harness, worker(harness):
+        harness.configure(permission={"*": "allow"})
+        session = await harness.start_session("Write a.txt.")
+        await harness.ended(session)
+        before = [event.type for event in await harness.events(session)]
+        (harness.project / "a.txt").unlink()
+        await reset(harness, session, "holdfast.model.generate")
+        await harness.client.prompt(session, "And now?")
+        assert await reason(harness, session, 2) == "done"
+        log = [event.type for event in await harness.events(session)]
+    assert log[: len(before)] == before and log.count("call.claimed") == 1
+    assert not (harness.project / "a.txt").exists() and len(harness.model.ledger.entries) == 3
 
 
 async def test_a_run_that_was_terminated_at_work_is_followed_by_another(open_harness: Open) -> None:

@@ -1,14 +1,24 @@
 """`holdfast resume`, and how other commands show a suspended session."""
 
+import asyncio
 import json
 import shutil
 
+from temporalio import workflow
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
 from tests.harness import Harness
+from tests.polling import WAIT_TIMEOUT
 from tests.worker.cli.conftest import OpenHarness, shell
+from worker.outbox import SignalSender
+from worker.reconcile import Reconciler
 from worker.scripted.script import ScriptedAnswer
 from worker.settings import ResumePolicy
 from worker.startup_suspension import suspend_all
-from workflows.domain.ids import SessionId
+from workflows.domain.events.turns import TurnEnded
+from workflows.domain.ids import WORKFLOW_TYPE, SessionId
+from workflows.domain.state import SessionState
+from workflows.domain.wire import WAKE, Wake
 
 HELLO = ScriptedAnswer(text="Hello.")
 
@@ -62,3 +72,55 @@ async def test_a_run_that_does_not_wait_ends_with_4_where_its_directory_is_gone(
 
     assert ended.code == 4 and f"Its directory {harness.project} is not there: it was moved or deleted" in ended.out
     assert stopped.code == 0 and "1 prompt withdrawn" in stopped.out
+
+
+@workflow.defn(name=WORKFLOW_TYPE)
+class IdleWorkflow:
+    """A session's workflow that ends and has done nothing."""
+
+    @workflow.run
+    async def run(self, state: SessionState) -> None:
+        """Does nothing."""
+
+    @workflow.signal(name=WAKE)
+    def wake(self, wake: Wake) -> None:
+        """Does nothing."""
+
+
+async def restart_until_suspended(harness: Harness, session: SessionId) -> None:
+    """Reconcile, by a period of no time, a session whose runs do nothing."""
+    sender = SignalSender(harness.database, harness.temporal, harness.settings)
+    reconciler = Reconciler(harness.database, harness.temporal, sender, period=0)
+    idle = Worker(
+        harness.temporal,
+        task_queue=harness.settings.task_queue,
+        workflows=[IdleWorkflow],
+        workflow_runner=UnsandboxedWorkflowRunner(),
+    )
+    async with idle, asyncio.timeout(WAIT_TIMEOUT):
+        while (await harness.client.sessions.get(session)).suspension is None:
+            await reconciler.reconcile()
+            await asyncio.sleep(0.05)
+
+
+async def test_a_session_that_was_restarted_in_vain_says_so_and_goes_on_when_it_is_resumed(
+    open_harness: OpenHarness,
+) -> None:
+    async with open_harness(HELLO) as harness:
+        session = await harness.start_session("hello")
+        await restart_until_suspended(harness, session)
+        person = shell(harness)
+        shown, asked = [await person.run(*words) for words in (("sessions", "show", session), ("asks",))]
+        async with harness.running_worker():
+            resumed = await person.run("resume", session)
+            ended = await harness.ended(session)
+            watched = await person.run("watch", session, "--until-idle")
+        types = [event.type for event in await harness.events(session)]
+
+    for text in (shown.out, asked.out, watched.out):
+        assert "It does not go on, though it was started anew 5 times. May it be tried again?" in text
+        assert f"holdfast resume {session}" in text
+    assert "The session still did not go on: it is started anew (5)." in watched.out
+    assert resumed.code == 0 and isinstance(ended, TurnEnded) and ended.reason == "done"
+    assert types[: types.index("session.suspended")].count("session.restarted") == 5
+    assert len(harness.model.ledger.entries) == 1

@@ -1,0 +1,109 @@
+"""Temporal's file put back from a while ago, PostgreSQL newer: sessions go on from their rows (attack a6)."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from activities.store import outbox
+from tests.acceptance.matrix.fault_injection import server_down
+from tests.acceptance.matrix.lane import Lane
+from tests.acceptance.scenarios import DONE, runs
+from tests.acceptance.trial import Trial
+from tests.polling import WAIT_TIMEOUT
+from worker.scripted.script import Script
+from worker.settings import Settings
+from worker.stack.state_file import PartName
+from worker.stack.temporal import TemporalFiles
+from workflows.domain.ids import SessionId
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(200)]
+
+PERIOD: Final = 1.0  # seconds instead of 30
+REPAIRED: Final = 4 * PERIOD + 20  # two minutes at the default period
+ASKED: Final = ("waiting", "ended", "newer")
+SCRIPTS: Final = {
+    **{name: Script(answers=(runs(name), DONE, DONE)) for name in ASKED},
+    "working": Script(answers=(runs("working", hold=True), DONE, DONE)),
+}
+NOT_SCHEDULED: Final = "is in the log, and no activity was scheduled for it"  # that Temporal remembers
+REPAIRS: Final = ("session.refreshed", "session.restarted", "write.refused")
+
+
+async def test_sessions_act_on_what_a_restored_temporal_has_forgotten(lane: Lane, tmp_path: Path) -> None:
+    undisturbed, disturbed = [
+        await logs_of(lane, tmp_path / str(restored), restored=restored) for restored in (False, True)
+    ]
+    assert {name: [each for each in log if each not in REPAIRS] for name, log in disturbed.items()} == undisturbed
+    assert [name for name, log in disturbed.items() if "session.refreshed" in log][:3] == [*ASKED], disturbed
+
+
+async def logs_of(lane: Lane, directory: Path, *, restored: bool) -> dict[str, list[str]]:
+    """The events of sessions that go on for a while after a copy of Temporal's file, which is then put back or not."""
+    directory.mkdir()
+    async with lane.trial(SCRIPTS, directory, {"reconcile_seconds": PERIOD}) as trial:
+        trial.harness.configure(permission={"bash": {"*": "allow"} | {f"effect {name}": "ask" for name in ASKED}})
+        worker = await trial.worker()
+        sessions = {name: await begin(trial, name) for name in ("waiting", "ended", "working")}
+        await trial.effects.reached("working")
+        copy = copy_of(lane.settings, directory)
+        await answer(trial, sessions["ended"])
+        trial.effects.release("working")
+        for name in ("ended", "working"):
+            await trial.harness.ended(sessions[name])
+        sessions["newer"] = await begin(trial, "newer")
+        await worker.kill()
+        for name in ("waiting", "newer"):
+            await answer(trial, sessions[name])
+        if restored:
+            async with server_down(lane.settings, PartName.TEMPORAL):
+                put_back(lane.settings, copy)
+        await trial.worker()
+        async with asyncio.timeout(REPAIRED):
+            for name in ("ended", "working"):
+                await trial.recording_client.prompt(sessions[name], "And now?")
+            for name, session in sessions.items():
+                await trial.harness.ended(session, 2 if name in ("ended", "working") else 1)
+        assert {name: trial.effects.count(name) for name in sessions} == dict.fromkeys(sessions, 1)
+        assert len(trial.harness.model.ledger.entries) == 10
+        found = [each for each in await trial.verdict() if not (restored and each.what.endswith(NOT_SCHEDULED))]
+        assert not found, found
+        return {name: [event.type for event in await trial.harness.events(each)] for name, each in sessions.items()}
+
+
+async def begin(trial: Trial, name: str) -> SessionId:
+    session = await trial.start_session(f"[[script:{name}]] Run it.")
+    if name in ASKED:
+        await trial.harness.wait_for_asks(session)
+    return session
+
+
+async def answer(trial: Trial, session: SessionId) -> None:
+    """Answer the session's ask, with a signal that Temporal acknowledges."""
+    (ask,) = await trial.harness.client.inbox.asks(session=session)
+    await trial.recording_client.answer(ask.id)
+    async with asyncio.timeout(WAIT_TIMEOUT):
+        while not await outbox.is_empty(trial.harness.database, session):
+            await asyncio.sleep(0.02)
+
+
+def copy_of(settings: Settings, directory: Path) -> Path:
+    """A consistent copy of the file of a Temporal that serves."""
+    copy = directory / "temporal.db"
+    with (
+        closing(sqlite3.connect(TemporalFiles(home=settings.home).file)) as source,
+        closing(sqlite3.connect(copy)) as target,
+    ):
+        source.backup(target)
+    return copy
+
+
+def put_back(settings: Settings, copy: Path) -> None:
+    """Of a Temporal that does not run."""
+    file = TemporalFiles(home=settings.home).file
+    for part in file.parent.glob(f"{file.name}*"):
+        part.unlink()
+    file.write_bytes(copy.read_bytes())

@@ -10,7 +10,7 @@ from activities.store.asks import AskRow
 from activities.store.calls import CallRow, FreshCall
 from activities.store.generations import Suspended, TurnOver
 from activities.store.journal import Journal
-from activities.store.outages import Moved
+from activities.store.outages import VersionConflict
 from activities.store.turns import TurnStatus
 from workflows.domain.effects import Plan
 from workflows.domain.errors import StaleFence, ToolError
@@ -144,19 +144,26 @@ async def claim(
 
 
 async def claim_fresh(
-    journal: Journal, request: RunRequest, fence: Fence, machine: str, plan: Plan, fresh: FreshCall
+    journal: Journal,
+    request: RunRequest,
+    fence: Fence,
+    machine: str,
+    plan: Plan | ToolError | None,
+    fresh: FreshCall | None,
 ) -> Claimed:
     """Claim a call in a session unchanged since it was prepared, where rules alone decide.
 
-    Raises Moved otherwise: another session's grant or its revocation changes only that session's log.
+    Raises VersionConflict otherwise: another session's grant or its revocation changes only that session's log.
     """
+    if fresh is None or not isinstance(plan, Plan):
+        raise VersionConflict
     rules = (await turns.turn_config(journal, fresh.turn_config)).rules
     evidence = ClaimEvidence(fresh.call, [], PermissionEvaluator(rules, fresh.live), request.loop_guarded)
     decisions = evidence.decisions()
     by_rules = decisions is not None and all(decision.by == "rule" for decision in decisions)
     drifted = plan.effect.digest != fresh.call.digest or evidence.has_new_requests(plan)
     if decisions is None or not by_rules or drifted or journal.ended or journal.suspension is not None:
-        raise Moved
+        raise VersionConflict
     calls.claim(journal, fresh.call, fence, machine, fresh.turn_config, decisions)
     return Claimed(fresh.call, needs_recovery=False)
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -23,8 +22,8 @@ from activities.store.calls import CallRow, FreshCall
 from activities.store.commit_retry import finish_despite_cancel, finish_within_grace, retry_while_unavailable
 from activities.store.database import Database, dumps
 from activities.store.generations import Suspended, TurnOver
-from activities.store.journal import WORKER, Place, session_journal
-from activities.store.outages import Moved
+from activities.store.journal import WORKER, Journal, SessionVersion, session_journal
+from activities.store.optimistic import write_optimistically
 from activities.tools.tool import ABORTED, CallStopped, Delegated, OutcomeUnknown
 from prompts import render_prompt
 from workflows.domain.effects import Plan, Recovery
@@ -109,16 +108,16 @@ class ToolActivities:
         except ToolError as error:
             problem = error
 
-        async def plan_and_claim() -> tuple[ClaimResult, Place | None]:
+        async def plan_and_claim() -> tuple[ClaimResult, SessionVersion | None]:
             """Plans again on each try: files may change while the database is away."""
             plan = await plan_now(tool_call) if tool_call and call.state is CallState.PREPARED else problem
             return await self.claim(request, fence, plan, fresh)
 
-        held, place = await retry_while_unavailable(plan_and_claim)
+        held, version = await retry_while_unavailable(plan_and_claim)
         match held:
             case Claimed() if tool_call is not None:
                 await failpoint("tool.claimed", request.call)
-                return await self.carry_out(tool_call, held, fence, place)
+                return await self.carry_out(tool_call, held, fence, version)
             case Claimed():
                 await self.settle(held.call, fence, CallState.UNKNOWN, unknown_outcome(held.call, str(problem)))
                 return CallResult(state=CallResultState.SETTLED)
@@ -127,18 +126,22 @@ class ToolActivities:
 
     async def claim(
         self, request: RunRequest, fence: Fence, plan: Plan | ToolError | None, fresh: FreshCall | None
-    ) -> tuple[ClaimResult, Place | None]:
+    ) -> tuple[ClaimResult, SessionVersion | None]:
         """The claim, and the session's version after it where no other writer is expected."""
-        open_journal = partial(session_journal, self.database, request.session, WORKER, epoch=request.epoch)
-        if fresh is not None and fresh.place is not None and isinstance(plan, Plan):
-            with suppress(Moved):
-                async with open_journal(held=fresh.place) as journal:
-                    claimed = await claim_fresh(journal, request, fence, self.call_contexts.machine, plan, fresh)
-                return claimed, journal.left
-        async with open_journal() as journal:
-            return await claim(journal, request, fence, self.call_contexts.machine, plan), None
+        machine = self.call_contexts.machine
 
-    async def carry_out(self, tool_call: ClaimedCall, held: Claimed, fence: Fence, place: Place | None) -> CallResult:
+        async def as_seen(journal: Journal) -> ClaimResult:
+            return await claim_fresh(journal, request, fence, machine, plan, fresh)
+
+        async def read_first(journal: Journal) -> ClaimResult:
+            return await claim(journal, request, fence, machine, plan)
+
+        open_journal = partial(session_journal, self.database, request.session, WORKER, epoch=request.epoch)
+        return await write_optimistically(open_journal, fresh.version if fresh else None, as_seen, read_first)
+
+    async def carry_out(
+        self, tool_call: ClaimedCall, held: Claimed, fence: Fence, version: SessionVersion | None
+    ) -> CallResult:
         """Run the effect and store its outcome. A stop ends the effect, which is an outcome too."""
         try:
             done = await run_effect(tool_call, held, self.call_contexts.machine)
@@ -152,7 +155,7 @@ class ToolActivities:
         if isinstance(done, Delegated):
             return CallResult(state=CallResultState.DELEGATED, child=done.child, agent=done.agent)
         state, outcome = done
-        await finish_despite_cancel(self.settle(held.call, fence, state, outcome, place))
+        await finish_despite_cancel(self.settle(held.call, fence, state, outcome, version))
         await failpoint("tool.committed", tool_call.call.id)
         return CallResult(state=CallResultState.SETTLED)
 
@@ -162,30 +165,30 @@ class ToolActivities:
         await finish_within_grace(self.settle(held.call, fence, state, outcome))
 
     async def settle(
-        self, call: CallRow, fence: Fence, state: CallState, outcome: Outcome, place: Place | None = None
+        self, call: CallRow, fence: Fence, state: CallState, outcome: Outcome, version: SessionVersion | None = None
     ) -> None:
-        """Store the outcome if this attempt still holds the claim. `place`: the session's version after the claim."""
-        await retry_while_unavailable(lambda: self.write_outcome(call, fence, state, outcome, place))
+        """Store the outcome if this attempt still holds the claim. `version`: the session's after the claim."""
+        await retry_while_unavailable(lambda: self.write_outcome(call, fence, state, outcome, version))
 
     async def write_outcome(
-        self, call: CallRow, fence: Fence, state: CallState, outcome: Outcome, place: Place | None
+        self, call: CallRow, fence: Fence, state: CallState, outcome: Outcome, version: SessionVersion | None
     ) -> None:
-        open_journal = partial(
-            session_journal, self.database, call.session, WORKER, epoch=fence.epoch, needs_newest=False
-        )
-        if place is not None:
-            with suppress(Moved):
-                async with open_journal(held=place) as journal:
-                    calls.settle(journal, call, state, outcome)
-                    deltas.delete(journal, call.id)
-                return
-        async with open_journal() as journal:
+        async def as_seen(journal: Journal) -> None:
+            calls.settle(journal, call, state, outcome)
+            deltas.delete(journal, call.id)
+
+        async def read_first(journal: Journal) -> None:
             row = await calls.lock(journal, call.id)
             if row.fence != fence:
                 raise StaleFence(f"Call {call.id!r} is held by {row.fence}; the outcome of {fence} is refused.")
             if not row.settled:
                 calls.settle(journal, row, state, outcome)
                 deltas.delete(journal, call.id)
+
+        open_journal = partial(
+            session_journal, self.database, call.session, WORKER, epoch=fence.epoch, needs_newest=False
+        )
+        await write_optimistically(open_journal, version, as_seen, read_first)
 
 
 async def plan_now(tool_call: ClaimedCall) -> Plan | ToolError:

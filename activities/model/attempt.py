@@ -2,8 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 from temporalio.exceptions import ApplicationError
@@ -41,8 +41,8 @@ from activities.store.generations import (
     Suspended,
     TurnOver,
 )
-from activities.store.journal import WORKER, Journal, Place, session_journal
-from activities.store.outages import Moved
+from activities.store.journal import WORKER, Journal, SessionVersion, session_journal
+from activities.store.optimistic import write_optimistically
 from activities.store.turns import TurnStatus
 from workflows.domain.errors import StaleFence, UsageError
 from workflows.domain.generation import Generation
@@ -76,13 +76,13 @@ class Attempts:
 class Attempt:
     """One attempt at a generation: begins, asks once, and stores the answer or a failure.
 
-    Once it has begun: `status` is the generation's before it, `watched` whether a person follows the session, `place`
-    the session after its registration, and `started_at` loop time then.
+    Once it has begun: `status` is the generation's before it, `watched` whether a person follows the session,
+    `version` the session's after its registration, and `started_at` loop time then.
     """
 
     status: GenerationStatus
     watched: bool
-    place: Place
+    version: SessionVersion
     started_at: float
 
     def __init__(self, shared: Attempts, request: Request, generation: Generation, fence: Fence) -> None:
@@ -104,7 +104,7 @@ class Attempt:
         """The transaction that this attempt begins in, and in which its view is read."""
         async with session_journal(self.database, self.request.session, WORKER, epoch=self.request.epoch) as journal:
             yield journal
-        self.place, self.started_at = journal.left, asyncio.get_running_loop().time()
+        self.version, self.started_at = journal.version_after, asyncio.get_running_loop().time()
 
     async def begin(self, journal: Journal) -> StoredAnswer | TurnOver | Suspended | None:
         """Register this attempt, which may then ask the model; else the answer stored before, or why not to ask.
@@ -131,19 +131,19 @@ class Attempt:
         return stored
 
     async def _commit(self, new: NewAnswer) -> StoredAnswer | TurnOver:
-        with suppress(Moved):
-            return await self._commit_held(new)
-        async with self.finishing_journal() as journal:
-            return await generations.commit(journal, self.generation, self.fence, new)
+        async def as_seen(journal: Journal) -> Callable[[], StoredAnswer | TurnOver]:
+            return generations.commit_as_seen(journal, self.generation, self.fence, new)
 
-    async def _commit_held(self, new: NewAnswer) -> StoredAnswer:
-        """In one exchange, if the session is unchanged since this attempt registered. Raises Moved."""
-        async with self.finishing_journal(held=self.place) as journal:
-            stored_later = generations.commit_held(journal, self.generation, self.fence, new)
-        stored = stored_later()
-        for row in stored.calls:
-            place = journal.left if len(stored.calls) == 1 else None
-            calls.keep_fresh(self.database, FreshCall(row, self.turn_status.turn_config, stored.live, place))
+        async def read_first(journal: Journal) -> Callable[[], StoredAnswer | TurnOver]:
+            committed = await generations.commit(journal, self.generation, self.fence, new)
+            return lambda: committed
+
+        result, version = await write_optimistically(self.finishing_journal, self.version, as_seen, read_first)
+        stored = result()
+        if version is not None and isinstance(stored, StoredAnswer):
+            for row in stored.calls:
+                alone = version if len(stored.calls) == 1 else None
+                calls.keep_fresh(self.database, FreshCall(row, self.turn_status.turn_config, stored.live, alone))
         return stored
 
     async def failed(self, model: ResolvedModel, failure: ProviderFailure) -> ApplicationError:
@@ -207,10 +207,10 @@ class Attempt:
         async with self.finishing_journal() as journal:
             await generations.record_failure(journal, self.generation, self.fence, failure)
 
-    def finishing_journal(self, held: Place | None = None) -> AbstractAsyncContextManager[Journal]:
+    def finishing_journal(self, *, seen: SessionVersion | None = None) -> AbstractAsyncContextManager[Journal]:
         """For what this attempt has registered for, under whichever epoch."""
         return session_journal(
-            self.database, self.request.session, WORKER, epoch=self.request.epoch, held=held, needs_newest=False
+            self.database, self.request.session, WORKER, epoch=self.request.epoch, seen=seen, needs_newest=False
         )
 
 

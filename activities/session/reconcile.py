@@ -28,7 +28,7 @@ async def repair(database: Database, due: DueSession, run: str | None) -> Repair
     """
     async with session_journal(database, due.session, RECONCILE) as journal:
         await journal.locked()
-        if journal.place.seq != due.seq or await waits(journal, due):
+        if journal.version.seq != due.seq or await waits(journal, due):
             return None
         chosen = next_repair(run, due.run, due.refreshes, due.restarts)
         if chosen is Repair.SUSPEND:

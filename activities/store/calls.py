@@ -8,7 +8,7 @@ from psycopg.types.json import Json
 from pydantic import JsonValue
 
 from activities.store.database import Database, dumps
-from activities.store.journal import Journal, Place, seal
+from activities.store.journal import Journal, SessionVersion, seal
 from activities.store.queries import Queries
 from workflows.domain.call_display import CallDisplay
 from workflows.domain.effects import Plan, Recovery
@@ -79,13 +79,13 @@ class CallEnvironment(Value):
 class FreshCall:
     """A call just prepared, with the grants live then.
 
-    `place`: the session's version after it, if it is the only call of its answer: others would change that version.
+    `version`: the session's after it, if it is the only call of its answer: others would change it.
     """
 
     call: CallRow
     turn_config: TurnConfigId
     live: tuple[Grant, ...]
-    place: Place | None
+    version: SessionVersion | None
 
 
 def prepare(journal: Journal, turn: TurnId, step: int, message: MessageId, new: NewCall) -> CallRow:

@@ -182,10 +182,12 @@ async def commit(journal: Journal, generation: Generation, fence: Fence, new: Ne
     return _store_answer(journal, generation, new, live)
 
 
-def commit_held(journal: Journal, generation: Generation, fence: Fence, new: NewAnswer) -> Callable[[], StoredAnswer]:
-    """The same in a session and generation held since this attempt registered; call the result after the transaction.
+def commit_as_seen(
+    journal: Journal, generation: Generation, fence: Fence, new: NewAnswer
+) -> Callable[[], StoredAnswer]:
+    """The same in a session that has not changed since this attempt registered; call the result after the transaction.
 
-    Fails with Moved if a later attempt has registered. The generation is held as well, as registering leaves no event.
+    Fails with VersionConflict if a later attempt has registered, which leaves no event: the generation's row says so.
     """
     journal.write(_QUERIES.hold, generation=generation.id, fence=list(fence))
     stored, live_later = _store_answer(journal, generation, new), grants.live_later(journal)

@@ -39,7 +39,7 @@ def store(journal: Journal, grant: Grant, ask: AskId) -> None:
         _QUERIES.insert,
         id=grant.id,
         session=journal.session,
-        project=journal.place.directory if wide else None,
+        project=journal.version.directory if wide else None,
         body=dumps(grant.model_dump(mode="json")),
         author=grant.author,
         seconds=_PROJECT_LIFE.total_seconds() if wide else None,

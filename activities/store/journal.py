@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from activities.store.database import Database, dumps
-from activities.store.outages import Moved
+from activities.store.outages import VersionConflict
 from activities.store.pg_notify import FOLLOWER_LOCK_CLASS
 from activities.store.pg_protocol import Rows
 from activities.store.queries import Queries
@@ -44,7 +44,7 @@ def seal(value: Any) -> SealedContent:
 
 
 @dataclass(frozen=True)
-class Place:
+class SessionVersion:
     """The end of a session's log, and its state, as of the lock."""
 
     status: str
@@ -62,8 +62,8 @@ class Journal:
     something `needs_newest` of the session's; what finishes something begun under the caller's own fence needs any that
     was given out. Others are refused (StaleFence).
 
-    `held`: where this epoch has left the session. Nothing is read again then: each change of a session's rows moves the
-    end of its log, so what was read still holds, or the transaction fails (Moved).
+    `seen`: the version in which this epoch has left the session. Nothing is read again then: each change of a session's
+    rows moves the end of its log, so what was read still holds, or the transaction fails (VersionConflict).
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Journal:
         session: SessionId,
         actor: Actor,
         epoch: int | None = None,
-        held: Place | None = None,
+        seen: SessionVersion | None = None,
         *,
         needs_newest: bool = True,
     ) -> None:
@@ -84,26 +84,26 @@ class Journal:
         self._batch = batch
         self._epoch = epoch
         self._needs_newest = needs_newest
-        self._version = held
+        self._version = seen
         self._lock: asyncio.Future[Rows] | None = None
         self._followed: list[tuple[SessionId, asyncio.Future[Rows]]] = []
-        if held is None:
+        if seen is None:
             self._lock = batch.submit(_QUERIES.lock, session=session)
         else:
-            batch.write(_QUERIES.hold, session=session, seq=held.seq, epoch=held.epoch)
+            batch.write(_QUERIES.hold, session=session, seq=seen.seq, epoch=seen.epoch)
 
     @property
-    def place(self) -> Place:
+    def version(self) -> SessionVersion:
         """The session as of the lock; known after a read, or after `locked`."""
         if self._version is None:
             raise RuntimeError("The session is not locked yet: read something first, or await `locked`.")
         return self._version
 
     @property
-    def left(self) -> Place:
+    def version_after(self) -> SessionVersion:
         """The session after the commit."""
-        seq = self.place.seq + len(self.records)
-        return replace(self.place, seq=seq, head=self._heads()[-1])
+        seq = self.version.seq + len(self.records)
+        return replace(self.version, seq=seq, head=self._heads()[-1])
 
     @property
     def followed(self) -> list[SessionId]:
@@ -112,12 +112,12 @@ class Journal:
 
     @property
     def ended(self) -> bool:
-        return self.place.status == "ended"
+        return self.version.status == "ended"
 
     @property
     def suspension(self) -> SuspensionId | None:
         """The session's open suspension, as of the lock."""
-        return self.place.suspension
+        return self.version.suspension
 
     async def locked(self) -> None:
         """Wait for the lock. Raises NotFound, StaleFence, Conflict for an archived session."""
@@ -133,19 +133,19 @@ class Journal:
             raise self._archived_error(row["archive"]["file"])
         if self._epoch is not None:
             self._require_epoch(self._epoch, row["epoch"])
-        self._version = Place(
+        self._version = SessionVersion(
             row["status"], row["directory"], row["epoch"], row["seq"], bytes(row["head"]), row["suspension"]
         )
 
     def give_out_epoch(self) -> int:
         """The session's next epoch; known after a read, or after `locked`."""
-        epoch = self.place.epoch + 1
+        epoch = self.version.epoch + 1
         self.write(_QUERIES.set_epoch, session=self.session, epoch=epoch)
         return epoch
 
     def record(self, event: Event, actor: Actor | None = None) -> int:
         """Append an event; returns its seq."""
-        seq = self.place.seq + len(self.records) + 1
+        seq = self.version.seq + len(self.records) + 1
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         record = EventRecord(session=self.session, seq=seq, at=now, actor=actor or self.actor, event=event)
         self.records.append((record, hash_chain.canonical_json(record.model_dump(mode="json"))))
@@ -188,7 +188,7 @@ class Journal:
         if not self.records:
             return
         heads = self._heads()
-        seq = self.place.seq + len(self.records)
+        seq = self.version.seq + len(self.records)
         followed = self.submit(
             _QUERIES.append,
             session=self.session,
@@ -210,7 +210,7 @@ class Journal:
         return Conflict(message) if self._epoch is None else StaleFence(message)
 
     def _heads(self) -> list[bytes]:
-        heads = [self.place.head]
+        heads = [self.version.head]
         for _, canonical in self.records:
             heads.append(hash_chain.chain_hash(heads[-1], canonical))
         return heads
@@ -229,17 +229,17 @@ async def session_journal(
     actor: Actor,
     *,
     epoch: int | None = None,
-    held: Place | None = None,
+    seen: SessionVersion | None = None,
     needs_newest: bool = True,
 ) -> AsyncIterator[Journal]:
     """Open a session's journal in a transaction; a block that ends without error writes its events.
 
-    Raises NotFound, StaleFence, Unavailable; with `held` Moved.
+    Raises NotFound, StaleFence, Unavailable; with `seen` VersionConflict.
     """
-    if held is not None and held.epoch != epoch:
-        raise Moved
+    if seen is not None and seen.epoch != epoch:
+        raise VersionConflict
     async with database.statements() as batch:
-        journal = Journal(batch, database.turn_configs, session, actor, epoch, held, needs_newest=needs_newest)
+        journal = Journal(batch, database.turn_configs, session, actor, epoch, seen, needs_newest=needs_newest)
         yield journal
         await journal.locked()
         journal.append()

@@ -42,13 +42,13 @@ class ReadOnly(Unavailable):
         super().__init__(f"PostgreSQL is read-only just now, as in a failover: try again in a while. (It says: {why})")
 
 
-class Moved(Exception):
-    """A held row has changed: decide again."""
+class VersionConflict(Exception):
+    """A row is no longer as it was last seen: decide again."""
 
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Turn the driver's errors into ours: Moved, SchemaMissing, and Unavailable for what may pass."""
+    """Turn the driver's errors into ours: VersionConflict, SchemaMissing, and Unavailable for what may pass."""
     try:
         yield
     except (psycopg.Error, PoolTimeout, PoolClosed) as error:
@@ -62,7 +62,7 @@ def _translate(error: Exception) -> Exception | None:
     code = error.sqlstate if isinstance(error, psycopg.Error) else None
     why = _driver_message(error)
     if isinstance(error, psycopg.errors.SerializationFailure) and why.endswith(_MOVED_ON):
-        return Moved()
+        return VersionConflict()
     if isinstance(error, psycopg.errors.LockNotAvailable):
         return Unavailable("Another process has held this session's lock for 10 s; try again.")
     if isinstance(error, _NO_SCHEMA):

@@ -30,7 +30,7 @@ async def test_a_claim_that_takes_a_signal_for_an_answer_is_caught(open_unjudged
 
 
 async def test_an_outcome_that_is_reported_and_not_stored_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
-    stored = "await finish_despite_cancel(self.settle(held.call, fence, state, outcome, place))"
+    stored = "await finish_despite_cancel(self.settle(held.call, fence, state, outcome, version))"
     async with open_unjudged(runs("one"), DONE) as trial:
         trial.code = mutate("activities/calls/run.py", stored, "pass")
         await trial.worker()

@@ -52,8 +52,8 @@ async def test_a_program_that_does_not_look_for_its_stored_answer_is_found_out(
 ) -> None:
     looks = "        return await _stored_answer(journal, registered, found.answer)"
     forgets = "        pass"
-    at_once = "            return await self._commit_held(new)"
-    mutate("activities/model/attempt.py", at_once, "            raise Moved")  # it would refuse a second answer
+    optimistic = "    if seen is not None:"
+    mutate("activities/store/optimistic.py", optimistic, "    if False:")  # it would refuse a second answer
     code = mutate("activities/store/generations.py", looks, forgets)
     trial_stack = TrialStack(settings, stack, template, fork_server, tmp_path / "trials", code)
     found = await trial_stack.disturbed(NthFault(CallKind.ACTIVITY, FaultForm.AMBIGUOUS, 2), Baseline([], {}))

@@ -8,7 +8,7 @@ from activities.calls.run import ToolActivities
 from activities.store import calls, grants
 from activities.store.calls import FreshCall
 from activities.store.database import Database
-from activities.store.journal import WORKER, Place, session_journal
+from activities.store.journal import WORKER, SessionVersion, session_journal
 from bench.counting_proxy import counting_proxy
 from tests.activities.calls.test_claim import ENDS, decisions, edited, granted
 from tests.activities.rig import ActivityRig, open_rig
@@ -20,11 +20,11 @@ from workflows.domain.messages import CallState, Outcome
 RUN = ["call.claimed", "call.finished"]
 
 
-async def place(rig: ActivityRig) -> Place:
+async def place(rig: ActivityRig) -> SessionVersion:
     """The session's current version."""
     async with session_journal(rig.database, rig.session, WORKER, epoch=rig.epoch) as journal:
         await journal.locked()
-    return journal.left
+    return journal.version_after
 
 
 async def remembered(rig: ActivityRig, call: PartId) -> PartId:

@@ -9,8 +9,8 @@ from psycopg.types.json import Json
 
 from activities.store import events, sessions
 from activities.store.database import Database
-from activities.store.journal import WORKER, Place, session_journal
-from activities.store.outages import Moved
+from activities.store.journal import WORKER, SessionVersion, session_journal
+from activities.store.outages import VersionConflict
 from activities.store.queries import Queries
 from tests.activities.store.conftest import ACTOR
 from tests.polling import WAIT_TIMEOUT
@@ -146,21 +146,21 @@ async def test_a_transaction_that_expects_a_version_is_refused_once_the_session_
     async with database.statements() as batch:
         values = {"sessions": [session]}
         await batch.rows(ARCHIVES.lock, **values)
-        waiting = asyncio.create_task(write_held(database, session, journal.left))
+        waiting = asyncio.create_task(write_as_seen(database, session, journal.version_after))
         await lock_awaited(database)
         batch.write(ARCHIVES.mark_archived, archive=Json(archived.model_dump(mode="json")), **values)
-    with pytest.raises(Moved):
+    with pytest.raises(VersionConflict):
         await waiting
 
 
 async def status(database: Database, session: SessionId) -> str:
     async with session_journal(database, session, ACTOR) as journal:
         await journal.locked()
-    return journal.place.status
+    return journal.version.status
 
 
-async def write_held(database: Database, session: SessionId, held: Place) -> None:
-    async with session_journal(database, session, ACTOR, epoch=held.epoch, held=held) as journal:
+async def write_as_seen(database: Database, session: SessionId, seen: SessionVersion) -> None:
+    async with session_journal(database, session, ACTOR, epoch=seen.epoch, seen=seen) as journal:
         journal.record(SessionEnded(reason="never"))
 
 

@@ -5,7 +5,7 @@ import pytest
 from psycopg.errors import lookup
 
 from activities.store.database import Database
-from activities.store.outages import Moved, ReadOnly, SchemaMissing, Unreachable, translate_errors
+from activities.store.outages import ReadOnly, SchemaMissing, Unreachable, VersionConflict, translate_errors
 from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId
 
@@ -65,5 +65,5 @@ async def server_process(database: Database) -> int:
 async def test_a_session_that_has_moved_on_is_no_other_serialization_failure(
     database: Database, session: SessionId
 ) -> None:
-    with pytest.raises(Moved):
+    with pytest.raises(VersionConflict):
         await database.rows(b"SELECT hold_session(%(session)s, 99, 99)", session=session)

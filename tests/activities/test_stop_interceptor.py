@@ -13,7 +13,7 @@ from activities.failpoints import ARRIVALS
 from activities.stop_interceptor import StopInterceptor, stop_requested
 from tests.activities.conftest import Arm
 from tests.activities.rig import ActivityRig, open_rig
-from workflows.domain.ids import MessageId, PartId
+from workflows.domain.ids import GenerationId, PartId
 from workflows.domain.wire import (
     FINISH_STOPPED,
     CallResult,
@@ -67,7 +67,7 @@ async def watch(rig: ActivityRig) -> StopInterceptor:
 
 
 def generating(rig: ActivityRig) -> GenerateRequest:
-    return GenerateRequest(**rig.place(), turn=rig.turn, step=1, message=MessageId("msg_1"))
+    return GenerateRequest(**rig.place(), turn=rig.turn, step=1, generation=GenerationId("gen_1"))
 
 
 def calling(rig: ActivityRig) -> RunRequest:

@@ -1,7 +1,5 @@
 -- name: due
--- Sessions that have something to do and have not moved for a while, the longest quiet first. `ready`: the unsettled
--- calls of the newest step that wait neither for a person nor for a subagent; an answer's event is checked later.
--- Times that have not come yet are of a clock that was ahead.
+-- Sessions that have something to do and have not moved for a while, with the calls that wait for nobody (`ready`).
 WITH found AS MATERIALIZED (
     SELECT session, id AS turn, step, NULL AS accepted_at FROM turn WHERE state = 'open'
     UNION ALL

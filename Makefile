@@ -26,7 +26,7 @@ help:
 	@echo "make faults-page       write docs/faults.md anew, after a row, a test or the figures have changed"
 	@echo "make production-test   the topology of docker-compose.yml without containers: servers of production, two workers"
 	@echo "make install           put 'holdfast' on the PATH, with the versions and hashes of uv.lock"
-	@echo "make record-histories  record tests/histories anew"
+	@echo "make record-histories  record the histories that tests/histories lacks"
 	@echo "make clean             remove what the targets above have made in this directory"
 
 demo: .venv/.synced

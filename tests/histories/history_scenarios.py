@@ -14,6 +14,7 @@ from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from worker.settings import ResumePolicy
 from worker.startup_suspension import suspend_all
 from workflows.domain.ids import SessionId, workflow_id
+from workflows.domain.wire import WAKE, Wake, WakeKind
 
 _POLL_INTERVAL = 0.05
 DONE = ScriptedAnswer(text="Done.")
@@ -53,7 +54,7 @@ async def steps_used_up(harness: Harness, gate: Path) -> SessionId:
     return await whole_turn(harness, gate)
 
 
-async def fallen_asleep(harness: Harness, gate: Path) -> SessionId:
+async def idle_exit(harness: Harness, gate: Path) -> SessionId:
     """An idle run completes after its idle time."""
     session = await whole_turn(harness, gate)
     await harness.temporal.get_workflow_handle(workflow_id(session)).result()
@@ -69,6 +70,19 @@ async def ask_waiting(harness: Harness, _: Path) -> SessionId:
 
 async def ask_answered(harness: Harness, gate: Path) -> SessionId:
     session = await ask_waiting(harness, gate)
+    for entry in await harness.client.inbox.asks(session=session):
+        await harness.answer(entry.id)
+    await harness.ended(session)
+    return session
+
+
+async def reloaded(harness: Harness, gate: Path) -> SessionId:
+    """A run that waits for a person loads its rows again in place, and waits on."""
+    session = await ask_waiting(harness, gate)
+    before = await completed(harness, session)
+    await harness.temporal.get_workflow_handle(workflow_id(session)).signal(WAKE, Wake(kind=WakeKind.REFRESH))
+    while await completed(harness, session) == before:
+        await asyncio.sleep(_POLL_INTERVAL)
     for entry in await harness.client.inbox.asks(session=session):
         await harness.answer(entry.id)
     await harness.ended(session)
@@ -115,7 +129,7 @@ async def child_stopped(harness: Harness, gate: Path) -> SessionId:
     return session
 
 
-async def parked(harness: Harness, _: Path) -> SessionId:
+async def suspended(harness: Harness, _: Path) -> SessionId:
     """An answered call is refused while its session is suspended, and runs when it resumes."""
     session = await ask_waiting(harness, _)
     ask = harness.settings.model_copy(update={"resume": ResumePolicy.ASK})
@@ -130,7 +144,7 @@ async def parked(harness: Harness, _: Path) -> SessionId:
     return session
 
 
-async def held_up(harness: Harness, _: Path) -> SessionId:
+async def slow_quick_call(harness: Harness, _: Path) -> SessionId:
     """A quick call that cannot be claimed within its second becomes an activity of its own."""
     session = await harness.start_session("Go.")
     await harness.until(session, lambda event: event.type == "message.completed")
@@ -165,16 +179,17 @@ def scenarios(gate: Path) -> dict[str, Scenario]:
     """All scenarios; a held answer waits at the file `gate`."""
     return {
         "plain_turn": Scenario((DONE,), whole_turn),
-        "fallen_asleep": Scenario((DONE,), fallen_asleep),
+        "idle_exit": Scenario((DONE,), idle_exit),
         "parallel_calls": Scenario((PARALLEL, DONE), whole_turn),
-        "held_up": Scenario((LOOK, DONE), held_up),
+        "slow_quick_call": Scenario((LOOK, DONE), slow_quick_call),
         "ask_waiting": Scenario((WRITE, DONE), ask_waiting),
         "ask_answered": Scenario((WRITE, DONE), ask_answered),
+        "reloaded": Scenario((WRITE, DONE), reloaded),
         "steered": Scenario((held_answer(gate), DONE), steered),
         "stopped": Scenario((held_answer(gate), DONE), stopped),
         "continued_as_new": Scenario((LOOK, LOOK, WRITE, DONE), ask_answered, events=15),
         "steps_used_up": Scenario((WRITE, WRITE), steps_used_up),
-        "parked": Scenario((WRITE, DONE), parked),
+        "suspended": Scenario((WRITE, DONE), suspended),
         "retried": Scenario((DONE,), retried),
         "child_waiting": Scenario((DELEGATES, DONE), child_waiting, child=(WRITE, DONE)),
         "child_answered": Scenario((DELEGATES, DONE), child_answered, child=(WRITE, DONE), events=15),

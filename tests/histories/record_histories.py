@@ -1,4 +1,7 @@
-"""Record the histories that `test_replay.py` replays: `make record-histories [NAMES="ask_waiting stopped"]`."""
+"""Record the histories that `test_replay.py` replays: `make record-histories [NAMES="ask_waiting stopped"]`.
+
+Into the folder of this release; what is there is never recorded anew, for sessions of its users have such histories.
+"""
 
 import asyncio
 import gc
@@ -7,30 +10,34 @@ import tempfile
 import uuid
 from pathlib import Path
 
+from temporalio.client import WorkflowHistory
+
 from activities.model.wires.router import WireRouter
 from activities.store.migrate import migrate
 from tests.conftest import remove, settings_of
 from tests.harness import harness
 from tests.histories.history_scenarios import Scenario, scenarios
+from tests.histories.replay import DIGESTS, FOLDER, digest
 from worker.connect import connect
 from worker.outbox import workflow_id
+from worker.release import installed_release
 from worker.scripted.script import DEFAULT_SCRIPT, Script
 from worker.settings import Settings, process_environment
 from worker.stack.state_file import Endpoints
 from worker.stack.up import up
 
-FOLDER = Path(__file__).parent
+RELEASE = FOLDER / ".".join(installed_release().version.split(".")[:2])
 
 
 async def record(names: list[str]) -> None:
-    """Play the named scenarios, or all, on a new stack, and write their histories."""
+    """Play the named scenarios, or all that are not recorded yet, on a new stack, and write their histories."""
     with tempfile.TemporaryDirectory(prefix="holdfast-record-") as scratch:
         settings = settings_of(Path(scratch) / "home")
         endpoints = await up(settings, print, worker=False)
         try:
             await migrate(endpoints.postgres_url)
             known = scenarios(Path(scratch) / "gate")
-            for name in names or known:
+            for name in names or [each for each in known if not list(RELEASE.glob(f"{each}_*.json"))]:
                 (Path(scratch) / "gate").unlink(missing_ok=True)
                 (Path(scratch) / "gate.reached").unlink(missing_ok=True)
                 await play(name, known[name], settings, endpoints, Path(scratch))
@@ -53,12 +60,19 @@ async def play(name: str, scenario: Scenario, settings: Settings, endpoints: End
     ):
         session = await scenario.play(built, scratch / "gate")
     runs = client.list_workflows(f"WorkflowId = '{workflow_id(session)}'")
-    for old in FOLDER.glob(f"{name}*.json"):
-        old.unlink()
     histories = [await client.get_workflow_handle(run.id, run_id=run.run_id).fetch_history() async for run in runs]
     for number, history in enumerate(sorted(histories, key=lambda each: each.events[0].event_time.ToNanoseconds())):
-        (FOLDER / f"{name}_{number}.json").write_text(history.to_json())
-        print(f"{name}_{number}: {len(history.events)} events")
+        write(RELEASE / f"{name}_{number}.json", history)
+
+
+def write(path: Path, history: WorkflowHistory) -> None:
+    """Write a history, and add its digest. Raises FileExistsError."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("x") as file:
+        file.write(history.to_json())
+    with DIGESTS.open("a") as file:
+        file.write(f"{digest(path)}  {path.relative_to(FOLDER)}\n")
+    print(f"{path.stem}: {len(history.events)} events")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ It shows caches of the process, and what one history leaves behind for the next 
 """
 
 import asyncio
+import hashlib
 import random
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -19,6 +20,22 @@ from worker.exit_process import exit_process
 from workflows.session import SessionWorkflow
 
 FOLDER: Final = Path(__file__).parent
+DIGESTS: Final = FOLDER / "digests.txt"  # of all recorded files, as sha256sum prints them
+
+
+def recorded() -> list[Path]:
+    """The recorded histories of all releases; each release has a folder."""
+    return sorted(FOLDER.glob("*/*.json"))
+
+
+def digests() -> dict[Path, str]:
+    """The SHA-256 of each history, as it was recorded."""
+    lines = (line.split() for line in DIGESTS.read_text().splitlines()) if DIGESTS.exists() else ()
+    return {FOLDER / name: digest for digest, name in lines}
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 async def replay(paths: Sequence[Path]) -> list[str]:
@@ -35,10 +52,10 @@ async def _histories(paths: Sequence[Path]) -> AsyncIterator[WorkflowHistory]:
 
 
 def main() -> None:
-    recorded = sorted(FOLDER.glob("*.json"))
-    random.Random(sys.argv[1]).shuffle(recorded)
-    failed = asyncio.run(replay(recorded))
-    print("\n".join(failed) or f"{len(recorded)} histories replay")
+    paths = recorded()
+    random.Random(sys.argv[1]).shuffle(paths)
+    failed = asyncio.run(replay(paths))
+    print("\n".join(failed) or f"{len(paths)} histories replay")
     exit_process(1 if failed else 0)
 
 

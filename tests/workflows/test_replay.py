@@ -9,18 +9,25 @@ from pathlib import Path
 import pytest
 
 from tests.histories.history_scenarios import scenarios
-from tests.histories.replay import FOLDER, replay
+from tests.histories.replay import digest, digests, recorded, replay
 
 ROOT = Path(__file__).parents[2]
-RECORDED = sorted(FOLDER.glob("*.json"))
+RECORDED = recorded()
+
+
+def named(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
 
 
 def test_every_scenario_has_been_recorded() -> None:
-    recorded = {path.stem.rpartition("_")[0] for path in RECORDED}
-    assert recorded == scenarios(Path("gate")).keys()
+    assert {path.stem.rpartition("_")[0] for path in RECORDED} == scenarios(Path("gate")).keys()
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_no_history_of_a_release_was_changed_or_removed() -> None:
+    assert {path: digest(path) for path in RECORDED} == digests(), "histories are only ever added: CONTRIBUTING.md"
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=named)
 async def test_a_recorded_history_replays(path: Path) -> None:
     assert await replay([path]) == []
 
@@ -32,7 +39,7 @@ def test_b12_all_histories_replay_in_a_fresh_process_in_any_order(seed: str) -> 
     assert (ended.returncode, ended.stdout) == (0, f"{len(RECORDED)} histories replay\n"), ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RECORDED, ids=named)
 def test_a_recorded_history_holds_no_contents(path: Path) -> None:
     events = json.loads(path.read_text())["events"]
     assert events and "Looking." not in json.dumps(events) and "a.txt" not in json.dumps(events)

@@ -10,7 +10,7 @@ from temporalio.client import WorkflowHistory
 from activities.store.journal import session_journal
 from tests.activities.rig import wait_for_lock_waiter
 from tests.harness import ACTOR, Harness
-from tests.histories.history_scenarios import DONE, LOOK, PARALLEL, WRITE, held_up
+from tests.histories.history_scenarios import DONE, LOOK, PARALLEL, WRITE, slow_quick_call
 from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
 from tests.workflows.session_runs import MARKER, SCHEDULED, activities, local_calls, session_histories
@@ -118,7 +118,7 @@ async def test_quick_calls_need_no_tasks_of_their_own(open_harness: Open) -> Non
 async def test_a_quick_call_that_is_held_up_gets_a_task_of_its_own(open_harness: Open, tmp_path: Path) -> None:
     async with open_harness(LOOK, DONE) as harness, harness.running_worker():
         harness.file("a.txt", "one\n")
-        session = await held_up(harness, tmp_path)
+        session = await slow_quick_call(harness, tmp_path)
         history, (call,) = await harness.history(session), await harness.calls(session)
         log = [event.type for event in await harness.events(session)]
     assert call.outcome is not None and "a.txt" in call.outcome.output

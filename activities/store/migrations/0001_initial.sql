@@ -150,6 +150,7 @@ CREATE TABLE generation (                           -- a request for an answer: 
     failures  integer  NOT NULL DEFAULT 0,
     waited_ms bigint   NOT NULL DEFAULT 0,
     kind      text,                                 -- of the newest failure: an HTTP status, or network
+    paused_at timestamptz,                          -- of that failure
     next_at   timestamptz,                          -- the next request waits until then
     UNIQUE (turn, step),
     CHECK (num_nonnulls(turn, step) = CASE purpose WHEN 'step' THEN 2 ELSE 0 END)

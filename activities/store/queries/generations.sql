@@ -1,8 +1,9 @@
 -- name: step_status
 -- A turn with the generation of one of its steps: fence, failures, remaining pause in seconds, and the stored answer.
+-- A pause that begins later is of a clock that was ahead.
 SELECT t.state, t.turn_config, t.agent, t.model, t.number,
        EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped, g.id, g.fence, g.failures, g.waited_ms,
-       extract(epoch FROM g.next_at - now())::float8 AS pause, m.body AS answer
+       CASE WHEN g.paused_at <= now() THEN extract(epoch FROM g.next_at - now())::float8 END AS pause, m.body AS answer
 FROM turn t
 LEFT JOIN generation g ON g.turn = t.id AND g.step = %(step)s
 LEFT JOIN message m ON m.generation = g.id
@@ -10,7 +11,8 @@ WHERE t.id = %(turn)s AND t.session = %(session)s
 
 -- name: status
 -- A generation of a session, as above.
-SELECT g.id, g.fence, g.failures, g.waited_ms, extract(epoch FROM g.next_at - now())::float8 AS pause, m.body AS answer
+SELECT g.id, g.fence, g.failures, g.waited_ms,
+       CASE WHEN g.paused_at <= now() THEN extract(epoch FROM g.next_at - now())::float8 END AS pause, m.body AS answer
 FROM generation g LEFT JOIN message m ON m.generation = g.id
 WHERE g.id = %(generation)s AND g.session = %(session)s
 
@@ -30,12 +32,13 @@ SELECT hold_generation(%(generation)s, %(fence)s)
 -- Give a generation a new fence and end its pause.
 INSERT INTO generation (id, session, purpose, turn, step, fence)
 VALUES (%(id)s, %(session)s, %(purpose)s, %(turn)s, %(step)s, %(fence)s)
-ON CONFLICT (id) DO UPDATE SET fence = excluded.fence, next_at = NULL WHERE generation.session = excluded.session
+ON CONFLICT (id) DO UPDATE SET fence = excluded.fence, paused_at = NULL, next_at = NULL
+WHERE generation.session = excluded.session
 
 -- name: record_failure
 -- Count a failure and pause the generation.
 UPDATE generation SET failures = failures + 1, waited_ms = waited_ms + %(waited_ms)s, kind = %(kind)s,
-       next_at = now() + make_interval(secs => %(pause)s)
+       paused_at = now(), next_at = now() + make_interval(secs => %(pause)s)
 WHERE id = %(generation)s
 
 -- name: insert_message

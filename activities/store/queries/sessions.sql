@@ -30,8 +30,9 @@ SELECT s.id, s.parent, cardinality(tree.line) AS depth, s.host, s.directory, s.t
        work.prompts AS waiting, work.untaken,
        s.host IS NOT NULL AND NOT EXISTS (SELECT 1 FROM host h WHERE h.name = s.host
                                           AND h.seen_at > now() - interval '15 s') AS host_offline,
-       CASE WHEN g.next_at > now() THEN json_build_object('attempt', g.failures, 'kind', g.kind, 'until', g.next_at,
-            'message', (SELECT body FROM note n WHERE n.id = g.id || '/' || g.failures)) END AS pause,
+       CASE WHEN now() >= g.paused_at AND now() < g.next_at
+            THEN json_build_object('attempt', g.failures, 'kind', g.kind, 'until', g.next_at, 'message',
+                                   (SELECT body FROM note n WHERE n.id = g.id || '/' || g.failures)) END AS pause,
        (SELECT json_build_object('id', k.id, 'reason', k.reason, 'was', k.was, 'now', k.now_is)
         FROM suspension k WHERE k.id = s.suspension) AS suspension, s.archive
 FROM tree JOIN session s ON s.id = tree.id JOIN session_head h ON h.session = s.id

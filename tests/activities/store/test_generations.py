@@ -162,6 +162,16 @@ async def test_a_failure_whose_commit_was_not_acknowledged_counts_once(rig: Acti
     assert (await rig.types()).count("model.retry") == 1
 
 
+async def test_a_pause_of_a_clock_that_was_ahead_is_over(rig: ActivityRig) -> None:
+    await rig.open_turn()
+    await begin(rig, FIRST)
+    await fail(rig, FIRST, BUSY.model_copy(update={"pause": 60.0}))
+    await rig.database.rows(
+        b"UPDATE generation SET paused_at = paused_at + interval '1 hour', next_at = next_at + interval '1 hour'"
+    )
+    assert isinstance(await begin(rig, SECOND), GenerationStatus)
+
+
 async def test_no_attempt_registers_before_the_end_of_a_pause(rig: ActivityRig) -> None:
     await rig.open_turn()
     await begin(rig, FIRST)

@@ -22,7 +22,7 @@ CROSS JOIN LATERAL (
 ) c
 CROSS JOIN LATERAL (
     SELECT coalesce(max(at), '-infinity') AS since FROM (VALUES (h.moved_at), (f.accepted_at), (r.at)) AS noted (at)
-    WHERE at <= now()
+    WHERE at <= now() -- later ones are of a clock that was ahead
 ) q
 WHERE s.suspension IS NULL AND s.archive IS NULL AND (f.turn IS NOT NULL OR s.status = 'active')
   AND q.since < now() - make_interval(secs => %(quiet)s * power(2, coalesce(r.restarts, 0)))

@@ -9,7 +9,9 @@ from temporalio import workflow
 from temporalio.api.enums.v1 import EventType
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from tests.harness import Harness, wait_for_file
+from activities.store import suspensions
+from activities.store.journal import session_journal
+from tests.harness import ACTOR, Harness, wait_for_file
 from tests.histories.history_scenarios import DONE, WRITE
 from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
@@ -17,9 +19,10 @@ from tests.workflows.session_runs import reset
 from worker.scripted.script import DEFAULT_SCRIPT, Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.sessions import SessionRefreshed, SessionRestarted
 from workflows.domain.events.turns import TurnEnded
-from workflows.domain.ids import WORKFLOW_TYPE, AskId, SessionId, workflow_id
+from workflows.domain.ids import WORKFLOW_TYPE, AskId, SessionId, SuspensionId, workflow_id
 from workflows.domain.messages import CallState
 from workflows.domain.state import SessionState
+from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.wire import WAKE, Wake, WakeKind
 
 PERIOD = 1.0
@@ -240,11 +243,42 @@ async def started_timer(harness: Harness, session: SessionId) -> None:
             await asyncio.sleep(0.05)
 
 
+@asynccontextmanager
+async def copied(harness: Harness, session: SessionId, number: int) -> AsyncIterator[None]:
+    """Copies of a session that asks, which wait by their rows."""
+    columns = {
+        "session": ("id",),
+        "session_head": ("session",),
+        "turn": ("id", "session"),
+        "generation": ("id", "session", "turn"),
+        "message": ("id", "session", "generation", "turn"),
+        "call": ("id", "session", "turn", "message"),
+        "ask": ("id", "session", "turn", "call"),
+    }
+    for table, renamed in columns.items():
+        fields = ", ".join(f"'{column}', o.{column} || '_' || n" for column in renamed)
+        query = f"""INSERT INTO {table} SELECT (jsonb_populate_record(o, jsonb_build_object({fields}))).*
+        FROM {table} o, generate_series(1, %(number)s) AS n WHERE o.{renamed[min(1, len(renamed) - 1)]} = %(session)s"""
+        await harness.database.rows(query.encode(), number=number, session=session)
+    yield
+    for table, renamed in reversed(columns.items()):  # no run of theirs was ever begun, as the harness will ask
+        of = renamed[min(1, len(renamed) - 1)]
+        await harness.database.rows(f"DELETE FROM {table} WHERE {of} LIKE 'ses_%%\\_%%'".encode())
+
+
 async def test_sessions_that_wait_or_are_suspended_are_left_alone(open_harness: Open) -> None:
     async with open_harness(WRITE, DONE) as harness, worker(harness):
-        session, _ = await asked(harness)
+        waiting, _ = await asked(harness)
         async with losing(harness, WakeKind.WORK):
-            await harness.client.prompt(session, "And then?")
-        before = await harness.events(session)
-        await asyncio.sleep(10 * PERIOD)
-        assert await harness.events(session) == before
+            await harness.client.prompt(waiting, "And then?")
+        suspended, ask = await asked(harness)
+        async with session_journal(harness.database, suspended, ACTOR) as journal:
+            await journal.locked()
+            suspensions.suspend(journal, SuspensionId("sus_1"), SuspendCause(reason=SuspendReason.KEPT))
+        async with losing(harness, WakeKind.ANSWER):
+            await harness.answer(ask)
+        before = [await harness.events(session) for session in (waiting, suspended)]
+        async with copied(harness, waiting, 1000):
+            await asyncio.sleep(10 * PERIOD)
+            assert not await harness.database.rows(b"SELECT FROM refresh")
+        assert [await harness.events(session) for session in (waiting, suspended)] == before

@@ -1,8 +1,8 @@
 -- name: step_status
 -- A turn with the generation of one of its steps: fence, failures, remaining pause in seconds, and the stored answer.
--- A pause that begins later is of a clock that was ahead.
 SELECT t.state, t.turn_config, t.agent, t.model, t.number,
        EXISTS (SELECT 1 FROM stop WHERE stop.turn = t.id) AS stopped, g.id, g.fence, g.failures, g.waited_ms,
+       -- a pause that begins later is of a clock that was ahead
        CASE WHEN g.paused_at <= now() THEN extract(epoch FROM g.next_at - now())::float8 END AS pause, m.body AS answer
 FROM turn t
 LEFT JOIN generation g ON g.turn = t.id AND g.step = %(step)s

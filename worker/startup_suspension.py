@@ -21,16 +21,16 @@ _HINTS: Final = {
 async def suspend_all(settings: Settings, postgres_url: str, report: Callable[[str], None]) -> None:
     """Suspend sessions with work; call it while no worker runs."""
     reason = SuspendReason.RESTART if settings.resume is ResumePolicy.ASK else SuspendReason.KEPT
-    parked = await _suspend(postgres_url, reason, Actor(subject="stack", method=settings.resume))
-    if parked:
-        report(f"Sessions that were at work when the stack ended: {parked}. {_HINTS[settings.resume]}")
+    suspended = await _suspend(postgres_url, reason, Actor(subject="stack", method=settings.resume))
+    if suspended:
+        report(f"Sessions that were at work when the stack ended: {suspended}. {_HINTS[settings.resume]}")
 
 
 async def suspend_restored(postgres_url: str, report: Callable[[str], None]) -> None:
     """Suspend a restored database's sessions with work: its rows may be older than that work."""
-    parked = await _suspend(postgres_url, SuspendReason.RESTORED, Actor(subject="stack", method="restore"))
-    if parked:
-        report(f"Sessions that were at work when the backup was made: {parked}. {_HINTS[ResumePolicy.ASK]}")
+    suspended = await _suspend(postgres_url, SuspendReason.RESTORED, Actor(subject="stack", method="restore"))
+    if suspended:
+        report(f"Sessions that were at work when the backup was made: {suspended}. {_HINTS[ResumePolicy.ASK]}")
 
 
 async def _suspend(postgres_url: str, reason: SuspendReason, actor: Actor) -> int:

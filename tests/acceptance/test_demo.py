@@ -71,10 +71,23 @@ async def test_the_demo_is_killed_three_times_and_ends_well(person: Person) -> N
     printed = (await process.communicate())[0].decode()
     assert process.returncode == 0, printed
     assert "\n  FAILED " not in printed and printed.count("\n  ok ") == 10 and printed.count("kill -9 ") >= 3
+    assert_session_shown(printed)
     assert_paid_once(read_ledger(person.play / "model.jsonl"))
     assert_ran_once(person.play)
     assert_mended(person.play / "slugs")
     assert_lines_work(person, printed)
+
+
+def assert_session_shown(printed: str) -> None:
+    """Each event once, as `watch` shows it, across the kills, and the end of the turn."""
+    rows = re.findall(r"^  \d\d:\d\d:\d\d │ (.*)", printed, re.MULTILINE)
+    shown = [re.sub(r" \(per_\w+\)$", "", row) for row in rows]
+    edit, command = f"edit  {slug_project.MODULE}", f"bash  recorded {slug_project.TEST_COMMAND}"
+    expected = [f"> {slug_project.PROMPT}", *(answer.text for answer in slug_project.script(Path()).answers)]
+    expected += [f"? {edit} needs an answer", f"… {edit}", f"✓ {edit}", f"? {command} needs an answer"]
+    expected += [f"… {command}", f"… {command} (resumed after an interruption)", f"✓ {command}"]
+    assert Counter(row for row in shown if row in expected) == Counter(expected), printed
+    assert re.search(r"^  \d\d:\d\d:\d\d  end       done$", printed, re.MULTILINE), printed
 
 
 def assert_paid_once(requests: list[RequestRecord]) -> None:

@@ -17,9 +17,8 @@ from workflows.domain.events.event import EventRecord
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.usage import Cost, Rates, Tokens
-from workflows.domain.value import Value
 
-E = TypeVar("E", bound=Value)
+T = TypeVar("T")
 Check = tuple[str, bool, str]  # a claim, whether it holds, the figures behind it
 
 
@@ -27,7 +26,6 @@ Check = tuple[str, bool, str]  # a claim, whether it holds, the figures behind i
 class Kill:
     """A `kill -9`: process ids, next worker, the session's next event."""
 
-    what: str
     how: str
     hit: list[int]
     at: datetime
@@ -36,9 +34,8 @@ class Kill:
     resumed: datetime = field(init=False)
 
     def __str__(self) -> str:
-        back, further = self.started - self.at, self.resumed - self.started
-        seconds = f"{further.total_seconds():.1f} s later"
-        return f"a new worker ({self.worker}) after {back.total_seconds():.1f} s; {self.how} {seconds}"
+        back, further = (each.total_seconds() for each in (self.started - self.at, self.resumed - self.started))
+        return f"a new worker ({self.worker}) after {back:.1f} s; {self.how} {further:.1f} s later"
 
 
 @dataclass
@@ -81,9 +78,11 @@ def _model(evidence: Evidence) -> Iterator[Check]:
     figures = f"{len(rejected)} of {len(requests)} requests rejected"
     yield ("The model never got a broken conversation", bool(requests) and not rejected, figures)
     rates = Rates.model_validate({name: Decimal(str(price)) for name, price in slug_project.PRICES.items()})
-    expected, found = _tokens(evidence.script), evidence.totals
-    counted_once = (found.tokens, found.cost) == (expected, Cost(dollars=rates.cost(expected)))
-    figures = f"{found.tokens.total:,} tokens, the script has {expected.total:,}"
+    used = [each.usage for each in evidence.script.answers if each.usage]
+    spent, output, cached = (sum(getattr(each, name) for each in used) for name in ("input", "output", "cached"))
+    expected = Tokens(total=spent + output, input=spent - cached, output=output, cache_read=cached)
+    counted_once = (evidence.totals.tokens, evidence.totals.cost) == (expected, Cost(dollars=rates.cost(expected)))
+    figures = f"{evidence.totals.tokens.total:,} tokens, the script has {expected.total:,}"
     yield ("Tokens and cost are counted once", counted_once, figures)
 
 
@@ -118,12 +117,6 @@ def _session(evidence: Evidence) -> Iterator[Check]:
     yield ("The audit log is whole", intact, verified.problem or f"{verified.events} events, hash {verified.head}")
 
 
-def _events(evidence: Evidence, kind: type[E]) -> list[tuple[datetime, E]]:
+def _events(evidence: Evidence, kind: type[T]) -> list[tuple[datetime, T]]:
     events = ((record.at, record.event) for record in evidence.records)
     return [(datetime.fromisoformat(at), event) for at, event in events if isinstance(event, kind)]
-
-
-def _tokens(script: Script) -> Tokens:
-    used = [each.usage for each in script.answers if each.usage]
-    spent, output, cached = (sum(getattr(each, name) for each in used) for name in ("input", "output", "cached"))
-    return Tokens(total=spent + output, input=spent - cached, output=output, cache_read=cached)

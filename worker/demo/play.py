@@ -11,17 +11,20 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal, TypeVar
+from typing import Any, Final
 
+import click
 import psutil
 
 from activities.store.migrate import DatabaseForeign, DatabaseNewer
 from worker.api.events import EventWithContents
-from worker.cli.render.event_contents import actor_of, call_of, time_of
-from worker.cli.render.formatting import escape_exact, one_line
+from worker.cli.render.event_contents import time_of
+from worker.cli.render.event_renderer import EventRenderer
+from worker.cli.render.terminal_writer import MarginWriter, TerminalWriter
+from worker.cli.render.wrap import wrap_text
 from worker.client import Holdfast, SessionClient
 from worker.demo import slug_project
-from worker.demo.checks import E, Evidence, Kill, run_checks
+from worker.demo.checks import Evidence, Kill, T, run_checks
 from worker.scripted.model_server import serve
 from worker.scripted.request_ledger import read_ledger
 from worker.settings import Settings
@@ -30,21 +33,15 @@ from worker.stack.down import down
 from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
 from worker.stack.purge import purge, purge_items
-from worker.stack.state_file import PartName, StackState
+from worker.stack.state_file import Endpoints, PartName, StackState
 from worker.stack.up import up
-from worker.stored_contents import note_of, part_of
 from workflows.domain.actor import Actor
-from workflows.domain.call_display import DisplayKind
 from workflows.domain.errors import HoldfastError, Unavailable
-from workflows.domain.events.asks import AskAnswered, AskRaised
+from workflows.domain.events.asks import AskRaised
 from workflows.domain.events.calls import CallClaimed, CallFinished
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.turns import TurnEnded
 from workflows.domain.ids import SessionId
-from workflows.domain.messages import CallState, TextPart
-from workflows.domain.permissions.permission_keys import BASH
-
-T = TypeVar("T")
 
 HOLDFAST: Final = shlex.quote(str(Path(sys.executable).with_name("holdfast")))
 _INTRODUCTION: Final = (
@@ -60,16 +57,15 @@ _SERVERS: Final = ("HOLDFAST_POSTGRES_URL", "TEMPORAL_ADDRESS", "TEMPORAL_PROFIL
 _USERS: Final = re.compile(  # the user's own stack and repository
     r"(?!HOLDFAST_(POSTGRES_BIN|POSTGRES_USER|TEMPORAL_BIN|TEMPORAL_DYNAMIC|START_SECONDS)$)(HOLDFAST|TEMPORAL|GIT)_"
 )
-# A line, its style, the indent of wrapped rows (None: never wrapped).
-LineStyle = Literal["plain", "title", "quiet", "good", "bad"]
-WriteLine = Callable[[str, LineStyle, int | None], None]
 
 
 class Demo:
     """One demo: its files, stack and session, killed at observed moments."""
 
-    def __init__(self, user: Settings, write: WriteLine, now: datetime) -> None:
-        self.user, self.write = user, write
+    def __init__(self, user: Settings, writer: TerminalWriter, now: datetime) -> None:
+        self.user, self.writer = user, writer
+        self.timed = MarginWriter(writer, "")
+        self.renderer = EventRenderer(self.timed, subagent=True)  # no hint to retry: the stack ends with its demo
         self.root = user.home.with_name(f"{user.home.name}-demo")
         self.folder = self.root / "plays" / f"{now:%Y%m%d-%H%M%S}"
         self.repository = self.folder / "slugs"
@@ -93,26 +89,26 @@ class Demo:
     async def play(self) -> bool:
         """Returns whether every check holds. Raises HoldfastError if it cannot go on."""
         self.title("Holdfast demo")
-        self.write(f"  {_INTRODUCTION}", "plain", 0)
+        self.write(f"  {_INTRODUCTION}")
         async with locks.hold(self.root / "demo.lock", lambda: self.progress("Waiting for another demo.")):
             await down(self.settings, self.progress)  # of a demo that was itself killed
             self.folder.mkdir(mode=0o700, parents=True)
             try:
                 async with serve(self.evidence.script, self.requests) as model:
-                    await self.prepare(model.url)
-                    await asyncio.wait_for(self.run_session(), _TIMEOUT)
-                    await self.collect_evidence()
+                    served = await self.prepare(model.url)
+                    async with asyncio.timeout(_TIMEOUT), Holdfast(self.settings, served) as holdfast:
+                        await self.run_session(holdfast.as_(Actor(subject="demo", method="demo")))
             except TimeoutError:
                 raise Unavailable(f"The session has not ended within {_TIMEOUT:.0f} s: see {self.folder}.") from None
             except HoldfastError:
-                self.line("FAILED", f"Files are in {self.folder}, logs in {self.settings.home / 'logs'}.", "bad")
+                self.line("FAILED", f"Files are in {self.folder}, logs in {self.settings.home / 'logs'}.", fg="red")
                 raise
             finally:
                 self.gate.touch()  # an interrupted demo's command waits for it
                 await down(self.settings, self.progress)
         return self.show_results()
 
-    async def prepare(self, url: str) -> None:
+    async def prepare(self, url: str) -> Endpoints:
         """Write the project; start the stack with the model at `url`."""
         self.title("Preparation")
         self.write_files(url)
@@ -130,6 +126,7 @@ class Demo:
             served = await up(self.settings, self.progress)
         self.line("stack", "PostgreSQL, Temporal and worker of the demo's own are up")
         self.line("Temporal", f"{served.ui_url} shows its view of the session while the demo plays")
+        return served
 
     def write_files(self, url: str) -> None:
         model = {"name": "Scripted", "cost": slug_project.PRICES, "limit": {"context": 200_000, "output": 8_000}}
@@ -145,11 +142,17 @@ class Demo:
             path.write_text(text)
         (self.folder / "bin/recorded").chmod(0o755)
 
-    async def run_session(self) -> None:
+    async def run_session(self, client: SessionClient) -> None:
+        """Start the session, play it to its end, and collect the evidence; one watcher outlives all that is killed."""
         printed = await self.run(f"{HOLDFAST} run --detach {shlex.quote(slug_project.PROMPT)}")
         self.session = SessionId(re.findall(r"\bses_\w+", printed)[0])
         self.title(f"The session {self.session}")
         self.progress("(A new worker loads its model library for some seconds before its first step.)")
+        async with aclosing(client.records.watch(self.session)) as self.watched:
+            await self.play_turn()
+        await self.collect_evidence(client)
+
+    async def play_turn(self) -> None:
         await self.until(MessageCompleted, step=slug_project.INTERRUPTED_STEP - 1)
         for _ in range(2):
             await self.until(CallFinished)
@@ -172,60 +175,56 @@ class Demo:
             _, kill.resumed = await self.until(CallClaimed, recovered=True)
         self.evidence.survivor = process.pid if process.alive else None
         self.gate.touch()
-        await self.until(TurnEnded)
+        end, at = await self.until(TurnEnded)
+        self.line("end", end.reason, at)
 
     @asynccontextmanager
     async def kill(self, what: str, how: str, *, everything: bool = False) -> AsyncIterator[Kill]:
         """`kill -9` the worker, or everything. The body waits for the session to go on, and records when."""
         victims = self.workers()
         if everything:
-            supervisor = self.stack().supervisor
+            supervisor = self.read_stack().supervisor
             below = psutil.Process(supervisor.pid).children(recursive=True)
             victims = [supervisor, *(processes.ref(each.pid) for each in below)]
-        kill = Kill(what, how, [each.pid for each in victims], datetime.now(UTC))
+        kill = Kill(how, [each.pid for each in victims], datetime.now(UTC))
         for victim in victims:
             victim.kill(signal.SIGKILL)
         await _found(lambda: not any(victim.alive for victim in victims))
         hit = f"{len(victims)} processes" if everything else ", ".join(f"process {pid}" for pid in kill.hit)
-        self.line("kill -9", f"{what} ({hit})", "bad", kill.at)
+        self.line("kill -9", f"{what} ({hit})", kill.at, fg="red")
         self.progress(_STACK_RESTARTS if everything else _WORKER_RESTARTS)
         next_worker = asyncio.create_task(self.find_next_worker(kill))
         yield kill
         await next_worker
-        self.line("goes on", str(kill), "good", kill.resumed)
+        self.line("goes on", str(kill), kill.resumed, fg="green")
         self.evidence.kills.append(kill)
 
     async def find_next_worker(self, kill: Kill) -> None:
-        found = await _found(lambda: [worker.pid for worker in self.workers() if worker.pid not in kill.hit])
-        kill.worker, kill.started = found[0], datetime.now(UTC)
+        kill.worker, kill.started = (await _found(self.workers))[0].pid, datetime.now(UTC)
 
     def workers(self) -> list[ProcessRef]:
         """The running worker's process, if any."""
-        seen = state_file.read(Layout(home=self.settings.home).state)
-        parts = seen.parts if seen else ()
-        return [part.process for part in parts if part.name is PartName.WORKER and part.process and part.alive]
+        worker = self.read_stack().part(PartName.WORKER)
+        return [worker.process] if worker and worker.process and worker.alive else []
 
-    async def until(self, kind: type[E], **fields: object) -> tuple[E, datetime]:
+    async def until(self, kind: type[T], **fields: object) -> tuple[T, datetime]:
         """Show events up to the next of this kind with these fields."""
-        after = len(self.evidence.records)
-        async with self.client() as client, aclosing(client.records.watch(self.session, after)) as watched:
-            async for seen in watched:
-                if isinstance(seen, EventWithContents):
-                    event = seen.record.event
-                    self.evidence.records.append(seen.record)
-                    if (described := _describe(seen)) is not None:
-                        self.line(*described, time_of(seen))
-                    if isinstance(event, kind) and fields.items() <= vars(event).items():
-                        return event, time_of(seen)
-                    if isinstance(event, TurnEnded):
-                        break
+        async for seen in self.watched:
+            if isinstance(seen, EventWithContents):
+                event, at = seen.record.event, time_of(seen)
+                self.evidence.records.append(seen.record)
+                self.timed.margin = f"  {at.astimezone():%H:%M:%S}"
+                self.renderer.on_event(seen)
+                if isinstance(event, kind) and fields.items() <= vars(event).items():
+                    return event, at
+                if isinstance(event, TurnEnded):
+                    break
         raise Unavailable(f"The session's turn has ended without {kind.__name__}.")
 
-    async def collect_evidence(self) -> None:
+    async def collect_evidence(self, client: SessionClient) -> None:
         evidence = self.evidence
-        async with self.client() as client:
-            evidence.totals = await client.sessions.totals(self.session)
-            evidence.verified = await client.records.verify(self.session)
+        evidence.totals = await client.sessions.totals(self.session)
+        evidence.verified = await client.records.verify(self.session)
         evidence.printed = await self.run(f"{HOLDFAST} log {self.session} --verify")
         evidence.git_status = await self.run("git status --short")
         evidence.module = (self.repository / slug_project.MODULE).read_text()
@@ -241,44 +240,41 @@ class Demo:
         self.title("Checks, counted from outside")
         checks = run_checks(self.evidence)
         for claim, holds, figures in checks:
-            self.line("ok" if holds else "FAILED", claim, "good" if holds else "bad")
-            self.line("", figures, "quiet")
+            self.line("ok" if holds else "FAILED", claim, fg="green" if holds else "red")
+            self.line("", figures, dim=True)
         variables = [f"HOLDFAST_HOME={shlex.quote(str(self.settings.home))}"]
         variables += [f"{name}=" for name in _SERVERS if name in self.user.environment]
         self.title("Try next (the demo's stack is stopped; these start it again, the last one stops it)")
         for arguments in (f"log {self.session} --verify", f"export {self.session}", "down"):
-            self.write(f"  {' '.join(variables)} {HOLDFAST} {arguments}", "plain", None)
+            self.writer.write_line(f"  {' '.join(variables)} {HOLDFAST} {arguments}")  # whole, for copying
         return all(holds for _, holds, _ in checks)
 
     def title(self, text: str) -> None:
-        self.write("", "plain", 0)
-        self.write(text, "title", 0)
+        self.write(f"\n{text}", bold=True)
 
     def progress(self, text: str) -> None:
-        self.write(f"  {text}", "quiet", 0)
+        self.write(f"  {text}", dim=True)
 
-    def line(self, label: str, text: str, style: LineStyle = "plain", at: datetime | None = None) -> None:
+    def line(self, label: str, text: str, at: datetime | None = None, **style: Any) -> None:
         start = f"{at.astimezone():%H:%M:%S}  " if at else ""
-        self.write(f"  {start}{label:<9} {text}", style, len(start) + 10)
+        self.write(f"  {start}{label:<9} {text}", len(start) + 10, **style)
+
+    def write(self, text: str, indent: int = 0, **style: Any) -> None:
+        for row in wrap_text(text, self.writer.columns, indent):
+            self.writer.write_line(click.style(row, **style) if style else row)
 
     def read_effects(self) -> list[str]:
         return self.effects.read_text().splitlines() if self.effects.exists() else []
 
-    def stack(self) -> StackState:
-        seen = state_file.read(Layout(home=self.settings.home).state)
-        if seen is None or not seen.serving:
+    def read_stack(self) -> StackState:
+        if (seen := state_file.read(Layout(home=self.settings.home).state)) is None:
             raise Unavailable("The demo's stack does not serve: see its logs.")
         return seen
-
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[SessionClient]:
-        async with Holdfast(self.settings, self.stack().endpoints) as holdfast:
-            yield holdfast.as_(Actor(subject="demo", method="demo"))
 
     async def type(self, arguments: str) -> None:
         """Run and show a command."""
         for line in (f"$ holdfast {arguments}", *(await self.run(f"{HOLDFAST} {arguments}")).splitlines()):
-            self.write(f"      {line}".rstrip(), "quiet", 2)
+            self.write(f"      {line}".rstrip(), 2, dim=True)
 
     async def run_tests(self) -> str:
         """The repository's test result: OK or FAILED (...)."""
@@ -286,9 +282,8 @@ class Demo:
 
     async def run(self, line: str) -> str:
         """A command's output in the repository. Raises HoldfastError if it fails."""
-        folder, environment = self.repository, self.settings.environment
         process = await asyncio.create_subprocess_shell(
-            line, cwd=folder, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT
+            line, cwd=self.repository, env=self.settings.environment, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT
         )
         output = (await process.communicate())[0].decode(errors="replace").strip()
         if process.returncode != 0:
@@ -301,23 +296,3 @@ async def _found(find: Callable[[], T | None]) -> T:
     while not (found := find()):
         await asyncio.sleep(_POLL_INTERVAL)
     return found
-
-
-def _describe(seen: EventWithContents) -> tuple[str, str, LineStyle] | None:
-    """None for audit-only events."""
-    match seen.record.event:
-        case MessageCompleted(step=int(step), parts=parts):
-            texts = (part.text for each in parts if isinstance(part := part_of(seen, each.part), TextPart))
-            return f"step {step}", one_line(" ".join(texts)), "plain"
-        case CallFinished(call=name, state=state) if call := call_of(seen, name):
-            last = call.output.splitlines()[-1:] if call.display.kind is DisplayKind.EXECUTE else []
-            text = ": ".join([one_line(call.label), *map(one_line, last)])
-            return (call.tool, text, "quiet") if state == CallState.DONE else (call.tool, f"{text} ({state})", "bad")
-        case AskRaised(call=name, permission=permission) if call := call_of(seen, name):
-            verb = "run" if permission == BASH else permission
-            return "asks", f"May I {verb} {one_line(call.label)}?", "plain"
-        case AskAnswered(reply=reply):
-            return "answered", f"{reply}, by {actor_of(seen)}", "plain"
-        case TurnEnded(reason=reason, note=note):
-            return "end", escape_exact(note_of(seen, note) if note else reason), "plain"
-    return None

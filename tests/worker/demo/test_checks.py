@@ -92,7 +92,7 @@ def records(events: list[tuple[float, Event]]) -> list[EventRecord]:
 
 
 def kill(seconds: float, pid: int, worker: int) -> Kill:
-    made = Kill("the worker", "it goes on", [pid], at(seconds))
+    made = Kill("it goes on", [pid], at(seconds))
     made.worker, made.started, made.resumed = worker, at(seconds + 1), at(seconds + 3)
     return made
 

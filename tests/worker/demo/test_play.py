@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from worker.cli.render.terminal_writer import TerminalWriter
 from worker.demo import slug_project
 from worker.demo.play import Demo
 from worker.settings import Settings
@@ -25,7 +26,7 @@ def demo(tmp_path: Path) -> Demo:
         "HOLDFAST_WORKER": "false",
         "GIT_DIR": str(tmp_path / "mine" / ".git"),
     }
-    return Demo(Settings.read(environment), lambda *_: None, datetime(2026, 1, 2, 3, 4, 5))
+    return Demo(Settings.read(environment), TerminalWriter(live=False), datetime(2026, 1, 2, 3, 4, 5))
 
 
 def test_its_stack_is_beside_the_users_and_shares_the_downloaded_programs(demo: Demo, tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ import click
 from worker import release
 from worker.settings import Settings
 
-_COLOURS = {"good": "green", "bad": "red"}
-
 
 @click.command()
 def demo() -> int:
@@ -23,15 +21,13 @@ def demo() -> int:
       holdfast demo
     """
     # Start-up time: `version` needs none of it.
-    from worker.cli.render.wrap import terminal_columns, wrap_text
+    from worker.cli.render.terminal import is_live_terminal
+    from worker.cli.render.terminal_writer import TerminalWriter
     from worker.demo.play import Demo
 
-    def write(text: str, style: str, indent: int | None) -> None:
-        for row in wrap_text(text, None if indent is None else terminal_columns(), indent or 0):
-            bold, dim = style == "title" or None, style == "quiet" or None
-            click.echo(click.style(row, bold=bold, dim=dim, fg=_COLOURS.get(style)))
-
-    return 0 if asyncio.run(Demo(Settings.read(), write, datetime.now()).play()) else 1
+    settings = Settings.read()
+    writer = TerminalWriter(live=is_live_terminal(settings))
+    return 0 if asyncio.run(Demo(settings, writer, datetime.now()).play()) else 1
 
 
 @click.command()

@@ -4,41 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain, count
 
-import click
-
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
 from worker.cli.render.event_renderer import EventRenderer, Renderer
-from worker.cli.render.formatting import display_width, one_line
+from worker.cli.render.formatting import one_line
 from worker.cli.render.status_line import StatusLine
-from worker.cli.render.terminal_writer import TerminalWriter
-from worker.cli.render.wrap import wrap_text
+from worker.cli.render.terminal_writer import MarginWriter, TerminalWriter
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import SessionId
-
-
-class SubagentWriter(TerminalWriter):
-    """Writes a subagent's lines behind its name."""
-
-    def __init__(self, writer: TerminalWriter, name: str) -> None:
-        super().__init__(live=False)
-        self._writer = writer
-        self._name = name
-
-    @property
-    def columns(self) -> int | None:
-        room = self._writer.columns
-        return None if room is None else room - display_width(self._name) - 3
-
-    def write_line(self, text: str = "") -> None:
-        self._writer.write_line(self._marked(text))
-
-    def finalize(self, whole: str) -> None:
-        for row in wrap_text(whole.rstrip("\n"), self.columns) if whole else []:
-            self.write_line(row)
-
-    def _marked(self, text: str) -> str:
-        return f"{click.style(f'{self._name} │', dim=True)} {text}"
 
 
 @dataclass
@@ -91,6 +64,6 @@ def create_session_view(
     """The view of a session for people."""
 
     def subagent(names: tuple[str, ...]) -> EventRenderer:
-        return EventRenderer(SubagentWriter(writer, " › ".join(map(one_line, names))), subagent=True, thinking=thinking)
+        return EventRenderer(MarginWriter(writer, " › ".join(map(one_line, names))), subagent=True, thinking=thinking)
 
     return SubagentView(session, EventRenderer(writer, status_line=status_line, thinking=thinking), subagent)

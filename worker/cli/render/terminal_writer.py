@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from worker.cli.render.formatting import display_width
-from worker.cli.render.wrap import clip
+from worker.cli.render.wrap import clip, wrap_text
 
 _ERASE_BELOW: Final = "\r\x1b[J"
 _INTERRUPTED_NOTE: Final = "(That answer was interrupted and does not count; it begins again.)"
@@ -155,6 +155,27 @@ class TerminalWriter:
     def _height(self, row: str) -> int:
         """The rows of a line: a terminal that became narrower has wrapped it."""
         return max(1, -(-display_width(click.unstyle(row)) // shutil.get_terminal_size().columns))
+
+
+class MarginWriter(TerminalWriter):
+    """Writes whole lines behind a margin: a subagent's name, a time."""
+
+    def __init__(self, writer: TerminalWriter, margin: str) -> None:
+        super().__init__(live=False)
+        self.margin = margin
+        self._writer = writer
+
+    @property
+    def columns(self) -> int | None:
+        room = self._writer.columns
+        return None if room is None else room - display_width(self.margin) - 3
+
+    def write_line(self, text: str = "") -> None:
+        self._writer.write_line(f"{click.style(f'{self.margin} │', dim=True)} {text}")
+
+    def finalize(self, whole: str) -> None:
+        for row in wrap_text(whole.rstrip("\n"), self.columns) if whole else []:
+            self.write_line(row)
 
 
 def _split_blocks(text: str) -> list[str]:

@@ -6,8 +6,8 @@ import pytest
 from tests.worker.cli.render.test_event_renderer import seen
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.cli.render.formatting import display_width
-from worker.cli.render.subagent_view import SubagentWriter, create_session_view
-from worker.cli.render.terminal_writer import TerminalWriter
+from worker.cli.render.subagent_view import create_session_view
+from worker.cli.render.terminal_writer import MarginWriter, TerminalWriter
 from workflows.domain.events.event import Event
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import TurnOpened
@@ -60,7 +60,7 @@ def test_two_subagents_of_one_agent_have_different_names(capsys: Capture) -> Non
 
 def test_a_long_answer_of_a_subagent_stays_behind_its_name(capsys: Capture) -> None:
     writer = TerminalWriter(live=True)
-    SubagentWriter(writer, "general").finalize("so it is " * 40 + "x" * 100)
+    MarginWriter(writer, "general").finalize("so it is " * 40 + "x" * 100)
     writer.close()
 
     rows = [row for row in click.unstyle(capsys.readouterr().out).splitlines() if row]  # and some that were erased

@@ -1,34 +1,36 @@
 -- name: due
 -- Sessions that have something to do and have not moved for a while, with the calls that wait for nobody (`ready`).
-WITH found AS MATERIALIZED (
-    SELECT session, id AS turn, step, NULL AS accepted_at FROM turn WHERE state = 'open'
+WITH working AS MATERIALIZED ( -- those that wait are left out first: they are the many
+    SELECT t.session, t.id AS turn, t.step, NULL AS accepted_at, i.interrupted, coalesce(c.ready, '{}') AS ready
+    FROM turn t CROSS JOIN LATERAL (
+        SELECT (SELECT status = 'ended' FROM session s WHERE s.id = t.session) -- a join would read all sessions
+               OR EXISTS (SELECT FROM stop WHERE stop.turn = t.id) AS interrupted
+    ) i
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS unsettled, array_agg(call.id ORDER BY call.position) FILTER (WHERE CASE call.state
+            WHEN 'claimed' THEN NOT EXISTS (SELECT FROM task WHERE task.call = call.id AND task.settled_at IS NULL)
+            ELSE NOT EXISTS (SELECT FROM ask WHERE ask.call = call.id AND ask.state = 'open') END) AS ready
+        FROM call WHERE call.turn = t.id AND call.step = t.step AND call.state IN ('prepared', 'claimed')
+    ) c
+    WHERE t.state = 'open' AND (i.interrupted OR c.unsettled = 0 OR c.ready IS NOT NULL)
     UNION ALL
-    SELECT w.session, NULL, NULL, max(w.accepted_at) FROM work w
-    WHERE w.state = 'accepted' AND NOT EXISTS (SELECT FROM turn t WHERE t.session = w.session AND t.state = 'open')
+    SELECT w.session, NULL, NULL, max(w.accepted_at), false, '{}' FROM work w JOIN session s ON s.id = w.session
+    WHERE w.state = 'accepted' AND s.status = 'active'
+      AND NOT EXISTS (SELECT FROM turn t WHERE t.session = w.session AND t.state = 'open')
     GROUP BY w.session
 )
 SELECT s.id AS session, f.turn, f.step, h.seq, s.stuck, r.run, coalesce(r.count, 0) AS refreshes,
-       coalesce(r.restarts, 0) AS restarts, i.interrupted, coalesce(c.ready, '{}') AS ready
-FROM found f JOIN session s ON s.id = f.session JOIN session_head h ON h.session = f.session
+       coalesce(r.restarts, 0) AS restarts, f.interrupted, f.ready
+FROM working f JOIN session s ON s.id = f.session JOIN session_head h ON h.session = f.session
 LEFT JOIN refresh r ON r.session = f.session AND r.at >= h.moved_at
-CROSS JOIN LATERAL (
-    SELECT s.status = 'ended' OR EXISTS (SELECT FROM stop WHERE stop.turn = f.turn) AS interrupted
-) i
-CROSS JOIN LATERAL (
-    SELECT count(*) AS unsettled, array_agg(call.id ORDER BY call.position) FILTER (WHERE CASE call.state
-        WHEN 'claimed' THEN NOT EXISTS (SELECT FROM task WHERE task.call = call.id AND task.settled_at IS NULL)
-        ELSE NOT EXISTS (SELECT FROM ask WHERE ask.call = call.id AND ask.state = 'open') END) AS ready
-    FROM call WHERE call.turn = f.turn AND call.step = f.step AND call.state IN ('prepared', 'claimed')
-) c
 CROSS JOIN LATERAL (
     SELECT coalesce(max(at), '-infinity') AS since FROM (VALUES (h.moved_at), (f.accepted_at), (r.at)) AS noted (at)
     WHERE at <= now() -- later ones are of a clock that was ahead
 ) q
-WHERE s.suspension IS NULL AND s.archive IS NULL AND (f.turn IS NOT NULL OR s.status = 'active')
+WHERE s.suspension IS NULL AND s.archive IS NULL
   AND q.since < now() - make_interval(secs => %(quiet)s * power(2, coalesce(r.restarts, 0)))
   AND (s.host IS NULL OR EXISTS (SELECT FROM host WHERE host.name = s.host AND host.seen_at > now() - interval '15 s'))
   AND NOT EXISTS (SELECT FROM outbox o WHERE o.session = f.session)
-  AND (f.turn IS NULL OR i.interrupted OR c.unsettled = 0 OR c.ready IS NOT NULL)
 ORDER BY q.since, s.id
 
 -- name: record

@@ -21,9 +21,9 @@ from workflows.domain.events.asks import AskRaised
 from workflows.domain.ids import AskId, SessionId
 
 READS: Final = Budget(must=0.4, aim=0.25)
-RINGS: Final = Budget(must=0.7, aim=0.5)
+SIGNALS: Final = Budget(must=0.7, aim=0.5)
 READS_MEMORY: Final = Budget(must=50, aim=40)
-RINGS_MEMORY: Final = Budget(must=75, aim=65)
+SIGNALS_MEMORY: Final = Budget(must=75, aim=65)
 _ROUNDS: Final = 11  # the first may compile, and does not count
 _FLOOR: Final = [sys.executable, "-P", "-c", "import psycopg; from pydantic import BaseModel"]
 _BARE: Final = [sys.executable, "-P", "-c", "pass"]
@@ -47,11 +47,11 @@ async def measure_command_start(testbed: Testbed) -> list[Figure]:
     return [
         Figure("Python that does nothing (s)", median(each["bare"][0] for each in rounds), digits=2),
         _seconds("a command that reads (s), beside its imports", rounds, "reads", READS),
-        _seconds("a command that rings: an answer (s)", rounds, "answers", RINGS),
-        _seconds("a command that rings: a prompt (s)", rounds, "sends", RINGS),
+        _seconds("a command that signals: an answer (s)", rounds, "answers", SIGNALS),
+        _seconds("a command that signals: a prompt (s)", rounds, "sends", SIGNALS),
         _memory("memory of a command that reads (MB)", rounds, "reads", READS_MEMORY),
-        _memory("memory of a command that rings: an answer (MB)", rounds, "answers", RINGS_MEMORY),
-        _memory("memory of a command that rings: a prompt (MB)", rounds, "sends", RINGS_MEMORY),
+        _memory("memory of a command that signals: an answer (MB)", rounds, "answers", SIGNALS_MEMORY),
+        _memory("memory of a command that signals: a prompt (MB)", rounds, "sends", SIGNALS_MEMORY),
     ]
 
 

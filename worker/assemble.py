@@ -69,13 +69,13 @@ def build_activities(
     """All activities with their dependencies."""
     environment = CredentialEnvironment(settings)
     loader = project_loader(settings, environment)
-    workshop = CallContextFactory(database, loader, toolsets, machine_id(settings.home), deliver, planner)
+    call_contexts = CallContextFactory(database, loader, toolsets, machine_id(settings.home), deliver, planner)
     endpoints = EndpointResolver(Keys(settings.auth), environment, port)
     describe = call_describer(settings)
     budget = RetryBudget(total_seconds=settings.patience_seconds, first_pause=settings.retry_seconds)
     attempts, answers = Attempts(database, redactor(settings), budget), AnswerStream(port, Mint())
     model = Model(attempts, answers, endpoints, loader, toolsets, describe, planner)
-    calls, turns = ToolActivities(database, workshop), TurnActivities(database, workshop)
+    calls, turns = ToolActivities(database, call_contexts), TurnActivities(database, call_contexts)
     return [
         ProjectActivities(database, loader, describe).load,
         model.generate,

@@ -208,7 +208,7 @@ class Attempt:
             await generations.record_failure(journal, self.generation, self.fence, failure)
 
     def finishing_journal(self, *, seen: SessionVersion | None = None) -> AbstractAsyncContextManager[Journal]:
-        """For what this attempt has registered for, under whichever epoch."""
+        """For what this attempt has registered for, whether or not its epoch is still the newest."""
         return session_journal(
             self.database, self.request.session, WORKER, epoch=self.request.epoch, seen=seen, needs_newest=False
         )

@@ -80,8 +80,8 @@ async def restart_worker(settings: Settings, report: Report, *, migrate: Migrate
         await migrate(seen.endpoints.postgres_url)
         report("Restarting the worker; it may finish what it is at.")
         seen.supervisor.kill(RESTART_WORKER)
-        patience = settings.drain_seconds + settings.start_seconds
-        await _wait_until(layout, seen.supervisor, lambda now: _worker_replaced(layout, now, part), patience)
+        timeout = settings.drain_seconds + settings.start_seconds
+        await _wait_until(layout, seen.supervisor, lambda now: _worker_replaced(layout, now, part), timeout)
 
 
 def _worker_replaced(layout: Layout, now: StackState, before: StackPart) -> bool:

@@ -9,7 +9,7 @@ from activities.model.litellm_providers import LITELLM_PROVIDERS, TEXT_ONLY
 from activities.model.litellm_table import ModelTable
 from activities.model.port import Endpoint, ModelFacts
 from activities.model.providers import PROVIDERS, check_provider, provider_named
-from activities.model.wires.wire_selection import select_wire
+from activities.model.wires.wire_selection import OWN_WIRES, select_wire
 from workflows.domain.config.config import Provider
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
@@ -37,8 +37,9 @@ def list_providers(
 
 
 def has_litellm_key(stored: Collection[str], environment: Mapping[str, str]) -> bool:
-    """Whether there is a key of a provider whose requests litellm writes."""
-    return any(provider_named(id).litellm != "openai" for id in list_providers((), stored, environment))
+    """Whether there is a key of a provider that is asked through litellm."""
+    found = (provider_named(id).litellm for id in list_providers((), stored, environment))
+    return any(protocol not in OWN_WIRES for protocol in found)
 
 
 def _provider_identity(id: str) -> tuple[str, str | None]:

@@ -1,17 +1,17 @@
 """Our requests in litellm's form, OpenAI's with a few more fields, and its chunks as our events."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any, Final
 
 from pydantic import JsonValue
-from pydantic_core import to_json
 
-from activities.model.identity_cache import IdentityCache
 from activities.model.port import (
+    AnswerPart,
     AssistantInput,
+    Endpoint,
     FilePiece,
     Finish,
     ImagePiece,
@@ -27,9 +27,9 @@ from activities.model.port import (
     ToolResultInput,
     UserInput,
 )
-from activities.model.request_json import JsonDict, utf8_safe
+from activities.model.request_json import JsonDict, sendable_id, utf8_safe
 from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
-from workflows.domain.messages import RequestedCall
+from workflows.domain.messages import ReasoningPart, RequestedCall
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import ReportedUsage, Tokens
 
@@ -44,18 +44,19 @@ _FINISHES: Final = {
 }
 _MAX_PLAUSIBLE_COST: Final = 10_000  # upper bound of a believable answer
 _ACCEPTS_REASONING: Final = ("compatible", "deepseek", "moonshot")  # the others refuse it, or want their own form
+_ID: Final = re.compile(r"(?s).{1,40}")  # of a call, as OpenAI takes it; litellm has its own for each provider
+_REASONING: Final = ("reasoning_content", "reasoning")  # names of it in an answer; the first is the usual one
+_FIELD: Final = "field"  # in a detail of reasoning: its name in the answer, if that is another
+_OF_CALL: Final = "extra_content"  # what Gemini's endpoint for this protocol wants back with a call
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedMessages:
-    """Messages, each encoded as JSON."""
-
-    messages: list[bytes]
+def build_body(request: ModelRequest) -> JsonDict:
+    """The request without destination and unset options."""
+    return {**build_parameters(request), "messages": [build_message(request, each) for each in request.messages]}
 
 
-def build_body(request: ModelRequest, cache: IdentityCache[InputMessage, bytes] | None = None) -> JsonDict:
-    """The request without destination and unset options; with a `cache`, encodes only new messages."""
-    with_reasoning = request.endpoint.provider in _ACCEPTS_REASONING
+def build_parameters(request: ModelRequest) -> JsonDict:
+    """The same without messages."""
     parameters = {
         "tools": [_tool(tool) for tool in request.tools] or None,
         "tool_choice": request.tool_choice if request.tools else None,
@@ -65,20 +66,22 @@ def build_body(request: ModelRequest, cache: IdentityCache[InputMessage, bytes] 
     return {
         **request.options,
         **{name: value for name, value in parameters.items() if value is not None},
-        "messages": _messages(request, with_reasoning)
-        if cache is None
-        else _encode_messages(request, with_reasoning, cache),
         "stream_options": {"include_usage": True},
     }
 
 
-def encode_body(body: JsonDict) -> bytes:
-    """A body as JSON, with encoded messages or not."""
-    encoded = body.get("messages")
-    if not isinstance(encoded, EncodedMessages):
-        return to_json(body)
-    rest = to_json({name: value for name, value in body.items() if name != "messages"})
-    return b'{"messages":[%b],%b' % (b",".join(encoded.messages), rest[1:])
+def build_message(request: ModelRequest, message: InputMessage) -> JsonDict:
+    """A message in the form that the endpoint's provider takes."""
+    match message:
+        case SystemInput():
+            return {"role": "system", "content": utf8_safe(message.content)}
+        case UserInput():
+            return {"role": "user", "content": _content(message.content)}
+        case ToolResultInput():
+            id = _id(message.call, request.endpoint)
+            return {"role": "tool", "tool_call_id": id, "content": utf8_safe(message.content)}
+        case AssistantInput():
+            return _assistant(message, request.endpoint)
 
 
 class ChunkReader(AnswerReader):
@@ -87,6 +90,7 @@ class ChunkReader(AnswerReader):
     def __init__(self, provider: str) -> None:
         super().__init__(provider)
         self._thought: list[str] = []
+        self._field: str | None = None
 
     def events(self, event: Any) -> Iterator[ModelEvent]:
         chunk = event if isinstance(event, dict) else event.model_dump()
@@ -104,15 +108,24 @@ class ChunkReader(AnswerReader):
             self.tokens, self.reported_cost = _tokens(usage), _reported_cost(usage)
 
     def _delta(self, delta: JsonDict) -> Iterator[ModelEvent]:
-        thought = require_text(delta.get("reasoning_content") or delta.get("reasoning"))
-        if thought:
-            self._thought.append(thought)
-            yield ReasoningDelta(thought)
+        yield from self._reasoning(delta)
         yield from self._details(delta.get("thinking_blocks") or ())
         if content := require_text(delta.get("content")):
             yield TextDelta(content)
         for call in delta.get("tool_calls") or ():
+            if extra := call.get(_OF_CALL):
+                yield ReasoningDelta("", {_OF_CALL: extra})
             yield _call_delta(call)
+
+    def _reasoning(self, delta: JsonDict) -> Iterator[ModelEvent]:
+        """Reasoning of another name than the usual one goes back under its own: some endpoints refuse the other."""
+        name = next((name for name in _REASONING if delta.get(name)), None)
+        thought = require_text(delta.get(name)) if name else None
+        if thought:
+            self._thought.append(thought)
+            unusual = name != _REASONING[0] and self._field != name
+            self._field = name
+            yield ReasoningDelta(thought, {_FIELD: name} if unusual else None)
 
     def _details(self, blocks: Any) -> Iterator[ModelEvent]:
         """Anthropic signs a block of thinking at its end: it must be returned with all of its text."""
@@ -172,52 +185,40 @@ def _reported_usage(usage: JsonDict) -> ReportedUsage:
     )
 
 
-def _messages(request: ModelRequest, with_reasoning: bool) -> list[JsonDict]:
-    return [_message(message, with_reasoning) for message in request.messages]
-
-
-def _encode_messages(
-    request: ModelRequest, with_reasoning: bool, cache: IdentityCache[InputMessage, bytes]
-) -> EncodedMessages:
-    return EncodedMessages(
-        cache.get_all(request.messages, with_reasoning, lambda message: to_json(_message(message, with_reasoning)))
-    )
-
-
-def _message(message: InputMessage, with_reasoning: bool) -> JsonDict:
-    match message:
-        case SystemInput():
-            return {"role": "system", "content": utf8_safe(message.content)}
-        case UserInput():
-            return {"role": "user", "content": _content(message.content)}
-        case ToolResultInput():
-            return {"role": "tool", "tool_call_id": message.call, "content": utf8_safe(message.content)}
-        case AssistantInput():
-            return _assistant(message, with_reasoning)
-
-
-def _assistant(message: AssistantInput, with_reasoning: bool) -> JsonDict:
-    form: JsonDict = {"role": "assistant", "content": message.content and utf8_safe(message.content)}
+def _assistant(message: AssistantInput, endpoint: Endpoint) -> JsonDict:
+    """This protocol has one text before all calls."""
+    form: JsonDict = {"role": "assistant", "content": utf8_safe(message.text) or None}
     if message.calls:
-        form["tool_calls"] = [_call(call) for call in message.calls]
-    if message.details:
-        form["thinking_blocks"] = [_sendable_block(block) for block in message.details]
-    if message.reasoning and with_reasoning:
-        form["reasoning_content"] = utf8_safe(message.reasoning)
+        form["tool_calls"] = [*_calls(message.parts, endpoint)]
+    if blocks := [_sendable_block(block) for block in message.details if "type" in block]:
+        form["thinking_blocks"] = blocks
+    reasoning = "\n".join(thought.text for thought in message.thoughts if thought.text)
+    if reasoning and endpoint.provider in _ACCEPTS_REASONING:
+        field = next((str(block[_FIELD]) for block in message.details if _FIELD in block), _REASONING[0])
+        form[field] = utf8_safe(reasoning)
     return form
+
+
+def _calls(parts: Iterable[AnswerPart], endpoint: Endpoint) -> Iterator[JsonDict]:
+    """Each with what stands in the reasoning before it."""
+    extra: JsonDict = {}
+    for part in parts:
+        match part:
+            case ReasoningPart(details=details):
+                extra = next((block for block in details if _OF_CALL in block), extra)
+            case RequestedCall():
+                function = {"name": utf8_safe(part.name), "arguments": utf8_safe(part.arguments)}
+                yield {"id": _id(part.id, endpoint), "type": "function", "function": function, **extra}
+                extra = {}
+
+
+def _id(id: str, endpoint: Endpoint) -> str:
+    return sendable_id(id, _ID) if endpoint.compatible else id
 
 
 def _sendable_block(block: dict[str, JsonValue]) -> JsonDict:
     form: JsonDict = json.loads(utf8_safe(json.dumps(block, ensure_ascii=False)))
     return form
-
-
-def _call(call: RequestedCall) -> JsonDict:
-    return {
-        "id": call.id,
-        "type": "function",
-        "function": {"name": utf8_safe(call.name), "arguments": utf8_safe(call.arguments)},
-    }
 
 
 def _content(content: str | tuple[Piece, ...]) -> str | list[JsonDict]:

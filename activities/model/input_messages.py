@@ -64,24 +64,23 @@ def _user_text(message: UserMessage, *, unseen: bool) -> str:
 
 
 def _messages_of(message: AssistantMessage, model: str, facts: port.ModelFacts) -> Iterator[port.InputMessage]:
-    own = message.body.model == model
-    readable_parts = (
-        TextPart if own else (TextPart, ReasoningPart)
-    )  # another model's thinking is plain text to this one
-    text = "\n".join(part.text for part in message.parts if isinstance(part, readable_parts) and part.text.strip())
-    thoughts = [part for part in message.parts if own and isinstance(part, ReasoningPart)]
-    calls = [part for part in message.parts if isinstance(part, ToolPart)]
-    if not text and not calls:
+    parts = tuple(_answer_parts(message, own=message.body.model == model))
+    if all(isinstance(part, ReasoningPart) for part in parts):
         return
-    yield port.AssistantInput(
-        content=text or None,
-        reasoning="\n".join(thought.text for thought in thoughts if thought.text) or None,
-        details=tuple(block for thought in thoughts for block in thought.details),
-        calls=tuple(
-            RequestedCall(id=call.provider_id, name=call.tool, arguments=dumps(call.arguments)) for call in calls
-        ),
-    )
-    yield from _results(calls, facts)
+    yield port.AssistantInput(parts=parts)
+    yield from _results([part for part in message.parts if isinstance(part, ToolPart)], facts)
+
+
+def _answer_parts(message: AssistantMessage, *, own: bool) -> Iterator[port.AnswerPart]:
+    """In order, without blank texts; another model's thinking is plain text to this one."""
+    for part in message.parts:
+        match part:
+            case ToolPart():
+                yield RequestedCall(id=part.provider_id, name=part.tool, arguments=dumps(part.arguments))
+            case ReasoningPart() if own:
+                yield part
+            case TextPart(text=text) | ReasoningPart(text=text) if text.strip():
+                yield TextPart(text=text)
 
 
 def _results(calls: Iterable[ToolPart], facts: port.ModelFacts) -> Iterator[port.InputMessage]:

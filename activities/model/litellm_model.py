@@ -12,7 +12,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
-from activities.model import litellm_requests
 from activities.model.chat_format import ChunkReader, build_body
 from activities.model.failures import ModelError
 from activities.model.litellm_environment import isolate
@@ -22,7 +21,6 @@ from activities.model.port import Endpoint, ModelEvent, ModelRequest
 from activities.model.providers import no_address_error, no_tools_error
 from activities.model.request_json import JsonDict
 from activities.model.wires.http_client import BodyReleasingClient, Connections
-from activities.model.wires.http_wire import WireRequest
 from activities.model.wires.timeouts import StreamTimeouts, silent
 from workflows.domain.errors import UsageError
 
@@ -78,14 +76,6 @@ class LiteLLM:
         if _ended_early(chunks):
             raise reader.broken_off()
         yield reader.finish()
-
-    async def prepare_anthropic(self, request: ModelRequest) -> WireRequest:
-        """The request as Anthropic's Messages."""
-        return litellm_requests.anthropic_request(await self.load(), request)
-
-    async def prepare_gemini(self, request: ModelRequest) -> WireRequest:
-        """The request for Gemini."""
-        return litellm_requests.gemini_request(await self.load(), request)
 
     async def close(self) -> None:
         """Close and forget litellm's connections, of all adapters in this process."""

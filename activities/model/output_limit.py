@@ -10,8 +10,8 @@ DEFAULT_OUTPUT_LIMIT: Final = 32_000  # tokens, unless the configuration or the 
 _WANT_ONE: Final = frozenset({"anthropic", "bedrock", "gemini", "ollama_chat", "vertex_ai"})
 _OPTIONS: Final = ("max_tokens", "maxOutputTokens", "max_output_tokens")  # one thing, by each protocol's name
 _AS_WRITTEN: Final = ("max_completion_tokens", "num_predict")  # other names of it, sent as they are
-# litellm's budgets (its constants DEFAULT_REASONING_EFFORT_…) for models that think by budget
-_EFFORTS: Final = {"low": 1024, "medium": 2048, "high": 4096, "xhigh": 8192, "max": 16_384}
+# tokens for models that think by budget, as litellm has them (DEFAULT_REASONING_EFFORT_…)
+EFFORT_BUDGETS: Final = {"minimal": 1024, "low": 1024, "medium": 2048, "high": 4096, "xhigh": 8192, "max": 16_384}
 
 
 def split_options(options: Mapping[str, JsonValue]) -> tuple[int | None, dict[str, JsonValue]]:
@@ -41,7 +41,7 @@ def _thinking_budget(options: Mapping[str, JsonValue]) -> int:
         return _tokens(thinking.get("budget_tokens")) or _tokens(thinking.get("budgetTokens"))
     if isinstance(gemini, dict):
         return _tokens(gemini.get("thinkingBudget"))
-    return _EFFORTS.get(str(options.get("reasoning_effort")), 0)
+    return EFFORT_BUDGETS.get(str(options.get("reasoning_effort", options.get("reasoningEffort"))), 0)
 
 
 def _tokens(value: JsonValue) -> int:

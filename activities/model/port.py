@@ -8,10 +8,16 @@ from typing import Annotated, Literal, Protocol, TypeAlias
 
 from pydantic import Field, JsonValue, SecretStr
 
-from workflows.domain.messages import RequestedCall
+from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import Price, Tokens
 from workflows.domain.value import Value
+
+
+def split_data_url(url: str) -> tuple[str, str]:
+    """The type and the base64 of a `data:` URL."""
+    head, _, content = url.partition(",")
+    return head.removeprefix("data:").partition(";")[0], content
 
 
 class TextPiece(Value):
@@ -27,6 +33,11 @@ class ImagePiece(Value):
     type: Literal["image"] = "image"
     url: str
 
+    @property
+    def content(self) -> tuple[str, str]:
+        """Its type and its bytes in base64."""
+        return split_data_url(self.url)
+
 
 class FilePiece(Value):
     """A document, as a `data:` URL."""
@@ -34,6 +45,11 @@ class FilePiece(Value):
     type: Literal["file"] = "file"
     name: str
     url: str
+
+    @property
+    def content(self) -> tuple[str, str]:
+        """Its type and its bytes in base64."""
+        return split_data_url(self.url)
 
 
 Piece = Annotated[TextPiece | ImagePiece | FilePiece, Field(discriminator="type")]
@@ -49,14 +65,36 @@ class UserInput(Value):
     content: str | tuple[Piece, ...]
 
 
+AnswerPart: TypeAlias = TextPart | ReasoningPart | RequestedCall
+
+
 class AssistantInput(Value):
-    """An earlier answer; `details` are its reasoning parts', one after the other."""
+    """An earlier answer, its parts in order.
+
+    Reasoning is the asked model's own. What its provider wants back with a text or a call, a signature for one, is in
+    the details of the reasoning before the call or behind the text.
+    """
 
     role: Literal["assistant"] = "assistant"
-    content: str | None = None
-    reasoning: str | None = None
-    details: tuple[dict[str, JsonValue], ...] = ()
-    calls: tuple[RequestedCall, ...] = ()
+    parts: tuple[AnswerPart, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Its texts, for a protocol that has one for all."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+    @property
+    def thoughts(self) -> tuple[ReasoningPart, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ReasoningPart))
+
+    @property
+    def details(self) -> tuple[dict[str, JsonValue], ...]:
+        """Those of all its reasoning."""
+        return tuple(block for thought in self.thoughts for block in thought.details)
+
+    @property
+    def calls(self) -> tuple[RequestedCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, RequestedCall))
 
 
 class ToolResultInput(Value):
@@ -153,7 +191,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """Thinking that the provider shows; `details`: a (signed) block of its own, to be returned unchanged."""
+    """Thinking that the provider shows; `details`: a (signed) block of its own, to be returned unchanged, in place."""
 
     text: str
     details: dict[str, JsonValue] | None = None

@@ -1,6 +1,13 @@
 """JSON of requests, and text that it can hold."""
 
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
+
+from pydantic import JsonValue
+from pydantic_core import to_json
 
 JsonDict: TypeAlias = dict[str, Any]
 
@@ -10,3 +17,49 @@ def utf8_safe(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def encode_json(value: Any) -> bytes:
+    """JSON of what a model or a person wrote."""
+    return utf8_safe(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).encode()
+
+
+def encode_body(name: str, encoded: Iterable[bytes], others: JsonDict) -> bytes:
+    """A body of several members; the values of the list `name` are encoded already."""
+    return b'{"%b":[%b],%b' % (name.encode(), b",".join(encoded), to_json(others)[1:])
+
+
+def merge_options(
+    body: JsonDict,
+    options: Mapping[str, JsonValue],
+    paths: Mapping[str, tuple[str, ...]],
+    default: tuple[str, ...] = (),
+) -> JsonDict:
+    """`body` with the options, at their paths in it or below `default`; `extra_body` goes in as it is."""
+    for option, value in options.items():
+        if option == "extra_body" and isinstance(value, dict):
+            body.update(value)
+            continue
+        *outer, name = paths.get(option, (*default, option))
+        target = body
+        for each in outer:
+            target = target.setdefault(each, {})
+        if isinstance(value, dict) and isinstance(target.get(name), dict):
+            target[name] = {**target[name], **value}
+        else:
+            target[name] = value
+    return body
+
+
+def parse_arguments(text: str) -> JsonDict:
+    """A call's arguments as the object that some protocols want."""
+    try:
+        arguments = json.loads(text or "{}")
+    except ValueError:
+        arguments = text
+    return arguments if isinstance(arguments, dict) else {"arguments": arguments}
+
+
+def sendable_id(id: str, form: re.Pattern[str]) -> str:
+    """A call's id in this provider's form: another's may have one that it refuses."""
+    return id if form.fullmatch(id) else hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:40]

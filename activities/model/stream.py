@@ -1,15 +1,15 @@
 """Assembles a streamed answer: the finished parts, and each event's delta for watchers."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from typing import TypeAlias
 
 from pydantic import JsonValue
 
 from activities.error_boundary import storable_text
-from activities.model.port import Finish, Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
+from activities.model.port import AnswerPart, Finish, Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Price, Tokens, cost
 
@@ -18,9 +18,6 @@ class PartKind(StrEnum):
     TEXT = "text"
     REASONING = "reasoning"
     CALL = "call"
-
-
-AnswerPart: TypeAlias = TextPart | ReasoningPart | RequestedCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +140,23 @@ class AnswerAssembler:
 
 
 def _begins_another(call: _PartBuilder, event: ToolCallDelta) -> bool:
-    """Some endpoints give every call the index 0: there, another id with a name begins another call."""
-    return bool(event.id and event.name and call.id and event.id != call.id)
+    """Some endpoints give every call the index 0: there, a name begins another call, if its id is another.
+
+    Without ids, it does so once the arguments are complete.
+    """
+    if not (event.name and call.name):
+        return False
+    if event.id and call.id:
+        return event.id != call.id
+    return bool(event.arguments) and _is_json(call.text)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _unique(wanted: str, taken: set[str]) -> str:

@@ -1,7 +1,8 @@
 """Anthropic's Messages API as agents use it, from its published reference.
 
 It refuses, in the service's words, unknown members, calls without results and results without calls, ids of another
-form, empty texts, changed or missing thoughts, limits that do not fit, and too many cache marks.
+form, empty texts, changed, moved or missing thoughts, what a model does not take, limits that do not fit, and too many
+cache marks.
 """
 
 import re
@@ -45,6 +46,8 @@ _BLOCKS: Final[Mapping[str, frozenset[str]]] = {
 }
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _MARKS: Final = 4
+_THOUGHTS: Final = ("thinking", "redacted_thinking")
+_ADAPTIVE: Final = re.compile(r"claude-(opus|sonnet|haiku|fable)-([5-9]|4-[7-9])")
 _CAPS: Final = {"claude-sonnet-4-5": 64_000}  # of an answer
 USAGE: Final = {
     "input_tokens": 10,
@@ -60,6 +63,11 @@ class Thought:
 
 
 @dataclass(frozen=True)
+class Redacted:
+    """A thought that only the service can read."""
+
+
+@dataclass(frozen=True)
 class Text:
     text: str
 
@@ -70,7 +78,7 @@ class Call:
     arguments: str
 
 
-Output: TypeAlias = Thought | Text | Call | StreamPause | Disconnect | bytes
+Output: TypeAlias = Thought | Redacted | Text | Call | StreamPause | Disconnect | bytes
 PING: Final = event({"type": "ping"}, "ping")
 OVERLOADED: Final = event({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "error")
 
@@ -82,11 +90,12 @@ class Answer:
 
 
 class Anthropic:
-    """The service; it knows the signatures that it gave."""
+    """The service; it knows the thoughts that it gave, and where they stood."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.signed: dict[str, str] = {}
+        self.given: list[list[str]] = []  # of each answer: its thoughts and calls
         self.numbers = count(1)
         self.double = ProviderDouble(self.check)
 
@@ -111,15 +120,24 @@ class Anthropic:
         wanted, cap = body["max_tokens"], _CAPS.get(body["model"])
         if cap and wanted > cap:
             raise _refused(f"max_tokens: {wanted} > {cap}, which is the maximum allowed number of output tokens")
-        thinking = body.get("thinking") or {}
-        if thinking.get("type") == "enabled":
-            if not 1024 <= thinking["budget_tokens"] < body["max_tokens"]:
-                raise _refused("`max_tokens` must be greater than `thinking.budget_tokens`")
-            if body.get("temperature", 1) != 1:
-                raise _refused("`temperature` may only be set to 1 when thinking is enabled")
+        self._thinking(body)
         marks = str(body).count("'cache_control'")
         if marks > _MARKS:
             raise _refused(f"A maximum of 4 blocks with cache_control may be provided. Found {marks}.")
+
+    def _thinking(self, body: dict[str, Any]) -> None:
+        thinking, adapts = body.get("thinking") or {}, bool(_ADAPTIVE.match(body["model"]))
+        if thinking.get("type") == "enabled":
+            if not 1024 <= thinking["budget_tokens"] < body["max_tokens"]:
+                raise _refused("`max_tokens` must be greater than `thinking.budget_tokens`")
+            if adapts:
+                raise _refused('"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".')
+        if thinking.get("type") == "adaptive" and not adapts:
+            raise _refused("adaptive thinking is not supported on this model")
+        if thinking.get("type") in ("enabled", "adaptive") and body.get("temperature", 1) != 1:
+            raise _refused("`temperature` may only be set to 1 when thinking is enabled")
+        if adapts and {"temperature", "top_p", "top_k"} & body.keys():
+            raise _refused("sampling parameters are not supported for this model")
 
     def _messages(self, body: dict[str, Any]) -> None:
         calls: set[str] = set()
@@ -148,11 +166,20 @@ class Anthropic:
     def _thinks_on(self, body: dict[str, Any]) -> None:
         """With a call's result, the thoughts before the call must be there."""
         said = [message for message in body["messages"] if message["role"] == "assistant"]
+        self._unmoved(said)
         results = [block["type"] for block in body["messages"][-1]["content"] if isinstance(block, dict)]
         if not said or "tool_result" not in results or (body.get("thinking") or {}).get("type") != "enabled":
             return
         if said[-1]["content"][0]["type"] not in ("thinking", "redacted_thinking"):
             raise _refused("Expected `thinking` or `redacted_thinking`, but found `tool_use`.")
+
+    def _unmoved(self, said: list[dict[str, Any]]) -> None:
+        if any(message["content"][-1]["type"] in _THOUGHTS for message in said if isinstance(message["content"], list)):
+            raise _refused("The final block in an assistant message cannot be `thinking`.")
+        newest = said[-1]["content"] if said and isinstance(said[-1]["content"], list) else []
+        kept = [_identity(block) for block in newest if block["type"] in (*_THOUGHTS, "tool_use")]
+        if any(block["type"] in _THOUGHTS for block in newest) and kept not in self.given:
+            raise _refused("`thinking` blocks in the latest assistant message cannot be modified.")
 
     def _block(self, place: str, block: dict[str, Any]) -> None:
         kind = block.get("type", "")
@@ -177,11 +204,15 @@ class Anthropic:
         message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "claude"}
         yield said("message_start", message={**message, "stop_reason": None, "usage": USAGE})
         index = 0
-        for each in answer.output:
+        self.given.append(kept := [])
+        whole = max((place for place, each in enumerate(answer.output) if isinstance(each, Text | Call)), default=-1)
+        for place, each in enumerate(answer.output):
             if isinstance(each, StreamPause | Disconnect | bytes):
                 yield each
                 continue
             block, deltas = self._output(each)
+            if not isinstance(each, Text) and place <= whole:
+                kept.append(deltas[-1]["signature"] if isinstance(each, Thought) else _identity(block))
             yield said("content_block_start", index=index, content_block=block)
             for delta in deltas:
                 yield said("content_block_delta", index=index, delta=delta)
@@ -192,7 +223,7 @@ class Anthropic:
         yield said("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage={"output_tokens": 15})
         yield said("message_stop")
 
-    def _output(self, output: Thought | Text | Call) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def _output(self, output: Thought | Redacted | Text | Call) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         number = next(self.numbers)
         match output:
             case Thought(text):
@@ -201,11 +232,17 @@ class Anthropic:
                 pieces = [{"type": "thinking_delta", "thinking": piece} for piece in _halves(text)]
                 signed = {"type": "signature_delta", "signature": signature}
                 return {"type": "thinking", "thinking": "", "signature": ""}, [*pieces, signed]
+            case Redacted():
+                return {"type": "redacted_thinking", "data": f"hidden+{number}/=="}, []
             case Text(text):
                 return {"type": "text", "text": ""}, [{"type": "text_delta", "text": each} for each in _halves(text)]
             case Call(name, arguments):
                 block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
                 return block, [{"type": "input_json_delta", "partial_json": each} for each in _halves(arguments)]
+
+
+def _identity(block: dict[str, Any]) -> str:
+    return str(block.get("id") or block.get("signature") or block.get("data"))
 
 
 def _halves(text: str) -> list[str]:

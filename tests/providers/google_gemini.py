@@ -1,7 +1,7 @@
 """Google's Gemini API as agents use it, from its published reference.
 
-It refuses, in the service's words, unknown members, results without their calls, and missing or changed thought
-signatures.
+It refuses, in the service's words, unknown members, results without their calls, ids where there are none, and missing,
+changed or moved thought signatures.
 """
 
 import re
@@ -65,6 +65,7 @@ class Thought:
 @dataclass(frozen=True)
 class Text:
     text: str
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Gemini:
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
-        self.signed: set[str] = set()
+        self.signed: dict[str, str] = {}  # what each signature came with
         self.numbers = count(1)
         self.double = ProviderDouble(self.check)
 
@@ -104,6 +105,8 @@ class Gemini:
             _known(name, _MEMBERS)
         for tool in body.get("tools", ()):
             for declared in tool.get("function_declarations", tool.get("functionDeclarations", ())):
+                if {"parameters", "parametersJsonSchema"} <= declared.keys():
+                    raise _refused("Only one of parameters and parametersJsonSchema may be set.")
                 _schema(declared.get("parameters") or {})
         self._contents(body["contents"], signs=found[1].startswith("gemini-3"))
         return list(self._play(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]))
@@ -125,8 +128,16 @@ class Gemini:
             pending = len(calls)
             if signs and calls and "thoughtSignature" not in calls[0]:
                 raise _refused("Function call is missing a thought_signature in functionCall parts.")
-            if any(part.get("thoughtSignature", _KNOWN) not in {*self.signed, _KNOWN} for part in parts):
-                raise _refused("Corrupted thought signature.")
+            for part in parts:
+                self._signature(part)
+            inner = [part.get("functionCall") or part.get("functionResponse") or {} for part in parts]
+            if any(bool(each) and ("id" in each) is not signs for each in inner):
+                raise _refused('Unknown name "id"' if not signs else "Function call is missing its id.")
+
+    def _signature(self, part: dict[str, Any]) -> None:
+        signature = part.get("thoughtSignature", _SKIPPED)
+        if signature != _SKIPPED and self.signed.get(signature) != part.get("functionCall", {}).get("name", ""):
+            raise _refused("Corrupted thought signature.")
 
     def _play(self, answer: Answer) -> Iterator[bytes | StreamPause | Disconnect]:
         if answer.blocked:
@@ -137,25 +148,30 @@ class Gemini:
                 yield each
                 continue
             first = not any(isinstance(earlier, Call) for earlier in answer.output[:place])
-            content = {"role": "model", "parts": [self._part(each, signs=first)]}
-            yield event({"candidates": [{"content": content, "index": 0}], "modelVersion": "gemini"})
+            for part in self._parts(each, signs=first):
+                content = {"role": "model", "parts": [part]}
+                yield event({"candidates": [{"content": content, "index": 0}], "modelVersion": "gemini"})
         yield event({"candidates": [{"finishReason": answer.finish, "index": 0}], "usageMetadata": USAGE})
 
-    def _part(self, output: Thought | Text | Call, *, signs: bool) -> dict[str, Any]:
+    def _parts(self, output: Thought | Text | Call, *, signs: bool) -> Iterator[dict[str, Any]]:
         match output:
             case Thought(text):
-                return {"text": text, "thought": True}
-            case Text(text):
-                return {"text": text}
+                yield {"text": text, "thought": True}
+            case Text(text, signed):
+                yield {"text": text}
+                if signed:
+                    yield {"text": "", "thoughtSignature": self._sign("")}
             case Call(name, arguments):
                 call: dict[str, Any] = {"functionCall": {"name": name, "args": arguments}}
-                if signs:
-                    call["thoughtSignature"] = f"c2ln+{next(self.numbers)}/=="
-                    self.signed.add(call["thoughtSignature"])
-                return call
+                yield {**call, "thoughtSignature": self._sign(name)} if signs else call
+
+    def _sign(self, what: str) -> str:
+        signature = f"c2ln+{next(self.numbers)}/=="
+        self.signed[signature] = what
+        return signature
 
 
-_KNOWN: Final = ""
+_SKIPPED: Final = "skip_thought_signature_validator"  # the service's word for what another model made
 
 
 def _known(name: str, members: frozenset[str]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from activities.model.failures import ModelError, Overflow, Retry, Stop, classify
+from activities.model.litellm_table import read_table
 from activities.model.port import (
     AssistantInput,
     Finish,
@@ -18,15 +19,16 @@ from activities.model.port import (
     UserInput,
     Wire,
 )
+from activities.model.wires.anthropic_options import merge_message_options
 from activities.model.wires.router import WireRouter
-from tests.providers.anthropic_messages import KEY, OVERLOADED, Answer, Anthropic, Call, Text, Thought
+from tests.providers.anthropic_messages import KEY, OVERLOADED, Answer, Anthropic, Call, Redacted, Text, Thought
 from tests.providers.double_requests import GO, collect_answer
 from tests.providers.double_requests import request as asking
 from tests.providers.provider_double import Disconnect, serve_double
 from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import Tokens
 
-THINKING = {"thinking": {"type": "enabled", "budget_tokens": 2048}}
+THINKING: dict[str, Any] = {"thinking": {"type": "enabled", "budget_tokens": 2048}}
 READS = Answer((Thought("First the file."), Text("I read it."), Call("read", '{"path": "a"}')))
 
 
@@ -43,12 +45,7 @@ async def test_an_answer_arrives_whole_and_its_thoughts_go_back_unchanged(port: 
         thought, said, call = first.parts
         assert isinstance(thought, ReasoningPart) and isinstance(call, RequestedCall)
         assert (thought.text, said) == ("First the file.", TextPart(text="I read it."))
-        again = AssistantInput(
-            content="I read it.",
-            reasoning=thought.text,
-            details=thought.details,
-            calls=(RequestedCall(id=call.id, name=call.name, arguments=call.arguments),),
-        )
+        again = AssistantInput(parts=first.parts)
         picture = UserInput(content=(TextPiece(text="It shows:"), ImagePiece(url="data:image/png;base64,AAAA")))
         talk = (SystemInput(content="Be brief."), *GO, again, ToolResultInput(call=call.id, content="x"), picture)
         last = await collect_answer(port, request(service, talk, options=THINKING))
@@ -56,6 +53,84 @@ async def test_an_answer_arrives_whole_and_its_thoughts_go_back_unchanged(port: 
     assert first.finish is Finish.TOOL_CALLS
     assert first.tokens == Tokens(total=125, input=10, output=15, cache_read=80, cache_write=20)
     assert last.parts == (TextPart(text="Done."),)
+
+
+async def test_thoughts_between_calls_go_back_in_their_places(port: WireRouter) -> None:
+    calls = Call("read", '{"path": "a"}'), Call("read", "")
+    service = Anthropic(Answer((Thought("a"), Redacted(), Text("So:"), calls[0], Thought("b"), calls[1], Thought("c"))))
+    async with serve_double(service.double):
+        first = await collect_answer(port, request(service, options=THINKING))
+        results = (ToolResultInput(call=call.id, content="x") for call in first.calls)
+        await collect_answer(
+            port, request(service, (*GO, AssistantInput(parts=first.parts), *results), options=THINKING)
+        )
+
+    _, said, answered = service.double.asked[1]["messages"]
+    kinds = [block["type"] for block in said["content"]]
+    assert kinds == ["thinking", "redacted_thinking", "text", "tool_use", "thinking", "tool_use"]
+    assert [block["type"] for block in answered["content"]] == ["tool_result"] * 2
+
+
+async def test_a_turn_that_another_model_has_begun_goes_on_without_thinking(port: WireRouter) -> None:
+    made = RequestedCall(id="functions.read:0", name="read", arguments='{"path": "a"}')
+    talk = (*GO, AssistantInput(parts=(made,)), ToolResultInput(call=made.id, content="x"))
+    service = Anthropic(READS)
+    async with serve_double(service.double):
+        await collect_answer(port, request(service, talk, options=THINKING))
+        await collect_answer(
+            port, request(service, (*talk, AssistantInput(parts=(TextPart(text="Hm."),)), *GO), options=THINKING)
+        )
+
+    assert ["thinking" in body for body in service.double.asked] == [False, True]
+
+
+async def test_a_step_of_many_calls_keeps_the_mark_of_the_request_before(port: WireRouter) -> None:
+    service = Anthropic(Answer((Call("read", "{}"),) * 21), Answer((Text("Done."),)))
+    async with serve_double(service.double):
+        first = await collect_answer(port, request(service))
+        results = (ToolResultInput(call=call.id, content="x") for call in first.calls)
+        await collect_answer(port, request(service, (*GO, AssistantInput(parts=first.parts), *results)))
+
+    marked = [
+        [place for place, block in enumerate(message["content"]) if "cache_control" in block]
+        for message in service.double.asked[1]["messages"]
+    ]
+    assert marked == [[0], [], [20]]
+
+
+ADAPTIVE: dict[str, Any] = {"type": "adaptive", "display": "summarized"}
+OPTIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("claude-sonnet-4-5", {"reasoning_effort": "high"}, {"thinking": {"type": "enabled", "budget_tokens": 4096}}),
+    ("claude-opus-5-5", {"reasoningEffort": "high"}, {"thinking": ADAPTIVE, "output_config": {"effort": "high"}}),
+    ("claude-opus-5-5", THINKING, {"thinking": ADAPTIVE, "output_config": {"effort": "medium"}}),
+    ("claude-opus-5-5", {"effort": "low"}, {"output_config": {"effort": "low"}}),
+    ("claude-opus-5-5", {"temperature": 0.5, "topP": 0.5}, {}),
+    ("claude-sonnet-4-5", {"topP": 0.5, "user": "u"}, {"top_p": 0.5, "metadata": {"user_id": "u"}}),
+    ("claude-sonnet-4-5", {"temperature": 0.5, **THINKING}, THINKING),
+]
+
+
+@pytest.mark.parametrize(("model", "options", "sent"), OPTIONS)
+async def test_options_stand_where_this_api_wants_them(
+    port: WireRouter, model: str, options: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    service = Anthropic(Answer((Text("Hi"),)))
+    async with serve_double(service.double):
+        await collect_answer(port, request(service, model=model, options=options))
+
+    plain = {"model", "messages", "max_tokens", "tools", "stream"}
+    assert {name: value for name, value in service.double.asked[0].items() if name not in plain} == sent
+
+
+def test_models_think_by_effort_that_do_so_in_litellms_table() -> None:
+    table = {name: entry for name, entry in read_table().items() if entry.get("litellm_provider") == "anthropic"}
+    forms = {
+        name: merge_message_options({"model": name}, THINKING, began_without_thought=False)["thinking"]["type"]
+        for name in table
+    }
+    legacy = {name for name, entry in table.items() if not entry.get("supports_adaptive_thinking")}
+    legacy |= {name for name, entry in table.items() if entry.get("supports_legacy_thinking")}
+    assert {name for name, form in forms.items() if form == "enabled"} == legacy
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "glm-5"])

@@ -22,7 +22,7 @@ from tests.providers.double_requests import GO, collect_answer
 from tests.providers.double_requests import request as asking
 from tests.providers.google_gemini import KEY, Answer, Call, Gemini, Text, Thought
 from tests.providers.provider_double import Disconnect, event, serve_double
-from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
+from workflows.domain.messages import RequestedCall, TextPart
 from workflows.domain.usage import Tokens
 
 TWO = Answer((Thought("Look."), Text("I read."), Call("read", {"path": "a"}), Call("read", {"path": "b"})))
@@ -39,18 +39,65 @@ async def test_an_answer_arrives_whole_and_its_signatures_go_back_unchanged(port
     service = Gemini(TWO, Answer((Text("Done."),)))
     async with serve_double(service.double):
         first = await collect_answer(port, request(service, model=model))
-        calls = tuple(RequestedCall(id=call.id, name=call.name, arguments=call.arguments) for call in first.calls)
-        results = tuple(ToolResultInput(call=call.id, content="x") for call in calls)
+        results = tuple(ToolResultInput(call=call.id, content="x") for call in first.calls)
         picture = UserInput(content=(TextPiece(text="It shows:"), ImagePiece(url="data:image/png;base64,AAAA")))
-        said = AssistantInput(content="I read.", calls=calls)
+        said = AssistantInput(parts=first.parts)
         talk = (SystemInput(content="Be brief."), *GO, said, *results, picture)
         last = await collect_answer(port, request(service, talk, model))
 
-    assert first.parts[:2] == (ReasoningPart(text="Look."), TextPart(text="I read."))
+    assert [part.text for part in first.parts if not isinstance(part, RequestedCall)][:2] == ["Look.", "I read."]
     assert [call.arguments for call in first.calls] == ['{"path": "a"}', '{"path": "b"}']
     assert first.finish is Finish.TOOL_CALLS
     assert first.tokens == Tokens(total=130, input=40, output=20, reasoning=10, cache_read=60)
     assert last.parts == (TextPart(text="Done."),)
+
+
+async def test_the_signature_of_a_text_goes_back_behind_it(port: WireRouter) -> None:
+    service = Gemini(Answer((Thought("Look."), Text("I know.", signed=True))), Answer((Text("Done."),)))
+    async with serve_double(service.double):
+        first = await collect_answer(port, request(service))
+        await collect_answer(port, request(service, (*GO, AssistantInput(parts=first.parts), *GO)))
+
+    (signature,) = service.signed
+    parts = service.double.asked[1]["contents"][1]["parts"]
+    assert parts == [{"text": "I know."}, {"text": "", "thoughtSignature": signature}]
+
+
+@pytest.mark.parametrize("model", ["gemini-3.1-pro-preview", "gemini-2.5-pro"])
+async def test_calls_that_another_model_made_are_taken(port: WireRouter, model: str) -> None:
+    made = [RequestedCall(id=f"toolu_{n}", name="read", arguments="{}") for n in "ab"]
+    results = (ToolResultInput(call=call.id, content="x") for call in made)
+    service = Gemini(Answer((Text("Done."),)))
+    async with serve_double(service.double):
+        talk = (*GO, AssistantInput(parts=(TextPart(text="So:"), *made)), *results)
+        assert (await collect_answer(port, request(service, talk, model))).parts == (TextPart(text="Done."),)
+
+
+SHOWN = {"includeThoughts": True}
+LOW = {**SHOWN, "thinkingLevel": "low"}
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "sent"),
+    [
+        ("gemini-3.1-pro-preview", {}, {"thinkingConfig": SHOWN}),
+        (
+            "gemini-3.1-pro-preview",
+            {"reasoning_effort": "minimal"},
+            {"thinkingConfig": {**SHOWN, "thinkingLevel": "low"}},
+        ),
+        ("gemini-2.5-pro", {"reasoningEffort": "low"}, {"thinkingConfig": {**SHOWN, "thinkingBudget": 1024}}),
+        ("gemini-2.5-flash-image", {"topP": 0.5, "stop": ["x"]}, {"topP": 0.5, "stopSequences": ["x"]}),
+    ],
+)
+async def test_options_stand_where_this_api_wants_them(
+    port: WireRouter, model: str, options: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    service = Gemini(Answer((Text("Hi"),)))
+    async with serve_double(service.double):
+        await collect_answer(port, request(service, model=model, options=options))
+
+    assert service.double.asked[0]["generationConfig"] == sent
 
 
 @pytest.mark.parametrize(

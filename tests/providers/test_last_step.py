@@ -18,7 +18,7 @@ from workflows.domain.messages import RequestedCall, TextPart
 CALL = RequestedCall(id="call_1", name="read", arguments='{"path": "a"}')
 TALK: tuple[InputMessage, ...] = (
     *GO,
-    AssistantInput(calls=(CALL,)),
+    AssistantInput(parts=(CALL,)),
     ToolResultInput(call="call_1", content="A file."),
     UserInput(content="No more tools."),
 )

@@ -45,7 +45,7 @@ async def test_an_answer_arrives_whole(port: WireRouter) -> None:
         "encrypted_content": "secret-1",
     }
     assert answer.parts == (
-        ReasoningPart(text="Look\n\nThen read", details=({"item": kept, "before": 0},)),
+        ReasoningPart(text="Look\n\nThen read", details=({"item": kept},)),
         TextPart(text="I read it."),
         RequestedCall("call_3", "read", '{"path": "a"}'),
     )
@@ -70,10 +70,8 @@ async def test_what_the_model_thought_goes_back_where_it_stood(port: WireRouter)
     service = OpenAI(both, Answer((Text("Done."),)))
     async with serve_double(service.double):
         first = await collect_answer(port, request(service))
-        details = tuple(block for part in first.parts if isinstance(part, ReasoningPart) for block in part.details)
-        calls = tuple(RequestedCall(id=call.id, name=call.name, arguments=call.arguments) for call in first.calls)
-        results = [ToolResultInput(call=call.id, content="x") for call in calls]
-        talk = (*GO, AssistantInput(details=details, calls=calls), *results)
+        results = [ToolResultInput(call=call.id, content="x") for call in first.calls]
+        talk = (*GO, AssistantInput(parts=first.parts), *results)
         assert (await collect_answer(port, request(service, talk))).parts == (TextPart(text="Done."),)
 
     sent = [item.get("type") for item in service.double.asked[1]["input"][1:]]
@@ -81,10 +79,10 @@ async def test_what_the_model_thought_goes_back_where_it_stood(port: WireRouter)
 
 
 async def test_a_conversation_that_another_model_began_is_taken(port: WireRouter) -> None:
-    signed = {"type": "thinking", "thinking": "Hm.", "signature": "of another provider"}
+    thought = ReasoningPart(text="Hm.", details=({"type": "thinking", "signature": "of another provider"},))
     call = RequestedCall(id="call_" + "x" * 100, name="read", arguments="{broken \ud800")
     seen = UserInput(content=(TextPiece(text="Look:"), ImagePiece(url="data:image/png;base64,AA==")))
-    talk = (*GO, AssistantInput(content="So:", details=(signed,), calls=(call,)))
+    talk = (*GO, AssistantInput(parts=(thought, TextPart(text="So:"), call)))
     service = OpenAI(Answer((Text("Hi"),)))
     async with serve_double(service.double):
         answer = await collect_answer(

@@ -1,15 +1,13 @@
-"""Anthropic's Messages: address, cached parts of a request, and its events as ours."""
+"""Anthropic's Messages: its events as ours."""
 
 import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from activities.model.port import Endpoint, Finish, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
+from activities.model.port import Finish, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
 from workflows.domain.usage import ReportedUsage
 
-_ADDRESS: Final = "https://api.anthropic.com"
-_CACHE_CONTROL: Final = {"type": "ephemeral"}
 _FINISHES: Final = {
     "end_turn": Finish.STOP,
     "stop_sequence": Finish.STOP,
@@ -18,19 +16,6 @@ _FINISHES: Final = {
     "refusal": Finish.CONTENT_FILTER,
 }
 _CONTEXT_FULL: Final = "model_context_window_exceeded"
-
-
-def url(endpoint: Endpoint) -> str:
-    return f"{endpoint.base_url or _ADDRESS}/v1/messages"
-
-
-def mark_cache_points(body: dict[str, Any]) -> dict[str, Any]:
-    """Marks the ends of what the next request repeats: the instructions, and the conversation."""
-    last = body["messages"][-1]["content"] if body["messages"] else None
-    for blocks in (body.get("system"), last):
-        if isinstance(blocks, list) and blocks and blocks[-1].get("text") != "":
-            blocks[-1] = {**blocks[-1], "cache_control": _CACHE_CONTROL}
-    return body
 
 
 class AnthropicReader(AnswerReader):

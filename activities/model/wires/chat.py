@@ -2,9 +2,12 @@
 
 from typing import Final
 
-from activities.model.chat_format import build_body, encode_body
+from pydantic_core import to_json
+
+from activities.model.chat_format import build_message, build_parameters
 from activities.model.identity_cache import IdentityCache
 from activities.model.port import InputMessage, ModelRequest
+from activities.model.request_json import encode_body
 from activities.model.wires.http_wire import WireRequest
 
 _PATH: Final = "/chat/completions"
@@ -16,9 +19,14 @@ class ChatRequestBuilder:
     def __init__(self) -> None:
         self._encoded: IdentityCache[InputMessage, bytes] = IdentityCache()
 
-    async def prepare(self, request: ModelRequest) -> WireRequest:
+    def prepare(self, request: ModelRequest) -> WireRequest:
         endpoint = request.endpoint
-        form = {**build_body(request, self._encoded), "model": endpoint.name, "stream": True}
+        messages = self._encoded.get_all(
+            request.messages, endpoint.provider, lambda message: to_json(build_message(request, message))
+        )
+        others = {**build_parameters(request), "model": endpoint.name, "stream": True}
         return WireRequest(
-            f"{endpoint.base_url}{_PATH}", {**endpoint.authorization, **endpoint.headers}, encode_body(form)
+            f"{endpoint.base_url}{_PATH}",
+            {**endpoint.authorization, **endpoint.headers},
+            encode_body("messages", messages, others),
         )

@@ -1,19 +1,15 @@
-"""Google's Gemini: address, and its answers' pieces as our events."""
+"""Google's Gemini: its answers' pieces as our events."""
 
 import json
 from collections.abc import Iterator
 from typing import Any, Final
-from urllib.parse import quote
 from uuid import uuid4
 
-from activities.model.port import Endpoint, Finish, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
+from activities.model.port import Finish, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
 from workflows.domain.usage import ReportedUsage
 
-SIGNATURE_SEPARATOR: Final = (
-    "__thought__"  # between a call's id and the signature of the thought that led to it, as in litellm
-)
-_ADDRESS: Final = "https://generativelanguage.googleapis.com/v1beta"
+SIGNATURE: Final = "thoughtSignature"
 _BLOCKED: Final = frozenset(
     {"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"}
 )
@@ -22,10 +18,6 @@ _FINISHES: Final = {
     "MAX_TOKENS": Finish.LENGTH,
     **dict.fromkeys(_BLOCKED, Finish.CONTENT_FILTER),
 }  # any other, as MALFORMED_FUNCTION_CALL, is no end of an answer: ask again
-
-
-def url(endpoint: Endpoint) -> str:
-    return f"{endpoint.base_url or _ADDRESS}/models/{quote(endpoint.name)}:streamGenerateContent?alt=sse"
 
 
 class GeminiReader(AnswerReader):
@@ -48,14 +40,18 @@ class GeminiReader(AnswerReader):
                 self._set_finish(reason)
 
     def _part(self, part: dict[str, Any]) -> Iterator[ModelEvent]:
+        """A signature comes with a call, or with a text, its last piece or an empty one behind it."""
+        signature = require_text(part.get(SIGNATURE))
         if content := require_text(part.get("text")):
             yield ReasoningDelta(content) if part.get("thought") else TextDelta(content)
         if call := part.get("functionCall"):
-            id = call.get("id") or f"call_{uuid4().hex[:24]}"
-            signature = part.get("thoughtSignature")
-            signed = f"{id}{SIGNATURE_SEPARATOR}{signature}" if signature else id
-            yield ToolCallDelta(self._calls, signed, require_text(call["name"]), json.dumps(call.get("args") or {}))
+            if signature:
+                yield ReasoningDelta("", {SIGNATURE: signature})
+            id = require_text(call.get("id")) or f"call_{uuid4().hex[:24]}"
+            yield ToolCallDelta(self._calls, id, require_text(call["name"]), json.dumps(call.get("args") or {}))
             self._calls += 1
+        elif signature:
+            yield ReasoningDelta("", {"text": "", SIGNATURE: signature})
 
     def _set_finish(self, reason: str) -> None:
         finish_reason = _FINISHES.get(reason, Finish.UNKNOWN)

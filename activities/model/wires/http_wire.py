@@ -1,6 +1,6 @@
 """A protocol of requests with JSON bodies, answered by a stream of events."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class HttpWire:
 
     connections: Connections
     timeouts: StreamTimeouts
-    prepare: Callable[[ModelRequest], Awaitable[WireRequest]]
+    prepare: Callable[[ModelRequest], WireRequest]
     reader: Callable[[str], AnswerReader]
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
@@ -48,7 +48,7 @@ class HttpWire:
         """The response, once its headers have arrived."""
         provider, client = request.endpoint.provider, self.connections.client
         with exchange.translate_request_errors(provider):
-            prepared = await self.prepare(request)
+            prepared = self.prepare(request)
             headers = {"content-type": "application/json", **prepared.headers}
             http_request = client.build_request("POST", prepared.url, headers=headers, content=prepared.body)
         with exchange.translate_errors(provider):

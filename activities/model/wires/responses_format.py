@@ -4,17 +4,14 @@ The provider stores nothing (`store: false`): thoughts come encrypted, and retur
 request.
 """
 
-import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
-from pydantic import JsonValue
-
 from activities.model import port
-from activities.model.request_json import JsonDict, utf8_safe
+from activities.model.request_json import JsonDict, merge_options, sendable_id, utf8_safe
 from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
-from workflows.domain.messages import RequestedCall
+from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.usage import ReportedUsage
 
@@ -23,7 +20,7 @@ _REASONING_MODELS: Final = re.compile(
 )  # others refuse `reasoning`
 _DEFAULT_EFFORT_MODELS: Final = re.compile(r"gpt-([5-9]|\d\d)(?!.*-(chat|pro))")  # asked to think as OpenCode asks them
 _INCOMPLETE_FINISHES: Final = {"max_output_tokens": port.Finish.LENGTH, "content_filter": port.Finish.CONTENT_FILTER}
-_LONGEST_ID: Final = 64  # characters of a call's id
+_ID: Final = re.compile(r"(?s).{1,64}")  # of a call
 _OPTION_PATHS: Final = {  # options of the chat protocol, and of OpenCode's packages → their paths here
     "reasoning_effort": ("reasoning", "effort"),
     "reasoningEffort": ("reasoning", "effort"),
@@ -36,16 +33,12 @@ _OPTION_PATHS: Final = {  # options of the chat protocol, and of OpenCode's pack
     "parallelToolCalls": ("parallel_tool_calls",),
     "topP": ("top_p",),
 }
-_ITEM, _POSITION = "item", "before"  # the item of reasoning, and how many texts and calls precede it
+_ITEM: Final = "item"  # of reasoning
 
 
-def build_body(request: port.ModelRequest) -> JsonDict:
-    """The request without its model."""
-    form: JsonDict = {
-        "input": [item for message in request.messages for item in _items(message)],
-        "store": False,
-        "stream": True,
-    }
+def build_parameters(request: port.ModelRequest) -> JsonDict:
+    """The request without its model and its input."""
+    form: JsonDict = {"store": False, "stream": True}
     system = [message.content for message in request.messages if isinstance(message, port.SystemInput)]
     parameters = {
         "instructions": utf8_safe("\n".join(system)) or None,
@@ -55,7 +48,7 @@ def build_body(request: port.ModelRequest) -> JsonDict:
         "max_output_tokens": request.max_output,
     }
     form |= {name: value for name, value in parameters.items() if value is not None}
-    return _with_options(form | _thinking(request.endpoint.name), request.options)
+    return merge_options(form | _thinking(request.endpoint.name), request.options, _OPTION_PATHS)
 
 
 def _thinking(model: str) -> JsonDict:
@@ -63,19 +56,6 @@ def _thinking(model: str) -> JsonDict:
         return {}
     effort = {"reasoning": {"effort": "medium", "summary": "auto"}} if _DEFAULT_EFFORT_MODELS.match(model) else {}
     return {"include": ["reasoning.encrypted_content"], **effort}
-
-
-def _with_options(form: JsonDict, options: Mapping[str, JsonValue]) -> JsonDict:
-    for option, value in options.items():
-        *outer, name = _OPTION_PATHS.get(option, (option,))
-        target = form
-        for each in outer:
-            target = target.setdefault(each, {})
-        if isinstance(value, dict) and isinstance(target.get(name), dict):
-            target[name] = {**target[name], **value}
-        else:
-            target[name] = value
-    return form
 
 
 def _tool(tool: ToolOffer) -> JsonDict:
@@ -88,52 +68,57 @@ def _tool(tool: ToolOffer) -> JsonDict:
     }
 
 
-def _items(message: port.InputMessage) -> Iterator[JsonDict]:
+def input_items(message: port.InputMessage) -> Iterator[JsonDict]:
+    """A message as items of the input."""
     match message:
         case port.UserInput(content=str(content)):
-            yield {"role": "user", "content": utf8_safe(content)}
+            yield {"role": "user", "content": content}
         case port.UserInput(content=pieces):
             yield {"role": "user", "content": [_piece(piece) for piece in pieces if not isinstance(piece, str)]}
         case port.AssistantInput():
             yield from _answer(message)
         case port.ToolResultInput():
-            yield {"type": "function_call_output", "call_id": _id(message.call), "output": utf8_safe(message.content)}
+            yield {
+                "type": "function_call_output",
+                "call_id": sendable_id(message.call, _ID),
+                "output": message.content,
+            }
 
 
 def _piece(piece: port.Piece) -> JsonDict:
     match piece:
         case port.TextPiece():
-            return {"type": "input_text", "text": utf8_safe(piece.text)}
+            return {"type": "input_text", "text": piece.text}
         case port.ImagePiece():
             return {"type": "input_image", "image_url": piece.url, "detail": "auto"}
         case port.FilePiece():
-            return {"type": "input_file", "filename": utf8_safe(piece.name), "file_data": piece.url}
+            return {"type": "input_file", "filename": piece.name, "file_data": piece.url}
 
 
 def _answer(message: port.AssistantInput) -> Iterator[JsonDict]:
-    items = [{"role": "assistant", "content": utf8_safe(message.content)}] if message.content else []
-    items += [_call(call) for call in message.calls]
-    for position, item in enumerate(items):
-        yield from (_reasoning_item(block) for block in message.details if block.get(_POSITION) == position)
+    """Reasoning must be followed by what it led to."""
+    thoughts: list[Any] = []
+    for part in message.parts:
+        match part:
+            case ReasoningPart(details=details):
+                thoughts += [block[_ITEM] for block in details if _ITEM in block]
+                continue
+            case TextPart(text=text):
+                item: JsonDict = {"role": "assistant", "content": text}
+            case RequestedCall():
+                item = _call(part)
+        yield from thoughts
+        thoughts.clear()
         yield item
-
-
-def _reasoning_item(block: Mapping[str, Any]) -> JsonDict:
-    return dict(block[_ITEM])
 
 
 def _call(call: RequestedCall) -> JsonDict:
     return {
         "type": "function_call",
-        "call_id": _id(call.id),
-        "name": utf8_safe(call.name),
-        "arguments": utf8_safe(call.arguments),
+        "call_id": sendable_id(call.id, _ID),
+        "name": call.name,
+        "arguments": call.arguments,
     }
-
-
-def _id(id: str) -> str:
-    """Another provider's may be longer than this API takes."""
-    return id if len(id) <= _LONGEST_ID else hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class ResponsesReader(AnswerReader):
@@ -141,14 +126,12 @@ class ResponsesReader(AnswerReader):
 
     def __init__(self, provider: str) -> None:
         super().__init__(provider)
-        self._texts = 0
         self._calls = 0
         self._refused = False
 
     def events(self, event: Any) -> Iterator[port.ModelEvent]:
         match event["type"]:
             case "response.output_text.delta":
-                self._texts = 1
                 yield port.TextDelta(require_text(event["delta"]) or "")
             case "response.refusal.delta" | "response.refusal.done":
                 self._refused = True
@@ -171,7 +154,7 @@ class ResponsesReader(AnswerReader):
         """Without its encrypted content, reasoning is unreadable."""
         if item.get("encrypted_content"):
             kept = {name: item[name] for name in ("type", "id", "summary", "encrypted_content")}
-            yield port.ReasoningDelta("", {_ITEM: kept, _POSITION: self._texts + self._calls})
+            yield port.ReasoningDelta("", {_ITEM: kept})
 
     def _set_finish(self, event: JsonDict) -> None:
         match event["type"]:

@@ -11,12 +11,14 @@ from activities.model.failures import ModelError
 from activities.model.headers import redact_failure
 from activities.model.litellm_model import LiteLLM
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
-from activities.model.wires import responses
 from activities.model.wires.anthropic import AnthropicReader
+from activities.model.wires.anthropic_request import MessagesRequestBuilder
 from activities.model.wires.chat import ChatRequestBuilder
 from activities.model.wires.gemini import GeminiReader
+from activities.model.wires.gemini_request import GeminiRequestBuilder
 from activities.model.wires.http_client import Connections
 from activities.model.wires.http_wire import HttpWire
+from activities.model.wires.responses import ResponsesRequestBuilder
 from activities.model.wires.responses_format import ResponsesReader
 from activities.model.wires.timeouts import StreamTimeouts
 from activities.redact import Redactor
@@ -44,14 +46,14 @@ class WireRouter:
         self._connections = Connections()
         self._wires: Mapping[Wire, HttpWire] = {
             Wire.CHAT: HttpWire(self._connections, timeouts, ChatRequestBuilder().prepare, ChunkReader),
-            Wire.RESPONSES: HttpWire(self._connections, timeouts, responses.prepare, ResponsesReader),
-            Wire.ANTHROPIC: HttpWire(self._connections, timeouts, self._litellm.prepare_anthropic, AnthropicReader),
-            Wire.GEMINI: HttpWire(self._connections, timeouts, self._litellm.prepare_gemini, GeminiReader),
+            Wire.RESPONSES: HttpWire(self._connections, timeouts, ResponsesRequestBuilder().prepare, ResponsesReader),
+            Wire.ANTHROPIC: HttpWire(self._connections, timeouts, MessagesRequestBuilder().prepare, AnthropicReader),
+            Wire.GEMINI: HttpWire(self._connections, timeouts, GeminiRequestBuilder().prepare, GeminiReader),
         }
 
     async def warm(self, wire: Wire = Wire.LITELLM) -> None:
-        """Import litellm on a thread if it writes the requests of this wire: it takes seconds."""
-        if wire not in (Wire.CHAT, Wire.RESPONSES):
+        """Import litellm on a thread if this wire needs it: it takes seconds."""
+        if wire is Wire.LITELLM:
             await self._litellm.load()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:

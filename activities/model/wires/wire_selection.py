@@ -12,6 +12,7 @@ _CHAT_ONLY: Final = re.compile(r"gpt-3\.5|gpt-4o.*-(audio|search)|gpt-audio|.*-s
 # with tools, OpenAI serves these by Responses only; of the older ones, those in litellm's table
 _NO_TOOLS_IN_CHAT: Final = re.compile(r"gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)(?!.*-chat)")
 _OWN: Final = {"anthropic": Wire.ANTHROPIC, "gemini": Wire.GEMINI}
+OWN_WIRES: Final = frozenset({"openai", *_OWN})  # protocols that need no litellm
 _RESPONSES_ADDRESSES: Final = {"xai": "https://api.x.ai/v1"}
 
 

@@ -48,7 +48,9 @@ def test_the_system_prompt_comes_first() -> None:
 def test_a_call_is_followed_by_its_result() -> None:
     messages = to_input_messages("", (said("x"), answered(TextPart(text="look"), call(Outcome(output="1: a")))), "a/b")
     assert messages[2:] == (
-        port.AssistantInput(content="look", calls=(RequestedCall(id="c1", name="read", arguments='{"n":1}'),)),
+        port.AssistantInput(
+            parts=(TextPart(text="look"), RequestedCall(id="c1", name="read", arguments='{"n":1}')),
+        ),
         port.ToolResultInput(call="c1", content="1: a"),
     )
 
@@ -75,9 +77,16 @@ def test_signed_thinking_goes_back_to_its_own_model_only() -> None:
     own, other = (
         to_input_messages("", (answered(thought, TextPart(text="y")),), model)[-1] for model in ("a/b", "c/d")
     )
-    assert isinstance(own, port.AssistantInput) and own.details == ({"signature": "s"},)
-    assert isinstance(other, port.AssistantInput) and (other.details, other.reasoning) == ((), None)
-    assert other.content == "hm\ny"
+    assert own == port.AssistantInput(parts=(thought, TextPart(text="y")))
+    assert other == port.AssistantInput(parts=(TextPart(text="hm"), TextPart(text="y")))
+
+
+def test_parts_stay_in_order_without_blank_texts() -> None:
+    thoughts = [ReasoningPart(text="", details=({"signature": name},)) for name in "ab"]
+    parts = (thoughts[0], TextPart(text=" \n"), call(Outcome(output="x")), thoughts[1], TextPart(text="y"))
+    (_, answer, _) = to_input_messages("", (answered(*parts),), "a/b")
+    sent = RequestedCall(id="c1", name="read", arguments='{"n":1}')
+    assert answer == port.AssistantInput(parts=(thoughts[0], sent, thoughts[1], TextPart(text="y")))
 
 
 def test_the_last_step_has_its_instruction() -> None:

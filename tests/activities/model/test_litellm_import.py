@@ -78,8 +78,9 @@ async def test_nothing_of_litellm_and_the_libraries_below_it_is_replaced(tmp_pat
         ((), {}, False),
         (("openai",), {"OPENAI_API_KEY": "k"}, False),
         (("own",), {}, False),
-        (("anthropic",), {}, True),
-        ((), {"GEMINI_API_KEY": "k"}, True),
+        (("anthropic",), {"GEMINI_API_KEY": "k"}, False),
+        (("groq",), {}, True),
+        ((), {"MISTRAL_API_KEY": "k"}, True),
     ],
 )
 def test_it_is_imported_beforehand_where_there_is_a_key_for_it(

@@ -94,7 +94,7 @@ async def test_a_conversation_with_calls_is_sent_as_providers_want_it(adapter: W
     conversation: tuple[InputMessage, ...] = (
         SystemInput(content="Be brief."),
         UserInput(content="go"),
-        AssistantInput(calls=(RequestedCall(id="a", name="read", arguments="{}"),)),
+        AssistantInput(parts=(RequestedCall(id="a", name="read", arguments="{}"),)),
         ToolResultInput(call="a", content="lone \ud800 and \x00"),
     )
 
@@ -108,7 +108,7 @@ async def test_what_has_been_sent_before_is_sent_again_as_it_was(adapter: WireRo
     call = RequestedCall(id="a", name="read", arguments='{"path": "é \\ud83d"}')
     begun: tuple[InputMessage, ...] = (SystemInput(content="Be brief: “é”."), UserInput(content="go"))
     went_on = (
-        AssistantInput(reasoning="Hm.", calls=(call,)),
+        AssistantInput(parts=(ReasoningPart(text="Hm."), call)),
         ToolResultInput(call="a", content="lone \ud800 and \x00"),
     )
     seen = []

@@ -78,8 +78,8 @@ def shown(messages: list[port.InputMessage]) -> Iterator[tuple[str, ...]]:
             case port.UserInput():
                 yield "user", str(message.content)
             case port.AssistantInput():
-                if message.content:
-                    yield "assistant", message.content
+                if message.text:
+                    yield "assistant", message.text
                 for call in message.calls:
                     yield "call", call.id, call.name, json.dumps(json.loads(call.arguments))
             case port.ToolResultInput():

@@ -1,0 +1,75 @@
+"""A model's options as Anthropic's Messages take them, by the family of the model."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import JsonValue
+
+from activities.model.output_limit import EFFORT_BUDGETS
+from activities.model.request_json import JsonDict, merge_options
+
+_PATHS: Final = {  # options of the chat protocol, and of OpenCode's packages → their paths here
+    "max_completion_tokens": ("max_tokens",),
+    "topP": ("top_p",),
+    "topK": ("top_k",),
+    "stop": ("stop_sequences",),
+    "serviceTier": ("service_tier",),
+    "user": ("metadata", "user_id"),
+    "effort": ("output_config", "effort"),
+}
+_EFFORTS: Final = ("reasoning_effort", "reasoningEffort")
+# Claude from 4.6 on thinks as much as it finds right; later ones take no budget and no sampling; some always think
+_ADAPTIVE: Final = re.compile(r"claude-(opus|sonnet|haiku)-(4[-.]([6-9]|\d\d)|[5-9]|\d\d)(?!\d)|claude-(fable|mythos)-")
+_TAKES_BUDGET: Final = re.compile(r"claude-\w+-4[-.]6(?!\d)")
+_ALWAYS: Final = re.compile(r"claude-(fable|mythos)-")
+_SAMPLING: Final = ("temperature", "top_p", "top_k")
+_NOT_WITH_THOUGHTS: Final = ("temperature", "top_k")
+
+
+def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, began_without_thought: bool) -> JsonDict:
+    """`form` with the options.
+
+    `began_without_thought`: the model answers results of calls that it did not think before; Anthropic then refuses a
+    budget for thinking.
+    """
+    model, effort = form["model"], next((options[name] for name in _EFFORTS if name in options), None)
+    others = {name: value for name, value in options.items() if name not in (*_EFFORTS, "thinking")}
+    thinking, default_effort = _thinking(model, options.get("thinking"), effort)
+    if thinking.get("type") == "enabled" and began_without_thought:
+        thinking = {}
+    form |= {"thinking": thinking} if thinking else {}
+    form |= {"output_config": {"effort": default_effort}} if default_effort else {}
+    merge_options(form, others, _PATHS)
+    refused = _refused_sampling(model, thinks=bool(thinking) and thinking["type"] != "disabled")
+    return {name: value for name, value in form.items() if name not in refused}
+
+
+def _thinking(model: str, written: JsonValue, effort: JsonValue) -> tuple[dict[str, Any], str | None]:
+    """How to think, and with which effort; by `effort`, else as `written`."""
+    if not isinstance(written, dict | None):
+        raise ValueError(f"thinking is {written!r}")
+    thinking = {("budget_tokens" if name == "budgetTokens" else name): value for name, value in (written or {}).items()}
+    adapts = bool(_ADAPTIVE.search(model))
+    if isinstance(effort, str):
+        thinking = {} if effort == "none" else {"type": "enabled", "budget_tokens": EFFORT_BUDGETS[effort]}
+    if thinking.get("type") == "disabled":
+        return ({} if _ALWAYS.search(model) else thinking), None
+    if adapts and thinking.get("type") == "enabled" and not (effort is None and _TAKES_BUDGET.search(model)):
+        level = effort if isinstance(effort, str) else _effort_of(thinking.get("budget_tokens"))
+        shown = {"type": "adaptive", "display": thinking.get("display", "summarized")}
+        return shown, "low" if level == "minimal" else level
+    return ({"display": "summarized", **thinking} if thinking.get("type") == "adaptive" else thinking), None
+
+
+def _effort_of(budget: JsonValue) -> str:
+    """The highest effort whose budget this one reaches."""
+    tokens = budget if isinstance(budget, int) else 0
+    reached = [name for name in ("medium", "high", "xhigh") if tokens >= EFFORT_BUDGETS[name]]
+    return reached[-1] if reached else "low"
+
+
+def _refused_sampling(model: str, *, thinks: bool) -> tuple[str, ...]:
+    if _ADAPTIVE.search(model) and not _TAKES_BUDGET.search(model):
+        return _SAMPLING
+    return _NOT_WITH_THOUGHTS if thinks else ()

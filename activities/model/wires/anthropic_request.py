@@ -1,0 +1,175 @@
+"""Requests as Anthropic's Messages."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from activities.model.identity_cache import IdentityCache
+from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
+from activities.model.port import (
+    AnswerPart,
+    AssistantInput,
+    Endpoint,
+    FilePiece,
+    ImagePiece,
+    InputMessage,
+    ModelRequest,
+    Piece,
+    SystemInput,
+    TextPiece,
+    ToolResultInput,
+    UserInput,
+)
+from activities.model.request_json import JsonDict, encode_body, encode_json, parse_arguments, sendable_id, utf8_safe
+from activities.model.wires.anthropic_options import merge_message_options
+from activities.model.wires.http_wire import WireRequest
+from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
+
+_ADDRESS: Final = "https://api.anthropic.com"
+_VERSION: Final = {"anthropic-version": "2023-06-01"}
+_ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
+_CACHE_CONTROL: Final = {"type": "ephemeral"}
+_MARK: Final = b',"cache_control":%b}' % encode_json(_CACHE_CONTROL)
+_MARKED: Final = 2  # messages: the last one, and the one that was last a request ago
+_THOUGHTS: Final = ("thinking", "redacted_thinking")
+_TOOL_CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """A message as sent: its blocks, encoded."""
+
+    role: str
+    blocks: list[bytes] = field(default_factory=list)
+
+    def encode(self) -> bytes:
+        return b'{"role":"%b","content":[%b]}' % (self.role.encode(), b",".join(self.blocks))
+
+
+class MessagesRequestBuilder:
+    """Writes requests; encodes only what a conversation has gained since its last request."""
+
+    def __init__(self) -> None:
+        self._encoded: IdentityCache[InputMessage, tuple[bytes, ...]] = IdentityCache()
+
+    def prepare(self, request: ModelRequest) -> WireRequest:
+        endpoint = request.endpoint
+        key = {"x-api-key": endpoint.secret} if endpoint.secret else {}
+        turns = [turn for turn in self._turns(request.messages) if turn.blocks]
+        _mark_cache_points(turns)
+        return WireRequest(
+            _url(endpoint),
+            {**key, **_VERSION, **endpoint.headers},
+            encode_body("messages", (turn.encode() for turn in turns), _parameters(request)),
+        )
+
+    def _turns(self, messages: Iterable[InputMessage]) -> list[_Turn]:
+        """Neighbours of one role are one message: the results of all calls belong together."""
+        turns: list[_Turn] = []
+        for message in messages:
+            if isinstance(message, SystemInput):
+                continue
+            role = "assistant" if isinstance(message, AssistantInput) else "user"
+            if not turns or turns[-1].role != role:
+                turns.append(_Turn(role))
+            turns[-1].blocks.extend(self._encoded.get(message, None, _encode))
+        return turns
+
+
+def _url(endpoint: Endpoint) -> str:
+    return f"{endpoint.base_url or _ADDRESS}/v1/messages"
+
+
+def _mark_cache_points(turns: list[_Turn]) -> None:
+    """Anthropic looks back 20 blocks from a mark, and a step may add more: so the mark before stays."""
+    for turn in [turn for turn in turns if turn.role == "user"][-_MARKED:]:
+        turn.blocks[-1] = turn.blocks[-1][:-1] + _MARK
+
+
+def _parameters(request: ModelRequest) -> JsonDict:
+    system = "\n".join(message.content for message in request.messages if isinstance(message, SystemInput))
+    block = {"type": "text", "text": utf8_safe(system), "cache_control": _CACHE_CONTROL}
+    parameters: dict[str, Any] = {
+        "system": [block] if system.strip() else None,
+        "tools": [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+            for tool in request.tools
+        ]
+        or None,
+        "tool_choice": {"type": _TOOL_CHOICES[request.tool_choice]} if request.tools and request.tool_choice else None,
+        "temperature": request.temperature,
+        "max_tokens": request.max_output or DEFAULT_OUTPUT_LIMIT,
+    }
+    form = {name: value for name, value in parameters.items() if value is not None}
+    form |= {"model": request.endpoint.name, "stream": True}
+    return merge_message_options(form, request.options, began_without_thought=_began_without_thought(request.messages))
+
+
+def _began_without_thought(messages: tuple[InputMessage, ...]) -> bool:
+    """Whether the calls whose results are sent were made without a thought of this model."""
+    newest = next((message for message in reversed(messages) if isinstance(message, AssistantInput)), None)
+    return newest is not None and bool(newest.calls) and not any(map(_is_thought, newest.details))
+
+
+def _encode(message: InputMessage) -> tuple[bytes, ...]:
+    return tuple(map(encode_json, _blocks(message)))
+
+
+def _blocks(message: InputMessage) -> Iterable[JsonDict]:
+    match message:
+        case UserInput(content=str(text)):
+            return [_text(text)] if text.strip() else []
+        case UserInput(content=pieces):
+            return [_piece(piece) for piece in pieces if not isinstance(piece, str)]
+        case ToolResultInput():
+            return [{"type": "tool_result", "tool_use_id": sendable_id(message.call, _ID), "content": message.content}]
+        case AssistantInput():
+            return _answer(message.parts)
+    return []
+
+
+def _answer(parts: Iterable[AnswerPart]) -> list[JsonDict]:
+    """In order; a thought may not be the last block."""
+    blocks = [block for part in parts for block in _part(part)]
+    while blocks and blocks[-1]["type"] in _THOUGHTS:
+        blocks.pop()
+    return blocks
+
+
+def _part(part: AnswerPart) -> Iterator[JsonDict]:
+    match part:
+        case ReasoningPart(details=details):
+            yield from filter(_is_thought, details)
+        case TextPart(text=text):
+            yield _text(text)
+        case RequestedCall():
+            yield {
+                "type": "tool_use",
+                "id": sendable_id(part.id, _ID),
+                "name": part.name,
+                "input": parse_arguments(part.arguments),
+            }
+
+
+def _is_thought(block: JsonDict) -> bool:
+    return block.get("type") in _THOUGHTS
+
+
+def _piece(piece: Piece) -> JsonDict:
+    match piece:
+        case TextPiece(text=text):
+            return _text(text)
+        case ImagePiece():
+            return {"type": "image", "source": _source(piece.content)}
+        case FilePiece():
+            return {"type": "document", "source": _source(piece.content), "title": piece.name}
+
+
+def _text(text: str) -> JsonDict:
+    return {"type": "text", "text": text}
+
+
+def _source(content: tuple[str, str]) -> JsonDict:
+    kind, data = content
+    return {"type": "base64", "media_type": kind, "data": data}

@@ -1,0 +1,64 @@
+"""A model's options as Gemini takes them, by the family of the model."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import JsonValue
+
+from activities.model.output_limit import EFFORT_BUDGETS
+from activities.model.request_json import JsonDict, merge_options
+
+_CONFIG: Final = "generationConfig"
+_TOP: Final = ("safetySettings", "cachedContent", "toolConfig", "labels")
+_NAMES: Final = {  # of the chat protocol → here; all others go out as they are
+    "top_p": "topP",
+    "top_k": "topK",
+    "stop": "stopSequences",
+    "max_completion_tokens": "maxOutputTokens",
+    "frequency_penalty": "frequencyPenalty",
+    "presence_penalty": "presencePenalty",
+}
+_PATHS: Final = {name: (name,) for name in _TOP} | {name: (_CONFIG, ours) for name, ours in _NAMES.items()}
+_OF_THINKING: Final = ("reasoning_effort", "reasoningEffort", "thinking", "thinkingConfig")
+_SIGNS: Final = re.compile(r"gemini-([3-9]|\d\d)|gemini-(pro|flash|flash-lite)-latest")
+_THINKS: Final = re.compile(r"(?!.*(image|tts|audio|live))gemini-(2\.5|[3-9]|\d\d|(pro|flash|flash-lite)-latest)")
+_LEVELS: Final = {"minimal": "low", "none": "low", "xhigh": "high", "max": "high"}  # what it has no level for
+
+
+def signs_calls(model: str) -> bool:
+    """Whether the model wants the signatures of its calls back, and their ids."""
+    return bool(_SIGNS.match(model))
+
+
+def merge_generation_options(form: JsonDict, model: str, options: Mapping[str, JsonValue]) -> JsonDict:
+    """`form` with the options."""
+    if thinking := _thinking(model, options):
+        form[_CONFIG]["thinkingConfig"] = thinking
+    others = {name: value for name, value in options.items() if name not in _OF_THINKING}
+    return merge_options(form, others, _PATHS, default=(_CONFIG,))
+
+
+def _thinking(model: str, options: Mapping[str, JsonValue]) -> dict[str, Any]:
+    """As configured, in Gemini's own form, by effort, or in Anthropic's form; thoughts are shown."""
+    shown = {"includeThoughts": True} if _THINKS.match(model) else {}
+    own, written = options.get("thinkingConfig"), options.get("thinking")
+    effort = options.get("reasoning_effort", options.get("reasoningEffort"))
+    if isinstance(own, dict):
+        return {**shown, **own}
+    if isinstance(effort, str):
+        return {"includeThoughts": effort != "none", **_by_effort(model, effort)}
+    if written is None:
+        return shown
+    if not isinstance(written, dict):
+        raise ValueError(f"thinking is {written!r}")
+    if written.get("type") == "disabled":
+        return {"includeThoughts": False}
+    budget = written.get("budget_tokens", written.get("budgetTokens"))
+    return {"includeThoughts": True} | ({} if signs_calls(model) or budget is None else {"thinkingBudget": budget})
+
+
+def _by_effort(model: str, effort: str) -> dict[str, Any]:
+    if signs_calls(model):
+        return {"thinkingLevel": _LEVELS.get(effort, effort)}
+    return {"thinkingBudget": 0 if effort == "none" else EFFORT_BUDGETS[effort]}

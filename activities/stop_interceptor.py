@@ -13,7 +13,8 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, 
 from activities.store import stops
 from activities.store.database import Database
 from workflows.domain.ids import TurnId
-from workflows.domain.wire import FINISH_STOPPED, CallResult, CallResultState, GenerateRequest, RunRequest, StepResult
+from workflows.domain.open_call import CallResult, CallResultState
+from workflows.domain.wire import FINISH_STOPPED, GenerateRequest, RunRequest, StepResult
 
 POLL_INTERVAL: Final = 1.0  # seconds between two queries
 

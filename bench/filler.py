@@ -8,7 +8,7 @@ from activities.mint import Mint
 from activities.project import worktree
 from activities.project.project_loader import built_in_config
 from activities.store import asks, calls, generations, prompts, sessions, turns
-from activities.store.calls import CallRow, NewCall
+from activities.store.calls import CallRow
 from activities.store.database import Database
 from activities.store.generations import NewAnswer, NewPart, StoredAnswer
 from activities.store.journal import Journal, session_journal
@@ -80,19 +80,24 @@ class Filler:
         body = AnswerMetadata(
             finish="tool-calls", agent="build", model=_MODEL, tokens=Tokens(input=10, output=5), cost="0.001"
         )
-        new = NewAnswer(body=body, parts=(text,), calls=(self._call(command),))
         minted = GenerationId(self.mint.new(Prefix.GENERATION))
         generation = Generation(id=minted, purpose=Purpose.STEP, turn=turn.id, step=step)
+        call = self._call(journal.session, turn.id, step, generation.message, command)
+        new = NewAnswer(body=body, parts=(text,), calls=(call,))
         await generations.begin(journal, generation, _FENCE)
         stored = await generations.commit(journal, generation, _FENCE, new)
         assert isinstance(stored, StoredAnswer)
-        return stored.calls[0]
+        return call
 
-    def _call(self, command: str) -> NewCall:
+    def _call(self, session: SessionId, turn: TurnId, step: int, message: MessageId, command: str) -> CallRow:
         request = PermissionRequest(permission="bash", patterns=(command,))
         effect = Effect(tool="bash", arguments={"command": command}, directory=str(self.directory))
-        return NewCall(
+        return CallRow(
             id=PartId(self.mint.new(Prefix.PART)),
+            session=session,
+            turn=turn,
+            step=step,
+            message=message,
             position=1,
             provider_id=f"call_{command}",
             tool="bash",
@@ -100,6 +105,7 @@ class Filler:
             recovery=Recovery.REATTACHABLE,
             display=TOOLS["bash"].display,
             plan=Plan(requests=(request,), effect=effect),
+            digest=effect.digest,
             loop_digest=command,
         )
 

@@ -5,8 +5,9 @@ from temporalio import workflow
 from activities.session.asks import AskActivities
 from workflows import policies
 from workflows.domain import ids
+from workflows.domain.open_call import CallPhase, OpenCall
 from workflows.domain.permissions.verdicts import Allow, Ask, verdict
-from workflows.domain.state import CallPhase, OpenCall, TurnState
+from workflows.domain.state import TurnState
 from workflows.domain.wire import AskRequest, AskResult, AskState
 from workflows.runtime import SessionRuntime
 

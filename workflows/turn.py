@@ -13,11 +13,10 @@ from activities.model.generate import Model
 from workflows import policies
 from workflows.domain import ids
 from workflows.domain.moves import Generate, Move, Settle, next_move
-from workflows.domain.state import CallPhase, OpenCall, TurnState
+from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
+from workflows.domain.state import TurnState
 from workflows.domain.wire import (
     FINISH_SUSPENDED,
-    CallResult,
-    CallResultState,
     CloseReason,
     GenerateRequest,
     RefuseRequest,

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from activities.calls.permissions import PermissionEvaluator
 from activities.store import asks, calls, grants, turns
 from activities.store.asks import AskRow
-from activities.store.calls import CallRow, FreshCall
+from activities.store.calls import CachedEvidence, CallRow
 from activities.store.generations import Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.outages import VersionConflict
@@ -19,8 +19,8 @@ from workflows.domain.events.calls import RecordedDecision
 from workflows.domain.messages import CallState, Outcome
 from workflows.domain.permissions import refusals
 from workflows.domain.permissions.findings import Finding, evaluate_request
+from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.rules import Action
-from workflows.domain.state import GUARD_REQUEST
 from workflows.domain.wire import AskState, Fence, RunRequest
 
 
@@ -88,8 +88,7 @@ class ClaimEvidence:
         An unchecked call needs a person's yes anyway."""
         if plan.effect.unchecked:
             return False
-        known = self.call.plan.requests if self.call.plan else ()
-        new = (request for request in plan.requests if request not in known)
+        new = (request for request in plan.requests if request not in self.call.requests)
         return any(
             evaluate_request(request, self.evaluator.rules, self.evaluator.live).action is not Action.ALLOW
             for request in new
@@ -143,29 +142,30 @@ async def claim(
     return _claim_prepared(journal, fence, machine, evidence, plan, turn_status)
 
 
-async def claim_fresh(
+async def claim_unchanged(
     journal: Journal,
     request: RunRequest,
     fence: Fence,
     machine: str,
     plan: Plan | ToolError | None,
-    fresh: FreshCall | None,
+    call: CallRow | None,
+    cached: CachedEvidence | None,
 ) -> Claimed:
     """Claim a call in a session unchanged since it was prepared, where rules alone decide.
 
     Raises VersionConflict otherwise: another session's grant or its revocation changes only that session's log.
     """
-    if fresh is None or not isinstance(plan, Plan):
+    if call is None or cached is None or not isinstance(plan, Plan):
         raise VersionConflict
-    rules = (await turns.turn_config(journal, fresh.turn_config)).rules
-    evidence = ClaimEvidence(fresh.call, [], PermissionEvaluator(rules, fresh.live), request.loop_guarded)
+    rules = (await turns.turn_config(journal, cached.turn_config)).rules
+    evidence = ClaimEvidence(call, [], PermissionEvaluator(rules, cached.live), request.loop_guarded)
     decisions = evidence.decisions()
     by_rules = decisions is not None and all(decision.by == "rule" for decision in decisions)
-    drifted = plan.effect.digest != fresh.call.digest or evidence.has_new_requests(plan)
+    drifted = plan.effect.digest != call.digest or evidence.has_new_requests(plan)
     if decisions is None or not by_rules or drifted or journal.ended or journal.suspension is not None:
         raise VersionConflict
-    calls.claim(journal, fresh.call, fence, machine, fresh.turn_config, decisions)
-    return Claimed(fresh.call, needs_recovery=False)
+    calls.claim(journal, call, fence, machine, cached.turn_config, decisions)
+    return Claimed(call, needs_recovery=False)
 
 
 def _reclaim(journal: Journal, call: CallRow, fence: Fence, turn_status: TurnStatus, *, first: bool) -> ClaimResult:

@@ -9,14 +9,15 @@ from activities.store.calls import CallRow
 from activities.store.journal import Journal
 from workflows.domain.effects import Recovery
 from workflows.domain.ids import TurnConfigId
+from workflows.domain.open_call import ANY_FILE, GUARD_FINDING, CallPhase, OpenCall
 from workflows.domain.permissions.findings import Finding, evaluate_request
 from workflows.domain.permissions.grants import Grant
+from workflows.domain.permissions.loop_guard import GUARD_REQUEST
+from workflows.domain.permissions.replies import AskState
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Ruleset
-from workflows.domain.state import GUARD_FINDING, GUARD_REQUEST
-from workflows.domain.wire import ANY_FILE, AskState, PreparedCall
 
-EFFECT_DIGITS = 16  # of the effect digest in history; the rows hold the whole
+_KEY_DIGITS = 16  # of a file key in history
 
 
 class PermissionEvaluator:
@@ -28,30 +29,27 @@ class PermissionEvaluator:
 
     def findings(self, call: CallRow) -> tuple[Finding, ...]:
         """One finding per request of the plan; none when planning failed: the run reports why."""
-        requests = call.plan.requests if call.plan else ()
-        return tuple(evaluate_request(request, self.rules, self.live) for request in requests)
+        return tuple(evaluate_request(request, self.rules, self.live) for request in call.requests)
 
     def guard(self, call: CallRow) -> Finding:
         """The loop guard's finding."""
         return evaluate_request(loop_guard_request(call), self.rules, self.live)
 
-    def prepared_call(self, call: CallRow, describe: CallDescriber = describe_nothing) -> PreparedCall:
+    def open_call(self, call: CallRow, describe: CallDescriber = describe_nothing) -> OpenCall:
         """What the workflow gets: the call without its contents."""
         guard = self.guard(call)
-        return PreparedCall(
+        return OpenCall(
             id=call.id,
             tool=call.tool,
             loop_digest=call.loop_digest,
             findings=self.findings(call),
             guard=None if guard.action is Action.ASK else guard,
-            effect_digest=call.digest[:EFFECT_DIGITS]
-            if call.digest and call.recovery is not Recovery.REPEATABLE
-            else None,
+            effect_digest=call.short_digest if call.recovery is not Recovery.REPEATABLE else None,
             file_key=file_key_of(call),
-            revision=call.revision,
-            settled=call.settled,
             label=describe(call),
             quick=call.plan is not None and call.plan.quick,
+            revision=call.revision,
+            phase=CallPhase.SETTLED if call.settled else CallPhase.NEW,
         )
 
 
@@ -64,7 +62,7 @@ def file_key_of(call: CallRow) -> str | None:
     if call.plan is None or call.plan.effect.unchecked:
         return ANY_FILE if call.recovery is Recovery.RECONCILABLE else None
     key = call.plan.file_key
-    return hashlib.sha256(key.encode()).hexdigest()[:EFFECT_DIGITS] if key else None
+    return hashlib.sha256(key.encode()).hexdigest()[:_KEY_DIGITS] if key else None
 
 
 async def load_evaluator(journal: Journal, turn_config: TurnConfigId) -> PermissionEvaluator:
@@ -75,25 +73,22 @@ async def load_evaluator(journal: Journal, turn_config: TurnConfigId) -> Permiss
 
 async def resume_call(
     journal: Journal, call: CallRow, evaluator: PermissionEvaluator, describe: CallDescriber
-) -> PreparedCall:
+) -> OpenCall:
     """The call with its asks when a run resumes the turn."""
     known = asks.relevant_to(await asks.of_call(journal, call.id), call)
+    resumed = evaluator.open_call(call, describe)
+    resumed.answered = tuple(ask.request for ask in known if ask.state is AskState.ANSWERED)
     waiting = next((ask for ask in known if ask.state is AskState.OPEN), None)
-    return evaluator.prepared_call(call, describe).model_copy(
-        update={
-            "ask": waiting.id if waiting else None,
-            "request": waiting.request if waiting else None,
-            "answered": tuple(ask.request for ask in known if ask.state is AskState.ANSWERED),
-        }
-    )
+    if waiting is not None:
+        resumed.wait_for_ask(waiting.id, waiting.request)
+    return resumed
 
 
 def request_at(call: CallRow, index: int) -> PermissionRequest | None:
     """The request of the ask with this index; None: the call no longer has it."""
     if index == GUARD_REQUEST:
         return loop_guard_request(call)
-    requests = call.plan.requests if call.plan else ()
-    return requests[index] if 0 <= index < len(requests) else None
+    return call.requests[index] if 0 <= index < len(call.requests) else None
 
 
 def loop_guard_request(call: CallRow) -> PermissionRequest:

@@ -9,29 +9,40 @@ from pydantic import JsonValue
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.planner import Planner
 from activities.mint import Mint
-from activities.store.calls import NewCall
+from activities.store.calls import CallRow
 from activities.tools.invalid import INVALID
 from activities.tools.tool import Tool
 from activities.tools.toolset import Toolset
 from activities.turn_context import TurnContext
 from workflows.domain.effects import Plan, input_digest
 from workflows.domain.errors import ToolError
-from workflows.domain.ids import PartId, Prefix
+from workflows.domain.ids import MessageId, PartId, Prefix
 from workflows.domain.messages import RequestedCall
+from workflows.domain.wire import GenerateRequest
 
 MAX_ARGUMENT_DEPTH: Final = 100  # levels of arguments
 
 
 class CallPreparer:
-    """Makes ledger entries of an answer's calls; reads the work tree, changes nothing."""
+    """Makes the ledger's rows of an answer's calls; reads the work tree, changes nothing."""
 
-    def __init__(self, tools: Toolset, turn: TurnContext, mint: Mint, planner: Planner | None = None) -> None:
-        self.planner = planner
+    def __init__(
+        self,
+        request: GenerateRequest,
+        message: MessageId,
+        tools: Toolset,
+        turn: TurnContext,
+        mint: Mint,
+        planner: Planner | None = None,
+    ) -> None:
+        self.request = request
+        self.message = message
         self.tools = tools
         self.turn = turn
         self.mint = mint
+        self.planner = planner
 
-    async def prepare(self, position: int, requested: RequestedCall) -> NewCall:
+    async def prepare(self, position: int, requested: RequestedCall) -> CallRow:
         """An invalid call becomes one of `invalid`, which tells the model why."""
         name, arguments = self.parse_call(requested)
         if _depth(arguments) > MAX_ARGUMENT_DEPTH:
@@ -39,15 +50,21 @@ class CallPreparer:
                 name, f"Invalid input for tool {name}: nested deeper than {MAX_ARGUMENT_DEPTH} levels"
             )
         tool = self.tools[name]
-        return NewCall(
+        plan = await self.plan(tool, arguments)
+        return CallRow(
             id=PartId(self.mint.new(Prefix.PART)),
+            session=self.request.session,
+            turn=self.request.turn,
+            step=self.request.step,
             position=position,
+            message=self.message,
             provider_id=requested.id,
             tool=name,
             arguments=arguments,
             recovery=tool.recovery,
             display=tool.display,
-            plan=await self.plan(tool, arguments),
+            plan=plan,
+            digest=plan.effect.digest if plan else None,
             loop_digest=input_digest(name, arguments),
         )
 

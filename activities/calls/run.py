@@ -8,17 +8,17 @@ from typing import Final
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.calls.claim import AlreadySettled, Claimed, ClaimResult, Undecided, claim, claim_fresh
+from activities.calls.claim import AlreadySettled, Claimed, ClaimResult, Undecided, claim, claim_unchanged
 from activities.calls.context import CallContextFactory, ClaimedCall
 from activities.calls.output import truncate_output
-from activities.calls.permissions import EFFECT_DIGITS, load_evaluator
+from activities.calls.permissions import load_evaluator
 from activities.execution import fence_of
 from activities.failpoints import failpoint
 from activities.fault_limit import EXPECTED_ERRORS, GivenUp, count_faults
 from activities.heartbeat import heartbeats
 from activities.stop_interceptor import stop_requested
 from activities.store import calls, deltas, turns
-from activities.store.calls import CallRow, FreshCall
+from activities.store.calls import CachedEvidence, CallRow
 from activities.store.commit_retry import finish_despite_cancel, finish_within_grace, retry_while_unavailable
 from activities.store.database import Database, dumps
 from activities.store.generations import Suspended, TurnOver
@@ -31,9 +31,10 @@ from workflows.domain.errors import HoldfastError, StaleFence, ToolError, Unknow
 from workflows.domain.events.calls import WriteRefused
 from workflows.domain.ids import SessionId
 from workflows.domain.messages import CallState, Outcome
+from workflows.domain.open_call import CallResult, CallResultState
 from workflows.domain.permissions import refusals
 from workflows.domain.permissions.rules import Action
-from workflows.domain.wire import CallResult, CallResultState, Fence, RefuseRequest, RunRequest
+from workflows.domain.wire import Fence, RefuseRequest, RunRequest
 
 OTHER_MACHINE: Final = "It began on another machine, which is gone, and whose files and processes cannot be seen here."
 _REPEATABLE: Final = (Recovery.REPEATABLE, Recovery.IDEMPOTENT)
@@ -90,7 +91,7 @@ class ToolActivities:
     async def give_up(self, request: RunRequest, fence: Fence, message: str) -> CallResult:
         """Settle a call that keeps failing: failed if it has not begun, else ended with an unknown outcome."""
         problem = ToolError(f"{message}. The call has not run.")
-        held, _ = await retry_while_unavailable(lambda: self.claim(request, fence, problem, None))
+        held, _ = await retry_while_unavailable(lambda: self.claim(request, fence, problem))
         if not isinstance(held, Claimed):
             return unclaimed_result(held)
         await stop_claimed_call(self.call_contexts, held.call, fence, given_up=message)
@@ -99,8 +100,7 @@ class ToolActivities:
 
     async def attempt(self, request: RunRequest, fence: Fence) -> CallResult:
         await failpoint("tool.before_claim", request.call)
-        fresh = calls.take_fresh(self.database, request.call)
-        call, call_environment = await calls.seen(self.database, request.call, fresh)
+        call, call_environment, cached = await calls.take(self.database, request.call)
         tool_call: ClaimedCall | None = None
         problem: ToolError | None = None
         try:
@@ -111,7 +111,7 @@ class ToolActivities:
         async def plan_and_claim() -> tuple[ClaimResult, SessionVersion | None]:
             """Plans again on each try: files may change while the database is away."""
             plan = await plan_now(tool_call) if tool_call and call.state is CallState.PREPARED else problem
-            return await self.claim(request, fence, plan, fresh)
+            return await self.claim(request, fence, plan, call, cached)
 
         held, version = await retry_while_unavailable(plan_and_claim)
         match held:
@@ -125,19 +125,24 @@ class ToolActivities:
                 return unclaimed_result(held)
 
     async def claim(
-        self, request: RunRequest, fence: Fence, plan: Plan | ToolError | None, fresh: FreshCall | None
+        self,
+        request: RunRequest,
+        fence: Fence,
+        plan: Plan | ToolError | None,
+        call: CallRow | None = None,
+        cached: CachedEvidence | None = None,
     ) -> tuple[ClaimResult, SessionVersion | None]:
         """The claim, and the session's version after it where no other writer is expected."""
         machine = self.call_contexts.machine
 
         async def as_seen(journal: Journal) -> ClaimResult:
-            return await claim_fresh(journal, request, fence, machine, plan, fresh)
+            return await claim_unchanged(journal, request, fence, machine, plan, call, cached)
 
         async def read_first(journal: Journal) -> ClaimResult:
             return await claim(journal, request, fence, machine, plan)
 
         open_journal = partial(session_journal, self.database, request.session, WORKER, epoch=request.epoch)
-        return await write_optimistically(open_journal, fresh.version if fresh else None, as_seen, read_first)
+        return await write_optimistically(open_journal, cached.version if cached else None, as_seen, read_first)
 
     async def carry_out(
         self, tool_call: ClaimedCall, held: Claimed, fence: Fence, version: SessionVersion | None
@@ -317,11 +322,10 @@ def unclaimed_result(held: AlreadySettled | Undecided | TurnOver | Suspended) ->
 
 def undecided_result(held: Undecided) -> CallResult:
     """Send the call back to the gate with its current findings."""
-    digest = held.call.digest
     return CallResult(
         state=CallResultState.WAITING if held.waiting else CallResultState.DRIFTED,
         findings=held.findings,
-        effect_digest=digest[:EFFECT_DIGITS] if digest else None,
+        effect_digest=held.call.short_digest,
         revision=held.call.revision,
     )
 

@@ -14,7 +14,7 @@ from activities.model.failures import ModelError
 from activities.model.port import ModelPort, ModelRequest
 from activities.model.stream import Answer, AnswerAssembler
 from activities.store import deltas
-from activities.store.calls import NewCall
+from activities.store.calls import CallRow
 from activities.store.deltas import Watchers
 from activities.store.generations import NewAnswer, NewPart
 from workflows.domain.generation import Purpose
@@ -22,7 +22,7 @@ from workflows.domain.ids import PartId, Prefix
 from workflows.domain.messages import AnswerMetadata, ReasoningPart, RequestedCall, TextPart
 from workflows.domain.usage import decimal_text
 
-PrepareCall: TypeAlias = Callable[[int, RequestedCall], Awaitable[NewCall]]
+PrepareCall: TypeAlias = Callable[[int, RequestedCall], Awaitable[CallRow]]
 
 
 class AnswerStream:

@@ -29,7 +29,7 @@ from activities.model.retry_budget import (
 )
 from activities.redact import Redactor
 from activities.store import calls, deltas, faults, generations
-from activities.store.calls import FreshCall
+from activities.store.calls import CachedEvidence
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.database import Database
 from activities.store.generations import (
@@ -141,9 +141,10 @@ class Attempt:
         result, version = await write_optimistically(self.finishing_journal, self.version, as_seen, read_first)
         stored = result()
         if version is not None and isinstance(stored, StoredAnswer):
+            alone = version if len(stored.calls) == 1 else None
+            evidence = CachedEvidence(self.turn_status.turn_config, stored.live, alone)
             for row in stored.calls:
-                alone = version if len(stored.calls) == 1 else None
-                calls.keep_fresh(self.database, FreshCall(row, self.turn_status.turn_config, stored.live, alone))
+                calls.cache(self.database, row, evidence)
         return stored
 
     async def failed(self, model: ResolvedModel, failure: ProviderFailure) -> ApplicationError:

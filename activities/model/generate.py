@@ -76,7 +76,9 @@ class Model:
             turn, config = attempt.turn_status, view.turn_config
             model = await self.endpoints.resolve(turn.model, config.config)
             context = self.loader.turn_context(config.directory, config)
-            preparer = CallPreparer(self.toolsets.of(config), context, self.answers.mint, self.planner)
+            preparer = CallPreparer(
+                request, attempt.generation.message, self.toolsets.of(config), context, self.answers.mint, self.planner
+            )
             question = self.model_request(request, view, model)
             answer = await self.answers.get(attempt, model, question, turn.agent, preparer.prepare)
             stored = await attempt.store(answer)
@@ -128,7 +130,7 @@ class Model:
         evaluator = PermissionEvaluator(rules, answer.live)
         return StepResult(
             finish=answer.body.finish,
-            calls=tuple(evaluator.prepared_call(row, self.describe) for row in answer.calls),
+            calls=tuple(evaluator.open_call(row, self.describe) for row in answer.calls),
             has_text=answer.has_text if request.text_only else None,
             flaw=find_flaw(answer.body.finish, text=answer.has_text, calls=bool(answer.calls)),
         )

@@ -13,10 +13,11 @@ from workflows.domain.actor import Actor
 from workflows.domain.events.sessions import SessionRefreshed, SessionRestarted
 from workflows.domain.ids import Prefix, SuspensionId
 from workflows.domain.messages import CallState
+from workflows.domain.open_call import may_change_one_file
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.repairs import Repair, next_repair
 from workflows.domain.suspension import SuspendCause, SuspendReason
-from workflows.domain.wire import ANY_FILE, WakeKind
+from workflows.domain.wire import WakeKind
 
 RECONCILE: Final = Actor(subject="worker", method="reconcile")
 
@@ -60,12 +61,8 @@ async def _call_waits(journal: Journal, call: CallRow, rows: list[CallRow]) -> b
     if any(ask.state is AskState.OPEN for ask in await asks.of_call(journal, call.id)):
         return True
     earlier = rows[: rows.index(call)]
-    return any(not row.settled and _change_one_file(row, call) for row in earlier)
-
-
-def _change_one_file(one: CallRow, other: CallRow) -> bool:
-    keys = {file_key_of(one), file_key_of(other)}
-    return None not in keys and (len(keys) == 1 or ANY_FILE in keys)
+    key = file_key_of(call)
+    return any(not row.settled and may_change_one_file(file_key_of(row), key) for row in earlier)
 
 
 def _cause(due: DueSession) -> SuspendCause:

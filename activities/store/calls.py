@@ -18,28 +18,22 @@ from workflows.domain.events.tasks import TaskSettled
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import CallState, Outcome, SubagentSettled, TodosReplaced
 from workflows.domain.permissions.grants import Grant
+from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.value import Value
 from workflows.domain.wire import Fence
 
+EFFECT_DIGITS: Final = 16  # of the effect's digest in history
 _QUERIES: Final = Queries("calls")
 
 
-class NewCall(Value):
-    """A call of a stored answer. `plan` is None when planning failed: the claim plans again and reports the error."""
-
-    id: PartId
-    position: int
-    provider_id: str
-    tool: str
-    arguments: dict[str, JsonValue]
-    recovery: Recovery
-    display: CallDisplay
-    plan: Plan | None
-    loop_digest: str
+_PREPARED_COLUMNS: Final = (
+    *("id", "session", "turn", "step", "message", "position", "provider_id", "tool", "recovery", "digest"),
+    "loop_digest",
+)
 
 
 class CallRow(Value):
-    """A row of the ledger."""
+    """A row of the ledger. `plan` is None when planning failed: the claim plans again and reports the error."""
 
     id: PartId
     session: SessionId
@@ -66,6 +60,16 @@ class CallRow(Value):
     def settled(self) -> bool:
         return self.state.settled
 
+    @property
+    def requests(self) -> tuple[PermissionRequest, ...]:
+        """The permissions that its plan needs."""
+        return self.plan.requests if self.plan else ()
+
+    @property
+    def short_digest(self) -> str | None:
+        """The beginning of the effect's digest, for history."""
+        return self.digest[:EFFECT_DIGITS] if self.digest else None
+
 
 class CallEnvironment(Value):
     """The session's directory, the shell's environment, and the id of the turn's configuration."""
@@ -76,39 +80,35 @@ class CallEnvironment(Value):
 
 
 @dataclass(frozen=True)
-class FreshCall:
-    """A call just prepared, with the grants live then.
+class CachedEvidence:
+    """For the claim of a call just prepared: its turn's configuration, and the grants live then.
 
     `version`: the session's after it, if it is the only call of its answer: others would change it.
     """
 
-    call: CallRow
     turn_config: TurnConfigId
     live: tuple[Grant, ...]
     version: SessionVersion | None
 
 
-def prepare(journal: Journal, turn: TurnId, step: int, message: MessageId, new: NewCall) -> CallRow:
+def prepare(journal: Journal, call: CallRow) -> None:
     """Insert a call of an answer."""
-    arguments = seal(new.arguments)
-    digest = new.plan.effect.digest if new.plan else None
-    coordinates = {"session": journal.session, "turn": turn, "step": step, "message": message, "digest": digest}
-    known = {name: getattr(new, name) for name in ("id", "position", "provider_id", "tool", "recovery", "loop_digest")}
-    display = Json(new.display.model_dump(mode="json", exclude_defaults=True))
-    sealed = {"arguments": arguments.content, "salt": arguments.salt, "plan": _plan_json(new.plan)}
-    journal.write(_QUERIES.prepare, **known, **coordinates, **sealed, display=display)
+    arguments = seal(call.arguments)
+    columns = {name: getattr(call, name) for name in _PREPARED_COLUMNS}
+    display = Json(call.display.model_dump(mode="json", exclude_defaults=True))
+    sealed = {"arguments": arguments.content, "salt": arguments.salt, "plan": _plan_json(call.plan)}
+    journal.write(_QUERIES.prepare, **columns, **sealed, display=display)
     journal.record(
         CallPrepared(
-            call=new.id,
-            turn=turn,
-            step=step,
-            tool=new.tool,
-            recovery=new.recovery,
+            call=call.id,
+            turn=call.turn,
+            step=call.step,
+            tool=call.tool,
+            recovery=call.recovery,
             seal=arguments.seal,
-            digest=digest,
+            digest=call.digest,
         )
     )
-    return CallRow(**known, **coordinates, display=new.display, arguments=new.arguments, plan=new.plan)
 
 
 async def of_step(journal: Journal, turn: TurnId | None, step: int | None) -> list[CallRow]:
@@ -190,36 +190,29 @@ async def current_claim(database: Database, call: PartId) -> tuple[CallState, Fe
     return CallState(found[0]["state"]), Fence(*fence) if fence else None
 
 
-def keep_fresh(database: Database, fresh: FreshCall) -> None:
+def cache(database: Database, call: CallRow, evidence: CachedEvidence) -> None:
     """Cache a prepared call for its first run."""
-    database.fresh.put(fresh.call.id, fresh)
+    database.prepared_calls.put(call.id, (call, evidence))
 
 
-def take_fresh(database: Database, call: PartId) -> FreshCall | None:
-    """Take a call that this process prepared and has not run yet out of the cache."""
-    taken: FreshCall | None = database.fresh.pop(call)
-    return taken
-
-
-async def seen(database: Database, call: PartId, fresh: FreshCall | None) -> tuple[CallRow, CallEnvironment]:
-    """The call as cached, else as stored; its environment never changes. Raises NotFound."""
-    context: CallEnvironment | None = (
-        database.call_environments.get((fresh.call.session, fresh.turn_config)) if fresh else None
-    )
-    if fresh is not None and context is not None:
-        return fresh.call, context
-    row, context = await read(database, call)
-    database.call_environments.put((row.session, context.turn_config), context)
-    return row, context
+async def take(database: Database, call: PartId) -> tuple[CallRow, CallEnvironment, CachedEvidence | None]:
+    """A call to run: as this process has cached it for its first run, else as stored. Raises NotFound."""
+    if (cached := database.prepared_calls.pop(call)) is not None:
+        row, evidence = cached
+        if (environment := database.call_environments.get((row.session, evidence.turn_config))) is not None:
+            return row, environment, evidence
+    row, environment = await read(database, call)
+    database.call_environments.put((row.session, environment.turn_config), environment)
+    return row, environment, cached[1] if cached else None
 
 
 async def read(database: Database, call: PartId) -> tuple[CallRow, CallEnvironment]:
-    """The call as stored, unlocked, and its environment. Raises NotFound."""
+    """The call as stored, unlocked, and its environment, which never changes. Raises NotFound."""
     found = await database.rows(_QUERIES.get, call=call)
     if not found:
         raise NotFound(f"There is no call {call!r}.")
-    context = {name: found[0][name] for name in CallEnvironment.model_fields}
-    return call_row(found[0]), CallEnvironment.model_validate(context)
+    environment = {name: found[0][name] for name in CallEnvironment.model_fields}
+    return call_row(found[0]), CallEnvironment.model_validate(environment)
 
 
 async def claimed(database: Database) -> set[str]:

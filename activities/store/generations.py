@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from activities.store import calls, deltas, grants, notes, transcript, turns
-from activities.store.calls import CallRow, NewCall
+from activities.store.calls import CallRow
 from activities.store.database import Database, dumps
 from activities.store.journal import Journal, seal
 from activities.store.queries import Queries
@@ -85,7 +85,7 @@ class NewAnswer(Value):
 
     body: AnswerMetadata
     parts: tuple[NewPart, ...] = ()
-    calls: tuple[NewCall, ...] = ()
+    calls: tuple[CallRow, ...] = ()
 
 
 class StoredAnswer(Value):
@@ -213,16 +213,10 @@ def _store_answer(
             parts=tuple(seals),
         )
     )
-    rows = _store_calls(journal, generation, new)
+    for call in new.calls:
+        calls.prepare(journal, call)
     deltas.delete(journal, message)
-    return StoredAnswer(body=body, text=_text(part.body for part in new.parts), calls=rows, live=live)
-
-
-def _store_calls(journal: Journal, generation: Generation, new: NewAnswer) -> tuple[CallRow, ...]:
-    if generation.turn is None or generation.step is None:
-        return ()
-    turn, step, message = generation.turn, generation.step, generation.message
-    return tuple(calls.prepare(journal, turn, step, message, call) for call in new.calls)
+    return StoredAnswer(body=body, text=_text(part.body for part in new.parts), calls=new.calls, live=live)
 
 
 class FailedAttempt(Value):

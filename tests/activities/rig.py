@@ -43,17 +43,18 @@ from workflows.domain.events.event import Event
 from workflows.domain.generation import Generation, Purpose
 from workflows.domain.ids import AskId, GenerationId, MessageId, PartId, Prefix, SessionId, StopId, TurnId
 from workflows.domain.messages import AnswerMetadata, CallState, RequestedCall
+from workflows.domain.open_call import CallResult
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt, PromptMode
 from workflows.domain.usage import Tokens
 from workflows.domain.wire import (
     AskRequest,
     AskResult,
-    CallResult,
     CloseReason,
     CloseRequest,
     CloseResult,
     Fence,
+    GenerateRequest,
     LoadRequest,
     LoadResult,
     OpenTurn,
@@ -174,10 +175,13 @@ class ActivityRig:
     async def answered(self, *wanted: tuple[str, dict[str, Any]]) -> list[PartId]:
         """Store the model's answer of the next step, with these calls."""
         self.step += 1
-        preparer = CallPreparer(self.tools, TurnContext(self.loader.workspace(str(self.project))), self.mint)
+        generation = self.generation(self.step)
+        request = GenerateRequest(**self.place(), turn=self.turn, step=self.step, generation=generation.id)
+        context = TurnContext(self.loader.workspace(str(self.project)))
+        preparer = CallPreparer(request, generation.message, self.tools, context, self.mint)
         parts = [RequestedCall(f"c{place}", name, json.dumps(given)) for place, (name, given) in enumerate(wanted)]
         prepared = [await preparer.prepare(place, part) for place, part in enumerate(parts)]
-        await self.store_answer(self.generation(self.step), NewAnswer(body=BODY, calls=tuple(prepared)))
+        await self.store_answer(generation, NewAnswer(body=BODY, calls=tuple(prepared)))
         return [call.id for call in prepared]
 
     def generation(self, step: int, id: str | None = None) -> Generation:

@@ -14,10 +14,9 @@ from activities.stop_interceptor import StopInterceptor, stop_requested
 from tests.activities.conftest import Arm
 from tests.activities.rig import ActivityRig, open_rig
 from workflows.domain.ids import GenerationId, PartId
+from workflows.domain.open_call import CallResult, CallResultState
 from workflows.domain.wire import (
     FINISH_STOPPED,
-    CallResult,
-    CallResultState,
     CloseReason,
     CloseRequest,
     GenerateRequest,

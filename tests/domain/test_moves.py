@@ -2,10 +2,11 @@
 
 from workflows.domain.ids import PartId, TurnId
 from workflows.domain.moves import Generate, Settle, next_move
+from workflows.domain.open_call import CallResult, CallResultState, OpenCall
 from workflows.domain.state import MAX_EMPTY_ANSWERS, TurnState
-from workflows.domain.wire import CallResult, CallResultState, CloseReason, PreparedCall, StepResult
+from workflows.domain.wire import CloseReason, StepResult
 
-CALL = PreparedCall(id=PartId("prt_1"), tool="read", loop_digest="d")
+CALL = OpenCall(id=PartId("prt_1"), tool="read", loop_digest="d")
 
 
 def turn(*answers: StepResult, **changed: object) -> TurnState:

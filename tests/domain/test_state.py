@@ -2,18 +2,16 @@
 
 import pytest
 
-from workflows.domain.ids import AskId, PartId, SessionId, TurnId
+from workflows.domain.ids import PartId, SessionId, TurnId
+from workflows.domain.open_call import CallPhase, CallResult, CallResultState, OpenCall
 from workflows.domain.permissions.findings import Finding
+from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.rules import Action
-from workflows.domain.state import GUARD_REQUEST, CallPhase, OpenCall, SessionState, TurnState
+from workflows.domain.state import SessionState, TurnState
 from workflows.domain.wire import (
-    ANY_FILE,
     FINISH_STOPPED,
-    CallResult,
-    CallResultState,
     CloseReason,
     LoadResult,
-    PreparedCall,
     StepResult,
     Wake,
     WakeKind,
@@ -23,9 +21,9 @@ TURN = TurnId("trn_1")
 ASK = Finding(permission="edit", action=Action.ASK)
 
 
-def prepared(number: int = 1, **changed: object) -> PreparedCall:
+def open_call(number: int = 1, **changed: object) -> OpenCall:
     fields = {"id": PartId(f"prt_{number}"), "tool": "edit", "loop_digest": f"d{number}", "findings": (ASK,)} | changed
-    return PreparedCall.model_validate(fields)
+    return OpenCall.model_validate(fields)
 
 
 def session(**loaded: object) -> SessionState:
@@ -57,15 +55,10 @@ def test_a_registered_step_without_answer_is_asked_for_again() -> None:
 
 
 def test_a_stored_answer_is_loaded_with_its_calls() -> None:
-    answer = StepResult(finish="tool-calls", calls=(prepared(1, settled=True), prepared(2)))
+    answer = StepResult(finish="tool-calls", calls=(open_call(1, phase=CallPhase.SETTLED), open_call(2)))
     turn = session(step=3, answer=answer).turn
     assert turn is not None and turn.step == 3
     assert [call.id for call in turn.open_calls()] == ["prt_2"]
-
-
-def test_an_ask_of_an_earlier_epoch_is_waited_for_and_its_answers_count() -> None:
-    call = OpenCall.from_prepared(prepared(ask=AskId("per_1"), request=1, answered=(0,)), repeats=False)
-    assert (call.phase, call.ask, call.request, call.answered) == (CallPhase.ASKED, "per_1", 1, [0])
 
 
 def test_only_a_stop_that_names_the_open_turn_is_due() -> None:
@@ -102,40 +95,16 @@ def test_closing_forgets_the_turn_and_its_signals() -> None:
     assert (state.turn, state.answers, state.settled, state.stops, state.load_due) == (None, [], [], [], True)
 
 
-def test_a_drifted_call_forgets_its_answers_and_the_grant_for_its_loop() -> None:
-    allowed = Finding(permission="doom_loop", action=Action.ALLOW)
-    call = OpenCall.from_prepared(prepared(answered=(GUARD_REQUEST, 0), guard=allowed), repeats=True)
-    call.apply_result(CallResult(state=CallResultState.DRIFTED, findings=(ASK, ASK), revision=1))
-    assert (call.answered, call.guard, len(call.findings), call.revision, call.open) == ([], None, 2, 1, True)
-
-
-def test_a_signal_without_an_answer_leads_back_to_waiting() -> None:
-    call = OpenCall.from_prepared(prepared(), repeats=False)
-    call.wait_for_ask(AskId("per_1"), 0)
-    call.record_answer()
-    call.apply_result(CallResult(state=CallResultState.WAITING))
-    assert (call.phase, call.ask, call.request, call.answered) == (CallPhase.ASKED, "per_1", 0, [])
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "rivals"),
-    [("a", "a", True), ("a", "b", False), ("a", None, False), (None, None, False), (ANY_FILE, "a", True)],
-)
-def test_calls_that_may_change_one_file_are_rivals(one: str | None, other: str | None, rivals: bool) -> None:
-    calls = [OpenCall.from_prepared(prepared(file_key=file_key), repeats=False) for file_key in (one, other)]
-    assert calls[0].conflicts_with(calls[1]) is rivals and calls[1].conflicts_with(calls[0]) is rivals
-
-
 def test_the_third_equal_call_is_held_by_the_loop_guard() -> None:
     turn = TurnState(id=TURN, number=1)
     for _ in range(3):
-        turn.add_answer(StepResult(finish="tool-calls", calls=(prepared(),)))
+        turn.add_answer(StepResult(finish="tool-calls", calls=(open_call(),)))
     assert [call.repeats for call in turn.calls] == [True] and GUARD_REQUEST in turn.calls[0].effective_findings()
 
 
 def test_the_reason_of_an_end() -> None:
     turn = TurnState(id=TURN, number=1)
-    turn.add_answer(StepResult(finish="tool-calls", calls=(prepared(),)))
+    turn.add_answer(StepResult(finish="tool-calls", calls=(open_call(),)))
     turn.calls[0].apply_result(CallResult(state=CallResultState.REJECTED))
     reasons = [turn.reason]
     turn.continue_after_reject = True

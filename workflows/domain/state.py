@@ -1,34 +1,25 @@
 """SessionState: all state of a session's workflow, carried by continue-as-new."""
 
-from enum import StrEnum
 from typing import TypeVar
 
 from pydantic import BaseModel
 
 from workflows.domain.ids import AskId, PartId, SessionId, TurnId
-from workflows.domain.permissions import loop_guard
-from workflows.domain.permissions.findings import Finding
-from workflows.domain.permissions.loop_guard import GUARD_REQUEST as GUARD_REQUEST
+from workflows.domain.open_call import OpenCall
 from workflows.domain.permissions.loop_guard import find_repeats
-from workflows.domain.permissions.rules import Action
 from workflows.domain.step_flaw import StepFlaw
 from workflows.domain.value import Value
 from workflows.domain.wire import (
-    ANY_FILE,
     FINISH_STOPPED,
-    CallResult,
-    CallResultState,
     CloseReason,
     LoadResult,
     OpenTurn,
-    PreparedCall,
     StepResult,
     Wake,
     WakeKind,
 )
 
 T = TypeVar("T")
-GUARD_FINDING = Finding(permission=loop_guard.PERMISSION, action=Action.ASK)
 MAX_EMPTY_ANSWERS = 3  # retries of an empty answer (opencode.md 4.2)
 
 
@@ -47,101 +38,6 @@ class TurnLimits(Value):
     heartbeat: float = 3.0
     model_timeout: float = 3600.0
     tool_timeout: float = 7200.0
-
-
-class CallPhase(StrEnum):
-    """A call's progress."""
-
-    NEW = "new"
-    ASKED = "asked"
-    DELEGATED = "delegated"
-    SETTLED = "settled"
-
-
-class OpenCall(BaseModel):
-    """A call of the step in progress.
-
-    `answered`: indices of its requests that a person or grant answered.
-    """
-
-    id: PartId
-    tool: str
-    loop_digest: str
-    findings: tuple[Finding, ...] = ()
-    guard: Finding | None = None
-    repeats: bool = False
-    file_key: str | None = None
-    label: str | None = None
-    quick: bool = False
-    revision: int = 0
-    phase: CallPhase = CallPhase.NEW
-    ask: AskId | None = None
-    request: int | None = None
-    answered: list[int] = []
-    rejected: bool = False
-
-    @classmethod
-    def from_prepared(cls, call: PreparedCall, repeats: bool) -> "OpenCall":
-        state = cls(
-            id=call.id,
-            tool=call.tool,
-            loop_digest=call.loop_digest,
-            findings=call.findings,
-            guard=call.guard,
-            repeats=repeats,
-            file_key=call.file_key,
-            label=call.label,
-            quick=call.quick,
-            revision=call.revision,
-            phase=CallPhase.SETTLED if call.settled else CallPhase.NEW,
-            answered=list(call.answered),
-        )
-        if call.ask is not None and call.request is not None:
-            state.wait_for_ask(call.ask, call.request)
-        return state
-
-    @property
-    def open(self) -> bool:
-        return self.phase is not CallPhase.SETTLED
-
-    def effective_findings(self) -> dict[int, Finding]:
-        """Its requests' findings, after the loop guard's if the call repeats."""
-        due = dict(enumerate(self.findings))
-        return {GUARD_REQUEST: self.guard or GUARD_FINDING, **due} if self.repeats else due
-
-    def conflicts_with(self, other: "OpenCall") -> bool:
-        """Whether both may change the same file."""
-        if self.file_key is None or other.file_key is None:
-            return False
-        return self.file_key == other.file_key or ANY_FILE in (self.file_key, other.file_key)
-
-    def wait_for_ask(self, ask: AskId, request: int) -> None:
-        self.phase, self.ask, self.request = CallPhase.ASKED, ask, request
-
-    def record_answer(self) -> None:
-        """This call's ask was answered; its row has the answer."""
-        if self.request is not None:
-            self.answered.append(self.request)
-        self.phase, self.request = CallPhase.NEW, None
-
-    def record_subagent_end(self) -> None:
-        """This call's subagent has ended; its rows say how."""
-        self.phase = CallPhase.NEW
-
-    def apply_result(self, result: CallResult) -> None:
-        match result.state:
-            case CallResultState.SETTLED | CallResultState.REJECTED:
-                self.phase, self.rejected = CallPhase.SETTLED, result.state is CallResultState.REJECTED
-            case CallResultState.DELEGATED:
-                self.phase = CallPhase.DELEGATED
-            case CallResultState.DRIFTED:
-                self.findings, self.revision = result.findings, result.revision
-                self.answered = []  # `AskActivities.open` finds an answer to the loop guard again
-                if self.guard is not None and self.guard.action is Action.ALLOW:
-                    self.guard = None  # a grant may have been revoked
-            case CallResultState.WAITING:
-                if self.answered and self.ask is not None:
-                    self.wait_for_ask(self.ask, self.answered.pop())
 
 
 class TurnState(BaseModel):
@@ -189,7 +85,9 @@ class TurnState(BaseModel):
         digests = [call.loop_digest for call in step.calls]
         repeats = find_repeats(self.recent_digests, digests)
         self.recent_digests = (self.recent_digests + digests)[-2:]
-        self.calls = [OpenCall.from_prepared(call, again) for call, again in zip(step.calls, repeats, strict=True)]
+        self.calls = [
+            call.model_copy(update={"repeats": again}) for call, again in zip(step.calls, repeats, strict=True)
+        ]
         self.finish, self.has_text, self.flaw = step.finish, step.has_text, step.flaw
         empty = step.flaw is StepFlaw.EMPTY or (not step.calls and step.finish in ("unknown", "tool-calls"))
         self.empty_answers = self.empty_answers + 1 if empty else 0

@@ -12,6 +12,12 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
+class WireValue(Value):
+    """Crosses between releases: ignores fields that a newer one has added."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
 def build_models(kind: type[Value] = Value) -> None:
     """Build the validators of all imported classes; a long-lived process calls it at its start."""
     for each in kind.__subclasses__():

@@ -3,23 +3,14 @@
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from pydantic import ConfigDict
-
 from workflows.domain.close_reason import CloseReason as CloseReason
 from workflows.domain.ids import AskId, GenerationId, PartId, SessionId, TurnId
-from workflows.domain.permissions.findings import Finding
+from workflows.domain.open_call import OpenCall
 from workflows.domain.permissions.replies import AskState as AskState
 from workflows.domain.step_flaw import StepFlaw
-from workflows.domain.value import Value as Strict
+from workflows.domain.value import WireValue
 
-ANY_FILE: Final = "*"
 WAKE: Final = "wake"  # the one signal's name
-
-
-class WireValue(Strict):
-    """Crosses between releases: ignores fields that a newer one has added."""
-
-    model_config = ConfigDict(extra="ignore")
 
 
 class Fence(NamedTuple):
@@ -72,30 +63,6 @@ class Wake(WireValue):
     turn: TurnId | None = None
 
 
-class PreparedCall(WireValue):
-    """A stored call, without its contents.
-
-    `loop_digest`: of tool and arguments; `effect_digest`: start of the effect's digest; `file_key`: the file that the
-    call changes (ANY_FILE: unknown). `ask` (open, for `request`) and `answered` (indices of requests) are set only when
-    a run resumes an open turn. `label`: shown in Temporal's UI besides names.
-    """
-
-    id: PartId
-    tool: str
-    loop_digest: str
-    findings: tuple[Finding, ...] = ()
-    guard: Finding | None = None
-    effect_digest: str | None = None
-    file_key: str | None = None
-    revision: int = 0
-    settled: bool = False
-    ask: AskId | None = None
-    request: int | None = None
-    answered: tuple[int, ...] = ()
-    label: str | None = None
-    quick: bool = False
-
-
 class LoadRequest(Request):
     """`turn`: the id of the turn to open for a prompt if none is open."""
 
@@ -145,7 +112,7 @@ class StepResult(WireValue):
     """
 
     finish: str
-    calls: tuple[PreparedCall, ...] = ()
+    calls: tuple[OpenCall, ...] = ()
     has_text: bool | None = None
     flaw: StepFlaw | None = None
 
@@ -182,33 +149,6 @@ class RefuseRequest(Request):
     turn: TurnId
     call: PartId
     no_steps_left: bool = False
-
-
-class CallResultState(StrEnum):
-    """DELEGATED: its subagent works; WAITING: its ask is open; DRIFTED: needs a new decision; SUSPENDED: not begun."""
-
-    SETTLED = "settled"
-    REJECTED = "rejected"
-    DELEGATED = "delegated"
-    WAITING = "waiting"
-    DRIFTED = "drifted"
-    SUSPENDED = "suspended"
-
-
-class CallResult(WireValue):
-    """The result of a run. REJECTED, without feedback, ends the turn (opencode.md 2.5). `stopped`: the turn is stopping
-    or over; nothing more runs for it.
-
-    `child`: the session of the call's subagent; `agent`: its name.
-    """
-
-    state: CallResultState
-    child: SessionId | None = None
-    agent: str | None = None
-    findings: tuple[Finding, ...] = ()
-    effect_digest: str | None = None
-    revision: int = 0
-    stopped: bool = False
 
 
 class CloseRequest(Request):

@@ -14,9 +14,9 @@ from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events.calls import CallClaimed, CallDrifted, RecordedDecision
 from workflows.domain.ids import GrantId, PartId, SessionId
 from workflows.domain.messages import CallState
+from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.permissions.rules import Action
-from workflows.domain.state import GUARD_REQUEST
 from workflows.domain.wire import Fence, RunRequest
 
 ASK_EDITS = {"permission": {"edit": "ask"}}

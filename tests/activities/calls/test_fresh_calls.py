@@ -6,7 +6,7 @@ import pytest
 
 from activities.calls.run import ToolActivities
 from activities.store import calls, grants
-from activities.store.calls import FreshCall
+from activities.store.calls import CachedEvidence
 from activities.store.database import Database
 from activities.store.journal import WORKER, SessionVersion, session_journal
 from bench.counting_proxy import counting_proxy
@@ -33,7 +33,7 @@ async def remembered(rig: ActivityRig, call: PartId) -> PartId:
     async with session_journal(rig.database, rig.session, WORKER) as journal:
         live = await grants.list_live(journal)
     rig.database.call_environments.put((rig.session, context.turn_config), context)
-    calls.keep_fresh(rig.database, FreshCall(row, context.turn_config, live, await place(rig)))
+    calls.cache(rig.database, row, CachedEvidence(context.turn_config, live, await place(rig)))
     return call
 
 

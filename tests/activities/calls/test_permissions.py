@@ -2,23 +2,23 @@
 
 from activities.calls.description import describe_fully
 from activities.calls.permissions import (
-    EFFECT_DIGITS,
     PermissionEvaluator,
     load_evaluator,
     loop_guard_request,
     request_at,
 )
 from activities.redact import Redactor
+from activities.store.calls import EFFECT_DIGITS
 from tests.activities.rig import ActivityRig
 from workflows.domain.ids import PartId
+from workflows.domain.open_call import ANY_FILE, OpenCall
+from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.rules import Action
-from workflows.domain.state import GUARD_REQUEST
-from workflows.domain.wire import ANY_FILE, PreparedCall
 
 
-async def judged(rig: ActivityRig, call: PartId) -> PreparedCall:
-    return (await judging(rig)).prepared_call(await rig.row(call))
+async def judged(rig: ActivityRig, call: PartId) -> OpenCall:
+    return (await judging(rig)).open_call(await rig.row(call))
 
 
 async def judging(rig: ActivityRig) -> PermissionEvaluator:
@@ -78,7 +78,7 @@ async def test_what_is_shown_is_as_the_setting_says(rig: ActivityRig) -> None:
     await rig.open_turn()
     call = await rig.called("glob", pattern="*.txt")
     evaluator = await judging(rig)
-    assert evaluator.prepared_call(await rig.row(call), describe_fully(Redactor())).label == "glob: *.txt"
+    assert evaluator.open_call(await rig.row(call), describe_fully(Redactor())).label == "glob: *.txt"
 
 
 async def test_a_request_is_found_by_its_index_as_long_as_the_call_has_it(rig: ActivityRig) -> None:

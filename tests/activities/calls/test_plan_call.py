@@ -14,7 +14,7 @@ from activities.calls.plan_call import plan_call
 from activities.calls.prepare import CallPreparer
 from activities.files.workspace import Workspace
 from activities.mint import Mint
-from activities.store.calls import NewCall
+from activities.store.calls import CallRow
 from activities.store.database import dumps
 from activities.tools.bash import BashTool
 from activities.tools.read import ReadParams, ReadTool
@@ -22,14 +22,15 @@ from activities.tools.registry import TOOLS
 from activities.tools.tool import Plan, Tool
 from activities.turn_context import TurnContext
 from tests.activities.calls.test_claim import decisions
+from tests.activities.calls.test_prepare import STEP
 from tests.activities.rig import ActivityRig
 from tests.activities.tools import hostile_calls
 from tests.activities.tools.tool_calls import project
-from workflows.domain.ids import PartId
+from workflows.domain.ids import MessageId, PartId
 from workflows.domain.messages import CallState, RequestedCall
+from workflows.domain.open_call import CallResultState
 from workflows.domain.permissions.findings import Finding, evaluate_request
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
-from workflows.domain.wire import CallResultState
 
 HANGS = 60  # seconds: a call that takes as long as this does not end
 LONG = "a" * 300
@@ -168,9 +169,9 @@ async def test_a_check_that_succeeds_in_the_claim_is_drift(rig: ActivityRig, rul
         assert await rig.state(call) is CallState.DONE
 
 
-async def prepared(workspace: Workspace, tool: str, arguments: str) -> NewCall:
+async def prepared(workspace: Workspace, tool: str, arguments: str) -> CallRow:
     async with asyncio.timeout(HANGS):
-        return await CallPreparer(TOOLS, TurnContext(workspace), Mint()).prepare(
+        return await CallPreparer(STEP, MessageId("msg_1"), TOOLS, TurnContext(workspace), Mint()).prepare(
             0, RequestedCall("c1", tool, arguments)
         )
 

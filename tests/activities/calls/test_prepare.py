@@ -7,20 +7,26 @@ import pytest
 from activities.calls.prepare import CallPreparer
 from activities.files.workspace import Workspace
 from activities.mint import Mint
-from activities.store.calls import NewCall
+from activities.store.calls import CallRow
 from activities.tools.registry import TOOLS
 from activities.turn_context import TurnContext
+from workflows.domain.ids import GenerationId, MessageId, SessionId, TurnId
 from workflows.domain.messages import RequestedCall
+from workflows.domain.wire import GenerateRequest
+
+STEP = GenerateRequest(
+    session=SessionId("ses_1"), epoch=1, sequence=1, turn=TurnId("trn_1"), step=1, generation=GenerationId("gen_1")
+)
 
 
 @pytest.fixture
 def preparer(tmp_path: Path) -> CallPreparer:
     (tmp_path / "a.txt").write_text("hello\n")
     workspace = Workspace(directory=tmp_path, worktree=None, data=tmp_path, home=tmp_path, temporary=tmp_path)
-    return CallPreparer(TOOLS, TurnContext(workspace), Mint())
+    return CallPreparer(STEP, MessageId("msg_1"), TOOLS, TurnContext(workspace), Mint())
 
 
-async def prepare(preparer: CallPreparer, name: str, arguments: str) -> NewCall:
+async def prepare(preparer: CallPreparer, name: str, arguments: str) -> CallRow:
     return await preparer.prepare(0, RequestedCall("c1", name, arguments))
 
 

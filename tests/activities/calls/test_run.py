@@ -23,7 +23,7 @@ from workflows.domain.errors import ToolError, Unavailable
 from workflows.domain.events.calls import CallFinished, WriteRefused
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState
-from workflows.domain.wire import CallResult, CallResultState
+from workflows.domain.open_call import CallResult, CallResultState
 
 SETTLED = CallResult(state=CallResultState.SETTLED)
 RUN_AGAIN = (Recovery.REPEATABLE, Recovery.IDEMPOTENT)

@@ -20,10 +20,11 @@ from workflows.domain.events.tasks import TaskSettled, TaskStarted
 from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import PartId, SessionId, TurnConfigId, TurnId
 from workflows.domain.messages import CallState
+from workflows.domain.open_call import CallResultState
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.rules import Action, evaluate
-from workflows.domain.wire import CallResultState, CloseReason, Fence, WakeKind
+from workflows.domain.wire import CloseReason, Fence, WakeKind
 
 GIVEN = {"description": "look", "prompt": "Where is it?", "subagent_type": "explore"}
 

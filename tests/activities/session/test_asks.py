@@ -5,8 +5,8 @@ import pytest
 from tests.activities.rig import ActivityRig
 from workflows.domain.events.asks import AskRaised
 from workflows.domain.ids import AskId
+from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import Reply
-from workflows.domain.state import GUARD_REQUEST
 from workflows.domain.wire import AskResult, AskState
 
 ASK_EDITS = {"permission": {"edit": "ask"}}

@@ -21,10 +21,11 @@ from workflows.domain.events.sessions import SessionSuspended
 from workflows.domain.events.turns import TurnOpened
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, TextPart
+from workflows.domain.open_call import CallPhase
+from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.rules import Action
 from workflows.domain.prompt import PromptMode
-from workflows.domain.state import GUARD_REQUEST
 from workflows.domain.suspension import SuspendReason
 from workflows.domain.wire import LoadResult, OpenTurn
 
@@ -169,7 +170,7 @@ async def test_an_open_turn_is_adopted_at_its_highest_step_with_its_calls(rig: A
     await rig.answer(await rig.asked(answered))
     turn = await loaded(rig)
     assert turn.step == 2 and turn.answer is not None and len(turn.recent_digests) == 1
-    assert [call.settled for call in turn.answer.calls] == [True, False, False]
+    assert [call.phase for call in turn.answer.calls] == [CallPhase.SETTLED, CallPhase.ASKED, CallPhase.NEW]
     assert [(call.ask, call.request, call.answered) for call in turn.answer.calls[1:]] == [
         (ask, 0, ()),
         (None, None, (0,)),

@@ -10,9 +10,9 @@ from bench.filler import Filler
 from tests.activities.rig import ActivityRig
 from workflows.domain.errors import NotFound
 from workflows.domain.ids import AskId, SessionId
+from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.permissions.requests import PermissionRequest
-from workflows.domain.state import GUARD_REQUEST
 from workflows.domain.wire import AskState
 
 ASK = {"permission": {"edit": "ask"}}

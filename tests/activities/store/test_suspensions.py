@@ -8,8 +8,9 @@ from workflows.domain.errors import Conflict
 from workflows.domain.events.sessions import SessionSuspended, SuspensionEnded
 from workflows.domain.ids import SuspensionId
 from workflows.domain.messages import CallState
+from workflows.domain.open_call import CallResultState
 from workflows.domain.suspension import SuspendCause, SuspendReason
-from workflows.domain.wire import CallResultState, WakeKind
+from workflows.domain.wire import WakeKind
 
 PARK = SuspensionId("prk_1")
 

@@ -1,0 +1,133 @@
+"""OpenCall: a call without its contents, as the workflow holds it until it is settled."""
+
+from enum import StrEnum
+from typing import Any, Final
+
+from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer
+
+from workflows.domain.ids import AskId, PartId, SessionId
+from workflows.domain.permissions import loop_guard
+from workflows.domain.permissions.findings import Finding
+from workflows.domain.permissions.loop_guard import GUARD_REQUEST
+from workflows.domain.permissions.rules import Action
+from workflows.domain.value import WireValue
+
+ANY_FILE: Final = "*"
+GUARD_FINDING: Final = Finding(permission=loop_guard.PERMISSION, action=Action.ASK)
+
+
+class CallPhase(StrEnum):
+    """A call's progress."""
+
+    NEW = "new"
+    ASKED = "asked"
+    DELEGATED = "delegated"
+    SETTLED = "settled"
+
+
+class CallResultState(StrEnum):
+    """DELEGATED: its subagent works; WAITING: its ask is open; DRIFTED: needs a new decision; SUSPENDED: not begun."""
+
+    SETTLED = "settled"
+    REJECTED = "rejected"
+    DELEGATED = "delegated"
+    WAITING = "waiting"
+    DRIFTED = "drifted"
+    SUSPENDED = "suspended"
+
+
+class CallResult(WireValue):
+    """The result of a run. REJECTED, without feedback, ends the turn (opencode.md 2.5). `stopped`: the turn is stopping
+    or over; nothing more runs for it.
+
+    `child`: the session of the call's subagent; `agent`: its name.
+    """
+
+    state: CallResultState
+    child: SessionId | None = None
+    agent: str | None = None
+    findings: tuple[Finding, ...] = ()
+    effect_digest: str | None = None
+    revision: int = 0
+    stopped: bool = False
+
+
+class OpenCall(BaseModel):
+    """A call of the step in progress: made from its row when its answer is stored or its turn is resumed.
+
+    `loop_digest`: of tool and arguments; `effect_digest`: start of the effect's digest; `file_key`: the file that the
+    call changes (ANY_FILE: unknown). `label`: shown in Temporal's UI besides names. `repeats`: the loop guard asks.
+    `ask`: the open one, for `request`; `answered`: indices of the requests that a person or grant answered.
+    """
+
+    id: PartId
+    tool: str
+    loop_digest: str
+    findings: tuple[Finding, ...] = ()
+    guard: Finding | None = None
+    repeats: bool = False
+    effect_digest: str | None = None
+    file_key: str | None = None
+    label: str | None = None
+    quick: bool = False
+    revision: int = 0
+    phase: CallPhase = CallPhase.NEW
+    ask: AskId | None = None
+    request: int | None = None
+    answered: tuple[int, ...] = ()
+    rejected: bool = False
+
+    @model_serializer(mode="wrap")
+    def _omit_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Each field costs history."""
+        fields = type(self).model_fields
+        return {name: value for name, value in handler(self).items() if getattr(self, name) != fields[name].default}
+
+    @property
+    def open(self) -> bool:
+        return self.phase is not CallPhase.SETTLED
+
+    def effective_findings(self) -> dict[int, Finding]:
+        """Its requests' findings, after the loop guard's if the call repeats."""
+        due = dict(enumerate(self.findings))
+        return {GUARD_REQUEST: self.guard or GUARD_FINDING, **due} if self.repeats else due
+
+    def conflicts_with(self, other: "OpenCall") -> bool:
+        """Whether both may change the same file."""
+        return may_change_one_file(self.file_key, other.file_key)
+
+    def wait_for_ask(self, ask: AskId, request: int) -> None:
+        self.phase, self.ask, self.request = CallPhase.ASKED, ask, request
+
+    def record_answer(self) -> None:
+        """This call's ask was answered; its row has the answer."""
+        if self.request is not None:
+            self.answered = (*self.answered, self.request)
+        self.phase, self.request = CallPhase.NEW, None
+
+    def record_subagent_end(self) -> None:
+        """This call's subagent has ended; its rows say how."""
+        self.phase = CallPhase.NEW
+
+    def apply_result(self, result: CallResult) -> None:
+        match result.state:
+            case CallResultState.SETTLED | CallResultState.REJECTED:
+                self.phase, self.rejected = CallPhase.SETTLED, result.state is CallResultState.REJECTED
+            case CallResultState.DELEGATED:
+                self.phase = CallPhase.DELEGATED
+            case CallResultState.DRIFTED:
+                self.findings, self.effect_digest = result.findings, result.effect_digest
+                self.revision = result.revision
+                self.answered = ()  # `AskActivities.open` finds an answer to the loop guard again
+                if self.guard is not None and self.guard.action is Action.ALLOW:
+                    self.guard = None  # a grant may have been revoked
+            case CallResultState.WAITING:
+                if self.answered and self.ask is not None:
+                    *answered, last = self.answered
+                    self.answered = tuple(answered)
+                    self.wait_for_ask(self.ask, last)
+
+
+def may_change_one_file(one: str | None, other: str | None) -> bool:
+    """Whether two calls with these file keys may change the same file."""
+    return one is not None and other is not None and (one == other or ANY_FILE in (one, other))

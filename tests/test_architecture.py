@@ -49,8 +49,11 @@ HOMES = {
     "marshal": ((), "cross processes with pydantic models"),
 }
 SUBPROCESS = (
-    *("activities.shell", "worker.stack", "activities.git", "activities.tools.ripgrep", "activities.calls.planner"),
-    *("worker.demo.play", "worker.notifier"),
+    "activities.shell",
+    "activities.git",
+    "activities.tools.ripgrep",
+    "activities.calls.planner",
+    "worker.stack",
 )
 DOORS = ("worker.cli", "worker.http", "worker.opencode")
 

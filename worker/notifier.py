@@ -3,11 +3,8 @@
 import asyncio
 import json
 import logging
-import os
 import shlex
-import signal
 from asyncio.subprocess import DEVNULL, PIPE
-from contextlib import suppress
 from typing import Final
 
 from activities.redact import Redactor
@@ -15,6 +12,7 @@ from activities.store import pending_notifications
 from activities.store.database import Database
 from worker.background_tasks import every
 from worker.settings import Settings
+from worker.stack import child_programs
 
 INTERVAL: Final = 2.0  # seconds between polls
 SKIP_AGE: Final = 30.0  # seconds; without a command, older notices are skipped
@@ -36,14 +34,13 @@ class Notifier:
         self.environment = {name: value for name, value in settings.environment.items() if value not in secret}
 
     async def run(self) -> None:
-        """Poll until cancelled."""
         await every(INTERVAL if self.command else SKIP_AGE, self.poll, _LOG)
 
     async def poll(self) -> None:
         """Send the first due notices each, the rest as a number.
 
-        Without a command, skip this host's notices, or the first command set would get old ones. Leave recent ones to
-        other workers, and other hosts' to theirs: they may have a command.
+        Without a command, skip this host's older notices, or the first command set would get them: other workers may
+        have one for the recent ones.
         """
         if not self.command:
             await pending_notifications.skip_older(self.database, self.host, SKIP_AGE)
@@ -55,27 +52,16 @@ class Notifier:
             await self.run_command(json.dumps({"type": "more", "count": len(found) - _MAX_PER_POLL}))
 
     async def run_command(self, notice: str) -> None:
-        """Pass a notice on standard input; kills the command's group on timeout."""
+        """Pass a notice on standard input; kills the command and its children at its end, or on timeout."""
+        streams = {"stdin": PIPE, "stdout": DEVNULL, "stderr": DEVNULL}
+        command = child_programs.started(*self.command, environment=self.environment, cwd=self.directory, **streams)
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self.command,
-                stdin=PIPE,
-                stdout=DEVNULL,
-                stderr=DEVNULL,
-                cwd=self.directory,
-                env=self.environment,
-                start_new_session=True,
-            )
-        except OSError as error:
-            _LOG.warning("HOLDFAST_NOTIFY cannot be run: %s", error)
-            return
-        try:
-            async with asyncio.timeout(_COMMAND_TIMEOUT):
+            async with asyncio.timeout(_COMMAND_TIMEOUT), command as process:
                 await process.communicate(f"{self.redactor.text(notice)}\n".encode())
         except TimeoutError:
             _LOG.warning("the command of HOLDFAST_NOTIFY took more than %.0f s and was ended", _COMMAND_TIMEOUT)
-        finally:
-            with suppress(ProcessLookupError):  # also kill its children
-                os.killpg(process.pid, signal.SIGKILL)
-        if await process.wait():
-            _LOG.warning("the command of HOLDFAST_NOTIFY ended with code %s", process.returncode)
+        except OSError as error:
+            _LOG.warning("HOLDFAST_NOTIFY cannot be run: %s", error)
+        else:
+            if process.returncode:
+                _LOG.warning("the command of HOLDFAST_NOTIFY ended with code %s", process.returncode)

@@ -17,7 +17,7 @@ import psutil
 
 from tests.machines.pythons import ROOT, UV, Python
 from worker.settings import Settings
-from worker.stack import accounts, system_programs
+from worker.stack import accounts, child_programs
 from worker.stack.binaries import temporal
 from workflows.domain.errors import UsageError
 
@@ -48,7 +48,7 @@ class User:
     def command(self, *words: str | Path) -> list[str | Path]:
         """The command as this user."""
         identity = ("--reuid", str(self.uid), "--regid", str(self.gid), "--clear-groups")
-        return [system_programs.find("setpriv", os.environ) or "setpriv", *identity, *words]
+        return [child_programs.find("setpriv", os.environ) or "setpriv", *identity, *words]
 
     def can(self, *words: str | Path) -> bool:
         """Whether a command succeeds as this user in the checkout."""
@@ -72,7 +72,7 @@ class UserProject:
 @contextmanager
 def create_user() -> Iterator[User]:
     """A new user; its processes, files and itself are removed at the end. Raises UsageError."""
-    if system_programs.find("setpriv", os.environ) is None:
+    if child_programs.find("setpriv", os.environ) is None:
         raise UsageError("there is no `setpriv` (of util-linux) to start programs as somebody else")
     for entry in pwd.getpwall():  # of runs that were killed
         if (known := _NAME.fullmatch(entry.pw_name)) is not None and not psutil.pid_exists(int(known[1])):
@@ -129,6 +129,6 @@ def _remove(name: str, uid: int) -> None:
                 process.kill()
                 process.wait(10)
     if (
-        userdel := system_programs.find("userdel", os.environ) or system_programs.find("deluser", os.environ)
+        userdel := child_programs.find("userdel", os.environ) or child_programs.find("deluser", os.environ)
     ) is not None:
         subprocess.run([userdel, name], check=False)  # the next run tries again

@@ -6,7 +6,6 @@ import re
 import shlex
 import signal
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
@@ -28,7 +27,7 @@ from worker.demo.checks import Evidence, Kill, T, run_checks
 from worker.scripted.model_server import serve
 from worker.scripted.request_ledger import read_ledger
 from worker.settings import Settings
-from worker.stack import locks, processes, state_file
+from worker.stack import child_programs, locks, processes, state_file
 from worker.stack.down import down
 from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
@@ -143,7 +142,7 @@ class Demo:
         (self.folder / "bin/recorded").chmod(0o755)
 
     async def run_session(self, client: SessionClient) -> None:
-        """Start the session, play it to its end, and collect the evidence; one watcher outlives all that is killed."""
+        """Start, play and count the session; one watcher outlives all that is killed."""
         printed = await self.run(f"{HOLDFAST} run --detach {shlex.quote(slug_project.PROMPT)}")
         self.session = SessionId(re.findall(r"\bses_\w+", printed)[0])
         self.title(f"The session {self.session}")
@@ -233,7 +232,7 @@ class Demo:
         evidence.effects = self.read_effects()
 
     def show_results(self) -> bool:
-        """Show figures and next commands; returns whether every check holds."""
+        """Returns whether every check holds."""
         totals, used = self.evidence.totals, self.evidence.totals.tokens
         sent = f"{used.prompt:,} tokens in ({used.cache_read:,} of them cached), {used.output:,} out"
         self.line("model", f"{totals.steps} answers, {sent}, ${totals.cost.dollars:.4f} at made-up prices")
@@ -282,12 +281,11 @@ class Demo:
 
     async def run(self, line: str) -> str:
         """A command's output in the repository. Raises HoldfastError if it fails."""
-        process = await asyncio.create_subprocess_shell(
-            line, cwd=self.repository, env=self.settings.environment, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT
+        code, output = await child_programs.run(
+            "/bin/sh", "-c", line, environment=self.settings.environment, cwd=self.repository
         )
-        output = (await process.communicate())[0].decode(errors="replace").strip()
-        if process.returncode != 0:
-            raise HoldfastError(f"`{line}` ended with {process.returncode}:\n{output}")
+        if code != 0:
+            raise HoldfastError(f"`{line}` ended with {code}:\n{output}")
         return output
 
 

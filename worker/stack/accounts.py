@@ -1,14 +1,12 @@
 """The unprivileged user for PostgreSQL, which refuses to run as root."""
 
-import asyncio
 import os
 import pwd
-from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from worker.stack import system_programs
+from worker.stack import child_programs
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
@@ -16,8 +14,6 @@ SYSTEM_STATE: Final = Path("/var/lib/holdfast")  # that user cannot enter root's
 
 
 class Account(Value):
-    """A user of this machine."""
-
     name: str
     uid: int
     gid: int
@@ -51,24 +47,15 @@ async def ensure_system_user(name: str, environment: Mapping[str, str]) -> Accou
 
 async def _create(name: str, environment: Mapping[str, str]) -> str:
     """Returns the program's message."""
-    if useradd := system_programs.find("useradd", environment):
-        argv = [
-            useradd,
-            "--system",
-            "--no-create-home",
-            "--home-dir",
-            str(SYSTEM_STATE),
-            "--shell",
-            "/usr/sbin/nologin",
-            name,
-        ]
-    elif adduser := system_programs.find("adduser", environment):  # busybox
-        argv = [adduser, "-S", "-D", "-H", "-h", str(SYSTEM_STATE), name]
+    home = str(SYSTEM_STATE)
+    if useradd := child_programs.find("useradd", environment):
+        argv = [useradd, "--system", "--no-create-home", "--home-dir", home, "--shell", "/usr/sbin/nologin", name]
+    elif adduser := child_programs.find("adduser", environment):  # busybox
+        argv = [adduser, "-S", "-D", "-H", "-h", home, name]
     else:
         return "there is neither `useradd` nor `adduser`"
-    process = await asyncio.create_subprocess_exec(*argv, stdout=PIPE, stderr=STDOUT)
-    output = (await process.communicate())[0].decode(errors="replace").strip()
-    return output or f"{argv[0]} ended with {process.returncode}"  # another `up` may have won: the caller checks
+    code, output = await child_programs.run(*argv, environment=environment)
+    return output or f"{argv[0]} ended with {code}"  # another `up` may have won: the caller checks
 
 
 def _find(name: str) -> Account | None:

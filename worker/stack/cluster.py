@@ -4,14 +4,13 @@ import asyncio
 import os
 import shutil
 import signal
-from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TypedDict
 from urllib.parse import quote
 
 from worker.settings import Settings
-from worker.stack import accounts
+from worker.stack import accounts, child_programs
 from worker.stack.accounts import Account
 from worker.stack.binaries import postgres as binaries
 from worker.stack.binaries.postgres import PostgresBinaries
@@ -74,7 +73,7 @@ async def locate(settings: Settings) -> Cluster:
 
 
 def root_of(settings: Settings) -> Path:
-    """In the stack's home; for root in the system's, because root's home is closed to others."""
+    """In the stack's home; root's is closed to PostgreSQL's user."""
     layout = Layout(home=settings.home)
     return accounts.SYSTEM_STATE / layout.key if os.geteuid() == 0 else layout.home / "postgres"
 
@@ -151,18 +150,13 @@ def _make_private(directory: Path, account: Account) -> None:
 
 
 async def _run(cluster: Cluster, environment: Mapping[str, str], *argv: str, script: str = "") -> None:
-    process = await asyncio.create_subprocess_exec(
+    code, output = await child_programs.run(
         *argv,
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=STDOUT,
+        environment=environment,
+        text=script,
         cwd=cluster.root,
-        env=environment,
         preexec_fn=parent_death_signal(signal.SIGKILL),  # an orphan would write into what the next `up` creates
         **cluster.identity,
     )
-    output = (await process.communicate(script.encode()))[0].decode(errors="replace")
-    if process.returncode != 0 or "ERROR:" in output:  # a single-user server exits with 0 after a failed statement
-        raise Unavailable(
-            f"{Path(argv[0]).name} could not make the database in {str(cluster.root)!r}:\n{output.strip()}"
-        )
+    if code != 0 or "ERROR:" in output:  # a single-user server exits with 0 after a failed statement
+        raise Unavailable(f"{Path(argv[0]).name} could not make the database in {str(cluster.root)!r}:\n{output}")

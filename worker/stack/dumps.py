@@ -1,21 +1,18 @@
 """Dumps and loads the database with PostgreSQL's own programs."""
 
-import asyncio
-from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from pathlib import Path
 from typing import Final
 
 from activities.store import pg_server
 from worker.settings import Settings
+from worker.stack import child_programs
 from worker.stack.binaries import postgres
 from worker.stack.cluster import environment_of
 from workflows.domain.errors import Unavailable
 
 _DUMP_OPTIONS: Final = ("--schema=holdfast", "--no-owner", "--no-privileges")
-_EXCLUDED_DATA: Final = (
-    "--no-unlogged-table-data",
-    "--exclude-table-data=holdfast.engine",
-)  # another one may take it over
+# Another engine may take a restored database over.
+_EXCLUDED_DATA: Final = ("--no-unlogged-table-data", "--exclude-table-data=holdfast.engine")
 
 
 async def dump(settings: Settings, url: str, file: Path) -> None:
@@ -34,13 +31,7 @@ async def _run(settings: Settings, url: str, program: str, *arguments: str) -> N
     found = await postgres.client_binaries(settings, (await pg_server.inspect_server(url)).major)
     address, password = pg_server.split_password(url)
     environment = environment_of(settings.environment) | ({"PGPASSWORD": password} if password else {})
-    process = await asyncio.create_subprocess_exec(
-        *(found.program(program), *arguments, f"--dbname={address}"),
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=STDOUT,
-        env=environment,
-    )
-    output = (await process.communicate())[0].decode(errors="replace").strip()
-    if process.returncode != 0:
+    argv = (found.program(program), *arguments, f"--dbname={address}")
+    code, output = await child_programs.run(*argv, environment=environment)
+    if code != 0:
         raise Unavailable(f"{program} could not do its work:\n{output}")

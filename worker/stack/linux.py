@@ -5,8 +5,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 _SET_PDEATHSIG: Final = 1
@@ -35,26 +33,3 @@ def parent_death_signal(number: signal.Signals) -> Callable[[], None]:
             os.kill(os.getpid(), number)
 
     return ask
-
-
-def zombies() -> frozenset[int]:
-    """Children that ended and were not waited for."""
-    me = os.getpid()
-    try:
-        children = Path(f"/proc/{me}/task/{me}/children").read_text().split()
-    except OSError:
-        return frozenset()
-    return frozenset(int(child) for child in children if _is_zombie(child))
-
-
-def reap(pids: frozenset[int]) -> None:
-    for pid in pids:
-        with suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
-
-
-def _is_zombie(pid: str) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return False

@@ -11,29 +11,22 @@ from typing import Final
 
 from worker.stack.layout import Layout
 
-_EVERY: Final = 10.0  # seconds
+_INTERVAL: Final = 10.0  # seconds
 _MEGABYTE: Final = 2**20
 
 
-class LogRotator:
-    """Limits each log's size, keeping one older piece."""
+async def rotate_logs(layout: Layout, megabytes: float) -> None:
+    """Keep the logs short until cancelled, with one older piece of each."""
+    while True:
+        await asyncio.to_thread(rotate_long_logs, layout, megabytes)
+        await asyncio.sleep(_INTERVAL)
 
-    def __init__(self, layout: Layout, megabytes: float) -> None:
-        self._layout = layout
-        self._max_bytes = int(megabytes * _MEGABYTE)
 
-    async def run(self) -> None:
-        """Rotate logs until cancelled."""
-        while True:
-            await asyncio.to_thread(self.rotate_all)
-            await asyncio.sleep(_EVERY)
-
-    def rotate_all(self) -> None:
-        """Rotate the logs that have grown long."""
-        for log in self._layout.logs.glob("*.log"):
-            with suppress(OSError):  # the next round may succeed
-                if log.stat().st_size > self._max_bytes:
-                    rotate(log)
+def rotate_long_logs(layout: Layout, megabytes: float) -> None:
+    for log in layout.logs.glob("*.log"):
+        with suppress(OSError):  # the next round may succeed
+            if log.stat().st_size > megabytes * _MEGABYTE:
+                rotate(log)
 
 
 def rotated_path(log: Path) -> Path:

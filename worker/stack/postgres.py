@@ -2,14 +2,14 @@
 
 import asyncio
 import signal
-from asyncio.subprocess import DEVNULL, STDOUT, Process
+from asyncio.subprocess import Process
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from worker.stack import processes
 from worker.stack.cluster import Cluster, environment_of
-from worker.stack.linux import parent_death_signal
+from worker.stack.service import start_process
 from worker.stack.state_file import PartName
 
 _POLL: Final = 0.02  # seconds; the server reports in a file
@@ -28,8 +28,6 @@ _SETTINGS: Final = (
 
 
 class PostgresService:
-    """The cluster's server as a part of the stack."""
-
     name = PartName.POSTGRES
     stop_signals = _STOP_SIGNALS
 
@@ -41,20 +39,15 @@ class PostgresService:
     async def start(self) -> Process:
         await self._end_leftovers()
         settings = (*_SETTINGS, f"unix_socket_directories={self._cluster.sockets}")
-        with self._log.open("ab") as log:
-            return await asyncio.create_subprocess_exec(
-                self._cluster.binaries.program("postgres"),
-                *("-D", str(self._cluster.data)),
-                *(word for setting in settings for word in ("-c", setting)),
-                stdin=DEVNULL,
-                stdout=log,
-                stderr=STDOUT,
-                cwd=self._cluster.root,
-                env=self._environment,
-                start_new_session=True,
-                preexec_fn=parent_death_signal(signal.SIGQUIT),
-                **self._cluster.identity,
-            )
+        return await start_process(
+            *(self._cluster.binaries.program("postgres"), "-D", str(self._cluster.data)),
+            *(word for setting in settings for word in ("-c", setting)),
+            log=self._log,
+            environment=self._environment,
+            on_our_death=signal.SIGQUIT,
+            cwd=self._cluster.root,
+            **self._cluster.identity,
+        )
 
     async def ready(self, process: Process) -> None:
         """Wait for "ready" in the server's pid file."""
@@ -65,14 +58,18 @@ class PostgresService:
             await asyncio.sleep(_POLL)
 
     async def _end_leftovers(self) -> None:
-        """PostgreSQL takes any process with the noted pid for a server, even a zombie or a stranger, and refuses to
-        start.
+        """PostgreSQL refuses to start beside any process with the noted pid, even a zombie or a stranger.
 
         We recognize a server by its working directory, the data directory.
         """
         noted = self._pid_file_lines()
-        if noted and noted[0].isdigit() and self._is_server(int(noted[0])):
-            await self._end(processes.ref(int(noted[0])))
+        pid = int(noted[0]) if noted and noted[0].isdigit() else None
+        if pid is not None and processes.working_directory(pid) == self._cluster.data.resolve():
+            server = processes.ref(pid)
+            for number, seconds in _STOP_SIGNALS:
+                server.kill(number)
+                if await processes.wait_until_gone(server, seconds):
+                    break
         self._cluster.pid_file.unlink(missing_ok=True)
         for socket in self._cluster.sockets.glob(".s.PGSQL.*"):
             socket.unlink(missing_ok=True)
@@ -82,12 +79,3 @@ class PostgresService:
             return self._cluster.pid_file.read_text().splitlines()
         except FileNotFoundError:
             return []
-
-    def _is_server(self, pid: int) -> bool:
-        return processes.working_directory(pid) == self._cluster.data.resolve()
-
-    async def _end(self, server: processes.ProcessRef) -> None:
-        for number, seconds in _STOP_SIGNALS:
-            server.kill(number)
-            if await processes.wait_until_gone(server, seconds):
-                return

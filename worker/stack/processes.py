@@ -43,12 +43,25 @@ def born(pid: int) -> str | None:
     """The process's time of birth; None if gone or a zombie."""
     if sys.platform != "linux":
         return _born_elsewhere(pid)
+    state, ticks = _state_and_ticks(pid)
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return None if state in "ZX" else f"{boot}/{ticks}"
+
+
+def zombies() -> frozenset[int]:
+    """Our children that ended and were not waited for; Linux alone gives us orphans to wait for."""
+    me = os.getpid()
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = Path(f"/proc/{me}/task/{me}/children").read_text().split()
     except OSError:
-        return None
-    state, ticks = fields[0], fields[19]
-    return None if state in "ZX" else f"{_boot()}/{ticks}"
+        return frozenset()
+    return frozenset(int(child) for child in children if _state_and_ticks(int(child))[0] == "Z")
+
+
+def reap(pids: frozenset[int]) -> None:
+    for pid in pids:
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
 
 
 async def wait_until_gone(process: ProcessRef, seconds: float) -> bool:
@@ -62,7 +75,6 @@ async def wait_until_gone(process: ProcessRef, seconds: float) -> bool:
 
 
 def working_directory(pid: int) -> Path | None:
-    """A process's working directory; None if unreadable."""
     if sys.platform == "linux":
         try:
             return Path(f"/proc/{pid}/cwd").readlink()
@@ -76,8 +88,13 @@ def working_directory(pid: int) -> Path | None:
         return None
 
 
-def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+def _state_and_ticks(pid: int) -> tuple[str, str]:
+    """Linux's letter for the state of a process, and the clock tick of its start; X if it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "X", ""
+    return fields[0], fields[19]
 
 
 def _born_elsewhere(pid: int) -> str | None:

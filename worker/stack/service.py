@@ -2,10 +2,13 @@
 
 import asyncio
 import signal
-from asyncio.subprocess import Process
-from collections.abc import Awaitable, Callable
+from asyncio.subprocess import DEVNULL, STDOUT, Process
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, Protocol
 
+from worker.stack.linux import parent_death_signal
 from worker.stack.processes import ref
 from worker.stack.state_file import PartName, StackPart
 from workflows.domain.errors import HoldfastError
@@ -16,8 +19,6 @@ _STABLE_AFTER: Final = 10.0  # seconds; then the pauses start over
 
 
 class Service(Protocol):
-    """A program of the stack."""
-
     @property
     def name(self) -> PartName: ...
 
@@ -35,6 +36,23 @@ class Service(Protocol):
         ...
 
 
+async def start_process(
+    *argv: str, log: Path, environment: Mapping[str, str], on_our_death: signal.Signals, **options: Any
+) -> Process:
+    """Start a program of the stack in its own session, its output in `log`; it gets `on_our_death` if we are killed."""
+    with log.open("ab") as output:
+        return await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=DEVNULL,
+            stdout=output,
+            stderr=STDOUT,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=parent_death_signal(on_our_death),
+            **options,
+        )
+
+
 class ServiceSupervisor:
     """Keeps one service alive until stopped, and reports changes."""
 
@@ -43,8 +61,8 @@ class ServiceSupervisor:
         self.serving = asyncio.Event()
         self.part = StackPart(name=service.name)
         self._on_change = on_change
-        self._stopping = asyncio.Event()
-        self._restart_requested = asyncio.Event()
+        self._stopping = False
+        self._interrupted = asyncio.Event()  # by a stop or a restart
         self._task: asyncio.Task[None] | None = None
 
     def launch(self, group: asyncio.TaskGroup) -> None:
@@ -52,32 +70,28 @@ class ServiceSupervisor:
         self._task = group.create_task(self._supervise())
 
     async def stop(self) -> None:
-        """Send the stop signals; wait for the end."""
-        self._stopping.set()
+        self._stopping = True
+        self._interrupted.set()
         if self._task is not None:
             await self._task
 
     def restart(self) -> None:
-        """Stop the process with its signals; start another."""
-        self._restart_requested.set()
+        self._interrupted.set()
 
     async def _supervise(self) -> None:
         pause, clock = _FIRST_PAUSE, asyncio.get_running_loop().time
-        while not self._stopping.is_set():
+        while not self._stopping:
+            self._interrupted.clear()
             began = clock()
             trouble = await self._run_once()
-            if self._stopping.is_set():
-                break
-            if self._restart_requested.is_set():
-                self._restart_requested.clear()
+            if self._interrupted.is_set():
                 self._update(process=None, serving=False)
                 continue
             if clock() - began > _STABLE_AFTER:
                 pause = _FIRST_PAUSE
             self._update(process=None, serving=False, exits=self.part.exits + 1, trouble=trouble)
-            await _wait_at_most(pause, self._stopping.wait())
+            await _wait_at_most(pause, self._interrupted.wait())
             pause = min(2 * pause, _LONGEST_PAUSE)
-        self._update(process=None, serving=False)
 
     async def _run_once(self) -> str:
         try:
@@ -87,15 +101,14 @@ class ServiceSupervisor:
         self._update(process=ref(process.pid))
         ended = asyncio.create_task(process.wait())
         ready = asyncio.create_task(self._ready(process))
-        stopping = asyncio.create_task(self._stopping.wait())
-        restarting = asyncio.create_task(self._restart_requested.wait())
-        await asyncio.wait({ended, stopping, restarting}, return_when=asyncio.FIRST_COMPLETED)
+        interrupted = asyncio.create_task(self._interrupted.wait())
+        await asyncio.wait({ended, interrupted}, return_when=asyncio.FIRST_COMPLETED)
         self.serving.clear()
         ready.cancel()
-        stopping.cancel()
-        restarting.cancel()
+        interrupted.cancel()
         await self._terminate(process)
-        return _describe_exit(await ended)
+        code = await ended
+        return f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
     async def _ready(self, process: Process) -> None:
         try:
@@ -120,11 +133,5 @@ class ServiceSupervisor:
 
 
 async def _wait_at_most(seconds: float, event: Awaitable[object]) -> None:
-    try:
+    with suppress(TimeoutError):
         await asyncio.wait_for(event, seconds)
-    except TimeoutError:
-        return
-
-
-def _describe_exit(code: int) -> str:
-    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"

@@ -4,8 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from asyncio.subprocess import DEVNULL, STDOUT, Process
-from collections.abc import Iterable
+from asyncio.subprocess import Process
 from typing import Final
 
 from worker import release
@@ -13,10 +12,10 @@ from worker.settings import Settings
 from worker.stack import cluster, ports, processes, state_file
 from worker.stack.binaries import temporal as temporal_binary
 from worker.stack.layout import Layout
-from worker.stack.linux import adopt_orphans, parent_death_signal, reap, zombies
-from worker.stack.log_rotation import LogRotator
+from worker.stack.linux import adopt_orphans
+from worker.stack.log_rotation import rotate_logs
 from worker.stack.postgres import PostgresService
-from worker.stack.service import Service, ServiceSupervisor
+from worker.stack.service import Service, ServiceSupervisor, start_process
 from worker.stack.state_file import RESTART_WORKER, START_WORKER, Endpoints, PartName, StackPart, StackPhase, StackState
 from worker.stack.temporal import TemporalFiles, TemporalService
 from workflows.domain.errors import HoldfastError, Unavailable
@@ -37,18 +36,14 @@ class WorkerService:
 
     async def start(self) -> Process:
         layout = Layout(home=self._settings.home)
-        with layout.log(self.name).open("ab") as log:
-            return await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-m", "worker.serve"),
-                stdin=DEVNULL,
-                stdout=log,
-                stderr=STDOUT,
-                cwd=layout.home,
-                env=self._settings.environment,
-                umask=self._umask,
-                start_new_session=True,
-                preexec_fn=parent_death_signal(signal.SIGKILL),
-            )
+        return await start_process(
+            *(sys.executable, "-P", "-m", "worker.serve"),
+            log=layout.log(self.name),
+            environment=self._settings.environment,
+            on_our_death=signal.SIGKILL,
+            cwd=layout.home,
+            umask=self._umask,
+        )
 
     async def ready(self, process: Process) -> None:
         """A late worker loses nothing: its queue waits."""
@@ -58,10 +53,10 @@ class Supervisor:
     """Starts the servers, then the worker; stops them in reverse."""
 
     def __init__(
-        self, layout: Layout, servers: list[Service], worker: Service, endpoints: Endpoints, logs: LogRotator
+        self, layout: Layout, servers: list[Service], worker: Service, endpoints: Endpoints, log_megabytes: float
     ) -> None:
         self._layout = layout
-        self._logs = logs
+        self._log_megabytes = log_megabytes
         self._servers = [ServiceSupervisor(service, self._changed) for service in servers]
         self._worker = ServiceSupervisor(worker, self._changed)
         self._wanted = asyncio.Event()
@@ -77,19 +72,24 @@ class Supervisor:
         self._listen()
         self._write()
         async with asyncio.TaskGroup() as group:
-            rotation = group.create_task(self._logs.run())
-            for service_supervisor in self._servers:
-                service_supervisor.launch(group)
-            if await self._wait_unless_stopped(*(service_supervisor.serving for service_supervisor in self._servers)):
-                self._set_phase(StackPhase.SERVING)
-            if await self._wait_unless_stopped(self._wanted):
-                self._worker.launch(group)
+            rotation = group.create_task(rotate_logs(self._layout, self._log_megabytes))
+            start = group.create_task(self._start(group))
             await self._stopping.wait()
+            start.cancel()
             self._set_phase(StackPhase.STOPPING)
             for service_supervisor in (self._worker, *reversed(self._servers)):
                 await service_supervisor.stop()
             rotation.cancel()
         self._set_phase(StackPhase.DOWN)
+
+    async def _start(self, group: asyncio.TaskGroup) -> None:
+        for service_supervisor in self._servers:
+            service_supervisor.launch(group)
+        for service_supervisor in self._servers:
+            await service_supervisor.serving.wait()
+        self._set_phase(StackPhase.SERVING)
+        await self._wanted.wait()
+        self._worker.launch(group)
 
     def _listen(self) -> None:
         loop = asyncio.get_running_loop()
@@ -98,25 +98,14 @@ class Supervisor:
         loop.add_signal_handler(RESTART_WORKER, self._worker.restart)
         loop.add_signal_handler(signal.SIGCHLD, self._child_ended)
 
-    async def _wait_unless_stopped(self, *events: asyncio.Event) -> bool:
-        """Returns whether all events came before the stop."""
-        stopping = asyncio.create_task(self._stopping.wait())
-        coming = asyncio.create_task(_all(events))
-        await asyncio.wait({stopping, coming}, return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        coming.cancel()
-        return not self._stopping.is_set()
-
     def _child_ended(self) -> None:
-        """Reap adopted orphans: lasting zombies without another waiter.
+        """Reap adopted orphans: lasting zombies but the parts, whose waiter needs their exit codes, however late."""
+        seen = processes.zombies()
+        asyncio.get_running_loop().call_later(_ORPHAN_GRACE, self._reap, seen)
 
-        The parts' waiter needs their exit codes, however late.
-        """
-        seen = zombies()
-        asyncio.get_running_loop().call_later(_ORPHAN_GRACE, lambda: reap((seen & zombies()) - self._part_pids()))
-
-    def _part_pids(self) -> frozenset[int]:
-        return frozenset(part.process.pid for part in self._state.parts if part.process is not None)
+    def _reap(self, seen: frozenset[int]) -> None:
+        parts = {part.process.pid for part in self._state.parts if part.process is not None}
+        processes.reap((seen & processes.zombies()) - parts)
 
     def _changed(self, part: StackPart) -> None:
         others = tuple(other for other in self._state.parts if other.name is not part.name)
@@ -134,22 +123,14 @@ class Supervisor:
             print(f"The state cannot be written: {error}", file=sys.stderr)
 
 
-async def _all(events: Iterable[asyncio.Event]) -> None:
-    for event in events:
-        await event.wait()
-
-
 async def supervise(settings: Settings, umask: int) -> None:
-    """Supervise this stack, whose lock this process holds.
-
-    `umask` is the person's: the worker creates files in their work tree.
-    """
+    """`umask` is the person's: the worker creates files in their work tree."""
     layout = Layout(home=settings.home)
     adopt_orphans()
     await _kill_leftovers(state_file.read(layout.state))
     servers, endpoints = await _servers(settings)
-    logs = LogRotator(layout, settings.log_megabytes)
-    await Supervisor(layout, servers, WorkerService(settings, umask), endpoints, logs).run()
+    worker = WorkerService(settings, umask)
+    await Supervisor(layout, servers, worker, endpoints, settings.log_megabytes).run()
 
 
 async def _kill_leftovers(former: StackState | None) -> None:
@@ -184,18 +165,10 @@ async def _temporal(settings: Settings) -> temporal_binary.TemporalBinary:
 
 
 def main() -> None:
-    """Run by `up`, after slow preparation, as `python -m worker.stack.stack_supervisor LOCK`.
-
-    LOCK: the descriptor of the supervisor's lock, which the parts do not inherit.
-    """
-    match sys.argv[1:]:
-        case ["--version"]:
-            print(f"holdfast {release.installed_release()}")
-            return
-        case [lock]:
-            os.set_inheritable(int(lock), False)
-        case _:
-            sys.exit("`holdfast up` starts the supervisor.")
+    """Run by `up` with the descriptor of the supervisor's lock, which the parts do not inherit."""
+    if len(sys.argv) != 2:
+        sys.exit("`holdfast up` starts the supervisor.")
+    os.set_inheritable(int(sys.argv[1]), False)
     umask = os.umask(0o077)  # the servers' files are private
     settings = Settings.read()
     os.chdir(settings.home)

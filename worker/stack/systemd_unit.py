@@ -2,13 +2,12 @@
 
 import asyncio
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from worker.settings import Settings
-from worker.stack import system_programs
+from worker.stack import child_programs
 from worker.stack.layout import Layout
 from workflows.domain.errors import Unavailable
 
@@ -101,16 +100,13 @@ def _percent(word: str) -> str:
 
 
 async def _systemctl(settings: Settings, *words: str) -> str | None:
-    """systemd's reason for a failure; None on success."""
-    program = system_programs.find("systemctl", settings.environment)
+    """Why it fails, if it does."""
+    program = child_programs.find("systemctl", settings.environment)
     if program is None:
         return "there is no systemctl"
-    process = await asyncio.create_subprocess_exec(
-        *(program, "--user", *words), stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env=settings.environment
-    )
     try:
-        output, _ = await asyncio.wait_for(process.communicate(), _SYSTEMCTL_TIMEOUT)
+        async with asyncio.timeout(_SYSTEMCTL_TIMEOUT):
+            code, output = await child_programs.run(program, "--user", *words, environment=settings.environment)
     except TimeoutError as error:
-        process.kill()
         raise Unavailable(f"`systemctl --user {' '.join(words)}` does not answer.") from error
-    return None if process.returncode == 0 else " ".join(output.decode(errors="replace").split())
+    return None if code == 0 else " ".join(output.split())

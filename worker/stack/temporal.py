@@ -3,18 +3,17 @@
 import asyncio
 import os
 import signal
-from asyncio.subprocess import DEVNULL, STDOUT, Process
+from asyncio.subprocess import Process
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from worker.settings import Settings
-from worker.stack import locks
-from worker.stack.binaries.contained_process import contained_process
+from worker.stack import child_programs, locks
 from worker.stack.binaries.temporal import TemporalBinary
 from worker.stack.layout import Layout
-from worker.stack.linux import parent_death_signal
 from worker.stack.ports import LOOPBACK, Ports
+from worker.stack.service import start_process
 from worker.stack.state_file import PartName
 from workflows.domain.errors import Unavailable
 from workflows.domain.search_attributes import KEYWORD_ATTRIBUTES
@@ -53,8 +52,6 @@ class TemporalFiles(Layout):
 
 
 class TemporalService:
-    """The server as a part of the stack."""
-
     name = PartName.TEMPORAL
     stop_signals = ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0))
 
@@ -72,32 +69,22 @@ class TemporalService:
         if lock is None:
             raise Unavailable(f"Another Temporal server has not let go of {str(self._data.file)!r} yet.")
         try:
-            return await self._spawn(lock)
+            return await start_process(
+                *(str(self._binary.path), *self._arguments()),
+                log=self._data.log(self.name),
+                environment=self._environment,
+                on_our_death=signal.SIGKILL,
+                cwd=self._data.temporal,
+                pass_fds=(lock,),
+            )
         finally:
             os.close(lock)
 
     async def ready(self, process: Process) -> None:
         """Register the search attributes until a serving server takes them."""
-        while True:
-            if await self._register():
-                break
+        while not await self._register():
             await asyncio.sleep(_POLL)
         self._data.version_file.write_text(f"{self._binary.version}\n")
-
-    async def _spawn(self, lock: int) -> Process:
-        with self._data.log(self.name).open("ab") as log:
-            return await asyncio.create_subprocess_exec(
-                str(self._binary.path),
-                *self._arguments(),
-                stdin=DEVNULL,
-                stdout=log,
-                stderr=STDOUT,
-                cwd=self._data.temporal,
-                env=self._environment,
-                start_new_session=True,
-                preexec_fn=parent_death_signal(signal.SIGKILL),
-                pass_fds=(lock,),
-            )
 
     def _arguments(self) -> list[str]:
         dynamic = (*DYNAMIC, *self._settings.temporal_dynamic.split())
@@ -117,9 +104,7 @@ class TemporalService:
             *("--address", f"{LOOPBACK}:{self._ports.temporal}", "--namespace", self._settings.namespace),
             *(word for name in KEYWORD_ATTRIBUTES for word in ("--name", name)),
         )
-        async with contained_process(*argv, environment=self._environment) as registering:
-            await registering.communicate()
-            return registering.returncode == 0
+        return (await child_programs.run(*argv, environment=self._environment)).code == 0
 
 
 def environment_of(environment: Mapping[str, str]) -> dict[str, str]:

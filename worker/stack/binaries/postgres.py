@@ -5,13 +5,13 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 from worker.settings import Settings
-from worker.stack import locks
+from worker.stack import child_programs, locks
 from workflows.domain.errors import UsageError
 from workflows.domain.value import Value
 
@@ -31,10 +31,7 @@ class PostgresBinaries(Value):
 
 
 async def find(settings: Settings, wanted: int | None) -> PostgresBinaries:
-    """The first usable binaries; `wanted`: existing data's major version.
-
-    Raises UsageError that lists what was tried and how to move data of another version.
-    """
+    """The first usable binaries; `wanted`: existing data's major version. Raises UsageError."""
     seen: list[PostgresBinaries] = []
     async for found in _installed(settings):
         if found.major == wanted or (wanted is None and found.major >= MIN_VERSION):
@@ -44,9 +41,8 @@ async def find(settings: Settings, wanted: int | None) -> PostgresBinaries:
 
 
 async def client_binaries(settings: Settings, served: int) -> PostgresBinaries:
-    """Binaries to dump and load such a server: older ones refuse, newer ones may emit what it does not know.
-
-    Prefers the same version, else the next higher. Raises UsageError.
+    """Binaries to dump and load such a server, of its version or the next higher: older ones refuse, newer ones may
+    emit what it does not know. Raises UsageError.
     """
     seen = [found async for found in _installed(settings)]
     fitting = [found for found in seen if found.major >= served]
@@ -59,10 +55,7 @@ async def client_binaries(settings: Settings, served: int) -> PostgresBinaries:
 
 
 async def shared_copy(binaries: PostgresBinaries, shared: Path) -> PostgresBinaries:
-    """The binaries where every user can read them: copies the wheel's tree below `shared`, once.
-
-    As a whole: programs find their libraries by relative paths.
-    """
+    """Readable by every user: copies the wheel's whole tree, in which programs find their libraries, once."""
     package = _wheel()
     if package is None or not binaries.directory.is_relative_to(package):
         return binaries
@@ -75,7 +68,7 @@ async def shared_copy(binaries: PostgresBinaries, shared: Path) -> PostgresBinar
 
 async def _installed(settings: Settings) -> AsyncIterator[PostgresBinaries]:
     for directory in _candidates(settings):
-        if (major := await _major(directory)) is not None:
+        if (major := await _major(directory, settings.environment)) is not None:
             yield PostgresBinaries(directory=directory, major=major)
 
 
@@ -101,17 +94,14 @@ def _wheel() -> Path | None:
     return Path(locations[0]) if locations else None
 
 
-async def _major(directory: Path) -> int | None:
+async def _major(directory: Path, environment: Mapping[str, str]) -> int | None:
     if not os.access(directory / "initdb", os.X_OK) or not os.access(directory / "postgres", os.X_OK):
         return None
     try:
-        process = await asyncio.create_subprocess_exec(
-            str(directory / "postgres"), "--version", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
-        )
+        _, shown = await child_programs.run(str(directory / "postgres"), "--version", environment=environment)
     except OSError:  # for another machine
         return None
-    output, _ = await process.communicate()
-    number = re.search(rb"\(PostgreSQL\) (\d+)", output)
+    number = re.search(r"\(PostgreSQL\) (\d+)", shown)
     return int(number[1]) if number else None
 
 

@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from worker.settings import Settings
-from worker.stack import locks
-from worker.stack.binaries import contained_process, download, golang
+from worker.stack import child_programs, locks
+from worker.stack.binaries import download, golang
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.value import Value
 
 MIN_VERSION: Final = (1, 29)  # of the server inside
-_SERVER: Final = re.compile(rb"\(Server (\d+)\.(\d+)")
+_SERVER: Final = re.compile(r"\(Server (\d+)\.(\d+)")
 
 
 class ProgramSource(NamedTuple):
-    """A way to get the program."""
-
     description: str
     fetch: Callable[[Settings, Path, Callable[[str], None]], Awaitable[Path]]
 
@@ -43,10 +41,7 @@ class TemporalBinary(Value):
 
 
 async def find(settings: Settings, wanted: str | None) -> TemporalBinary | None:
-    """The first usable program here; `wanted`: existing data's server version.
-
-    Raises UsageError if a setting names an unusable one.
-    """
+    """The first usable program here; `wanted`: existing data's server version. Raises UsageError for a setting's."""
     for path in _candidates(settings):
         if (found := await _inspect(settings, path, wanted)) is not None:
             return found
@@ -59,10 +54,7 @@ async def find(settings: Settings, wanted: str | None) -> TemporalBinary | None:
 
 
 async def obtain(settings: Settings, wanted: str | None, report: Callable[[str], None]) -> TemporalBinary:
-    """Find the program, or install it in our cache, once for concurrent callers.
-
-    Raises UsageError that lists all ways if none works.
-    """
+    """Find the program, or install it in our cache. Raises UsageError that lists all ways if none works."""
     if found := await find(settings, wanted):
         return found
     lock = cache_path(settings).with_name("lock")
@@ -87,14 +79,10 @@ def _candidates(settings: Settings) -> Iterator[Path]:
 
 async def _inspect(settings: Settings, path: Path, wanted: str | None) -> TemporalBinary | None:
     try:
-        async with contained_process.contained_process(
-            str(path), "--version", environment=settings.environment
-        ) as process:
-            output, _ = await process.communicate()
+        _, shown = await child_programs.run(str(path), "--version", environment=settings.environment)
     except OSError:
         return None
-    number = _SERVER.search(output)
-    if number is None:
+    if (number := _SERVER.search(shown)) is None:
         return None
     found = TemporalBinary(path=path, server=(int(number[1]), int(number[2])))
     return found if found.server >= MIN_VERSION and wanted in (None, found.version) else None
@@ -105,7 +93,8 @@ async def _fetch(settings: Settings, wanted: str | None, report: Callable[[str],
     reasons = []
     for way in _SOURCES:
         try:
-            await _empty(scratch)
+            await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)  # of a killed build
+            await asyncio.to_thread(scratch.mkdir, parents=True)
             found = await _inspect(settings, await way.fetch(settings, scratch, report), wanted)
             if found is not None:
                 return _install(found, cache_path(settings), way)
@@ -115,11 +104,6 @@ async def _fetch(settings: Settings, wanted: str | None, report: Callable[[str],
         finally:
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
     raise UsageError(_no_source_message(wanted, reasons))
-
-
-async def _empty(scratch: Path) -> None:
-    await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)  # of a killed build
-    await asyncio.to_thread(scratch.mkdir, parents=True)
 
 
 def _install(found: TemporalBinary, target: Path, way: ProgramSource) -> TemporalBinary:

@@ -3,7 +3,6 @@
 In a file that only its owner may read; values never enter a log, history or database.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -52,10 +51,7 @@ def credential_variables(config: Config, model: str | None) -> frozenset[str]:
 
 
 def missing_references(settings: Settings, config: Config) -> tuple[str, ...]:
-    """A configuration's references, as written, that this host's worker cannot resolve.
-
-    It has its start variables and handed-over ones, as after a run from here. Workers elsewhere are unknown.
-    """
+    """A configuration's references, as written, that this host's worker cannot resolve from its variables."""
     found = sorted(references.used_references(config))
     if not found:
         return ()
@@ -80,17 +76,16 @@ async def hand_off(settings: Settings, wanted: Iterable[str]) -> tuple[str, ...]
         return tuple(given)
     settings.credentials_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with locks.hold(settings.credentials_file.with_suffix(".lock")):
-        _write(settings.credentials_file, {**_read(settings.credentials_file), **given})
+        credentials = {**_read(settings.credentials_file), **given}
+        state_file.write_private(settings.credentials_file, _CREDENTIALS.dump_json(credentials))
     return tuple(given)
 
 
 def remove_credentials(settings: Settings) -> None:
-    """Remove the handed-over keys."""
     settings.credentials_file.unlink(missing_ok=True)
 
 
 def handed_off_names(settings: Settings) -> tuple[str, ...]:
-    """The names of the handed-over variables."""
     return tuple(sorted(_read(settings.credentials_file)))
 
 
@@ -104,11 +99,3 @@ def _read(path: Path) -> dict[str, str]:
     except ValidationError:
         # hide the error: it would quote keys
         raise UsageError(f"{str(path)!r} is damaged: remove it, and start the run again.") from None
-
-
-def _write(path: Path, keys: Mapping[str, str]) -> None:
-    draft = path.with_suffix(".new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(_CREDENTIALS.dump_json(dict(keys)))
-    draft.replace(path)

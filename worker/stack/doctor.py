@@ -51,6 +51,7 @@ class CheckResult(Value):
 
 Diagnosis = tuple[Level, str, str]  # level, finding, remedy
 Check = Callable[[Settings], Awaitable[Diagnosis]]
+DatabaseCheck = Callable[[str], Awaitable[Diagnosis]]
 
 
 async def run_checks(settings: Settings) -> list[CheckResult]:
@@ -82,7 +83,9 @@ async def _packages(settings: Settings) -> Diagnosis:
 
 async def _postgres(settings: Settings) -> Diagnosis:
     if settings.postgres_url is not None:
-        return _database(settings, await external_servers.postgres_status(settings.postgres_url))
+        seen = await external_servers.postgres_status(settings.postgres_url)
+        risky = Level.WARNING if settings.lossy_database else Level.FAILURE
+        return _external(seen, _CONNECT_REMEDY, risky, pg_server.REMEDY)
     found = await postgres.find(settings, cluster.data_version(cluster.root_of(settings)))
     if (served := endpoints(settings)) is not None:
         seen = await external_servers.postgres_status(served.postgres_url)
@@ -93,7 +96,9 @@ async def _postgres(settings: Settings) -> Diagnosis:
 
 async def _temporal(settings: Settings) -> Diagnosis:
     if settings.external_temporal is not None:
-        return _engine(await external_servers.temporal_status(settings, settings.external_temporal))
+        seen = await external_servers.temporal_status(settings, settings.external_temporal)
+        remedy = "See that it runs, or correct TEMPORAL_ADDRESS and its companions."
+        return _external(seen, remedy, Level.WARNING, _UPGRADE_REMEDY)
     found = await temporal.find(settings, TemporalFiles(home=settings.home).version())
     if found is None:
         return Level.WARNING, "the program is not here yet", "`holdfast up` downloads or builds it."
@@ -104,21 +109,11 @@ async def _temporal(settings: Settings) -> Diagnosis:
     return Level.OK, f"server {found.version} in {found.path}", ""
 
 
-def _database(settings: Settings, found: ServerStatus) -> Diagnosis:
+def _external(found: ServerStatus, trouble_remedy: str, risky: Level, risk_remedy: str) -> Diagnosis:
     if found.trouble is not None:
-        return Level.FAILURE, found.trouble, _CONNECT_REMEDY
+        return Level.FAILURE, found.trouble, trouble_remedy
     message = f"an external server, {found.version} at {found.address}"
-    if found.risk is None:
-        return Level.OK, message, ""
-    level = Level.WARNING if settings.lossy_database else Level.FAILURE
-    return level, f"{message}: it {found.risk}", pg_server.REMEDY
-
-
-def _engine(found: ServerStatus) -> Diagnosis:
-    if found.trouble is not None:
-        return Level.FAILURE, found.trouble, "See that it runs, or correct TEMPORAL_ADDRESS and its companions."
-    message = f"an external server, {found.version} at {found.address}"
-    return (Level.WARNING, f"{message}: it {found.risk}", _UPGRADE_REMEDY) if found.risk else (Level.OK, message, "")
+    return (risky, f"{message}: it {found.risk}", risk_remedy) if found.risk else (Level.OK, message, "")
 
 
 async def _disk(settings: Settings) -> Diagnosis:
@@ -126,14 +121,12 @@ async def _disk(settings: Settings) -> Diagnosis:
     directories = [settings.home] if settings.postgres_url is not None else [settings.home, cluster.root_of(settings)]
     usages = [(shutil.disk_usage(home.nearest_existing(each)), each) for each in directories]
     free, place = min(((usage.free, each) for usage, each in usages if usage.total), default=(_SCARCE, settings.home))
-    level = Level.FAILURE if free < _FULL else Level.WARNING if free < _SCARCE else Level.OK
-    if level is Level.OK and home.home_problem(settings.home) is not None:  # /proc, for one, is on no disk
+    message = f"{free / _GIB:.1f} GB are free for {place}"
+    if free < _SCARCE:
+        return Level.FAILURE if free < _FULL else Level.WARNING, message, _SPACE_REMEDY.format(place=place)
+    if home.home_problem(settings.home) is not None:  # /proc, for one, is on no disk
         return Level.WARNING, "cannot be seen: the home cannot be used", "See what is said of home."
-    return (
-        level,
-        f"{free / _GIB:.1f} GB are free for {place}",
-        "" if level is Level.OK else _SPACE_REMEDY.format(place=place),
-    )
+    return Level.OK, message, ""
 
 
 async def _home(settings: Settings) -> Diagnosis:
@@ -174,40 +167,41 @@ async def _ports(settings: Settings) -> Diagnosis:
     return Level.WARNING, f"others listen on {', '.join(taken)}", "Nothing to do: the next start chooses new ones."
 
 
+def _of_database(check: DatabaseCheck) -> Check:
+    """A check of the database, if it runs."""
+
+    async def checked(settings: Settings) -> Diagnosis:
+        if (url := _url(settings)) is None:
+            return _STACK_DOWN
+        try:
+            return await check(url)
+        except Unavailable:  # also where its tables are missing
+            return (Level.WARNING, *_DATABASE_SILENT)
+
+    return checked
+
+
 def _url(settings: Settings) -> str | None:
     served = endpoints(settings)
     return settings.postgres_url or (served.postgres_url if served else None)
 
 
-async def _clock(settings: Settings) -> Diagnosis:
-    if (url := _url(settings)) is None:
-        return _STACK_DOWN
-    try:
-        ahead = await pg_server.server_time(url) - time.time()
-    except Unavailable:
-        return (Level.WARNING, *_DATABASE_SILENT[1:])
+async def _clock(url: str) -> Diagnosis:
+    ahead = await pg_server.server_time(url) - time.time()
     if abs(ahead) < _SKEWED:
         return Level.OK, "the database's clock and this one agree", ""
     message = f"the database's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this one"
     return Level.WARNING, message, "Have both machines follow a time server; ages that are shown are off until then."
 
 
-async def _callers(settings: Settings) -> Diagnosis:
-    if (url := _url(settings)) is None:
-        return _STACK_DOWN
-    try:
-        seen = await refused_callers.totals(url)
-    except Unavailable:  # also where its tables are missing
-        return (Level.WARNING, *_DATABASE_SILENT[1:])
+async def _callers(url: str) -> Diagnosis:
+    seen = await refused_callers.totals(url)
     overtaken = f"attempts refused because a later one had overtaken them: {seen.stale}"
     if not seen.foreign + seen.epoch:
         return Level.OK, overtaken, ""
     strange = f"{seen.foreign} requests of foreign workflows and {seen.epoch} of forged runs were refused; {overtaken}"
-    return (
-        Level.WARNING,
-        strange,
-        "Who reaches Temporal's port can send them: `holdfast log SESSION` names the callers.",
-    )
+    remedy = "Who reaches Temporal's port can send them: `holdfast log SESSION` names the callers."
+    return Level.WARNING, strange, remedy
 
 
 async def _schema(settings: Settings) -> Diagnosis:
@@ -216,7 +210,7 @@ async def _schema(settings: Settings) -> Diagnosis:
     try:
         await pg_server.inspect_server(url)  # fails in seconds, not minutes, if it is away
     except Unavailable:
-        return _DATABASE_SILENT
+        return (Level.FAILURE, *_DATABASE_SILENT)
     found, known = await migrate.current_version(url), len(migrate.scripts())
     if found == known:
         return Level.OK, f"the database is at migration {found}", ""
@@ -233,20 +227,17 @@ async def _poller(settings: Settings) -> Diagnosis:
     if found.trouble is not None:
         return Level.FAILURE, "cannot be seen: Temporal does not answer", "See what is said of temporal."
     known = await external_servers.host_statuses(settings)
+    scope = repr(settings.task_queue) if settings.host is None else f"host {settings.host!r}"
     if any(host.taken for host in known):
-        return (
-            Level.FAILURE,
-            f"{_worker_scope(settings)} is another machine's, whose worker takes what is begun here",
-            _RENAME_REMEDY,
-        )
+        return Level.FAILURE, f"{scope} is another machine's, whose worker takes what is begun here", _RENAME_REMEDY
     if found.workers:
-        return Level.OK, f"{found.workers} worker{'s' * (found.workers != 1)} of {_worker_scope(settings)}", ""
+        return Level.OK, f"{found.workers} worker{'s' * (found.workers != 1)} of {scope}", ""
     await external_servers.require_own_engine(settings, served)
     if others := [host.name for host in known if host.working]:
-        return Level.WARNING, f"no worker of {_worker_scope(settings)}, only of {', '.join(others)}", _OTHER_HOST_REMEDY
+        return Level.WARNING, f"no worker of {scope}, only of {', '.join(others)}", _OTHER_HOST_REMEDY
     here = "`holdfast up` starts one; see `holdfast logs`."
     there = "Start one where the work trees are: `python -P -m worker.serve`."
-    return Level.FAILURE, f"no worker of {_worker_scope(settings)}", here if settings.worker else there
+    return Level.FAILURE, f"no worker of {scope}", here if settings.worker else there
 
 
 async def _await_pollers(settings: Settings, served: Endpoints) -> ServerStatus:
@@ -258,10 +249,6 @@ async def _await_pollers(settings: Settings, served: Endpoints) -> ServerStatus:
         if found.workers or found.trouble is not None or time.monotonic() > until:
             return found
         await asyncio.sleep(_POLL_INTERVAL)
-
-
-def _worker_scope(settings: Settings) -> str:
-    return repr(settings.task_queue) if settings.host is None else f"host {settings.host!r}"
 
 
 async def _key(settings: Settings) -> Diagnosis:
@@ -294,32 +281,19 @@ _RENAME_REMEDY: Final = (
 _RESTART_REMEDY: Final = (
     "`holdfast logs {name}` may say why; `holdfast down`, then `holdfast up` begins anew, and nothing is lost."
 )
-_DATABASE_SILENT: Final[Diagnosis] = (
-    Level.FAILURE,
-    "cannot be seen: PostgreSQL does not answer",
-    "See what is said of postgres.",
-)
+_DATABASE_SILENT: Final = ("cannot be seen: PostgreSQL does not answer", "See what is said of postgres.")
 _REPAIRS_REMEDY: Final = (
     "`holdfast log SESSION` says when (`session.restarted`), and the worker's log why, if its code failed."
 )
-_STACK_DOWN: Final[Diagnosis] = (
-    Level.WARNING,
-    "cannot be seen while the stack does not run",
-    "`holdfast up` starts it.",
-)
+_STACK_DOWN: Final = (Level.WARNING, "cannot be seen while the stack does not run", "`holdfast up` starts it.")
 
 
 async def _isolation(settings: Settings) -> Diagnosis:
     return Level.WARNING, isolation.NOTICE, isolation.REMEDY
 
 
-async def _repairs(settings: Settings) -> Diagnosis:
-    if (url := _url(settings)) is None:
-        return _STACK_DOWN
-    try:
-        seen = await reconcile.lately(url)
-    except Unavailable:  # also where its tables are missing
-        return (Level.WARNING, *_DATABASE_SILENT[1:])
+async def _repairs(url: str) -> Diagnosis:
+    seen = await reconcile.lately(url)
     if not seen.refreshed:
         return Level.OK, "no session stood still within a day", ""
     message = f"sessions that stood still within a day: {seen.refreshed}, of which started anew: {seen.restarted}"
@@ -336,10 +310,10 @@ _CHECKS: Final[dict[str, Check]] = {
     "stack": _stack,
     "versions": _versions,
     "migrations": _schema,
-    "clock": _clock,
-    "callers": _callers,
+    "clock": _of_database(_clock),
+    "callers": _of_database(_callers),
     "worker": _poller,
-    "repairs": _repairs,
+    "repairs": _of_database(_repairs),
     "model key": _key,
     "isolation": _isolation,
 }

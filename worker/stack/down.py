@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Final
 
 from worker.settings import Settings
-from worker.stack import locks, processes, state_file
+from worker.stack import processes, state_file
 from worker.stack.layout import Layout
-from worker.stack.running_supervisor import await_supervisor_state, is_running
+from worker.stack.running_supervisor import await_supervisor_state, is_running, start_stop_lock
 from worker.stack.state_file import StackPhase
 from workflows.domain.errors import Unavailable
 
@@ -19,7 +19,7 @@ async def down(settings: Settings, report: Callable[[str], None]) -> None:
     layout = Layout(home=settings.home)
     if not layout.home.exists():
         return
-    async with locks.hold(layout.up_lock, lambda: report("Another command starts or stops the stack: waiting for it.")):
+    async with start_stop_lock(layout, report):
         if is_running(layout):
             report("Stopping the stack.")
             await _stop(layout)

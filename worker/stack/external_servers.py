@@ -15,17 +15,13 @@ from worker.stack.status import HostStatus, ServerStatus, StackStatus, external_
 from workflows.domain.errors import Unavailable, UsageError
 
 _TEMPORAL_TIMEOUT: Final = 10  # seconds
-_FIRST_SAFE_PATCH: Final = {
-    28: 4,
-    29: 6,
-    30: 4,
-}  # Temporal 1: the first patch per minor without known holes (security.md 9)
+_FIRST_SAFE_PATCH: Final = {28: 4, 29: 6, 30: 4}  # of each minor of Temporal 1, without known holes (security.md 9)
 _RELEASED: Final = re.compile(r"1\.(\d+)\.(\d+)")
 _CONNECT_TIMEOUT: Final = 4.0  # seconds
 
 
 async def full_status(settings: Settings) -> StackStatus:
-    """The stack with external servers: it serves if they do and a worker runs, here or elsewhere."""
+    """It serves if the external servers do and a worker runs, here or elsewhere."""
     here = status(settings)
     found = []
     if settings.postgres_url is not None:
@@ -34,20 +30,18 @@ async def full_status(settings: Settings) -> StackStatus:
         found.append(await temporal_status(settings, settings.external_temporal))
     known = await host_statuses(settings)
     begun = here.serving or (external_endpoints(settings) is not None and not settings.worker)
-    ours = any(
-        part.name == PartName.WORKER and part.pid is not None for part in here.parts
-    )  # it may not have polled yet
+    ours = any(part.name == PartName.WORKER and part.pid is not None for part in here.parts)  # maybe not polling yet
     worked = ours or all(each.workers != 0 for each in found) or any(host.working for host in known)
     serving = begun and worked and all(each.trouble is None for each in found) and not any(host.taken for host in known)
     return here.model_copy(update={"servers": tuple(found), "hosts": known, "serving": serving})
 
 
 async def host_statuses(settings: Settings) -> tuple[HostStatus, ...]:
-    """The hosts of an external database's sessions and workers; none if it is unreachable or not migrated."""
+    """Those of an external database's sessions and workers; none if it is unreachable or not migrated."""
     if settings.postgres_url is None:
         return ()
     try:
-        async with Database(settings.postgres_url, size=1, connect_timeout=_CONNECT_TIMEOUT) as database:
+        async with _database(settings.postgres_url) as database:
             found = await hosts.list_all(database)
     except (Unavailable, UsageError):
         return ()
@@ -61,7 +55,6 @@ def _host(found: Host, settings: Settings) -> HostStatus:
 
 
 async def postgres_status(url: str) -> ServerStatus:
-    """The status of the PostgreSQL at this address."""
     where = pg_server.display_address(url)
     try:
         found = await pg_server.inspect_server(url)
@@ -73,15 +66,35 @@ async def postgres_status(url: str) -> ServerStatus:
     return ServerStatus(name="postgres", address=where, version=found.version, risk=risk)
 
 
-async def require_own_engine(settings: Settings, served: Endpoints) -> None:
-    """Raise EngineTaken if another Temporal runs the sessions of the external database."""
-    if settings.postgres_url is None:
-        return
-    from worker.connect import connect, identify_engine  # as below
+async def require_durable_database(settings: Settings) -> None:
+    """Raises UsageError for an external database that may lose acknowledged commits."""
+    if settings.postgres_url is not None:
+        await pg_server.require_server(settings.postgres_url, lossy=settings.lossy_database)
 
-    ours = await identify_engine(await connect(settings, served))
-    async with Database(settings.postgres_url, size=1, connect_timeout=_CONNECT_TIMEOUT) as database:
-        await engines.check_not_taken(database, ours)
+
+async def require_free_host(settings: Settings) -> None:
+    """Raises HostTaken if another machine's worker has our name in the external database."""
+    if settings.postgres_url is not None and settings.host is not None:
+        async with _database(settings.postgres_url) as database:
+            await hosts.check_not_taken(database, settings.host, machine_id.existing_machine_id(settings.home))
+
+
+async def require_own_engine(settings: Settings, served: Endpoints) -> None:
+    """Raises EngineTaken if another Temporal runs the sessions of the external database."""
+    if settings.postgres_url is not None:
+        from worker.connect import connect, identify_engine  # as below
+
+        ours = await identify_engine(await connect(settings, served))
+        async with _database(settings.postgres_url) as database:
+            await engines.check_not_taken(database, ours)
+
+
+async def register_attributes(settings: Settings, served: Endpoints) -> None:
+    """Register our search attributes with an external Temporal. Raises Unavailable."""
+    if settings.external_temporal is not None:
+        from worker import connect  # as below
+
+        await connect.register_attributes(await connect.connect(settings, served))
 
 
 async def temporal_status(settings: Settings, where: str) -> ServerStatus:
@@ -106,8 +119,11 @@ async def temporal_status(settings: Settings, where: str) -> ServerStatus:
         return ServerStatus(name="temporal", address=where, trouble=str(error))
 
 
+def _database(url: str) -> Database:
+    return Database(url, size=1, connect_timeout=_CONNECT_TIMEOUT)
+
+
 def security_risk(version: str) -> str | None:
-    """The known risk of a released Temporal of this version."""
     released = _RELEASED.fullmatch(version)
     if released is None:
         return None

@@ -9,14 +9,11 @@ from typing import Final
 from workflows.domain.errors import UsageError
 
 REMEDY: Final = "See that it is a directory of yours with room in it, or name another one by HOLDFAST_HOME."
-_PATH_ERRNOS: Final = frozenset(
-    (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
-)  # the obstacle's errors, not ours
+# of an obstacle, not of ours
+_PATH_ERRNOS: Final = frozenset((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST))
 
 
 class HomeUnusable(UsageError):
-    """The home is not writable."""
-
     def __init__(self, home: Path, why: str) -> None:
         super().__init__(f"Holdfast's home {str(home)!r} cannot be used: {why}. {REMEDY}")
 

@@ -50,7 +50,6 @@ class Layout(Value):
         return self.logs / f"{name}.log"
 
     def create(self) -> None:
-        """Make the directories, private to the owner."""
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         for directory in (self.temporal, self.logs):
             directory.mkdir(mode=0o700, exist_ok=True)

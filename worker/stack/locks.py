@@ -12,10 +12,7 @@ _PAUSE: Final = 0.05  # seconds: a thread blocked in flock could not be cancelle
 
 
 def try_acquire(path: Path) -> int | None:
-    """Take the lock at `path` if free: returns a descriptor that holds it until closed, or None.
-
-    A child that inherits it holds the lock too. Makes a missing directory, private to the owner.
-    """
+    """Returns a descriptor that holds the lock until it is closed, also by a child that inherits it; None: not free."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -27,7 +24,7 @@ def try_acquire(path: Path) -> int | None:
 
 
 def is_free(path: Path) -> bool:
-    """Whether the lock at `path` is free; the file need not exist."""
+    """The file need not exist."""
     if not path.exists():
         return True
     descriptor = try_acquire(path)
@@ -38,7 +35,7 @@ def is_free(path: Path) -> bool:
 
 @asynccontextmanager
 async def hold(path: Path, on_wait: Callable[[], None] = lambda: None) -> AsyncIterator[int]:
-    """Hold the lock at `path`, yielding its descriptor; calls `on_wait` once if another holds it."""
+    """Yields the descriptor; calls `on_wait` once if another holds the lock."""
     descriptor = try_acquire(path)
     if descriptor is None:
         on_wait()

@@ -30,7 +30,7 @@ _KEY_FIELDS: Final = frozenset({"key", "access", "refresh", "token"})
 
 
 def is_home(names: Collection[str]) -> bool:
-    """Whether these entries are a stack's home, maybe with others added."""
+    """Whether these entries are a stack's home, maybe among others."""
     present = frozenset(names)
     return present >= _STARTED_HOME or present >= _RUNNING_HOME
 

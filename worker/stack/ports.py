@@ -25,8 +25,8 @@ def load_or_choose(path: Path) -> Ports:
     """The ports stored at `path` if both are free; else new ones, stored there."""
     ports = load(path)
     if ports is None or not (is_free(ports.temporal) and is_free(ports.ui)):
-        temporal, ui = _choose(2)
-        ports = Ports(temporal=temporal, ui=ui)
+        free = filter(is_free, random.sample(_RANGE, len(_RANGE)))
+        ports = Ports(temporal=next(free), ui=next(free))
         path.write_text(ports.model_dump_json())
     return ports
 
@@ -39,7 +39,6 @@ def load(path: Path) -> Ports | None:
 
 
 def is_free(port: int) -> bool:
-    """Whether this port of loopback is free."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -47,8 +46,3 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-def _choose(count: int) -> list[int]:
-    candidates = random.sample(_RANGE, len(_RANGE))
-    return [port for port in candidates[:500] if is_free(port)][:count]

@@ -14,8 +14,6 @@ from workflows.domain.value import Value
 
 
 class PurgeItem(Value):
-    """A path to remove, and what it is."""
-
     path: Path
     description: str
 
@@ -30,12 +28,13 @@ def purge_items(settings: Settings) -> list[PurgeItem]:
     socket_dir = cluster.sockets_of(settings, data)
     if socket_dir.parent != data and socket_dir.is_dir():
         found.append(PurgeItem(path=socket_dir, description="the database's socket"))
-    if layout.state.exists() or _is_partial_home(layout, data):
+    names = [path.name for path in layout.home.iterdir()] if layout.home.exists() else []
+    if layout.state.exists() or owned_files.is_partial_home(names, data.name):
         known = ((layout.home / name, description) for name, description in owned_files.HOME_ENTRIES.items())
         return found + [
             PurgeItem(path=path, description=description) for path, description in known if os.path.lexists(path)
         ]
-    if not found and settings.home.exists() and any(settings.home.iterdir()):
+    if not found and names:
         raise UsageError(
             f"{str(settings.home)!r} does not look like a stack's home, so nothing is removed: see what HOLDFAST_HOME "
             "names."
@@ -44,10 +43,7 @@ def purge_items(settings: Settings) -> list[PurgeItem]:
 
 
 async def purge(settings: Settings, wanted: list[PurgeItem]) -> list[Path]:
-    """Remove these from a stopped stack; returns what remains in the home, which goes if empty.
-
-    Raises Conflict if the stack was started meanwhile.
-    """
+    """Returns what remains in the home, which goes if empty. Raises Conflict if the stack was started meanwhile."""
     layout = Layout(home=settings.home)
     if not wanted and not layout.home.is_dir():
         return []  # a lock would make it a home
@@ -61,11 +57,6 @@ async def purge(settings: Settings, wanted: list[PurgeItem]) -> list[Path]:
     if not left and layout.home.is_dir():
         layout.home.rmdir()
     return left
-
-
-def _is_partial_home(layout: Layout, data: Path) -> bool:
-    names = [path.name for path in layout.home.iterdir()] if layout.home.is_dir() else []
-    return owned_files.is_partial_home(names, data.name)
 
 
 def _remove(path: Path) -> None:

@@ -1,9 +1,8 @@
-"""The stack's one supervisor; it holds a lock from before its start to its death.
-
-Callers hold the lock for starting and stopping: no other starts meanwhile.
-"""
+"""The stack's one supervisor; it holds a lock from before its start to its death."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from worker.stack import locks, state_file
@@ -14,16 +13,18 @@ from workflows.domain.errors import Unavailable
 _POLL: Final = 0.02  # seconds
 
 
+def start_stop_lock(layout: Layout, report: Callable[[str], None]) -> AbstractAsyncContextManager[int]:
+    """Held to start or stop the stack: no supervisor comes or goes meanwhile."""
+    return locks.hold(layout.up_lock, lambda: report("Another command starts or stops the stack: waiting for it."))
+
+
 def is_running(layout: Layout) -> bool:
     """Whether a supervisor runs, even before it reports."""
     return _live_state(layout) is not None or not locks.is_free(layout.supervisor_lock)
 
 
 async def await_supervisor_state(layout: Layout, seconds: float) -> StackState | None:
-    """The running supervisor's state, or None; a new one gets `seconds` to report.
-
-    Raises Unavailable on timeout.
-    """
+    """The running supervisor's state, if any. Raises Unavailable if it does not report within `seconds`."""
     deadline = asyncio.get_running_loop().time() + seconds
     while (current := _live_state(layout)) is None and is_running(layout):
         if asyncio.get_running_loop().time() > deadline:

@@ -40,8 +40,6 @@ class StackPhase(StrEnum):
 
 
 class PartName(StrEnum):
-    """The parts of a stack."""
-
     POSTGRES = "postgres"
     TEMPORAL = "temporal"
     WORKER = "worker"
@@ -62,8 +60,6 @@ class StackPart(TolerantValue):
 
 
 class StackState(TolerantValue):
-    """The supervisor's report on itself and its parts."""
-
     supervisor: ProcessRef
     phase: StackPhase
     endpoints: Endpoints
@@ -85,8 +81,7 @@ class StackState(TolerantValue):
 class WorkerNote(TolerantValue):
     """A worker's own report: after an upgrade, its files no longer match it.
 
-    `variables`: names it was started with. `temporary`, `managed`: directories for temporary files and the
-    administrator's configuration; None from an earlier release. `settings`: `Settings.digests`.
+    `variables`: names it was started with. `temporary`, `managed`: its directories; None from an earlier release.
     """
 
     process: ProcessRef
@@ -101,7 +96,6 @@ _UNREADABLE: Final = (OSError, ValidationError)  # missing, or of another versio
 
 
 def read(path: Path) -> StackState | None:
-    """The last state at `path`, or None."""
     try:
         return StackState.model_validate_json(path.read_bytes())
     except _UNREADABLE:
@@ -118,9 +112,14 @@ def read_worker_note(path: Path) -> WorkerNote | None:
 
 
 def write(path: Path, state: TolerantValue) -> None:
-    """Replace the file atomically; private: it may hold an external database's address."""
+    """Replace the file; private: it may hold an external database's address."""
+    write_private(path, state.model_dump_json().encode())
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replace a file that only its owner may read, atomically."""
     scratch = path.with_suffix(".new")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(state.model_dump_json())
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
     scratch.replace(path)

@@ -50,10 +50,7 @@ class ServerStatus(Value):
 
 
 class HostStatus(Value):
-    """A host with workers or sessions; `sessions` have work there, and wait unless `working`.
-
-    `taken`: another machine has our host name.
-    """
+    """`sessions` have work there, and wait unless `working`; `taken`: another machine has our host name."""
 
     name: str
     working: bool
@@ -64,8 +61,7 @@ class HostStatus(Value):
 class StackStatus(Value):
     """`stopped`: taken down on purpose; else it may be started, unless its home has `trouble`.
 
-    `hosts`: of the external `servers`' workers; they, `sizes` and `retention` are set only if measured. `release`: this
-    command's; `supervisor_release` may differ.
+    `servers` and `hosts`: the external ones; they, `sizes` and `retention` are set only if measured.
     """
 
     serving: bool
@@ -98,7 +94,6 @@ def endpoints(settings: Settings) -> Endpoints | None:
 
 
 def status(settings: Settings) -> StackStatus:
-    """The stack's parts and addresses."""
     layout = Layout(home=settings.home)
     seen = state_file.read(layout.state)
     trouble = _trouble(settings) if seen is None or not seen.alive else None
@@ -126,22 +121,27 @@ def _trouble(settings: Settings) -> str | None:
 
 def outdated_processes(seen: StackStatus) -> list[str]:
     """Messages, with remedies, on processes of another release."""
-    return _release_notices(seen.release, _release(seen, PartName.WORKER), seen.supervisor_release)
+    mine, worker = seen.release, next((part.release for part in seen.parts if part.name == PartName.WORKER), None)
+    notices = []
+    if worker not in (None, mine):
+        notices.append(
+            f"The worker runs Holdfast {worker}, this command is {mine}: "
+            "`holdfast up --restart-worker` starts it anew, and sessions go on."
+        )
+    if seen.supervisor_release not in (None, mine):
+        notices.append(
+            f"The stack's supervisor is Holdfast {seen.supervisor_release}, this command is {mine}: "
+            "`holdfast down` and `holdfast up` replace it, and sessions go on."
+        )
+    return notices
 
 
 def stack_notices(settings: Settings) -> list[str]:
-    """The same for other commands, plus `unapplied_settings`.
-
-    Quicker: needs no whole status.
-    """
-    layout = Layout(home=settings.home)
-    seen, worker = state_file.read(layout.state), state_file.read_worker_note(layout.worker)
+    """Messages on a serving stack that is not as this shell's would be."""
+    seen = state_file.read(Layout(home=settings.home).state)
     if seen is None or not seen.serving:
         return []
-    part = seen.part(PartName.WORKER)
-    ours = worker is not None and part is not None and worker.process == part.process
-    known = worker.release if worker is not None and ours else None
-    return [*_release_notices(release.installed_release(), known, seen.release), *unapplied_settings(settings)]
+    return [*outdated_processes(status(settings)), *unapplied_settings(settings)]
 
 
 def unapplied_settings(settings: Settings) -> list[str]:
@@ -155,25 +155,6 @@ def unapplied_settings(settings: Settings) -> list[str]:
         f"The running stack was started with other settings than this shell's {', '.join(sorted(names))}: "
         "`holdfast down` and `holdfast up` apply them, and sessions go on."
     ]
-
-
-def _release_notices(mine: Release, worker: Release | None, supervisor: Release | None) -> list[str]:
-    notices = []
-    if worker not in (None, mine):
-        notices.append(
-            f"The worker runs Holdfast {worker}, this command is {mine}: "
-            "`holdfast up --restart-worker` starts it anew, and sessions go on."
-        )
-    if supervisor not in (None, mine):
-        notices.append(
-            f"The stack's supervisor is Holdfast {supervisor}, this command is {mine}: "
-            "`holdfast down` and `holdfast up` replace it, and sessions go on."
-        )
-    return notices
-
-
-def _release(seen: StackStatus, name: PartName) -> Release | None:
-    return next((part.release for part in seen.parts if part.name == name), None)
 
 
 def _part(part: StackPart, worker: WorkerNote | None) -> PartStatus:

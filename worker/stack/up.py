@@ -13,7 +13,7 @@ from worker.stack import cluster, locks, processes, state_file
 from worker.stack.binaries import temporal as binaries
 from worker.stack.layout import Layout
 from worker.stack.processes import ProcessRef
-from worker.stack.running_supervisor import await_supervisor_state
+from worker.stack.running_supervisor import await_supervisor_state, start_stop_lock
 from worker.stack.state_file import RESTART_WORKER, START_WORKER, Endpoints, PartName, StackPart, StackPhase, StackState
 from worker.stack.status import external_endpoints, unapplied_settings
 from worker.stack.temporal import TemporalFiles
@@ -23,22 +23,18 @@ Report = Callable[[str], None]
 Migrate = Callable[[str], Awaitable[object]]
 
 _POLL: Final = 0.02  # seconds
-_CONNECT_TIMEOUT: Final = 4.0  # seconds
 _MAX_EXITS: Final = 4  # exits of a server before it has served
 _LOG_TAIL: Final = 15  # lines
 
 
 async def _migrate(postgres_url: str) -> None:
-    from activities.store.migrate import migrate  # a running stack is migrated: its commands skip psycopg
+    from activities.store.migrate import migrate  # as below
 
     await migrate(postgres_url)
 
 
 async def up(settings: Settings, report: Report, *, worker: bool = True, migrate: Migrate = _migrate) -> Endpoints:
-    """Start what is missing, once, in the background; returns the addresses.
-
-    `worker=False`: only the servers. Raises UsageError or Unavailable with the remedy.
-    """
+    """Start what is missing, in the background. Raises UsageError or Unavailable with the remedy."""
     worker = worker and settings.worker
     if not worker and (named := external_endpoints(settings)) is not None:
         return named
@@ -49,35 +45,33 @@ async def up(settings: Settings, report: Report, *, worker: bool = True, migrate
             report(notice)
         return _require_same_servers(settings, ready)
     layout.create()
-    async with locks.hold(layout.up_lock, lambda: report("Another command starts or stops the stack: waiting for it.")):
+    from worker.stack import external_servers  # a running stack's commands skip psycopg
+
+    async with start_stop_lock(layout, report):
         layout.create()  # again: we may have waited for `down --purge`
         if worker:
-            await _require_free_host(settings)
+            await external_servers.require_free_host(settings)
         serving = await _start_servers(settings, layout, report)
         if not complete(serving):
-            await _require_durable_database(settings)
-            await _require_own_engine(settings, serving)
+            await _require_usable_servers(settings, serving)
             await migrate(serving.endpoints.postgres_url)
             await _suspend_sessions(settings, serving, report)
-            await _register(settings, serving.endpoints)
+            await external_servers.register_attributes(settings, serving.endpoints)
             serving.supervisor.kill(START_WORKER)
             serving = await _wait_until(layout, serving.supervisor, _has_worker, settings.start_seconds)
             report(f"{isolation.NOTICE} {isolation.REMEDY}")
     return _require_same_servers(settings, serving)
 
 
-async def restart_worker(settings: Settings, report: Report, *, migrate: Migrate = _migrate) -> None:
-    """Drain the worker and start one of the installed release; the servers go on.
-
-    Raises UsageError if no worker is started here, or Unavailable.
-    """
+async def restart_worker(settings: Settings, report: Report) -> None:
+    """Drain the worker and start one of the installed release. Raises UsageError if none is started here."""
     layout = Layout(home=settings.home)
-    async with locks.hold(layout.up_lock, lambda: report("Another command starts or stops the stack: waiting for it.")):
+    async with start_stop_lock(layout, report):
         seen = state_file.read(layout.state)
         part = seen.part(PartName.WORKER) if seen is not None and seen.serving else None
         if seen is None or part is None:
             raise UsageError("No worker of this stack runs here: `holdfast status` tells what runs.")
-        await migrate(seen.endpoints.postgres_url)
+        await _migrate(seen.endpoints.postgres_url)
         report("Restarting the worker; it may finish what it is at.")
         seen.supervisor.kill(RESTART_WORKER)
         timeout = settings.drain_seconds + settings.start_seconds
@@ -89,11 +83,21 @@ def _worker_replaced(layout: Layout, now: StackState, before: StackPart) -> bool
     return part is not None and note is not None and part.process == note.process != before.process
 
 
-async def _suspend_sessions(settings: Settings, serving: StackState, report: Report) -> None:
-    """Runs before a new boot's worker, if that is the policy.
+async def _require_usable_servers(settings: Settings, serving: StackState) -> None:
+    """Stops what was started for an external database that another Temporal's sessions use. Raises UsageError."""
+    from activities.store.engines import EngineTaken  # as above
+    from worker.stack import external_servers
 
-    Only in our own database: an external one may have other workers.
-    """
+    try:
+        await external_servers.require_durable_database(settings)
+        await external_servers.require_own_engine(settings, serving.endpoints)
+    except EngineTaken:
+        serving.supervisor.kill(signal.SIGTERM)
+        raise
+
+
+async def _suspend_sessions(settings: Settings, serving: StackState, report: Report) -> None:
+    """If that is the policy, and only in our own database: an external one may have other workers."""
     if settings.resume is not ResumePolicy.AUTO and serving.part(PartName.POSTGRES) is not None:
         from worker.startup_suspension import suspend_all  # as above
 
@@ -143,10 +147,7 @@ async def _prepare(settings: Settings, report: Report) -> None:
 
 
 def _spawn(settings: Settings, layout: Layout, lock: int) -> ProcessRef:
-    """The supervisor gets its own session and our environment, which no argument shows.
-
-    It inherits its lock too: it counts as running at every moment, even if we are killed.
-    """
+    """The supervisor inherits its lock: it counts as running at every moment, even if we are killed."""
     log = os.fspath(layout.log("supervisor"))
     os.set_inheritable(lock, True)
     pid = os.posix_spawn(
@@ -199,48 +200,3 @@ def _log_tail(layout: Layout, name: str) -> str:
     log = layout.log(name)
     lines = log.read_text(errors="replace").splitlines()[-_LOG_TAIL:] if log.exists() else []
     return "\n".join((f" The end of {str(log)!r}:", *lines))
-
-
-async def _require_durable_database(settings: Settings) -> None:
-    """Refuse an external database that may lose acknowledged commits. Raises UsageError."""
-    if settings.postgres_url is None:
-        return
-    from activities.store import pg_server  # as for `_migrate`
-
-    await pg_server.require_server(settings.postgres_url, lossy=settings.lossy_database)
-
-
-async def _require_free_host(settings: Settings) -> None:
-    """Refuse a host name of other machines' workers; our own database has none.
-
-    Raises HostTaken.
-    """
-    if settings.postgres_url is not None and settings.host is not None:
-        from activities.store import hosts  # as for `_migrate`
-        from activities.store.database import Database
-        from worker import machine_id
-
-        async with Database(settings.postgres_url, size=1, connect_timeout=_CONNECT_TIMEOUT) as database:
-            await hosts.check_not_taken(database, settings.host, machine_id.existing_machine_id(settings.home))
-
-
-async def _register(settings: Settings, served: Endpoints) -> None:
-    """Only for an external Temporal; our own does so in its part of the stack."""
-    if settings.external_temporal is None:
-        return
-    from worker.connect import connect, register_attributes  # takes a second, only for an external server
-
-    await register_attributes(await connect(settings, served))
-
-
-async def _require_own_engine(settings: Settings, serving: StackState) -> None:
-    """Refuse, untouched, an external database whose sessions another Temporal runs; stop what was started for it.
-    Raises EngineTaken."""
-    from activities.store.engines import EngineTaken  # as for `_migrate`
-    from worker.stack import external_servers
-
-    try:
-        await external_servers.require_own_engine(settings, serving.endpoints)
-    except EngineTaken:
-        serving.supervisor.kill(signal.SIGTERM)
-        raise

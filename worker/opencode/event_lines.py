@@ -8,33 +8,21 @@ from pydantic import JsonValue, SerializeAsAny
 
 from worker.api.events import EventWithContents
 from worker.api.inbox import InboxEntry
+from worker.opencode import shapes
 from worker.opencode.export import milliseconds
-from worker.opencode.shapes import (
-    ErrorDataShape,
-    ErrorShape,
-    PartShape,
-    ReasoningShape,
-    Shape,
-    SpanShape,
-    StepFinishShape,
-    TextShape,
-    ToolShape,
-    call_state_shape,
-    step_finish_shape,
-    step_start_shape,
-)
+from worker.opencode.shapes import ErrorShape, PartShape, Shape, SpanShape, StepFinishShape
 from worker.stored_contents import note_of, part_of, stored_call
 from workflows.domain.events.calls import CallClaimed, CallFinished, CallPrepared
 from workflows.domain.events.generations import MessageCompleted, ModelRetry
 from workflows.domain.events.turns import TurnEnded, TurnOpened
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId
-from workflows.domain.messages import CallState, TextPart
+from workflows.domain.messages import CallState
 
 _PartKind = Literal["step_start", "text", "reasoning", "tool_use", "step_finish"]
 
 
 class RetryWait(Shape):
-    """A wait after a provider's failure; `next` in milliseconds."""
+    """`next` in milliseconds."""
 
     attempt: int
     kind: str
@@ -43,8 +31,7 @@ class RetryWait(Shape):
 
 
 class JsonLine(Shape):
-    """One line. Ours: `ask`, `retry`, `turn_start`, `turn_end`, `seq` (the session event behind it). `configuration` is
-    the turn's."""
+    """Ours: `ask`, `retry`, `turn_start`, `turn_end`, `seq` (of the session's event), `configuration` (the turn's)."""
 
     type: _PartKind | Literal["error", "ask", "retry", "turn_start", "turn_end"]
     timestamp: int
@@ -75,13 +62,11 @@ class EventLines:
         self._pending_step_finish: tuple[int, StepFinishShape] | None = None
 
     def of_ask(self, entry: InboxEntry) -> list[JsonLine]:
-        """A waiting ask."""
         at = milliseconds(entry.asked_at)
         self._add_line(type="ask", timestamp=at, session_id=entry.session, ask=entry.model_dump(mode="json"))
         return self._take()
 
     def of_event(self, seen: EventWithContents) -> list[JsonLine]:
-        """The next event's lines."""
         record = seen.record
         self._seq = record.seq
         at = milliseconds(datetime.fromisoformat(record.at))
@@ -103,7 +88,7 @@ class EventLines:
             case TurnEnded(reason=reason, note=note):
                 self._end_step()
                 if note is not None:
-                    problem = ErrorShape(data=ErrorDataShape(message=note_of(seen, note)))
+                    problem = ErrorShape(data={"message": note_of(seen, note)})
                     self._add_line(type="error", timestamp=at, session_id=record.session, error=problem)
                 self._add_line(type="turn_end", timestamp=at, session_id=record.session, reason=reason)
         return self._take()
@@ -112,28 +97,25 @@ class EventLines:
         self._end_step()
         self._message = event.message
         session, message = seen.record.session, event.message
-        self._add_part("step_start", at, step_start_shape(session, message))
+        self._add_part("step_start", at, shapes.step_start_shape(session, message))
         for sealed in event.parts:
             part = part_of(seen, sealed.part)
             if part is not None:
-                shape = TextShape if isinstance(part, TextPart) else ReasoningShape
-                span = SpanShape(start=at, end=at)
-                rendered = shape(id=sealed.part, session_id=session, message_id=message, text=part.text, time=span)
-                self._add_part(part.type, at, rendered)
-        self._pending_step_finish = (at, step_finish_shape(session, message, event))
+                self._add_part(part.type, at, shapes.text_shape(session, message, sealed.part, part, at))
+        self._pending_step_finish = (at, shapes.step_finish_shape(session, message, event))
 
     def _on_call_finished(self, seen: EventWithContents, call: PartId, state: CallState, at: int) -> None:
         content = stored_call(seen, call)
         if content is None:
             return
         span = SpanShape(start=self._starts.get(call, at), end=at)
-        rendered = ToolShape(
+        rendered = shapes.ToolShape(
             id=call,
             session_id=seen.record.session,
             message_id=self._messages.get(call, MessageId("")),
             call_id=call,
             tool=content.tool,
-            state=call_state_shape(state, content.arguments, content.outcome, span),
+            state=shapes.call_state_shape(state, content.arguments, content.outcome, span),
         )
         self._add_part("tool_use", at, rendered)
 

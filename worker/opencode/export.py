@@ -13,29 +13,11 @@ from pydantic import SerializeAsAny
 
 from worker.api.messages import CallTimes, MessageDetails
 from worker.api.sessions import Overview, Totals, UnfinishedTurn
-from worker.opencode.shapes import (
-    ErrorDataShape,
-    ErrorShape,
-    ModelShape,
-    PartShape,
-    ReasoningShape,
-    Shape,
-    SpanShape,
-    TextShape,
-    TimesShape,
-    TokensShape,
-    ToolShape,
-    call_state_shape,
-    cost_number,
-    model_shape,
-    prompt_part_shape,
-    step_finish_shape,
-    step_start_shape,
-    tokens_shape,
-)
+from worker.opencode import shapes
+from worker.opencode.shapes import ErrorShape, ModelShape, PartShape, Shape, SpanShape, TimesShape, TokensShape
 from workflows.domain import ids, messages, usage
 from workflows.domain.close_reason import CloseReason
-from workflows.domain.ids import MessageId, PartId, Prefix, SessionId
+from workflows.domain.ids import MessageId, Prefix, SessionId
 from workflows.domain.messages import AssistantMessage, UserMessage
 
 
@@ -93,7 +75,7 @@ class ExportedMessage(Shape):
 
 @dataclass
 class Exporter:
-    """Builds the document by messages. Each unfinished turn in `cut_short` becomes a message with its error."""
+    """Each unfinished turn in `cut_short` becomes a message with its error."""
 
     overview: Overview
     worktree: str
@@ -104,17 +86,20 @@ class Exporter:
     async def document(self, info: SessionInfo, details: AsyncIterator[MessageDetails]) -> AsyncIterator[str]:
         """In pieces: a long session never fills memory."""
         yield f'{{\n  "info": {indent(_json(info), "  ").lstrip()},\n  "messages": ['
-        comma, ended = "", deque(self.cut_short)
-        async for each in details:
-            while ended and ended[0].number < each.number:
-                yield _item(comma, self._failure(ended.popleft()))
-                comma = ","
-            yield _item(comma, self._message(each))
-            comma = ","
-        for turn in ended:
-            yield _item(comma, self._failure(turn))
+        comma = ""
+        async for message in self._messages(details):
+            yield f"{comma}\n{indent(_json(message), '    ')}"
             comma = ","
         yield "\n  ]\n}\n"
+
+    async def _messages(self, details: AsyncIterator[MessageDetails]) -> AsyncIterator[ExportedMessage]:
+        ended = deque(self.cut_short)
+        async for each in details:
+            while ended and ended[0].number < each.number:
+                yield self._failure(ended.popleft())
+            yield self._message(each)
+        for turn in ended:
+            yield self._failure(turn)
 
     def info(self, totals: Totals, project: str, version: str) -> SessionInfo:
         overview = self.overview
@@ -126,10 +111,10 @@ class Exporter:
             title=overview.title,
             agent=overview.agent,
             parent_id=overview.parent,
-            model=model_shape(overview.model) if overview.model else None,
+            model=shapes.model_shape(overview.model) if overview.model else None,
             version=version,
-            cost=cost_number(totals.cost.dollars),
-            tokens=tokens_shape(totals.tokens),
+            cost=shapes.cost_number(totals.cost.dollars),
+            tokens=shapes.tokens_shape(totals.tokens),
             time=TimesShape(created=milliseconds(overview.created_at), updated=milliseconds(overview.updated_at)),
         )
 
@@ -146,10 +131,10 @@ class Exporter:
             session_id=self.overview.id,
             time=TimesShape(created=milliseconds(message.at)),
             agent=details.agent,
-            model=model_shape(details.model, details.variant),
+            model=shapes.model_shape(details.model, details.variant),
             system=message.system,
         )
-        parts = [prompt_part_shape(info.session_id, info.id, *each) for each in enumerate(message.parts)]
+        parts = [shapes.prompt_part_shape(info.session_id, info.id, *each) for each in enumerate(message.parts)]
         return ExportedMessage(info=info, parts=tuple(parts))
 
     def _assistant(self, message: AssistantMessage, details: MessageDetails) -> ExportedMessage:
@@ -159,19 +144,19 @@ class Exporter:
             self._time(message, details),
             body.agent,
             body.model,
-            cost=cost_number(body.cost),
-            tokens=tokens_shape(body.tokens),
+            cost=shapes.cost_number(body.cost),
+            tokens=shapes.tokens_shape(body.tokens),
             finish=body.finish,
         )
         texts = iter(details.text_parts)
         parts = [
             self._call(part, message, details.call_times[part.id])
             if isinstance(part, messages.ToolPart)
-            else self._text(part, message, next(texts))
+            else shapes.text_shape(self.overview.id, message.id, next(texts), part, milliseconds(message.at))
             for part in message.parts
         ]
         session = self.overview.id
-        ends = step_start_shape(session, message.id), step_finish_shape(session, message.id, body)
+        ends = shapes.step_start_shape(session, message.id), shapes.step_finish_shape(session, message.id, body)
         return ExportedMessage(info=info, parts=(ends[0], *parts, ends[1]))
 
     def _failure(self, turn: UnfinishedTurn) -> ExportedMessage:
@@ -180,7 +165,7 @@ class Exporter:
         failed = turn.reason is CloseReason.FAILED
         error = ErrorShape(
             name="UnknownError" if failed else "MessageAbortedError",
-            data=ErrorDataShape(message=turn.error or f"The turn was {turn.reason}."),
+            data={"message": turn.error or f"The turn was {turn.reason}."},
         )
         info = self._info(
             MessageId(ids.mint(Prefix.MESSAGE, at, 0, Random(turn.id))),
@@ -188,13 +173,13 @@ class Exporter:
             turn.agent,
             turn.model,
             cost=0,
-            tokens=tokens_shape(usage.Tokens()),
+            tokens=shapes.tokens_shape(usage.Tokens()),
             error=error,
         )
         return ExportedMessage(info=info, parts=())
 
     def _info(self, id: MessageId, time: TimesShape, agent: str, model: str, **more: Any) -> AssistantInfo:
-        named = model_shape(model)
+        named = shapes.model_shape(model)
         return AssistantInfo(
             id=id,
             session_id=self.overview.id,
@@ -218,22 +203,14 @@ class Exporter:
         return TimesShape(created=milliseconds(started_at), completed=completed)
 
     def _call(self, part: messages.ToolPart, message: AssistantMessage, timing: CallTimes) -> PartShape:
-        return ToolShape(
+        return shapes.ToolShape(
             id=part.id,
             session_id=self.overview.id,
             message_id=message.id,
             call_id=part.provider_id,
             tool=part.tool,
-            state=call_state_shape(part.state, part.arguments, part.outcome, _span(timing, message.at)),
+            state=shapes.call_state_shape(part.state, part.arguments, part.outcome, _span(timing, message.at)),
         )
-
-    def _text(
-        self, part: messages.TextPart | messages.ReasoningPart, message: AssistantMessage, id: PartId
-    ) -> PartShape:
-        at = milliseconds(message.at)
-        shape = TextShape if isinstance(part, messages.TextPart) else ReasoningShape
-        span = SpanShape(start=at, end=at)
-        return shape(id=id, session_id=self.overview.id, message_id=message.id, text=part.text, time=span)
 
 
 def milliseconds(at: datetime) -> int:
@@ -245,10 +222,6 @@ def _span(timing: CallTimes, otherwise: datetime) -> SpanShape:
     """A refused or cancelled call has only an end."""
     begin = timing.claimed or timing.settled or otherwise
     return SpanShape(start=milliseconds(begin), end=milliseconds(timing.settled) if timing.settled else None)
-
-
-def _item(comma: str, message: ExportedMessage) -> str:
-    return f"{comma}\n{indent(_json(message), '    ')}"
 
 
 def _json(shape: Shape) -> str:

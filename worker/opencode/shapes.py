@@ -11,12 +11,11 @@ from workflows.domain import usage
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import (
-    AgentPart,
     AnswerMetadata,
     CallState,
-    FilePart,
     Outcome,
     PromptPart,
+    ReasoningPart,
     SubtaskPart,
     TextPart,
 )
@@ -98,45 +97,23 @@ class FailedCallShape(Shape):
 
 
 class PartShape(Shape):
-    """The fields common to all parts."""
-
     id: PartId
     session_id: SessionId
     message_id: MessageId
     type: str
 
 
+class PromptPartShape(PartShape):
+    """A part of a prompt, with its own fields: they are OpenCode's."""
+
+    model_config = ConfigDict(extra="allow")
+
+
 class TextShape(PartShape):
-    type: str = "text"
-    text: str
-    time: SpanShape | None = None
+    """A text of an answer, or its reasoning."""
 
-
-class ReasoningShape(PartShape):
-    type: str = "reasoning"
     text: str
     time: SpanShape
-
-
-class FileShape(PartShape):
-    type: str = "file"
-    mime: str
-    url: str
-    filename: str | None = None
-
-
-class AgentShape(PartShape):
-    type: str = "agent"
-    name: str
-
-
-class SubtaskShape(PartShape):
-    type: str = "subtask"
-    prompt: str
-    description: str
-    agent: str
-    model: ModelShape | None = None
-    command: str | None = None
 
 
 class ToolShape(PartShape):
@@ -146,10 +123,6 @@ class ToolShape(PartShape):
     state: PendingCallShape | RunningCallShape | CompletedCallShape | FailedCallShape
 
 
-class StepStartShape(PartShape):
-    type: str = "step-start"
-
-
 class StepFinishShape(PartShape):
     type: str = "step-finish"
     reason: str
@@ -157,24 +130,26 @@ class StepFinishShape(PartShape):
     tokens: TokensShape
 
 
-class ErrorDataShape(Shape):
-    message: str
-
-
 class ErrorShape(Shape):
     name: str = "UnknownError"
-    data: ErrorDataShape
+    data: dict[Literal["message"], str]
 
 
-def step_start_shape(session: SessionId, message: MessageId) -> StepStartShape:
-    """The part that opens an answer."""
-    return StepStartShape(id=_marker_id(message, "0"), session_id=session, message_id=message)
+def step_start_shape(session: SessionId, message: MessageId) -> PartShape:
+    return PartShape(id=_marker_id(message, "0"), session_id=session, message_id=message, type="step-start")
+
+
+def text_shape(
+    session: SessionId, message: MessageId, id: PartId, part: TextPart | ReasoningPart, at: int
+) -> TextShape:
+    """It has no duration: it is stored with its answer."""
+    time = SpanShape(start=at, end=at)
+    return TextShape(id=id, session_id=session, message_id=message, type=part.type, text=part.text, time=time)
 
 
 def step_finish_shape(
     session: SessionId, message: MessageId, answer: AnswerMetadata | MessageCompleted
 ) -> StepFinishShape:
-    """Closes an answer, with its reason and cost."""
     return StepFinishShape(
         id=_marker_id(message, "z"),
         session_id=session,
@@ -191,7 +166,6 @@ def _marker_id(message: MessageId, last: str) -> PartId:
 
 
 def tokens_shape(usage_tokens: usage.Tokens) -> TokensShape:
-    """Tokens in OpenCode's form."""
     cache = CacheShape(read=usage_tokens.cache_read, write=usage_tokens.cache_write)
     return TokensShape(
         total=usage_tokens.total,
@@ -214,30 +188,22 @@ def model_shape(model: str, variant: str | None = None) -> ModelShape:
 
 
 def prompt_part_shape(session: SessionId, message: MessageId, position: int, part: PromptPart) -> PartShape:
-    """A part of a prompt. It has no row: its id comes from the message's, in the order of the parts."""
-    ids = {"id": PartId(f"prt_{message[4:-5]}{position:05x}"), "session_id": session, "message_id": message}
-    match part:
-        case TextPart():
-            return TextShape(**ids, text=part.text)
-        case FilePart():
-            return FileShape(**ids, mime=part.mime, url=part.url, filename=part.filename)
-        case AgentPart():
-            return AgentShape(**ids, name=part.name)
-        case SubtaskPart():
-            model = model_shape(part.model) if part.model else None
-            return SubtaskShape(**ids, **part.model_dump(exclude={"type", "model"}), model=model)
+    """A prompt's part has no row: its id comes from the message's, in the order of the parts."""
+    fields = part.model_dump(exclude_none=True)
+    if isinstance(part, SubtaskPart) and part.model:
+        fields["model"] = model_shape(part.model).dump()
+    id = PartId(f"prt_{message[4:-5]}{position:05x}")
+    return PromptPartShape(id=id, session_id=session, message_id=message, **fields)
 
 
 def call_state_shape(
     state: CallState, arguments: dict[str, JsonValue], outcome: Outcome | None, time: SpanShape
 ) -> PendingCallShape | RunningCallShape | CompletedCallShape | FailedCallShape:
     """A call's progress; anything unsuccessful is an error."""
+    if outcome is None and state is CallState.CLAIMED:
+        return RunningCallShape(input=arguments, time=time)
     if outcome is None:
-        return (
-            RunningCallShape(input=arguments, time=time)
-            if state is CallState.CLAIMED
-            else PendingCallShape(input=arguments)
-        )
+        return PendingCallShape(input=arguments)
     if state is CallState.DONE:
         return CompletedCallShape(
             input=arguments, output=outcome.output, title=outcome.title, metadata=outcome.metadata, time=time

@@ -1,7 +1,8 @@
 """The Temporal client with our data converter; setup of an external server."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -62,17 +63,22 @@ async def connect(
             interceptors=interceptors,
         )
     except RuntimeError as error:
-        raise Unavailable(f"Temporal cannot be reached at {config['target_host']!r}: {_reason(error)}") from error
+        quoted = _QUOTED.search(str(error))
+        reason = quoted[1] if quoted else error
+        raise Unavailable(f"Temporal cannot be reached at {config['target_host']!r}: {reason}") from error
 
 
-def _reason(error: RuntimeError) -> str:
-    quoted = _QUOTED.search(str(error))
-    return quoted[1] if quoted else str(error)
+@contextmanager
+def _described(failure: str) -> Iterator[None]:
+    """Raises Unavailable with this description if the server refuses a request."""
+    try:
+        yield
+    except RPCError as error:
+        raise Unavailable(f"Temporal does not {failure}: {error.message}") from error
 
 
 async def register_attributes(client: Client) -> None:
-    """Register our search attributes with an external Temporal. Raises Unavailable if they are missing and clients may
-    not add them."""
+    """Raises Unavailable if our search attributes are missing and clients may not add them."""
     if set(KEYWORD_ATTRIBUTES) <= await _registered_attributes(client):
         return
     wanted = dict.fromkeys(KEYWORD_ATTRIBUTES, IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD)
@@ -108,43 +114,31 @@ async def _searchable(client: Client) -> bool:
 async def set_retention(client: Client, days: int) -> None:
     """Have the engine keep finished runs for `days`. Raises Unavailable."""
     config = NamespaceConfig(workflow_execution_retention_ttl=Duration(seconds=days * 86_400))
-    try:
-        await client.workflow_service.update_namespace(
-            UpdateNamespaceRequest(namespace=client.namespace, config=config)
-        )
-    except RPCError as error:
-        raise Unavailable(f"Temporal does not take a retention of {days} days: {error.message}") from error
+    request = UpdateNamespaceRequest(namespace=client.namespace, config=config)
+    with _described(f"take a retention of {days} days"):
+        await client.workflow_service.update_namespace(request)
 
 
 async def count_pollers(client: Client, task_queue: str) -> int:
-    """Workers that polled this queue for workflow tasks in the last minutes. Raises Unavailable."""
+    """Workers that polled this queue in the last minutes. Raises Unavailable."""
     request = DescribeTaskQueueRequest(
         namespace=client.namespace,
         task_queue=TaskQueue(name=task_queue),
         task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
     )
-    try:
+    with _described(f"tell who polls {task_queue!r}"):
         return len((await client.workflow_service.describe_task_queue(request)).pollers)
-    except RPCError as error:
-        raise Unavailable(f"Temporal does not tell who polls {task_queue!r}: {error.message}") from error
 
 
 async def identify_engine(client: Client) -> EngineIdentity:
-    """Identifies a Temporal by its namespace's id, independent of its address.
-
-    Raises Unavailable.
-    """
+    """Identifies a Temporal by its namespace's id, independent of its address. Raises Unavailable."""
     target = f"namespace {client.namespace!r} at {client.service_client.config.target_host}"
-    try:
+    with _described(f"tell of namespace {client.namespace!r}"):
         found = await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
-    except RPCError as error:
-        raise Unavailable(f"Temporal does not tell of namespace {client.namespace!r}: {error.message}") from error
     return EngineIdentity(namespace=found.namespace_info.id, target=target)
 
 
 async def server_version(client: Client) -> str:
-    """The server's version. Raises Unavailable."""
-    try:
+    """Raises Unavailable."""
+    with _described("tell its version"):
         return (await client.workflow_service.get_system_info(GetSystemInfoRequest())).server_version
-    except RPCError as error:
-        raise Unavailable(f"Temporal does not tell its version: {error.message}") from error

@@ -3,12 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 from activities.store import hosts
-from worker.background_tasks import every, run_in_background
+from worker.background_tasks import every
 from workflows.domain.errors import UsageError
 
 _LOG: Final = logging.getLogger("holdfast.liveness")
@@ -17,7 +16,7 @@ OwnershipRenewal = Callable[[], Awaitable[None]]
 
 
 class LivenessReporter:
-    """Shows that the worker takes tasks: renews its ownership in the database, touches a file.
+    """Renews the worker's ownership in the database, touches a file.
 
     `ownership_error`: others have taken over, e.g. from a frozen worker.
     """
@@ -29,23 +28,20 @@ class LivenessReporter:
 
     async def run(self, ending: asyncio.Event) -> None:
         """Report until cancelled; on lost ownership, set `ending`."""
-        if not self.renewals and self.file is None:
-            return
-        lost = asyncio.Event()
-        async with run_in_background(every(hosts.HEARTBEAT_INTERVAL, partial(self._report_until, lost), _LOG)):
-            await lost.wait()
-        ending.set()
+        if self.renewals or self.file is not None:
+            await every(hosts.HEARTBEAT_INTERVAL, lambda: self._report(ending), _LOG)
 
-    async def _report_until(self, lost: asyncio.Event) -> None:
-        try:
-            await self.report()
-        except UsageError as error:
-            _LOG.error("this worker ends: %s", error)
-            self.ownership_error = error
-            lost.set()
+    async def _report(self, ending: asyncio.Event) -> None:
+        if self.ownership_error is None:
+            try:
+                await self.report()
+            except UsageError as error:
+                _LOG.error("this worker ends: %s", error)
+                self.ownership_error = error
+                ending.set()
 
     async def report(self) -> None:
-        """Report once. Raises UsageError, Unavailable."""
+        """Raises UsageError, Unavailable."""
         if self.file is not None:  # first: a worker that waits for its database is alive
             self.file.touch()
         await self.renew()

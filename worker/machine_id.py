@@ -8,25 +8,19 @@ from pathlib import Path
 def existing_machine_id(home: Path) -> str | None:
     """This data directory's name, if a worker has given one."""
     with suppress(OSError):
-        return _file(home).read_text()
+        return (home / "machine").read_text()
     return None
 
 
 def machine_id(home: Path) -> str:
     """This data directory's name; claims under another cannot be inspected here."""
-    file = _file(home)
-    try:
-        return file.read_text()
-    except FileNotFoundError:
+    file = home / "machine"
+    if not file.exists():
         home.mkdir(parents=True, exist_ok=True)
         name = uuid.uuid4().hex
         draft = file.with_name(f".machine.{name}")
         draft.write_text(name)
-        with suppress(FileExistsError):
+        with suppress(FileExistsError):  # another process was first
             file.hardlink_to(draft)
         draft.unlink()
-        return file.read_text()
-
-
-def _file(home: Path) -> Path:
-    return home / "machine"
+    return file.read_text()

@@ -13,7 +13,6 @@ from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 from activities.store import queue_stats
 from activities.store.database import Database
 from worker.background_tasks import every
-from worker.settings import Settings
 from workflows.domain.errors import Unavailable, UsageError
 from workflows.domain.events.asks import AskRaised
 from workflows.domain.events.calls import CallFinished, WriteRefused
@@ -28,14 +27,9 @@ _STATUSES: Final = frozenset(str(status.value) for status in HTTPStatus)
 _LOG: Final = logging.getLogger("holdfast.metrics")
 
 
-def runtime(settings: Settings) -> Runtime | None:
-    """Serves the SDK's metrics one port above ours, if wanted.
-
-    Raises UsageError if the port is taken.
-    """
-    if settings.metrics_port is None:
-        return None
-    address = f"{settings.metrics_host}:{settings.metrics_port + 1}"
+def runtime(host: str, port: int) -> Runtime:
+    """Serves the SDK's metrics one port above ours. Raises UsageError if that is taken."""
+    address = f"{host}:{port + 1}"
     config = PrometheusConfig(
         bind_address=address, counters_total_suffix=True, unit_suffix=True, durations_as_seconds=True
     )
@@ -46,8 +40,6 @@ def runtime(settings: Settings) -> Runtime | None:
 
 
 class Metrics:
-    """Counts events, and gauges all sessions' states."""
-
     def __init__(self, database: Database) -> None:
         self.registry = CollectorRegistry()
         self._database = database
@@ -74,17 +66,15 @@ class Metrics:
             "stuck": self._gauge("sessions_stuck", "Sessions that cannot go on."),
         }
 
-    def serve(self, settings: Settings) -> None:
+    def serve(self, host: str, port: int) -> None:
         """Answer scrapes on a library thread. Raises UsageError if the port is taken."""
-        assert settings.metrics_port is not None
         try:
-            start_http_server(settings.metrics_port, settings.metrics_host, self.registry)
+            start_http_server(port, host, self.registry)
         except OSError as error:
-            raise _port_taken(f"{settings.metrics_host}:{settings.metrics_port}") from error
+            raise _port_taken(f"{host}:{port}") from error
         self._database.on_commit = self.count
 
     def count(self, record: EventRecord) -> None:
-        """Count a committed event."""
         match record.event:
             case MessageCompleted(turn=turn, tokens=tokens, cost=cost):
                 self._steps.inc(0 if turn is None else 1)
@@ -105,7 +95,6 @@ class Metrics:
                 self._refused.inc()
 
     async def run(self) -> None:
-        """Update the gauges until cancelled."""
         await every(INTERVAL, self.update, _LOG)
 
     async def update(self) -> None:

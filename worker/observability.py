@@ -28,7 +28,7 @@ class Observability:
             from worker.metrics import runtime  # loaded only for metrics
 
             try:
-                self.runtime = runtime(settings)
+                self.runtime = runtime(settings.metrics_host, settings.metrics_port)
             except UsageError as error:
                 _LOG.warning("%s", error)
         if settings.traces_endpoint is not None:
@@ -36,7 +36,6 @@ class Observability:
 
     @property
     def interceptors(self) -> list["Interceptor"]:
-        """For the worker's client."""
         return [self._traces.interceptor] if self._traces else []
 
     async def run(self, database: Database) -> None:
@@ -47,14 +46,13 @@ class Observability:
 
         metrics = Metrics(database)
         try:
-            metrics.serve(self._settings)
+            metrics.serve(self._settings.metrics_host, self._settings.metrics_port)
         except UsageError as error:
             _LOG.warning("%s", error)
             return
         await metrics.run()
 
     async def close(self) -> None:
-        """Send the remaining traces."""
         if self._traces:
             await asyncio.to_thread(self._traces.close)
 

@@ -5,7 +5,6 @@ import sys
 
 from activities.store import pg_server
 from activities.store.migrate import migrate
-from worker import release
 from worker.connect import connect, register_attributes
 from worker.exit_process import exit_process
 from worker.settings import Settings
@@ -14,10 +13,10 @@ from workflows.domain.errors import HoldfastError, UsageError
 
 
 async def prepare(settings: Settings) -> int:
-    """Migrate the external servers; returns the newest migration's number.
+    """Returns the newest migration's number. Idempotent.
 
-    Idempotent. Raises UsageError without external servers, or if the database may lose acknowledged commits;
-    DatabaseNewer, DatabaseForeign, Unavailable.
+    Raises UsageError without external servers, or if the database may lose acknowledged commits; DatabaseNewer,
+    DatabaseForeign, Unavailable.
     """
     addresses = external_endpoints(settings)
     if addresses is None:
@@ -33,9 +32,6 @@ async def prepare(settings: Settings) -> int:
 
 def main() -> None:
     """Run as `python -P -m worker.prepare`."""
-    if "--version" in sys.argv[1:]:
-        print(f"holdfast {release.installed_release()}")
-        return
     code = 0
     try:
         print(f"The servers are prepared, the database is at migration {asyncio.run(prepare(Settings.read()))}.")

@@ -31,18 +31,13 @@ _TOOL: Final = ToolOffer(  # turns offer tools: a model must take them
 
 
 class ProbeResult(Value):
-    """The outcome in words, and the remedy."""
-
     answered: bool
     message: str
     remedy: str = ""
 
 
 async def probe(settings: Settings, model: str, config: Config, timeout: float = DEFAULT_TIMEOUT) -> ProbeResult:
-    """Ask `model` for a word; stops after the first piece.
-
-    Address, headers and key are those of a turn run from this shell.
-    """
+    """Ask `model` for a word, as a turn run from this shell would."""
     port = WireRouter(process_environment())
     try:
         probed = await _send_probe(settings, model, config, port, timeout)
@@ -63,10 +58,13 @@ async def _send_probe(settings: Settings, model: str, config: Config, port: Wire
     try:
         return await _await_answer(model, resolved, port, timeout)
     except ModelError as error:
-        return _describe_failure(model, resolved.endpoint.base_url, error.failure, _address_remedy(model, config))
+        message, remedy = _describe_failure(
+            model, resolved.endpoint.base_url, error.failure, _address_remedy(model, config)
+        )
     except TimeoutError:
         message = f"{model}{_address_phrase(resolved.endpoint.base_url)} was silent for {timeout:g} s"
-        return ProbeResult(answered=False, message=message, remedy=_address_remedy(model, config))
+        remedy = _address_remedy(model, config)
+    return ProbeResult(answered=False, message=message, remedy=remedy)
 
 
 def _environment(settings: Settings, model: str, config: Config) -> Mapping[str, str]:
@@ -96,29 +94,26 @@ async def _await_answer(model: str, resolved: ResolvedModel, port: ModelPort, ti
     return ProbeResult(answered=True, message=f"{model} answered in {clock() - began:.1f} s")
 
 
-def _describe_failure(model: str, address: str | None, failure: ProviderFailure, remedy: str) -> ProbeResult:
-    """`remedy`: for a failure that the address may cause."""
+def _describe_failure(model: str, address: str | None, failure: ProviderFailure, remedy: str) -> tuple[str, str]:
+    """A message and its remedy; `remedy`: for a failure that the address may cause."""
     id, _ = split_model_id(model)
     if failure.connect_error is not None:
-        message = f"{model}: no connection{_address_phrase(address, 'to') or f' to {id}'}: {failure.connect_error}"
-        return ProbeResult(answered=False, message=message, remedy=remedy)
+        return f"{model}: no connection{_address_phrase(address, 'to') or f' to {id}'}: {failure.connect_error}", remedy
     if failure.status == HTTPStatus.NOT_FOUND:
         elsewhere = f", or no API{_address_phrase(address)}" if address else ""
-        message = f"{model}: no such model{elsewhere} (404): {failure.message}"
-        return ProbeResult(
-            answered=False, message=message, remedy=f"`holdfast models {id}` lists names that are known. {remedy}"
-        )
+        known = f"`holdfast models {id}` lists names that are known. {remedy}"
+        return f"{model}: no such model{elsewhere} (404): {failure.message}", known
     match classify(failure):
         case Stop() as stop:
-            key = _KEY_REMEDY.format(id=id, variable=_variable(id)) if stop.kind is StopKind.AUTH else ""
-            return ProbeResult(answered=False, message=refusal_text(model, stop, failure.status), remedy=key)
+            variable = next(iter(provider_named(id).variables), "its variable")
+            key = _KEY_REMEDY.format(id=id, variable=variable) if stop.kind is StopKind.AUTH else ""
+            return refusal_text(model, stop, failure.status), key
         case Overflow(message=message):
-            return ProbeResult(answered=False, message=f"{model}: {message}")
+            return f"{model}: {message}", ""
         case Retry(reason=reason) if failure.status is not None:
-            message = f"{model} cannot answer just now ({failure.status}): {reason}"
-            return ProbeResult(answered=False, message=message, remedy="A turn would wait, and ask again.")
+            return f"{model} cannot answer just now ({failure.status}): {reason}", "A turn would wait, and ask again."
         case Retry(reason=reason):
-            return ProbeResult(answered=False, message=f"{model}: {reason}", remedy=remedy)
+            return f"{model}: {reason}", remedy
 
 
 def _address_remedy(model: str, config: Config) -> str:
@@ -129,10 +124,6 @@ def _address_remedy(model: str, config: Config) -> str:
     if provider_named(id).address is not None and not provider_named(id).needs_key:
         return f"See that it runs; another address of it belongs into opencode.json, as provider.{id}.options.baseURL."
     return "See that this machine reaches the provider, by its proxy if there is one."
-
-
-def _variable(id: str) -> str:
-    return next(iter(provider_named(id).variables), "its variable")
 
 
 def _address_phrase(address: str | None, preposition: str = "at") -> str:

@@ -1,11 +1,7 @@
-"""The sweeper: resends signals, and repairs sessions that do not move.
-
-Spreads grants to their project's sessions that the granting door did not reach.
-"""
+"""The sweeper: resends signals, repairs sessions that do not move, spreads grants that their door did not spread."""
 
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import timedelta
 from typing import Final
 
@@ -34,11 +30,9 @@ class Sweeper:
         self.reconciler = reconciler
 
     async def run(self) -> None:
-        """Sweep until cancelled; waits out outages."""
         await every(INTERVAL, self.sweep, _LOG)
 
     async def sweep(self) -> None:
-        """One pass over what waits."""
         async with sweep_lock(self.database) as mine:
             if not mine:
                 return
@@ -60,8 +54,6 @@ class Sweeper:
             _LOG.exception("grant %s does not reach its project", grant)
 
 
-@asynccontextmanager
-async def sweep_lock(database: Database) -> AsyncIterator[bool]:
+def sweep_lock(database: Database) -> AbstractAsyncContextManager[bool]:
     """Whether this process may sweep now: one at a time, but for one that was frozen meanwhile."""
-    async with database.advisory_lock(_LOCK, idle_timeout=_IDLE_TIMEOUT) as mine:
-        yield mine
+    return database.advisory_lock(_LOCK, idle_timeout=_IDLE_TIMEOUT)

@@ -9,6 +9,8 @@ import shutil
 import stat
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -24,8 +26,8 @@ class UnsafeMember(tarfile.ReadError):
 
 
 def read_members(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
-    """All members in order. Raises tarfile.TarError for a truncated tar, and for what no backup has: absolute or
-    escaping names, devices, duplicates, members below a link."""
+    """Raises tarfile.TarError for a truncated tar, and for what no backup has: absolute or escaping names, devices,
+    duplicates, members below a link."""
     found: dict[str, tarfile.TarInfo] = {}
     parents: set[str] = set()
     last = -1
@@ -55,10 +57,9 @@ def members_below(members: Iterable[tarfile.TarInfo], prefix: str) -> list[tarfi
 def unpack(
     tar: tarfile.TarFile, members: list[tarfile.TarInfo], target: Path, on_skipped: Callable[[str], None]
 ) -> None:
-    """Write checked members below `target`, an empty directory.
+    """Write checked members below `target`, an empty directory, without others' write rights and set-user-id.
 
-    They become ours, without others' write rights and set-user-id. Links come last: nothing is written through one;
-    those that leave `target` are skipped and reported.
+    Links come last: nothing is written through one; those that leave `target` are skipped and reported.
     """
     for member in members:
         path = target / member.name
@@ -131,14 +132,8 @@ def _write_file(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> 
             raise tarfile.ReadError(f"{member.name!r} ends too early")
         file.flush()
         os.fchmod(descriptor, mode | 0o600)
-        _set_mtime(descriptor, member.mtime)
-
-
-def _set_mtime(descriptor: int, seconds: float) -> None:
-    try:
-        os.utime(descriptor, (seconds, seconds))
-    except (OverflowError, ValueError, OSError):  # no time that the file system knows
-        return
+        with suppress(OverflowError, ValueError, OSError):  # not a time of the file system
+            os.utime(descriptor, (member.mtime, member.mtime))
 
 
 def _write_link(member: tarfile.TarInfo, target: Path, on_skipped: Callable[[str], None]) -> None:
@@ -158,13 +153,6 @@ def _leads_inside(member: tarfile.TarInfo, target: Path) -> bool:
         return False
     if to.is_absolute():
         return to.is_relative_to(target) and ".." not in to.parts
-    steps = list(_up(to.parts))
+    steps = list(takewhile("..".__eq__, to.parts))
     down = to.parts[len(steps) :]
     return len(steps) <= len(PurePosixPath(member.name).parts) - 1 and ".." not in down
-
-
-def _up(parts: tuple[str, ...]) -> Iterator[str]:
-    for part in parts:
-        if part != "..":
-            return
-        yield part

@@ -1,7 +1,4 @@
-"""OpenTelemetry traces: Temporal's spans, with ids on those of activities.
-
-Spans hold no contents. A session's run is a trace, each attempt of an activity a span.
-"""
+"""OpenTelemetry traces: Temporal's spans, with ids, but no contents, on those of activities."""
 
 from typing import Any, Final
 
@@ -14,15 +11,7 @@ from temporalio.client import Interceptor as ClientInterceptor
 from temporalio.contrib.opentelemetry import TracingInterceptor
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-_ID_FIELDS: Final = (
-    "session",
-    "turn",
-    "step",
-    "call",
-    "ask",
-    "epoch",
-    "sequence",
-)  # fields of requests: ids and numbers
+_ID_FIELDS: Final = ("session", "turn", "step", "call", "ask", "epoch", "sequence")  # of requests: ids and numbers
 
 
 class Traces:
@@ -38,7 +27,6 @@ class Traces:
         return _Tracing(self._provider.get_tracer("holdfast"), always_create_workflow_spans=True)
 
     def close(self) -> None:
-        """Send the remaining spans."""
         self._provider.shutdown()
 
 

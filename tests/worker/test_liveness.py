@@ -8,6 +8,7 @@ import pytest
 
 from activities.store import hosts
 from activities.store.database import Database
+from worker.background_tasks import run_in_background
 from worker.liveness import LivenessReporter
 from workflows.domain.errors import Unavailable
 
@@ -37,6 +38,7 @@ async def test_a_host_that_another_machine_has_taken_is_the_end(postgres_url: st
     async with Database(postgres_url) as database:
         await hosts.report_alive(database, "alpha", "there")
         liveness = LivenessReporter([partial(hosts.report_alive, database, "alpha", "here")])
-        await liveness.run(ending)
+        async with run_in_background(liveness.run(ending)):
+            await ending.wait()
 
     assert ending.is_set() and "HOLDFAST_HOST" in str(liveness.ownership_error)

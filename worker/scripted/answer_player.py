@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -29,31 +30,25 @@ class _StreamAborted(Exception):
     """The script ends the answer here."""
 
 
+@dataclass
 class AnswerPlayer:
     """Sets `stalled` on reaching a stall."""
 
-    def __init__(
-        self,
-        request: web.Request,
-        body: Mapping[str, Any],
-        open_request: OpenRequest,
-        answer: ScriptedAnswer,
-        fault: ScriptedFault | None,
-        stalled: asyncio.Event,
-    ) -> None:
+    request: web.Request
+    body: Mapping[str, Any]
+    open_request: OpenRequest
+    answer: ScriptedAnswer
+    fault: ScriptedFault | None
+    stalled: asyncio.Event
+
+    def __post_init__(self) -> None:
         self.response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        self._request = request
-        self._body = body
-        self._open_request = open_request
-        self._answer = answer
-        self._fault = fault
-        self._stalled = stalled
 
     async def play(self) -> StreamEnd:
         """Returns how the answer ended. A client that leaves cancels it."""
         try:
             await self._apply_fault_at(None)
-            await self.response.prepare(self._request)
+            await self.response.prepare(self.request)
             await self._send_chunks()
             await self.response.write(sse_event("[DONE]"))
             await self.response.write_eof()
@@ -68,21 +63,21 @@ class AnswerPlayer:
         for position, chunk in enumerate(played):
             await self._apply_fault_at(position, len(played) - 1)
             await self.response.write(sse_event(chunk))
-            self._open_request.chunks += 1
-            if self._answer.delay:
-                await asyncio.sleep(self._answer.delay)
+            self.open_request.chunks += 1
+            if self.answer.delay:
+                await asyncio.sleep(self.answer.delay)
 
     def _chunks(self) -> list[dict[str, Any]]:
-        prompt = len(json.dumps(self._body))
+        prompt = len(json.dumps(self.body))
         played = list(
-            answer_chunks(self._answer, identity=f"{self._open_request.n}", model=self._body["model"], prompt=prompt)
+            answer_chunks(self.answer, identity=f"{self.open_request.n}", model=self.body["model"], prompt=prompt)
         )
-        wants_usage = (self._body.get("stream_options") or {}).get("include_usage")
+        wants_usage = (self.body.get("stream_options") or {}).get("include_usage")
         return played if wants_usage else played[:-1]
 
     async def _apply_fault_at(self, position: int | None, last: int = 0) -> None:
         """One beyond the end comes before the last chunk."""
-        fault = self._fault
+        fault = self.fault
         if fault is None or isinstance(fault, Refuse | WebPage):
             return
         due_position = None if fault.after is None else min(fault.after, last)
@@ -94,18 +89,20 @@ class AnswerPlayer:
             case Drop():
                 self._cut()
             case Stall():
-                self._stalled.set()
+                self.stalled.set()
                 await asyncio.Event().wait()
             case Garbage():
                 await self._end_with(fault.data)
             case StreamError():
                 await self._end_with({"error": fault.error})
             case Hold():
-                await _hold(Path(fault.path))
+                path = Path(fault.path)
+                path.with_name(f"{path.name}.reached").touch()
+                await wait_for_file(path)
 
     def _cut(self) -> NoReturn:
-        if self._request.transport is not None:
-            self._request.transport.abort()
+        if self.request.transport is not None:
+            self.request.transport.abort()
         raise _StreamAborted
 
     async def _end_with(self, data: Any) -> NoReturn:
@@ -120,8 +117,3 @@ async def wait_for_file(path: Path) -> None:
     while not exists:
         exists = await asyncio.to_thread(path.exists)
         await asyncio.sleep(0 if exists else _POLL_INTERVAL)
-
-
-async def _hold(path: Path) -> None:
-    path.with_name(f"{path.name}.reached").touch()
-    await wait_for_file(path)

@@ -1,8 +1,8 @@
 """Chunks of an OpenAI-compatible stream."""
 
 import json
-from collections.abc import Iterable, Iterator
-from itertools import chain, zip_longest
+from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any
 
 from worker.scripted.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
@@ -30,7 +30,8 @@ def _deltas(answer: ScriptedAnswer, identity: str) -> Iterator[ChunkDelta]:
     for piece in _pieces(answer.text, answer.chunk):
         yield {"content": piece}
     calls = [_call(index, call, answer.chunk, identity) for index, call in enumerate(answer.tools)]
-    yield from _interleave(calls) if answer.interleaved else chain.from_iterable(calls)
+    rows = zip_longest(*calls) if answer.interleaved else calls
+    yield from (delta for row in rows for delta in row if delta is not None)
 
 
 def _call(index: int, call: ScriptedCall, length: int, identity: str) -> Iterator[ChunkDelta]:
@@ -39,10 +40,6 @@ def _call(index: int, call: ScriptedCall, length: int, identity: str) -> Iterato
     yield {"tool_calls": [opening]}
     for piece in _pieces(call.raw, length):
         yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
-
-
-def _interleave(calls: Iterable[Iterator[ChunkDelta]]) -> Iterator[ChunkDelta]:
-    return (delta for row in zip_longest(*calls) for delta in row if delta is not None)
 
 
 def _pieces(text: str, length: int) -> Iterator[str]:

@@ -49,6 +49,4 @@ def _turn(message: Mapping[str, Any], waiting: set[str]) -> str | None:
 
 
 def _unanswered(waiting: set[str]) -> str | None:
-    if not waiting:
-        return None
-    return f"tool calls without a result: {', '.join(sorted(waiting))}"
+    return f"tool calls without a result: {', '.join(sorted(waiting))}" if waiting else None

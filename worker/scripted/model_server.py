@@ -23,7 +23,6 @@ from worker.scripted.script import (
     Refuse,
     Script,
     ScriptedAnswer,
-    ScriptPosition,
     WebPage,
     script_position,
 )
@@ -33,17 +32,12 @@ _LARGEST_REQUEST: Final = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
-    """A request as it came."""
-
     headers: Mapping[str, str]
     body: Mapping[str, Any]
 
 
 class ModelServer:
-    """Plays scripts at `url`; `ledger` lists the requests.
-
-    `stalled` is set when an answer stalls.
-    """
+    """Plays scripts at `url`; `stalled` is set when an answer stalls."""
 
     def __init__(self, scripts: Mapping[str, Script], ledger: RequestLedger) -> None:
         self.scripts = scripts
@@ -57,12 +51,7 @@ class ModelServer:
     def application(self) -> web.Application:
         application = web.Application(client_max_size=_LARGEST_REQUEST)
         application.router.add_post("/v1/chat/completions", self.chat)
-        application.router.add_get("/v1/models", self.models)
         return application
-
-    async def models(self, _: web.Request) -> web.Response:
-        listed = [{"id": name, "object": "model", "owned_by": "holdfast"} for name in self.scripts]
-        return web.json_response({"object": "list", "data": listed})
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
         sent = await request.read()
@@ -97,13 +86,8 @@ class ModelServer:
             return OpenRequest(self._requests, 1, position, body["messages"], began), script.auxiliary_answer
         self._attempts[position.script, position.step] += 1
         attempt = self._attempts[position.script, position.step]
-        return OpenRequest(self._requests, attempt, position, body["messages"], began), _answer(script, position)
-
-
-def _answer(script: Script | None, position: ScriptPosition) -> ScriptedAnswer | None:
-    if script is None or position.step >= len(script.answers):
-        return None
-    return script.answers[position.step]
+        answer = script.answers[position.step] if script and position.step < len(script.answers) else None
+        return OpenRequest(self._requests, attempt, position, body["messages"], began), answer
 
 
 def _bad_request(message: str) -> web.Response:
@@ -111,16 +95,14 @@ def _bad_request(message: str) -> web.Response:
 
 
 @asynccontextmanager
-async def serve(
-    scripts: Script | Mapping[str, Script], ledger: Path | None = None, port: int = 0
-) -> AsyncIterator[ModelServer]:
-    """Serve scripts on loopback; port 0 takes a free one."""
+async def serve(scripts: Script | Mapping[str, Script], ledger: Path | None = None) -> AsyncIterator[ModelServer]:
+    """Serve scripts on a free port of loopback."""
     named = {DEFAULT_SCRIPT: scripts} if isinstance(scripts, Script) else scripts
     server = ModelServer(named, RequestLedger(ledger))
     runner = web.AppRunner(server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", port).start()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
         server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
         yield server
     finally:

@@ -14,8 +14,6 @@ from workflows.domain.value import Value
 
 
 class StreamEnd(StrEnum):
-    """How the server saw a request end."""
-
     COMPLETE = "complete"
     CLIENT_LEFT = "client left"
     MALFORMED = "malformed"
@@ -26,8 +24,7 @@ class StreamEnd(StrEnum):
 class RequestRecord(Value):
     """`n` counts all requests, `attempt` those for the same answer; `messages` is a hash of the conversation.
 
-    `began`: the request's last byte was read; `ended`: the answer's last byte. `delivered`: the whole answer reached
-    the network.
+    `began`: the request's last byte was read; `ended`: the answer's last byte was written.
     """
 
     n: int
@@ -65,8 +62,6 @@ class RequestLedger:
 
 
 class OpenRequest:
-    """An open request; `close` makes its entry."""
-
     def __init__(self, n: int, attempt: int, position: ScriptPosition, messages: Any, began: datetime) -> None:
         self.n = n
         self.attempt = attempt

@@ -95,8 +95,7 @@ class ScriptedUsage(Value):
 class ScriptedAnswer(Value):
     """`faults` maps the answer's n-th request (from 1) to a fault.
 
-    Text and arguments go in pieces of `chunk` characters, with pauses of `delay` seconds. Without `usage`, four
-    characters count as a token.
+    Pieces have `chunk` characters, pauses `delay` seconds. Without `usage`, four characters count as a token.
     """
 
     text: str = ""
@@ -129,7 +128,7 @@ class ScriptPosition(Value):
 
 
 def script_position(messages: Sequence[Mapping[str, Any]]) -> ScriptPosition:
-    """Follows from the messages alone: a repeated request gets the same answer."""
+    """From the messages alone: a repeated request gets the same answer."""
     name, step = DEFAULT_SCRIPT, 0
     for message in messages:
         marker = _MARKER.search(json.dumps(message.get("content"))) if message["role"] == "user" else None

@@ -118,11 +118,6 @@ async def test_the_ledger_says_what_was_asked_and_how_it_ended(client: aiohttp.C
     assert refused.messages == played.messages
 
 
-async def test_models_are_listed(client: aiohttp.ClientSession) -> None:
-    async with serve(Script(answers=())) as server, client.get(f"{server.url}/models") as response:
-        assert [model["id"] for model in (await response.json())["data"]] == ["default"]
-
-
 def one_with(faults: dict[int, ScriptedFault]) -> Script:
     return Script(answers=(ScriptedAnswer(text="text", faults=faults),))
 

@@ -66,7 +66,6 @@ def build_activities(
     planner: Planner | None = None,
     toolsets: Toolsets = BUILT_IN_TOOLS,
 ) -> Sequence[Callable[..., Any]]:
-    """All activities with their dependencies."""
     environment = CredentialEnvironment(settings)
     loader = project_loader(settings, environment)
     call_contexts = CallContextFactory(database, loader, toolsets, machine_id(settings.home), deliver, planner)
@@ -100,8 +99,7 @@ def build_worker(
     planner: Planner | None = None,
     toolsets: Toolsets = BUILT_IN_TOOLS,
 ) -> Worker:
-    """A worker for our host's sessions, not started. `stops` watches what runs in it, `planner` checks what may take
-    long, `toolsets` provides a turn's tools."""
+    """A worker for our host's sessions, not started; `stops` watches what runs in it, `planner` checks what is slow."""
     heartbeat = settings.heartbeat_seconds
     deliver = SignalSender(database, client, settings).send
     return Worker(

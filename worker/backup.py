@@ -57,8 +57,7 @@ class BackupManifest(Value):
 async def select_directories(
     settings: Settings, url: str, *, include_used: bool, named: Iterable[Path], report: Report
 ) -> list[DirectoryEstimate]:
-    """The directories to back up, with sizes: this host's sessions' and the named ones. Raises UsageError if a named
-    one is missing.
+    """This host's sessions' directories and the named ones. Raises UsageError if a named one is missing.
 
     The root directory and ancestors of the user's home count only by name.
     """
@@ -118,10 +117,7 @@ async def backup(
 
 
 async def restore(settings: Settings, file: Path, report: Report) -> BackupManifest:
-    """Make a home from a backup, start its stack, suspend working sessions.
-
-    Existing directories stay untouched. Raises UsageError, Conflict, Unavailable.
-    """
+    """Make a home and its stack; suspend working sessions. Raises UsageError, Conflict, Unavailable."""
     if any(part.name == "worker" and part.pid is not None for part in status(settings).parts):
         raise Conflict("A worker is at work here: `holdfast down` first, or name another home by HOLDFAST_HOME.")
     with tempfile.TemporaryDirectory(prefix="holdfast-") as scratch:
@@ -144,7 +140,7 @@ async def restore(settings: Settings, file: Path, report: Report) -> BackupManif
 
 
 def is_backup(file: Path) -> bool:
-    """Whether the file looks like a backup. Raises UsageError without a file."""
+    """Raises UsageError without a file."""
     if not file.is_file():
         raise UsageError(f"There is no file {str(file)!r}.")
     with file.open("rb") as stream:

@@ -38,14 +38,13 @@ class ArchiveMember:
 
 @dataclass(frozen=True)
 class BackupTree:
-    """A directory to back up: `excluded` is this stack's, `separate` are trees of their own."""
+    """`excluded` is this stack's, `separate` are trees of their own."""
 
     directory: Path
     excluded: frozenset[Path] = frozenset()
     separate: frozenset[Path] = frozenset()
 
     def estimate(self) -> DirectoryEstimate:
-        """Count what would be taken."""
         files = size = 0
         skipped: list[tuple[str, str]] = []
         for entry in self.members():

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Holdfast:
-    """One database's sessions, shared by this process's doors. Connects to Temporal at the first signal.
+    """One database's sessions, shared by this process's doors.
 
     With `passes_on`, a listening worker sends the signals: for commands that end before reaching Temporal.
     """
@@ -86,6 +86,7 @@ class SessionClient:
 
     def __init__(self, holdfast: Holdfast, actor: Actor) -> None:
         self.holdfast = holdfast
+        self.settings = holdfast.settings
         self.database = holdfast.database
         self.actor = actor
         self.inbox = InboxReader(holdfast.database)
@@ -94,10 +95,6 @@ class SessionClient:
         self.grants = GrantsClient(holdfast.database, actor)
         self.archives = ArchivesClient(self.sessions, holdfast.settings)
         self._mint = Mint()
-
-    @property
-    def settings(self) -> Settings:
-        return self.holdfast.settings
 
     async def start(
         self,
@@ -112,9 +109,8 @@ class SessionClient:
     ) -> AcceptedPrompt:
         """Create a session with its first prompt; idempotent with the caller's ids.
 
-        The session has the prompt's agent, else the directory's default one, and its model. All turns read their
-        configuration from `sources`, by default this process's variables. A `turn_config` already read from them saves
-        another read, and its agent works. Raises UsageError: for an unusable agent or model, and if another machine
+        All turns read their configuration from `sources`, by default this process's variables; a `turn_config` already
+        read from them saves another read. Raises UsageError: for an unusable agent or model, and if another machine
         with our host's name would take the session.
         """
         # only commands that start something read configuration
@@ -155,10 +151,9 @@ class SessionClient:
     ) -> AcceptedPrompt:
         """Accept a prompt: it joins the running turn at its next step, or (queued) gets its own turn.
 
-        Agent and model of a prompt are those of the turn that it opens: while it joins a running turn, they do not
-        apply. `prompt`: its id, for the same request again. `sources` apply from the session's next turn on; a
-        `turn_config` already read for the agent saves another read. Raises UsageError, also for an agent that cannot
-        work there, NotFound, Conflict.
+        Its agent and model apply only to a turn that it opens. `prompt`: its id, for the same request again. `sources`
+        apply from the session's next turn on; a `turn_config` already read for the agent saves another read. Raises
+        UsageError, also for an agent that cannot work there, NotFound, Conflict.
         """
         message = validate_prompt(message)
         if message.agent is not None:
@@ -190,8 +185,7 @@ class SessionClient:
         return AcceptedPrompt(session=session, prompt=identity, delivered=await self.holdfast.deliver(session))
 
     async def configure(self, session: SessionId, sources: ConfigSources) -> tuple[str, ...]:
-        """Replace the configuration sources from the next turn on; returns the changed variables. Raises NotFound,
-        Conflict."""
+        """Replace the sources from the next turn on; returns the changed variables. Raises NotFound, Conflict."""
         async with session_journal(self.database, session, self.actor) as journal:
             return await sessions.configure(journal, sources)
 
@@ -214,10 +208,7 @@ class SessionClient:
         retry: RetryId | None = None,
         sources: ConfigSources | None = None,
     ) -> AcceptedRetry:
-        """Retry the newest, failed turn, optionally with another `model` or `sources`.
-
-        Raises NotFound, Conflict.
-        """
+        """Retry the newest, failed turn. Raises NotFound, Conflict."""
         async with session_journal(self.database, session, self.actor) as journal:
             if sources is not None:
                 await sessions.configure(journal, sources)

@@ -9,8 +9,6 @@ from workflows.domain.ids import GrantId
 
 
 class GrantsClient:
-    """The grants of all sessions, changed as `actor`."""
-
     def __init__(self, database: Database, actor: Actor) -> None:
         self.database = database
         self.actor = actor

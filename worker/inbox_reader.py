@@ -31,7 +31,6 @@ class InboxReader:
         return from_rows(InboxEntry, rows)
 
     async def ask_ids(self) -> list[AskId]:
-        """The open asks' ids, oldest first."""
         return await waiting_items.pending_ask_ids(self.database)
 
     async def suspended(self, session: SessionId | None = None) -> list[SuspendedSession]:

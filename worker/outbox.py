@@ -44,10 +44,8 @@ class SignalSender:
         self._sending: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
     async def send(self, session: SessionId) -> None:
-        """Send what is pending, and delete what Temporal has acknowledged. Raises Unavailable: the sweeper retries.
-
-        One at a time for each session: twenty senders at once would send each signal twenty times.
-        """
+        """Send what is pending, and delete what Temporal has acknowledged. Raises Unavailable: the sweeper retries."""
+        # One sender for a session: twenty at once would send each signal twenty times.
         async with self._sending.setdefault(session, asyncio.Lock()):
             signals = await outbox.pending(self.database, session)
             if not signals:
@@ -58,7 +56,7 @@ class SignalSender:
                 await outbox.delete(self.database, signal)
 
     async def signal(self, session: SessionId, origin: Origin, wake: Wake) -> None:
-        """Send one signal. Raises Unavailable."""
+        """Raises Unavailable."""
         try:
             async with asyncio.timeout(_SIGNAL_TIMEOUT.total_seconds()), io_failpoint("external.signal", _lost):
                 await self.client.start_workflow(
@@ -105,8 +103,7 @@ def details(session: SessionId) -> str:
 
 
 def queue(shared: str, host: str | None) -> str:
-    """The task queue of workflow and activities: the server returns activities with a workflow task's answer only on
-    the same queue."""
+    """One for workflow and activities: only then the server returns activities with a workflow task's answer."""
     return shared if host is None else f"{shared}@{host}"
 
 

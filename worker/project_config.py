@@ -21,10 +21,9 @@ from workflows.domain.config.turn_config import TurnConfig
 async def load_project_config(
     settings: Settings, directory: Path, role: Role = PRIMARY_ROLE, sources: ConfigSources | None = None
 ) -> TurnConfig:
-    """The directory's configuration, as a turn starting now would find it.
+    """The directory's configuration, as a turn starting now would find it; `sources` are by default this shell's.
 
-    `sources` are the session's, by default this shell's. Raises UsageError for an invalid file, and for an agent that
-    cannot work there.
+    Raises UsageError for an invalid file, and for an agent that cannot work there.
     """
     known = sources or sources_of(settings)
     found = project_loader(settings, settings.environment)

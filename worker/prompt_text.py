@@ -8,8 +8,8 @@ from workflows.domain.errors import UsageError
 from workflows.domain.messages import AgentPart, FilePart, SubtaskPart
 from workflows.domain.prompt import Prompt
 
-MAX_PROMPT_CHARS: Final = 1_000_000  # characters
-_TITLE_CHARS: Final = 100  # characters (opencode.md 6.6)
+MAX_PROMPT_CHARS: Final = 1_000_000
+_TITLE_CHARS: Final = 100  # opencode.md 6.6
 _CUT_WORD: Final = re.compile(r"[!-~]{8,}$")  # a shorter rest of a secret reveals nothing
 
 
@@ -28,9 +28,7 @@ _NO_SYSTEM: Final = (
 
 
 def validate_prompt(prompt: Prompt | str) -> Prompt:
-    """The prompt, if it is valid; a string is one of a single text. Raises UsageError, also for what is not supported
-    yet.
-    """
+    """A valid prompt. Raises UsageError, also for what is not supported yet."""
     if isinstance(prompt, str):
         prompt = Prompt.of_text(prompt)
     for part in prompt.parts:
@@ -45,7 +43,7 @@ def validate_prompt(prompt: Prompt | str) -> Prompt:
 
 
 def validate_text(text: str) -> str:
-    """The text of a prompt, if it is valid. Raises UsageError."""
+    """A prompt's valid text. Raises UsageError."""
     if not text.strip():
         raise UsageError("The prompt is empty: say what is to be done.")
     check_length("The prompt", text)
@@ -53,7 +51,7 @@ def validate_text(text: str) -> str:
 
 
 def check_length(what: str, text: str) -> None:
-    """Raises UsageError for a text that is too long to be sent."""
+    """Raises UsageError."""
     if len(text) > MAX_PROMPT_CHARS:
         raise UsageError(
             f"{what} has {len(text):,} characters, {MAX_PROMPT_CHARS:,} are the most: "

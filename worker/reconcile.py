@@ -17,15 +17,15 @@ from workflows.domain.ids import SessionId
 from workflows.domain.repairs import Repair
 
 _BUDGET: Final = 1.0  # seconds of one pass: signals are waiting behind it
-_MAX_ACTIVITY_ATTEMPTS: Final = 5  # attempts of one activity
-_MAX_TASK_ATTEMPTS: Final = 3  # attempts of one workflow task (temporal.md 12)
+_MAX_ACTIVITY_ATTEMPTS: Final = 5
+_MAX_TASK_ATTEMPTS: Final = 3  # (temporal.md 12)
 _LOG: Final = logging.getLogger("holdfast.reconcile")
 
 
 class Reconciler:
     """Signals are hints, rows are what is due: repairs what a lost signal or a broken run leaves undone.
 
-    Sessions that have not moved for `period` seconds are compared with their runs, each at most once per period.
+    Compares sessions that have not moved for `period` seconds with their runs, once per period.
     """
 
     def __init__(self, database: Database, client: Client, sender: SignalSender, period: float) -> None:
@@ -36,7 +36,7 @@ class Reconciler:
         self._checked: dict[SessionId, float] = {}  # by the event loop's clock
 
     async def reconcile(self) -> None:
-        """One pass. It is short: what is left has its turn in the next one. Raises Unavailable."""
+        """One short pass: what is left has its turn in the next one. Raises Unavailable."""
         await reconcile.clear_stuck(self.database, self.period)
         clock = asyncio.get_running_loop().time
         began = clock()
@@ -82,7 +82,7 @@ class Reconciler:
         return run if run.status is WorkflowExecutionStatus.RUNNING else None
 
     async def terminate(self, run: WorkflowExecutionDescription) -> None:
-        """Terminate this very run, if it is still open. Raises Unavailable."""
+        """Raises Unavailable."""
         try:
             handle = self.client.get_workflow_handle(run.id, run_id=run.run_id)
             await handle.terminate(reason="It does not move; its rows have everything.")
@@ -92,7 +92,7 @@ class Reconciler:
 
 
 def is_busy(run: WorkflowExecutionDescription) -> bool:
-    """Whether a run has an activity, or a workflow task that waits or runs, and does not fail."""
+    """Whether a run has an activity, or a workflow task that does not fail."""
     description = run.raw_description
     waits = description.HasField("pending_workflow_task")
     return bool(description.pending_activities) or (
@@ -101,7 +101,7 @@ def is_busy(run: WorkflowExecutionDescription) -> bool:
 
 
 def stuck_reason(run: WorkflowExecutionDescription) -> str | None:
-    """Why the run is stuck: a workflow task or activity keeps failing; else None.
+    """Which workflow task or activity keeps failing, if any.
 
     An absent provider or database does not count: these are waited for.
     """

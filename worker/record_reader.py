@@ -20,7 +20,7 @@ _RECONNECT_INTERVAL: Final = 1.0  # seconds
 
 
 class RecordReader:
-    """Reads the records of sessions, of which `sessions` knows the archived ones."""
+    """`sessions` knows the archived ones."""
 
     def __init__(self, sessions: SessionReader) -> None:
         self.database = sessions.database
@@ -38,7 +38,7 @@ class RecordReader:
         return from_row(Verification, await events.verify(self.database, session))
 
     async def transcript(self, session: SessionId) -> Transcript:
-        """A session's messages. Raises NotFound."""
+        """Raises NotFound."""
         await self.sessions.require_unarchived(session)
         async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as batch:
             return await transcript.read(batch, session)
@@ -50,16 +50,14 @@ class RecordReader:
             yield from_row(MessageDetails, row)
 
     async def unfinished_turns(self, session: SessionId) -> list[UnfinishedTurn]:
-        """Turns that ended before their work was done."""
         return from_rows(UnfinishedTurn, await turns.unfinished(self.database, session))
 
     async def watch(
         self, session: SessionId, after: int = 0, *, with_subagents: bool = False
     ) -> AsyncGenerator[EventWithContents | PublishedDelta, None]:
-        """Events behind `after`, each once and in order, and unfinished pieces as they come; endless.
+        """Events behind `after`, each once and in order, and unfinished pieces; endless, across reconnections.
 
-        Reconnects without losing events. Close it when leaving early (`aclosing`): the session counts as watched until
-        then. Raises NotFound.
+        Close it when leaving early (`aclosing`): the session counts as watched until then. Raises NotFound.
         """
         session_watcher, known = SessionWatcher(self.database, session, after, with_subagents=with_subagents), False
         while True:

@@ -109,10 +109,7 @@ async def _ownership_renewals(settings: Settings, client: Client, database: Data
 
 
 async def _warm(model: WireRouter, settings: Settings) -> None:
-    """Import litellm if there is a key for it; exempt all objects so far from garbage collection.
-
-    Otherwise the first request imports it (seconds, 130 MB).
-    """
+    """Import litellm if there is a key for it (seconds, 130 MB); exempt all objects so far from garbage collection."""
     with suppress(UsageError):  # a damaged key file: the turn that needs it reports that
         if has_litellm_key(Keys(settings.auth).list(), CredentialEnvironment(settings)):
             await model.warm()
@@ -132,7 +129,6 @@ class RedactingFormatter(logging.Formatter):
 
 
 def configure_logging(settings: Settings) -> None:
-    """Log to standard error, which the supervisor keeps in a file."""
     handler = logging.StreamHandler()
     handler.setFormatter(RedactingFormatter(redactor(settings)))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
@@ -148,8 +144,7 @@ async def _apply_retention(settings: Settings, client: Client) -> None:
 
 
 async def _require_usable_database(settings: Settings, url: str) -> None:
-    """Refuse an external database that another release has migrated, or that may lose acknowledged commits; warn if
-    that is allowed."""
+    """Refuse one that another release has migrated, or that may lose acknowledged commits; warn if that is allowed."""
     found = await pg_server.require_server(url, lossy=settings.lossy_database)
     if found.lossy:
         _LOG.warning("%s %s", pg_server.display_address(url), pg_server.describe_risk(found))

@@ -21,7 +21,7 @@ class SessionReader:
         return from_rows(Overview, rows)
 
     async def count(self, directory: str | None = None) -> int:
-        """Sessions that people started, in all directories or one."""
+        """Sessions that people started."""
         return await sessions.count(self.database, directory=directory, host=self.host)
 
     async def last(self, directory: str) -> SessionId | None:
@@ -32,7 +32,7 @@ class SessionReader:
         return await sessions.ids(self.database)
 
     async def get(self, session: SessionId) -> Overview:
-        """One session. Raises NotFound."""
+        """Raises NotFound."""
         return from_row(Overview, await sessions.get(self.database, session))
 
     async def origin(self, session: SessionId) -> SessionOrigin:
@@ -40,7 +40,7 @@ class SessionReader:
         return from_row(SessionOrigin, await sessions.origin(self.database, session))
 
     async def require_unarchived(self, session: SessionId) -> Overview:
-        """A session that is not archived. Raises NotFound, Conflict."""
+        """Raises NotFound, Conflict."""
         found = await self.get(session)
         if found.archive is not None:
             raise Conflict(f"Session {session!r} {found.archive}.")

@@ -19,7 +19,7 @@ _BATCH_SIZE: Final = 100  # events whose contents are read at a time
 
 
 class SessionWatcher:
-    """Follows a session behind event `after`, across reconnections.
+    """Keeps its position across reconnections.
 
     `with_subagents` adds each child's events, in order and before its call ends. Unfinished pieces are only the
     session's own.

@@ -64,8 +64,7 @@ class ResumePolicy(StrEnum):
 class Settings(Value):
     """Each field is read from `HOLDFAST_` and its name in capitals.
 
-    `environment` is the whole mapping, for look-ups (keys, `{env:}`, tool environments) and child processes; never
-    printed: it holds secrets. Paths are absolute, in it too.
+    `environment`, for look-ups and child processes, is never printed: it holds secrets. Paths are absolute, in it too.
     """
 
     model_config = ConfigDict(
@@ -118,10 +117,7 @@ class Settings(Value):
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> Self:
-        """Read the settings from `environ` (default: this process's); an empty variable counts as unset.
-
-        Raises UsageError, naming the variable.
-        """
+        """From `environ` or this process; an empty variable counts as unset. Raises UsageError, naming the variable."""
         environment = dict(os.environ if environ is None else environ)
         environment |= {name: str(_absolute(environment[name])) for name in _PATHS if environment.get(name)}
         environment |= _from_files(environment)
@@ -133,10 +129,7 @@ class Settings(Value):
         return settings._with_host()
 
     def _with_host(self) -> Self:
-        """An external Temporal may serve other machines: name the host.
-
-        `*`: none, all workers share all files.
-        """
+        """An external Temporal may serve other machines: name the host, unless all workers share all files (`*`)."""
         if self.host is None and self.external_temporal is not None:
             return self.model_copy(update={"host": socket.gethostname()})
         return self.model_copy(update={"host": None}) if self.host == _ANY_HOST else self
@@ -166,7 +159,10 @@ class Settings(Value):
         """Digests of settings by variable, to compare with a running stack's: values may hold passwords."""
         values = self.model_dump(mode="json", exclude=set(_COMMAND_ONLY))
         fields = type(self).model_fields
-        return {str(fields[name].validation_alias): _digest(value) for name, value in values.items()}
+        return {
+            str(fields[name].validation_alias): hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
+            for name, value in values.items()
+        }
 
     @property
     def archive_after(self) -> timedelta | None:
@@ -188,10 +184,6 @@ class Settings(Value):
 def process_environment() -> MutableMapping[str, str]:
     """For libraries that read only this process's own environment."""
     return os.environ
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
 
 
 def _variables(settings: type[Settings]) -> list[str]:

@@ -27,11 +27,9 @@ def stored_call(seen: EventWithContents, name: str) -> StoredCall | None:
 
 
 def note_of(seen: EventWithContents, name: str) -> str:
-    """The text of a note."""
     return str(seen.contents.get(name, "(erased)"))
 
 
 def part_of(seen: EventWithContents, name: str) -> StoredPart | None:
-    """A finished part."""
     found = seen.contents.get(name)
     return _PART.validate_python(found) if found is not None else None

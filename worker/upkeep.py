@@ -19,8 +19,7 @@ _LOG: Final = logging.getLogger("holdfast.upkeep")
 
 
 class Upkeep:
-    """Clears at the start, then every `interval` seconds; `data`: Holdfast's data directory. Idle sessions of `host`
-    are archived after `archive_after`."""
+    """Clears `data`, Holdfast's directory, and archives `host`'s sessions that are idle for `archive_after`."""
 
     def __init__(
         self,
@@ -37,14 +36,10 @@ class Upkeep:
         self.interval = interval
 
     async def run(self) -> None:
-        """Clear away until cancelled."""
         await every(self.interval, lambda: self.clear(time.time()), _LOG)
 
     async def clear(self, local_time: float) -> None:
-        """Remove old outputs, calls and unfinished pieces; archive old sessions.
-
-        Files age by `local_time`, this machine's clock; rows by the database's.
-        """
+        """Files age by `local_time`, this machine's clock; rows by the database's."""
         outputs = await asyncio.to_thread(output.delete_old_outputs, self.data / "tool-output", local_time)
         unsettled = await calls.claimed(self.database)
         forgotten = await asyncio.to_thread(retention.remove_expired, self.data / "calls", local_time, unsettled)

@@ -12,7 +12,7 @@ from workflows.domain.value import Value
 
 
 class AcceptedPrompt(Value):
-    """A committed prompt; `delivered`: Temporal has acknowledged its signal, else the sweeper sends it."""
+    """`delivered`: Temporal has acknowledged its signal, else the sweeper sends it."""
 
     session: SessionId
     prompt: MessageId
@@ -20,9 +20,7 @@ class AcceptedPrompt(Value):
 
 
 class AcceptedRetry(Value):
-    """A committed retry of a failed turn under its `agent`, if its work named one; `model`: the one to ask, if named.
-    `delivered` as above.
-    """
+    """`agent` and `model`: those that the turn's work and the retry name; `delivered` as above."""
 
     session: SessionId
     retry: RetryId
@@ -33,7 +31,7 @@ class AcceptedRetry(Value):
 
 
 class AcceptedStop(Value):
-    """A committed stop: its turn (None: none was open) and the prompts that it withdrew."""
+    """Its turn (None: none was open) and the prompts that it withdrew."""
 
     stop: StopId
     turn: TurnId | None
@@ -41,8 +39,6 @@ class AcceptedStop(Value):
 
 
 class AcceptedResume(Value):
-    """A session that was resumed."""
-
     session: SessionId
     suspension: SuspensionId
 
@@ -66,7 +62,7 @@ class SettledAsk(Value):
 
 
 class AcceptedAnswer(Value):
-    """The ask that an answer settled, and with it these `asks`; `repeated`: the same decision was recorded before."""
+    """`asks`: all that the answer settled; `repeated`: the same decision was recorded before."""
 
     ask: SettledAsk
     asks: tuple[AskId, ...]

@@ -24,7 +24,7 @@ class PublishedDelta(Value):
 
 
 class Verification(Value):
-    """Result of recomputing a session's hash chain; `problem` names the first bad event."""
+    """Of a session's hash chain; `problem` names the first bad event."""
 
     session: SessionId
     events: int

@@ -16,8 +16,8 @@ from workflows.domain.value import Value
 class InboxEntry(Value):
     """An ask as a person sees it: the exact effect, and its origin.
 
-    `path`: the agents from the top session's down to the asking one. `savable`: the patterns that "always" would save,
-    none when nothing may be saved. `reasons`: why the agent asks; each completes "because …".
+    `path`: the agents from the top session's down to the asking one. `savable`: the patterns that "always" would save.
+    `reasons` complete "because …".
     """
 
     id: AskId
@@ -40,8 +40,6 @@ class InboxEntry(Value):
 
 
 class SuspendedSession(Value):
-    """A suspended session, and why."""
-
     session: SessionId
     id: SuspensionId
     reason: SuspendReason
@@ -51,7 +49,5 @@ class SuspendedSession(Value):
 
 
 class Completion(Value):
-    """An id and its description."""
-
     id: str
     title: str

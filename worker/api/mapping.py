@@ -1,4 +1,4 @@
-"""Makes values of the API from rows of the store: the one place that knows both, by the names of their fields."""
+"""Makes values of the API from rows of the store, by the names of their fields."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -9,7 +9,7 @@ V = TypeVar("V", bound=Value)
 
 
 def from_row(kind: type[V], row: Value) -> V:
-    """A value with those attributes of a row that it has. A field that no row has names its attribute by an alias."""
+    """A field that is named otherwise in the row has an alias."""
     return kind.model_validate(row, from_attributes=True)
 
 

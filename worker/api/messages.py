@@ -15,8 +15,8 @@ class CallTimes(Value):
 
 
 class MessageDetails(Value):
-    """A message, the number of its turn and when that was opened. Of a prompt: agent and model of its turn, and
-    the variant that it names; of an answer: the ids of its texts, and when its calls ran.
+    """A message, with the number and start of its turn. Of a prompt: agent and model of its turn, and the variant that
+    it names; of an answer: the ids of its texts, and when its calls ran.
     """
 
     message: Message

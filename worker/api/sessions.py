@@ -22,8 +22,6 @@ class ProviderBackoff(Value):
 
 
 class Suspension(Value):
-    """Why a session is suspended."""
-
     id: SuspensionId
     reason: SuspendReason
     was: str | None
@@ -71,9 +69,7 @@ class Overview(Value):
 
 
 class SessionOrigin(Value):
-    """What the configuration of a session's turns is made of. `ancestors`: how many sessions are above it; `sources`:
-    the topmost one's.
-    """
+    """What its turns are configured from. `ancestors`: how many sessions are above it; `sources`: the topmost one's."""
 
     agent: str
     model: str | None
@@ -91,7 +87,7 @@ class Totals(Value):
 
 
 class UnfinishedTurn(Value):
-    """A turn that ended before its work was done: why, and the error for people."""
+    """A turn that ended before its work was done; `error` is for people."""
 
     id: TurnId
     number: int

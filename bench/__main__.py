@@ -49,18 +49,10 @@ class Bench:
         return self._sides
 
 
-async def _commands(bench: Bench) -> list[Figure]:
-    """what a command costs before it does anything"""
-    return await command_start.measure_command_start(bench.testbed)
-
-
-async def _memory(bench: Bench) -> list[Figure]:
-    """a worker's memory, before and after its first request"""
-    return await memory.measure_worker_memory(bench.testbed)
+Measurement = Callable[[Bench], Awaitable[list[Figure]]]
 
 
 async def _step(bench: Bench) -> list[Figure]:
-    """the overhead of a step, in its parts, and its history"""
     ours, floor = await bench.systems()
     overhead, rounds = await step_overhead.alone(bench.testbed, ours, floor)
     at_length = await step_overhead.alone_at_length(bench.testbed, ours, floor)
@@ -74,7 +66,6 @@ async def _step(bench: Bench) -> list[Figure]:
 
 
 async def _sessions(bench: Bench) -> list[Figure]:
-    """twenty sessions at once"""
     ours, floor = await bench.systems()
     together = await step_overhead.together(bench.testbed, ours, floor)
     used = memory.memory_figure(f"worker's memory after {SESSIONS} sessions (MB)", ours.worker, memory.MANY)
@@ -82,7 +73,6 @@ async def _sessions(bench: Bench) -> list[Figure]:
 
 
 async def _database(bench: Bench) -> list[Figure]:
-    """what a step costs PostgreSQL, and 200 steps of one session"""
     ours, floor = await bench.systems()
     long, size = await postgres.growing(bench.testbed, ours, LONG)
     mine = await step_overhead.long_and_short(bench.testbed, ours, long)
@@ -92,50 +82,17 @@ async def _database(bench: Bench) -> list[Figure]:
     return [*step_overhead.growth(mine, theirs), rest, size, *await postgres.traffic(bench.testbed)]
 
 
-async def _sweep(bench: Bench) -> list[Figure]:
-    """what a sweep costs the database beside many sessions"""
-    return await sweep.measure_sweep(bench.testbed)
-
-
-async def _commits(bench: Bench) -> list[Figure]:
-    """what sixteen sessions commit at once on a slow disk"""
-    return await commits.measure_commits(bench.testbed)
-
-
 async def _opencode(bench: Bench) -> list[Figure]:
-    """OpenCode from npm on the same machine"""
     return await opencode.compare_opencode(bench.testbed, (await bench.systems())[0])
 
 
-async def _resume(bench: Bench) -> list[Figure]:
-    """a killed worker"""
-    return await resume_time.measure_resume(bench.testbed)
-
-
-async def _watching(bench: Bench) -> list[Figure]:
-    """five hundred watchers of quiet sessions"""
-    return await watchers.measure_watchers(bench.testbed)
-
-
-async def _checking(bench: Bench) -> list[Figure]:
-    """commands that take long to check, in other sessions"""
-    return await slow_checks.measure_slow_checks(bench.testbed)
-
-
-async def _asks(bench: Bench) -> list[Figure]:
-    """a thousand sessions that wait for an answer"""
-    return await waiting_sessions.measure_waiting_asks(bench.testbed)
-
-
 async def _thousand(bench: Bench) -> list[Figure]:
-    """1,000 steps of one session"""
     mine, theirs = [await step_overhead.lengths(bench.testbed, side, LONGEST) for side in await bench.systems()]
     rest = await step_overhead.overhead_growth(bench.testbed.temporal, mine, theirs)
     return [*step_overhead.growth(mine, theirs, LONGEST), rest]
 
 
 async def _constant(bench: Bench) -> list[Figure]:
-    """200 and 1,000 steps that hardly add to the context that they begin with"""
     ours, _ = await bench.systems()
     floor = await systems.start_bare_temporal(bench.testbed, ours, opening=OPENING)
     figures = await step_overhead.constant(bench.testbed, ours, floor)
@@ -143,29 +100,35 @@ async def _constant(bench: Bench) -> list[Figure]:
 
 
 async def _volume(bench: Bench) -> list[Figure]:
-    """sessions and lists that are long, through the commands that read them"""
     return [*await volume.long_session(bench.testbed), *await volume.crowds(bench.testbed)]
 
 
-_EACH: Final = (
-    _commands,
-    _memory,
-    _step,
-    _sessions,
-    _database,
-    _commits,
-    _sweep,
-    _opencode,
-    _resume,
-    _thousand,
-    _constant,
-    _volume,
-    _asks,
-    _watching,
-    _checking,
-)
-GROUPS: Final[dict[str, Callable[[Bench], Awaitable[list[Figure]]]]] = {
-    group.__name__.removeprefix("_"): group for group in _EACH
+def _on_testbed(measure: Callable[[Testbed], Awaitable[list[Figure]]]) -> Measurement:
+    return lambda bench: measure(bench.testbed)
+
+
+GROUPS: Final[dict[str, tuple[str, Measurement]]] = {
+    "commands": (
+        "what a command costs before it does anything",
+        _on_testbed(command_start.measure_command_start),
+    ),
+    "memory": ("a worker's memory, before and after its first request", _on_testbed(memory.measure_worker_memory)),
+    "step": ("the overhead of a step, in its parts, and its history", _step),
+    "sessions": ("twenty sessions at once", _sessions),
+    "database": ("what a step costs PostgreSQL, and 200 steps of one session", _database),
+    "commits": ("what sixteen sessions commit at once on a slow disk", _on_testbed(commits.measure_commits)),
+    "sweep": ("what a sweep costs the database beside many sessions", _on_testbed(sweep.measure_sweep)),
+    "opencode": ("OpenCode from npm on the same machine", _opencode),
+    "resume": ("a killed worker", _on_testbed(resume_time.measure_resume)),
+    "thousand": ("1,000 steps of one session", _thousand),
+    "constant": ("200 and 1,000 steps that hardly add to the context that they begin with", _constant),
+    "volume": ("sessions and lists that are long, through the commands that read them", _volume),
+    "asks": ("a thousand sessions that wait for an answer", _on_testbed(waiting_sessions.measure_waiting_asks)),
+    "watching": ("five hundred watchers of quiet sessions", _on_testbed(watchers.measure_watchers)),
+    "checking": (
+        "commands that take long to check, in other sessions",
+        _on_testbed(slow_checks.measure_slow_checks),
+    ),
 }
 
 
@@ -177,8 +140,9 @@ async def main() -> None:
     async with testbed() as built:
         bench = Bench(built)
         for name in given.only or GROUPS:
-            print(f"{name}: {GROUPS[name].__doc__} …", flush=True)
-            measured = await GROUPS[name](bench)
+            description, measure = GROUPS[name]
+            print(f"{name}: {description} …", flush=True)
+            measured = await measure(bench)
             print(table(measured), flush=True)  # now: a later group may fail
             figures += measured
     print(f"\n{table(figures)}\n\n{_machine()}")
@@ -190,7 +154,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="make bench ARGS=…",
         description=__doc__,
-        epilog="\n".join(f"{name:10} {group.__doc__}" for name, group in GROUPS.items()),
+        epilog="\n".join(f"{name:10} {description}" for name, (description, _) in GROUPS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--only", nargs="+", metavar="GROUP", choices=GROUPS, help="some of the groups below (all)")

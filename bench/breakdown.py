@@ -34,8 +34,7 @@ async def breakdown(temporal: Client, ours: Sequence[PlayedSession], floor: Sequ
 
 
 async def without_requests(temporal: Client, conversation: PlayedSession) -> list[float]:
-    """Milliseconds of the steps of the last run, without reading and sending the conversation: the same for a context
-    that does not grow."""
+    """Milliseconds of the steps of the last run, without reading and sending the conversation."""
     return [sum(parts[:-1]) for parts in await _steps(temporal, conversation)]
 
 
@@ -45,11 +44,10 @@ async def _medians(temporal: Client, conversations: Sequence[PlayedSession]) -> 
 
 
 async def _steps(temporal: Client, conversation: PlayedSession) -> list[tuple[float, ...]]:
-    """Milliseconds of the parts of each step of the last run."""
     history = await temporal.get_workflow_handle(conversation.workflow).fetch_history()
     spans = activities(history.events)
     pairs = [pair for pair in pairwise(conversation.entries) if pair[0].began >= spans[0][0]][_SKIPPED:]
-    return [_parts(answer, request, spans[_around(answer, spans) :]) for answer, request in pairs]
+    return [_parts(answer, request, spans[_activity_of(answer, spans) :]) for answer, request in pairs]
 
 
 def _parts(answer: RequestRecord, request: RequestRecord, spans: Sequence[Span]) -> tuple[float, ...]:
@@ -58,9 +56,9 @@ def _parts(answer: RequestRecord, request: RequestRecord, spans: Sequence[Span])
     return tuple((after - before).total_seconds() * 1000 for before, after in pairwise(moments))
 
 
-def _around(entry: RequestRecord, spans: Sequence[Span]) -> int:
+def _activity_of(entry: RequestRecord, spans: Sequence[Span]) -> int:
     """The index of the activity that made a request."""
-    return next(place for place, (begin, end) in enumerate(spans) if begin <= entry.began < end)
+    return next(index for index, (begin, end) in enumerate(spans) if begin <= entry.began < end)
 
 
 def activities(events: Iterable[HistoryEvent]) -> list[Span]:
@@ -78,9 +76,9 @@ def activities(events: Iterable[HistoryEvent]) -> list[Span]:
         elif event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
             spans.append((started[event.activity_task_completed_event_attributes.started_event_id], at))
         elif event.event_type == EventType.EVENT_TYPE_MARKER_RECORDED:
-            told = json.loads(event.marker_recorded_event_attributes.details["data"].payloads[0].data)
-            begin = _moment(told["original_schedule_time"])
-            spans.append((begin, begin + (_moment(told["complete_time"]) - task)))
+            marker = json.loads(event.marker_recorded_event_attributes.details["data"].payloads[0].data)
+            begin = _moment(marker["original_schedule_time"])
+            spans.append((begin, begin + (_moment(marker["complete_time"]) - task)))
         elif event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED:
             task = at
     return spans

@@ -87,10 +87,10 @@ async def alternate(
         env=environment,
         cwd=testbed.folder,
     )
-    said, _ = await process.communicate(json.dumps(rounds).encode())
+    output, _ = await process.communicate(json.dumps(rounds).encode())
     if process.returncode != 0:
         raise RuntimeError("A command that was to be measured has failed.")
-    measured: Rounds = json.loads(said)
+    measured: Rounds = json.loads(output)
     return measured[1:]
 
 

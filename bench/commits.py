@@ -1,7 +1,6 @@
 """Commits of many sessions at once, on a disk that takes 2 ms to flush: the cost of finding whom to notify.
 
-The floor is the same transaction without looking for watchers and without a notification. Beside it stands the cost of
-a notification in each transaction: it locks the whole database.
+The floor is the same transaction without that. A notification in each transaction locks the whole database.
 """
 
 import asyncio
@@ -67,12 +66,16 @@ class Writer:
             "followers": FOLLOWER_LOCK_CLASS,
             "channel": CHANNEL,
         }
-        said = (Statement(b"BEGIN", {}), Statement(_HOLD, held), Statement(append, event), Statement(b"COMMIT", {}))
-        await self.connection.exchange(said)
+        statements = (
+            Statement(b"BEGIN", {}),
+            Statement(_HOLD, held),
+            Statement(append, event),
+            Statement(b"COMMIT", {}),
+        )
+        await self.connection.exchange(statements)
 
 
 async def measure_commits(testbed: Testbed) -> list[Figure]:
-    """Commits per second of sixteen connections, in turns."""
     rates: dict[bytes, list[float]] = {APPEND: [], BARE: [], NOTIFIES: []}
     async with _writers(testbed) as writers:
         for append in rates:
@@ -91,7 +94,6 @@ async def measure_commits(testbed: Testbed) -> list[Figure]:
 
 
 async def _rate(writers: list[Writer], append: bytes) -> float:
-    """Commits per second."""
     clock = asyncio.get_running_loop().time
     began = clock()
 

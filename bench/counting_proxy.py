@@ -31,9 +31,9 @@ class Transaction:
 
     @property
     def passing(self) -> bool:
-        """Whether it is for watchers only: a notification, or deltas, whose table it names without a session's lock."""
-        told = any("pg_notify" in statement for statement in self.statements)
-        return told or (self._names("delta") and not self._names("session"))
+        """Whether it is for watchers only: a notification, or deltas without a session's lock."""
+        notifies = any("pg_notify" in statement for statement in self.statements)
+        return notifies or (self._names("delta") and not self._names("session"))
 
     def _names(self, table: str) -> bool:
         return any(f" {table} " in statement for statement in self.statements)
@@ -89,8 +89,6 @@ def _text(zero_terminated: bytes) -> str:
 
 
 class TransactionLog:
-    """All ended transactions."""
-
     def __init__(self) -> None:
         self.transactions: list[Transaction] = []
 
@@ -131,14 +129,14 @@ async def counting_proxy(url: str, directory: Path) -> AsyncIterator[tuple[str, 
 
     async with await asyncio.start_unix_server(accept, directory / _SOCKET):
         try:
-            yield _by_way_of(directory, url), tally
+            yield _through(directory, url), tally
         finally:
             for relay in relays:
                 relay.cancel()
             await asyncio.gather(*relays, return_exceptions=True)
 
 
-def _by_way_of(directory: Path, url: str) -> str:
+def _through(directory: Path, url: str) -> str:
     """The database's address with the server's socket in this directory, without encryption."""
     parts = urlsplit(url)
     user, at, _ = parts.netloc.rpartition("@")
@@ -146,8 +144,7 @@ def _by_way_of(directory: Path, url: str) -> str:
 
 
 async def _relay(reader: StreamReader, writer: StreamWriter, url: str, connection: CountedConnection) -> None:
-    """Carry bytes both ways until both sides are done."""
-    answers, server = await _opened(url)
+    answers, server = await _connect(url)
     try:
         await asyncio.gather(_pump(reader, server, connection.on_sent), _pump(answers, writer, connection.on_received))
     except ConnectionError:
@@ -159,7 +156,7 @@ async def _relay(reader: StreamReader, writer: StreamWriter, url: str, connectio
                 await end.wait_closed()
 
 
-async def _opened(url: str) -> tuple[StreamReader, StreamWriter]:
+async def _connect(url: str) -> tuple[StreamReader, StreamWriter]:
     """A connection to a database's server, by its socket directory or name and port."""
     parts = urlsplit(url)
     if sockets := parse_qs(parts.query).get("host"):
@@ -167,9 +164,9 @@ async def _opened(url: str) -> tuple[StreamReader, StreamWriter]:
     return await asyncio.open_connection(parts.hostname, parts.port or 5432)
 
 
-async def _pump(reader: StreamReader, writer: StreamWriter, note: Callable[[bytes], None]) -> None:
+async def _pump(reader: StreamReader, writer: StreamWriter, on_data: Callable[[bytes], None]) -> None:
     while data := await reader.read(_CHUNK):
-        note(data)
+        on_data(data)
         writer.write(data)
         await writer.drain()
     writer.close()

@@ -35,7 +35,6 @@ async def _per_step(testbed: Testbed, side: System) -> dict[str, float]:
 
 
 def servers(testbed: Testbed) -> dict[str, psutil.Process]:
-    """The servers that the testbed has started."""
     seen = state_file.read(Layout(home=testbed.settings.home).state)
     parts = [] if seen is None else [(part.name, part.process) for part in seen.parts]
     return {_SERVERS[name]: psutil.Process(process.pid) for name, process in parts if process and name in _SERVERS}
@@ -47,7 +46,6 @@ def cpu_seconds(roots: Mapping[str, psutil.Process]) -> dict[str, float]:
 
 
 def _seconds(process: psutil.Process) -> float:
-    """Those of a process and of its ended children."""
     try:
         return sum(process.cpu_times()[:4])
     except psutil.NoSuchProcess:

@@ -34,19 +34,17 @@ _FENCE: Final = Fence(1, 1, 1, 1)
 
 @dataclass
 class Filler:
-    """Writes sessions of a directory."""
-
     database: Database
     directory: Path
     mint: Mint = field(default_factory=Mint)
 
     async def long(self, answers: int, output: int) -> SessionId:
         """A finished session of `answers` answers, each with a call whose output has `output` characters."""
-        session, turn = await self._begun("A long session")
+        session, turn = await self._open_turn("A long session")
         for first in range(1, answers + 1, _TOGETHER):
             async with session_journal(self.database, session, ACTOR) as journal:
                 for step in range(first, min(first + _TOGETHER, answers + 1)):
-                    call = await self._answered(journal, turn, step, f"[{step}]")
+                    call = await self._add_answer(journal, turn, step, f"[{step}]")
                     calls.claim(journal, call, _FENCE, "bench", turn.turn_config, ())
                     calls.settle(journal, call, CallState.DONE, Outcome(output=f"{step:08}" * (output // 8)))
         async with session_journal(self.database, session, ACTOR) as journal:
@@ -56,13 +54,13 @@ class Filler:
     async def waiting(self, count: int) -> None:
         """`count` sessions, each with an open ask."""
         for number in range(count):
-            session, turn = await self._begun(f"Session {number}")
+            session, turn = await self._open_turn(f"Session {number}")
             async with session_journal(self.database, session, ACTOR) as journal:
-                call = await self._answered(journal, turn, 1, f"make part-{number}")
+                call = await self._add_answer(journal, turn, 1, f"make part-{number}")
                 request = PermissionRequest(permission="bash", patterns=(f"make part-{number}",), always=("make *",))
                 await asks.create(journal, call, AskId(self.mint.new(Prefix.ASK)), 0, request)
 
-    async def _begun(self, title: str) -> tuple[SessionId, TurnRow]:
+    async def _open_turn(self, title: str) -> tuple[SessionId, TurnRow]:
         """A session whose prompt has a turn."""
         session, prompt = SessionId(self.mint.new(Prefix.SESSION)), MessageId(self.mint.new(Prefix.MESSAGE))
         new = NewSession(id=session, directory=str(self.directory), title=title, model=_MODEL)
@@ -70,12 +68,11 @@ class Filler:
         async with session_journal(self.database, session, ACTOR) as journal:
             await prompts.accept(journal, prompt, Prompt.of_text("Go on.", mode=PromptMode.QUEUE))
             turn = TurnId(self.mint.new(Prefix.TURN))
-            row = await turns.open_new(journal, turn, self._snapshot(), "build", _MODEL)
+            row = await turns.open_new(journal, turn, self._turn_config(), "build", _MODEL)
             prompts.take(journal, prompt, turn, 1)
         return session, row
 
-    async def _answered(self, journal: Journal, turn: TurnRow, step: int, command: str) -> CallRow:
-        """An answer with a text and a call."""
+    async def _add_answer(self, journal: Journal, turn: TurnRow, step: int, command: str) -> CallRow:
         text = NewPart(id=PartId(self.mint.new(Prefix.PART)), position=0, body=TextPart(text=f"Step {step}."))
         body = AnswerMetadata(
             finish="tool-calls", agent="build", model=_MODEL, tokens=Tokens(input=10, output=5), cost="0.001"
@@ -109,6 +106,6 @@ class Filler:
             loop_digest=command,
         )
 
-    def _snapshot(self) -> TurnConfig:
+    def _turn_config(self) -> TurnConfig:
         home = self.directory
         return built_in_config(worktree.find_workspace(self.directory, data=home, home=home, temporary=home))

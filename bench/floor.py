@@ -1,7 +1,6 @@
 """The floor: what a step costs on bare Temporal, with the same server, the same worker options and the same requests.
 
-One activity streams the answer with a plain HTTP client, one reads the file that it names: no database, no
-permissions, no log. `python -P -m bench.floor` is its worker process.
+One activity streams the answer, one reads the file that it names: no database, no permissions, no log.
 """
 
 import argparse
@@ -46,8 +45,6 @@ class RequestTemplate(Value):
 
 
 class StepInput(Value):
-    """One step of a conversation."""
-
     script: str
     step: int = 0
 
@@ -64,8 +61,6 @@ def prompt(script: str) -> str:
 
 
 class Activities:
-    """A step's two activities."""
-
     def __init__(self, client: httpx.AsyncClient, template: RequestTemplate) -> None:
         self.client = client
         self.template = template

@@ -94,7 +94,6 @@ async def _answered(client: SessionClient, session: SessionId) -> AsyncIterator[
 
 
 def _waits(records: Sequence[EventRecord]) -> list[float]:
-    """Milliseconds from each answer to the next claim."""
     waits, answered = [], None
     for record in records:
         at = datetime.fromisoformat(record.at)

@@ -31,8 +31,6 @@ Asking = Callable[[ModelRequest], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Client:
-    """A way to send a request."""
-
     name: str
     ask: Asking
     compatible: bool = True

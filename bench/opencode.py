@@ -26,13 +26,11 @@ BESIDE: Final = Budget(must=0.8, aim=0.5, ratio=True)
 _PACKAGE: Final = "opencode-ai"
 _ROUNDS: Final = 3
 _STEPS: Final = 20
-_PATIENCE: Final = 300.0  # seconds for the installation
+_TIMEOUT: Final = 300.0  # seconds for the installation
 
 
 @dataclass
 class OpenCode:
-    """Sessions of an OpenCode server."""
-
     worker: psutil.Process
     client: httpx.AsyncClient
     project: Path
@@ -41,8 +39,9 @@ class OpenCode:
         """Start a session with a title: without one, OpenCode would ask the model for it."""
         made = await self.client.post("/session", json={"title": script})
         session = str(made.raise_for_status().json()["id"])
-        said = {"model": {"providerID": "scripted", "modelID": "model"}, "parts": [_text(floor.prompt(script))]}
-        (await self.client.post(f"/session/{session}/prompt_async", json=said)).raise_for_status()
+        parts = [{"type": "text", "text": floor.prompt(script)}]
+        prompt = {"model": {"providerID": "scripted", "modelID": "model"}, "parts": parts}
+        (await self.client.post(f"/session/{session}/prompt_async", json=prompt)).raise_for_status()
         return session
 
 
@@ -65,7 +64,6 @@ async def compare_opencode(testbed: Testbed, ours: System) -> list[Figure]:
 
 
 async def _installed(npm: str, scratch: Path) -> Path | None:
-    """The program, in its own directory."""
     process = await asyncio.create_subprocess_exec(
         *(npm, "install", "--no-audit", "--no-fund", "--prefix", str(scratch), _PACKAGE),
         stdin=DEVNULL,
@@ -74,7 +72,7 @@ async def _installed(npm: str, scratch: Path) -> Path | None:
         cwd=scratch,
     )
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT):
             await process.wait()
     except TimeoutError:
         process.kill()
@@ -97,7 +95,7 @@ async def _served(testbed: Testbed, program: Path, scratch: Path) -> AsyncIterat
         start_new_session=True,
     )
     try:
-        url = await asyncio.wait_for(_address(process), _PATIENCE)
+        url = await asyncio.wait_for(_address(process), _TIMEOUT)
         async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as client:
             health = (await client.get("/global/health")).raise_for_status().json()
             yield OpenCode(psutil.Process(process.pid), client, project), str(health["version"])
@@ -108,14 +106,13 @@ async def _served(testbed: Testbed, program: Path, scratch: Path) -> AsyncIterat
 
 
 async def _address(process: asyncio.subprocess.Process) -> str:
-    """Where it listens, read from its output."""
-    said = ""
+    output = ""
     assert process.stdout is not None
     async for line in process.stdout:
-        said += line.decode(errors="replace")
-        if "http://" in said and said.endswith("\n"):
-            return "http://" + said.partition("http://")[2].split()[0]
-    raise RuntimeError(f"opencode serve has ended:\n{said[-2000:]}")
+        output += line.decode(errors="replace")
+        if "http://" in output and output.endswith("\n"):
+            return "http://" + output.partition("http://")[2].split()[0]
+    raise RuntimeError(f"opencode serve has ended:\n{output[-2000:]}")
 
 
 def _config(url: str) -> dict[str, object]:
@@ -134,7 +131,3 @@ def _environment(testbed: Testbed, scratch: Path) -> dict[str, str]:
     }
     switches = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "DO_NOT_TRACK": "1"}
     return {**testbed.settings.environment, **own, **switches, "HOME": str(scratch)}
-
-
-def _text(text: str) -> dict[str, str]:
-    return {"type": "text", "text": text}

@@ -15,7 +15,7 @@ RESUMED: Final = Budget(must=8, aim=3)  # seconds: the heartbeat timeout and fiv
 _QUEUE: Final = "resumed"
 _ROUNDS: Final = 5
 _BEFORE: Final = 4  # requests before the kill
-_PATIENCE: Final = 300.0  # seconds: the first request of a worker imports the model library
+_TIMEOUT: Final = 300.0  # seconds: the first request of a worker imports the model library
 
 
 async def measure_resume(testbed: Testbed) -> list[Figure]:
@@ -26,12 +26,12 @@ async def measure_resume(testbed: Testbed) -> list[Figure]:
         ledger = testbed.model.ledger
         before = len(ledger.entries)
         session = SessionId((await ours.start(systems.script(testbed, 1000))).partition("/")[2])
-        await asyncio.wait_for(ledger.entry(before + _BEFORE), _PATIENCE)
+        await asyncio.wait_for(ledger.entry(before + _BEFORE), _TIMEOUT)
         ours.worker.kill()
         asked, killed = len(ledger.entries), datetime.now(UTC)
         ours.worker = await testbed.worker(_QUEUE, testbed.endpoints.postgres_url)
         starts.append((datetime.now(UTC) - killed).total_seconds())
-        progress = await asyncio.wait_for(_first(ledger, asked + 1, killed), _PATIENCE)
+        progress = await asyncio.wait_for(_first(ledger, asked + 1, killed), _TIMEOUT)
         waits.append((progress - killed).total_seconds())
         await ours.client.stop(session)
     return [

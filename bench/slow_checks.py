@@ -79,7 +79,6 @@ async def _start(ours: HoldfastSystem, script: str) -> SessionId:
 
 
 async def _stopped(ours: HoldfastSystem, session: SessionId) -> float:
-    """Seconds from a stop to the end of the turn."""
     began = time.perf_counter()
     await ours.client.stop(session)
     await _ended(ours, session)

@@ -26,7 +26,7 @@ _ROUNDS: Final = 3
 _STEPS: Final = 20
 _ROUNDS_TOGETHER: Final = 2
 _STEPS_TOGETHER: Final = 5
-_PATIENCE: Final = 1200.0  # seconds for a thousand steps
+_TIMEOUT: Final = 1200.0  # seconds for a thousand steps
 
 Rounds = list[tuple[list[PlayedSession], list[PlayedSession]]]
 
@@ -56,9 +56,11 @@ async def alternate(
 
 async def alone(testbed: Testbed, ours: System, floor: System) -> tuple[list[Figure], Rounds]:
     """The overhead of one session at a time, and its rounds."""
-    before = (_busy(ours), _busy(floor))
+    before = (_cpu_milliseconds(ours), _cpu_milliseconds(floor))
     rounds = await alternate(testbed, ours, floor, _ROUNDS, steps=_STEPS)
-    mine, theirs = ((_busy(side) - was) / (_ROUNDS * _STEPS) for side, was in zip((ours, floor), before, strict=True))
+    mine, theirs = (
+        (_cpu_milliseconds(side) - was) / (_ROUNDS * _STEPS) for side, was in zip((ours, floor), before, strict=True)
+    )
     pairs = [(gap(mine), gap(theirs)) for mine, theirs in rounds]
     return [
         _compared("step overhead, one session (ms)", pairs, ALONE),
@@ -75,7 +77,6 @@ async def alone_at_length(testbed: Testbed, ours: System, floor: System) -> Figu
 
 
 async def together(testbed: Testbed, ours: System, floor: System) -> Figure:
-    """Steps per second of many sessions together."""
     rounds = await alternate(testbed, ours, floor, _ROUNDS_TOGETHER, steps=_STEPS_TOGETHER, sessions=SESSIONS)
     pairs = [(rate(mine), rate(theirs)) for mine, theirs in rounds]
     return _compared(f"steps per second, {SESSIONS} sessions", pairs, TOGETHER)
@@ -93,22 +94,19 @@ class Lengths(NamedTuple):
 
 
 async def long_and_short(testbed: Testbed, side: System, long: PlayedSession, opening: int = 0) -> Lengths:
-    """The ended long session, with short ones after it."""
     played = [await play(testbed, side, steps=_SHORT, opening=opening) for _ in range(_SHORTS)]
     return Lengths(long, [short for (short,) in played])
 
 
 async def lengths(testbed: Testbed, side: System, steps: int, opening: int = 0) -> Lengths:
-    """A session of `steps` steps, and short ones."""
-    (long,) = await play(testbed, side, steps=steps, opening=opening, timeout=_PATIENCE)
+    (long,) = await play(testbed, side, steps=steps, opening=opening, timeout=_TIMEOUT)
     return await long_and_short(testbed, side, long, opening)
 
 
 def growth(ours: Lengths, floor: Lengths, steps: int = LONG) -> list[Figure]:
     """How much slower a long session's last steps are than other sessions' first; the transcript grows.
 
-    The floor sends the same transcript and reads none: its growth is the request's alone. The quickest tenths stand
-    beside the medians, not judged: they differ if other programs came or went in between.
+    The floor's growth is the request's alone. The quickest tenths differ if other programs came or went in between.
     """
     name = f"overhead at step {steps:,} to that at steps 3–25"
     return [
@@ -142,7 +140,7 @@ def _quickest(gaps: list[float]) -> float:
     return quantiles(gaps, n=10)[0]
 
 
-def _busy(side: System) -> float:
+def _cpu_milliseconds(side: System) -> float:
     """CPU milliseconds of the side's worker: a busy machine hardly changes them."""
     times = side.worker.cpu_times()
     return (times.user + times.system) * 1000

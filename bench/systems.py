@@ -60,8 +60,6 @@ class System(Protocol):
 
 @dataclass
 class HoldfastSystem:
-    """Sessions in a directory."""
-
     worker: psutil.Process
     client: SessionClient
     project: Path
@@ -75,8 +73,6 @@ class HoldfastSystem:
 
 @dataclass
 class BareTemporal:
-    """The floor's workflows."""
-
     worker: psutil.Process
     client: Client
     queue: str
@@ -109,8 +105,7 @@ async def start_holdfast(
 
 
 async def start_bare_temporal(testbed: Testbed, like: HoldfastSystem, *, opening: int = 0) -> BareTemporal:
-    """The floor with its worker; it sends what a session `like` has just sent, whose first answer had `opening` more
-    characters."""
+    """The floor with its worker; it sends what a session of `like` has just sent."""
     queue = f"floor-{next(_NUMBERS)}"
     await play(testbed, like, steps=2, opening=opening)
     last = testbed.model.last_request
@@ -161,7 +156,7 @@ async def play(
     opening: int = 0,
     timeout: float = _TIMEOUT,
 ) -> list[PlayedSession]:
-    """Play `sessions` sessions together, to the last answer. They have no watcher: it would cost time, too."""
+    """Play sessions together, to the last answer, without watchers: they would cost time, too."""
     names = [script(testbed, steps, called, opening=opening) for _ in range(sessions)]
     ledger = testbed.model.ledger
     last = len(ledger.entries) + sessions * (steps + 1)
@@ -182,9 +177,9 @@ def rate(played: Sequence[PlayedSession]) -> float:
     return len(done) / (end - begin).total_seconds()
 
 
-def gap(played: Sequence[PlayedSession], skip: int = 2) -> float:
+def gap(played: Sequence[PlayedSession]) -> float:
     """Median milliseconds between an answer and the next request; without the first steps, which warm caches up."""
-    return median(gap for each in played for gap in each.gaps(skip))
+    return median(gap for each in played for gap in each.gaps(skip=2))
 
 
 def _lines(characters: int) -> str:

@@ -30,12 +30,12 @@ from worker.stack.state_file import Endpoints
 from worker.stack.up import up
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
-_KEPT: Final = ("HOLDFAST_CACHE", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_POSTGRES_USER", "HOLDFAST_TEMPORAL_BIN")
+_INHERITED: Final = ("HOLDFAST_CACHE", "HOLDFAST_POSTGRES_BIN", "HOLDFAST_POSTGRES_USER", "HOLDFAST_TEMPORAL_BIN")
 _EXTERNAL: Final = ("HOLDFAST_POSTGRES_URL", "TEMPORAL_")  # servers to measure instead of ours
 _LOOPBACK: Final = "127.0.0.1,localhost"
 _SERVES: Final = "working on"  # logged by a worker that takes tasks
-_PATIENCE: Final = 60.0  # seconds for a worker to serve
-_LOOK_AGAIN: Final = 0.05  # seconds between reads of its log
+_START_TIMEOUT: Final = 60.0  # seconds for a worker to serve
+_POLL_INTERVAL: Final = 0.05  # seconds between reads of its log
 
 
 @dataclass
@@ -69,11 +69,11 @@ class Testbed:
                 cwd=self.folder,
             )
         self.processes.push_async_callback(_end, process)
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_START_TIMEOUT):
             while _SERVES not in log.read_text():
                 if process.returncode is not None:
                     raise RuntimeError(f"{module} has ended:\n{log.read_text()[-3000:]}")
-                await asyncio.sleep(_LOOK_AGAIN)
+                await asyncio.sleep(_POLL_INTERVAL)
         return psutil.Process(process.pid)
 
 
@@ -102,13 +102,13 @@ async def testbed() -> AsyncIterator[Testbed]:
 def _settings(folder: Path) -> Settings:
     """Settings of a stack that shares only its programs with the user's."""
     user = process_environment()
-    kept = {
+    inherited = {
         name: value
         for name, value in user.items()
-        if name in _KEPT or name.startswith(_EXTERNAL) or not name.startswith("HOLDFAST_")
+        if name in _INHERITED or name.startswith(_EXTERNAL) or not name.startswith("HOLDFAST_")
     }
     own = {"HOLDFAST_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder / "config")}
-    return Settings.read(kept | own | {"NO_PROXY": _LOOPBACK, "no_proxy": _LOOPBACK})
+    return Settings.read(inherited | own | {"NO_PROXY": _LOOPBACK, "no_proxy": _LOOPBACK})
 
 
 def configure(config: Path, url: str) -> None:

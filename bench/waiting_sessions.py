@@ -20,14 +20,14 @@ _QUEUE: Final = "waiting"
 _AT_ONCE: Final = 20  # sessions started or read side by side
 _SETTLED: Final = 5.0  # seconds until the last one is idle
 _QUIET: Final = 30.0  # seconds
-_PATIENCE: Final = 1200.0
-_LOOK_AGAIN: Final = 0.5  # seconds
+_TIMEOUT: Final = 1200.0
+_POLL_INTERVAL: Final = 0.5  # seconds
 
 
 async def measure_waiting_asks(testbed: Testbed) -> list[Figure]:
     """Real sessions with an ask: the growth of their histories, and the load of the processes."""
     ours = await systems.start_holdfast(testbed, systems.project(testbed, _QUEUE, permission={"read": "ask"}), _QUEUE)
-    workflows = await _begun(testbed, ours)
+    workflows = await _start_sessions(testbed, ours)
     roots = {"worker": ours.worker, **servers(testbed)}
     events, used = await _events(testbed.temporal, workflows), cpu_seconds(roots)
     await asyncio.sleep(_QUIET)
@@ -40,22 +40,21 @@ async def measure_waiting_asks(testbed: Testbed) -> list[Figure]:
     ]
 
 
-async def _begun(testbed: Testbed, ours: HoldfastSystem) -> list[str]:
+async def _start_sessions(testbed: Testbed, ours: HoldfastSystem) -> list[str]:
     """The workflows, once all of them wait."""
     script = systems.script(testbed, 1)
     workflows: list[str] = []
-    async with Database(testbed.endpoints.postgres_url) as database, asyncio.timeout(_PATIENCE):
+    async with Database(testbed.endpoints.postgres_url) as database, asyncio.timeout(_TIMEOUT):
         before = len(await waiting_items.pending_ask_ids(database))
         for _ in range(ASKS // _AT_ONCE):
             workflows += await asyncio.gather(*(ours.start(script) for _ in range(_AT_ONCE)))
         while len(await waiting_items.pending_ask_ids(database)) < before + ASKS:
-            await asyncio.sleep(_LOOK_AGAIN)
+            await asyncio.sleep(_POLL_INTERVAL)
     await asyncio.sleep(_SETTLED)
     return workflows
 
 
 async def _events(temporal: Client, workflows: Sequence[str]) -> int:
-    """The number of events in all these histories."""
     total = 0
     for first in range(0, len(workflows), _AT_ONCE):
         some = workflows[first : first + _AT_ONCE]

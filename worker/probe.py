@@ -9,6 +9,7 @@ from typing import Final
 from activities.model.endpoints import EndpointResolver, ResolvedModel
 from activities.model.failures import ModelError, Overflow, ProviderFailure, Retry, Stop, StopKind, classify
 from activities.model.keys import Keys
+from activities.model.model_table import ModelTables
 from activities.model.port import Finished, ModelPort, ModelRequest, UserInput
 from activities.model.providers import provider_named, split_model_id
 from activities.model.retry_budget import refusal_text, without_password
@@ -38,7 +39,7 @@ class ProbeResult(Value):
 
 async def probe(settings: Settings, model: str, config: Config, timeout: float = DEFAULT_TIMEOUT) -> ProbeResult:
     """Ask `model` for a word, as a turn run from this shell would."""
-    port = WireRouter(process_environment())
+    port = WireRouter(process_environment(), tables=ModelTables(settings.models_file))
     try:
         probed = await _send_probe(settings, model, config, port, timeout)
     except UsageError as error:  # whose message holds the remedy

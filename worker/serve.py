@@ -20,6 +20,7 @@ from activities.calls.planner.planner import open_planner
 from activities.model.catalogue import has_litellm_key
 from activities.model.keys import Keys
 from activities.model.litellm_environment import isolate
+from activities.model.model_table import ModelTables
 from activities.model.wires.router import WireRouter
 from activities.model.wires.timeouts import StreamTimeouts
 from activities.redact import Redactor
@@ -73,7 +74,12 @@ async def serve(settings: Settings) -> None:
         timeouts = StreamTimeouts(
             headers=settings.headers_seconds, first_byte=settings.first_token_seconds, idle=settings.silence_seconds
         )
-        model = WireRouter(process_environment(), timeouts=timeouts, redactor=redactor(settings))
+        model = WireRouter(
+            process_environment(),
+            timeouts=timeouts,
+            redactor=redactor(settings),
+            tables=ModelTables(settings.models_file),
+        )
         sender, stops = SignalSender(database, client, settings), StopInterceptor(database)
         reconciler = Reconciler(database, client, sender, settings.reconcile_seconds)
         background_tasks = (

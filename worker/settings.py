@@ -102,6 +102,7 @@ class Settings(Value):
     headers_seconds: float = Field(default=120, gt=0)  # deadline for a provider to accept a request
     first_token_seconds: float = Field(default=600, gt=0)  # then for its first piece
     silence_seconds: float = Field(default=300, gt=0)  # then for each further silence
+    models_url: str | None = None  # where `holdfast models --refresh` fetches a table of models
     resume: ResumePolicy = ResumePolicy.AUTO  # whether working sessions resume when the stack restarts
     summaries: SummaryDetail = SummaryDetail.NAMES  # what Temporal's UI shows of calls: `names` or `full` (redacted)
     retention_days: int = Field(default=7, gt=0)  # of finished runs in the embedded Temporal
@@ -138,6 +139,11 @@ class Settings(Value):
     def auth(self) -> Path:
         """The key file of `holdfast auth login`."""
         return self.home / "auth.json"
+
+    @property
+    def models_file(self) -> Path:
+        """The table of models that `holdfast models --refresh` has fetched."""
+        return self.home / "models.json"
 
     @property
     def credentials_file(self) -> Path:

@@ -20,14 +20,19 @@ _FAMILIES: Final = {"bedrock_converse": "bedrock", "ai21": "ai21_chat"}  # its c
 _PRICED_BY_REGION: Final = ("azure", "bedrock")  # names with another "/" there are prices, not models
 _TUNED: Final = "ft:"  # the price of models that people have tuned
 _MILLION: Final = 1_000_000
-_NAMES: Final = {
+COST_COLUMNS: Final = {  # our names → litellm's columns
     "input": "input_cost_per_token",
     "output": "output_cost_per_token",
     "reasoning": "output_cost_per_reasoning_token",
     "cache_read": "cache_read_input_token_cost",
     "cache_write": "cache_creation_input_token_cost",
 }
-_LONG: Final = re.compile(rf"({'|'.join(_NAMES.values())})(_above_(\d+)k_tokens)")
+_RATES: Final = "|".join(COST_COLUMNS.values())
+_LONG: Final = re.compile(rf"({_RATES})(_above_(\d+)k_tokens)")
+COLUMNS: Final = re.compile(  # those that are read here
+    rf"mode|litellm_provider|deprecation_date|max_(input_|output_)?tokens|tiered_pricing|supported_output_modalities"
+    rf"|supports_(function_calling|vision|pdf_input|reasoning)|({_RATES})(_above_\d+k_tokens)?"
+)
 
 
 def read_table() -> ModelTable:
@@ -40,11 +45,6 @@ def read_table() -> ModelTable:
     return {}
 
 
-def read_facts(model: str) -> ModelFacts:
-    """The file's facts of a model; takes some 30 ms and keeps only the facts in memory."""
-    return find_facts(read_table(), model)
-
-
 def model_names(table: ModelTable, provider: str, today: date) -> Iterator[str]:
     """A provider's models that an agent can work with by `today`; `provider`: litellm's name."""
     for key, known in table.items():
@@ -54,10 +54,14 @@ def model_names(table: ModelTable, provider: str, today: date) -> Iterator[str]:
                 yield name
 
 
+def find_entry(table: ModelTable, model: str) -> Mapping[str, Any] | None:
+    """The table's entry of a model, by its name in `Endpoint.model`: litellm names those of some providers without."""
+    return table.get(model) or table.get(model.partition("/")[2])
+
+
 def find_facts(table: ModelTable, model: str) -> ModelFacts:
     """What the table says of a model, by its name in `Endpoint.model`."""
-    known = table.get(model) or table.get(model.partition("/")[2])
-    return facts_of_entry(known) if known else ModelFacts()
+    return facts_of_entry(find_entry(table, model) or {})
 
 
 def _can_call_tools(known: Mapping[str, Any]) -> bool:
@@ -91,6 +95,7 @@ def facts_of_entry(known: Mapping[str, Any]) -> ModelFacts:
         max_output=known.get("max_output_tokens") or 0,
         images=bool(known.get("supports_vision")),
         documents=bool(known.get("supports_pdf_input")),
+        reasoning=bool(known.get("supports_reasoning")),
         responses=known.get("mode") == "responses",
     )
 
@@ -109,5 +114,5 @@ def _price(known: Mapping[str, Any]) -> Price | None:
 
 def _rates(known: Mapping[str, Any], suffix: str = "") -> dict[str, Decimal]:
     """litellm's are floats per token, ours decimals per million."""
-    found = {ours: known.get(theirs + suffix) for ours, theirs in _NAMES.items()}
+    found = {ours: known.get(theirs + suffix) for ours, theirs in COST_COLUMNS.items()}
     return {name: Decimal(str(rate)) * _MILLION for name, rate in found.items() if rate is not None}

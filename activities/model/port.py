@@ -220,7 +220,7 @@ ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | Finished
 
 
 class ModelFacts(Value):
-    """A model's price (None: unknown), its limits in tokens (0: unknown), and what it sees.
+    """A model's price (None: unknown), its limits in tokens (0: unknown), what it sees, and whether it can think.
 
     `responses`: only OpenAI's Responses protocol reaches it.
     """
@@ -230,6 +230,7 @@ class ModelFacts(Value):
     max_output: int = 0
     images: bool = False
     documents: bool = False
+    reasoning: bool = False
     responses: bool = False
 
 

@@ -62,7 +62,7 @@ def _complete_models(incomplete: str, *, models: bool) -> "list[CompletionItem]"
         return []
     if models:
         ids = [incomplete.partition("/")[0]] if "/" in incomplete else known
-        known = [each.model for each in model_choices.list_models(config, ids, lambda _: None)]
+        known = [each.model for each in model_choices.list_models(settings, config, ids, lambda _: None)]
     return [CompletionItem(name) for name in known if name.startswith(incomplete)]
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from datetime import date
 
-from activities.model import catalogue, litellm_table
+from activities.model import catalogue
 from activities.model.catalogue import ModelChoice
 from activities.model.keys import Keys
+from activities.model.model_table import ModelTables
 from worker.credential_handoff import CredentialEnvironment
 from worker.settings import Settings
 from workflows.domain.config.config import Config
@@ -19,9 +20,11 @@ def list_providers(settings: Settings, config: Config, *, every: bool = False) -
     )
 
 
-def list_models(config: Config, ids: Sequence[str], warn: Callable[[str], None]) -> list[ModelChoice]:
+def list_models(
+    settings: Settings, config: Config, ids: Sequence[str], warn: Callable[[str], None]
+) -> list[ModelChoice]:
     """The models of these providers; warns of a wrongly configured provider and leaves it out."""
-    table, today, found = litellm_table.read_table(), date.today(), list[ModelChoice]()
+    table, today, found = ModelTables(settings.models_file).all(), date.today(), list[ModelChoice]()
     for id in ids:
         try:
             found += catalogue.list_models(id, config.provider, table, today)

@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator, Mapping, MutableMapping
 from contextlib import aclosing
 from typing import Final
 
-from activities.model import litellm_table
 from activities.model.chat_format import ChunkReader
 from activities.model.failures import ModelError
 from activities.model.headers import redact_failure
 from activities.model.litellm_model import LiteLLM
+from activities.model.model_table import ModelTables
 from activities.model.port import ModelEvent, ModelFacts, ModelRequest, Wire
 from activities.model.wires.anthropic import AnthropicReader
 from activities.model.wires.anthropic_request import MessagesRequestBuilder
@@ -25,6 +25,7 @@ from activities.redact import Redactor
 
 DEFAULT_TIMEOUTS: Final = StreamTimeouts()
 NO_SECRETS: Final = Redactor()
+NO_FETCHED_TABLE: Final = ModelTables()
 
 
 class WireRouter:
@@ -39,9 +40,11 @@ class WireRouter:
         *,
         timeouts: StreamTimeouts = DEFAULT_TIMEOUTS,
         redactor: Redactor = NO_SECRETS,
+        tables: ModelTables = NO_FETCHED_TABLE,
     ) -> None:
         self._redactor = redactor
-        self._facts: dict[str, ModelFacts] = {}
+        self._tables = tables
+        self._facts: dict[tuple[str, int], ModelFacts] = {}  # by a model's name and the tables' version
         self._litellm = LiteLLM(environment, timeouts)
         self._connections = Connections()
         self._wires: Mapping[Wire, HttpWire] = {
@@ -68,10 +71,11 @@ class WireRouter:
             raise ModelError(redact_failure(error.failure, request.endpoint, self._redactor)) from None
 
     async def facts(self, model: str) -> ModelFacts:
-        """See `ModelPort.facts`; from litellm's file: a person's own endpoint needs no litellm."""
-        if model not in self._facts:
-            self._facts[model] = await asyncio.to_thread(litellm_table.read_facts, model)
-        return self._facts[model]
+        """See `ModelPort.facts`; from files: a person's own endpoint needs no litellm."""
+        known = model, self._tables.version
+        if known not in self._facts:
+            self._facts[known] = await asyncio.to_thread(self._tables.facts, model)
+        return self._facts[known]
 
     async def close(self) -> None:
         """Close all connections."""

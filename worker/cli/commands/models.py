@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from activities.model.catalogue import ModelChoice
+from activities.model.model_table import ModelTables
 from activities.model.providers import check_provider
 from worker.cli import command_support, completers, model_choices
 from worker.cli.render.formatting import escape_exact, escape_prose, one_line
@@ -19,54 +20,83 @@ from worker.settings import Settings
 from workflows.domain.config.config import Config
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import UsageError
-from workflows.domain.usage import Price
+from workflows.domain.usage import Price, Rates
 
 _UNKNOWN = "?"
 _HEADINGS = ("context", "output", "$ in", "$ out")
+_MORE_HEADINGS = ("$ cached", "$ caching", "above", "sees", "thinks")
 _EXPLAINED = "Context and output are tokens, prices US dollars for a million tokens; ? is not known."
+_MORE_EXPLAINED = (
+    "Cached is a token read from the provider's cache, caching one written to it; a prompt of more tokens than above "
+    "costs more."
+)
 
 
 @click.command()
 @click.argument("provider", required=False, shell_complete=completers.provider)
 @click.option("--all", "every", is_flag=True, help="Those of providers without a key here, too.")
+@click.option("--verbose", is_flag=True, help="Also the rates of caches and long prompts, and what each sees.")
+@click.option(
+    "--refresh",
+    "address",
+    is_flag=False,
+    flag_value="",
+    metavar="[=ADDRESS]",
+    help="Fetch a newer table first, from this address or that of HOLDFAST_MODELS_URL.",
+)
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
 @command_support.async_command
-async def models(settings: Settings, provider: str | None, every: bool, as_json: bool) -> None:
+async def models(
+    settings: Settings, provider: str | None, every: bool, verbose: bool, address: str | None, as_json: bool
+) -> None:
     """List the models that can be chosen here.
 
     As -m takes them: those that your configuration describes, and those of providers that have a key here, with limits
     and prices as a turn would use them; with PROVIDER those of one, whether there is a key for it or not. In a pipe
-    there is one name on each line. A name that is missing may be chosen all the same: the list is the one that litellm
-    came with.
+    there is one name on each line. A name that is missing may be chosen all the same: the list is as old as this
+    release, or as the table that --refresh fetched last.
 
     \b
     Examples:
       holdfast models
-      holdfast models anthropic
+      holdfast models anthropic --verbose
       holdfast models --all | grep codex
+      holdfast models --refresh=https://models.dev/api.json
     """
+    if address is not None:
+        await _refresh(settings, address)
     turn_config = await load_project_config(settings, current_directory())
     config = turn_config.config
     if provider is not None:
         check_provider(provider, config.provider)
     ids = [provider] if provider is not None else model_choices.list_providers(settings, config, every=every)
-    found = model_choices.list_models(config, ids, command_support.print_note)
+    found = model_choices.list_models(settings, config, ids, command_support.print_note)
     if as_json:
         click.echo(json.dumps([_json(each) for each in found], indent=2))
         return
-    for row in _rows(found, terminal_columns()):
+    for row in _rows(found, terminal_columns(), verbose=verbose):
         click.echo(row)
     _print_remarks(turn_config, ids, found)
+    if verbose:
+        _print_table_remarks(settings)
 
 
-def _rows(found: Sequence[ModelChoice], room: int | None) -> list[str]:
-    """Names in a pipe, a table on a terminal."""
-    if room is None or not found:
+async def _refresh(settings: Settings, address: str) -> None:
+    from activities.model.table_fetch import fetch_table  # aiohttp costs other listings 100 ms
+
+    table = await fetch_table(address or settings.models_url, settings.models_file)
+    command_support.print_note(f"Fetched {len(table.models):,} models from {escape_exact(table.source)}.")
+
+
+def _rows(found: Sequence[ModelChoice], room: int | None, *, verbose: bool) -> list[str]:
+    """Names in a pipe, a table on a terminal and where more is asked for."""
+    if not found or (room is None and not verbose):
         return [escape_exact(each.model) for each in found]
-    cells = [_cells(each) for each in found]
-    widths = [max(map(len, column)) for column in zip(_HEADINGS, *cells, strict=True)]
+    headings = (*_HEADINGS, *_MORE_HEADINGS) if verbose else _HEADINGS
+    cells = [(*_cells(each), *(_more_cells(each) if verbose else ())) for each in found]
+    widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
     aligned = [
-        "  ".join(cell.rjust(most) for cell, most in zip(row, widths, strict=True)) for row in (_HEADINGS, *cells)
+        "  ".join(cell.rjust(most) for cell, most in zip(row, widths, strict=True)) for row in (headings, *cells)
     ]
     names = ["model", *(escape_exact(each.model) for each in found)]
     heading, *rows = format_table(zip(names, aligned, strict=True), room)
@@ -77,6 +107,15 @@ def _cells(choice: ModelChoice) -> tuple[str, str, str, str]:
     facts, price = choice.facts, choice.facts.price
     rates = (_dollars(price.input), _dollars(price.output)) if price else (_UNKNOWN, _UNKNOWN)
     return (_tokens(facts.context), _tokens(facts.max_output), *rates)
+
+
+def _more_cells(choice: ModelChoice) -> tuple[str, ...]:
+    facts, price = choice.facts, choice.facts.price
+    cache = (price.cache_read, price.cache_write) if price else (None, None)
+    above = min((tier.above for tier in price.tiers), default=0) if price else 0
+    sees = ", ".join(name for name, seen in (("pictures", facts.images), ("PDF", facts.documents)) if seen)
+    rates = (_UNKNOWN if rate is None else _dollars(rate) for rate in cache)
+    return (*rates, f"{above:,}" if above else "", sees, "yes" if facts.reasoning else "")
 
 
 def _tokens(limit: int) -> str:
@@ -98,16 +137,23 @@ def _json(choice: ModelChoice) -> dict[str, Any]:
         "context": facts.context or None,
         "output": facts.max_output or None,
         "price": _price(facts.price),
+        "pictures": facts.images,
+        "pdf": facts.documents,
+        "reasoning": facts.reasoning,
     }
 
 
-def _price(price: Price | None) -> dict[str, float] | None:
+def _price(price: Price | None) -> dict[str, Any] | None:
     """US dollars per million tokens, by the configuration's field names."""
     if price is None:
         return None
-    rates = {"input": price.input, "output": price.output, "cache_read": price.cache_read}
-    rates["cache_write"] = price.cache_write
-    return {name: float(rate) for name, rate in rates.items() if rate is not None}
+    tiers = [{"above": tier.above, **_json_rates(tier)} for tier in price.tiers]
+    return _json_rates(price) | ({"tiers": tiers} if tiers else {})
+
+
+def _json_rates(rates: Rates) -> dict[str, float]:
+    names = ("input", "output", "reasoning", "cache_read", "cache_write")
+    return {name: float(rate) for name in names if (rate := getattr(rates, name)) is not None}
 
 
 def _without_models(config: Config, ids: Sequence[str], found: Sequence[ModelChoice]) -> list[str]:
@@ -115,6 +161,12 @@ def _without_models(config: Config, ids: Sequence[str], found: Sequence[ModelCho
     listed = {each.model.partition("/")[0] for each in found}
     own = {id for id, each in config.provider.items() if each.options.base_url}
     return [escape_exact(id) for id in ids if id not in listed and (id in own or len(ids) == 1)]
+
+
+def _print_table_remarks(settings: Settings) -> None:
+    command_support.print_note(_MORE_EXPLAINED)
+    if (table := ModelTables(settings.models_file).fetched()) is not None:
+        command_support.print_note(f"The table is of {escape_exact(table.source)}, fetched {table.fetched}.")
 
 
 def _print_remarks(turn_config: TurnConfig, ids: Sequence[str], found: Sequence[ModelChoice]) -> None:

@@ -3,6 +3,9 @@
 import json
 from typing import Any
 
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
 from tests.worker.cli.conftest import CommandRunner
 
 OWN = {
@@ -13,6 +16,7 @@ OWN = {
     },
 }
 
+RATES = {"mode": "chat", "input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06}
 MUTE = {"options": {"baseURL": "http://127.0.0.1:9/v1"}}
 
 
@@ -57,6 +61,9 @@ async def test_json_has_what_is_known_of_each_model(bare: CommandRunner) -> None
         "context": 131072,
         "output": 8192,
         "price": price,
+        "pictures": False,
+        "pdf": False,
+        "reasoning": False,
     }
     assert (second["context"], second["price"]) == (None, None)
 
@@ -97,3 +104,38 @@ async def test_models_and_providers_are_completed(bare: CommandRunner) -> None:
 
     assert own.out.split() == ["plain,own/qwen", "plain,own/bare"] and "plain,groq/" in known.out
     assert providers.out.split() == ["plain,own"] and own.err == known.err == providers.err == ""
+
+
+async def test_a_newer_table_is_fetched_and_counts_from_then_on(bare: CommandRunner) -> None:
+    table = {"anthropic/claude-of-tomorrow": {**RATES, "litellm_provider": "anthropic", "max_input_tokens": 9000}}
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.json_response(table)
+
+    app = web.Application()
+    app.router.add_get("/table.json", answer)
+    async with TestServer(app) as server:
+        person = bare.with_(HOLDFAST_MODELS_URL=str(server.make_url("/table.json")))
+        fetched = await person.run("models", "anthropic", "--refresh")
+        elsewhere = await person.run("models", "anthropic", f"--refresh={server.make_url('/no.json')}")
+    later = await bare.run("models", "anthropic", "--verbose", "--json")
+
+    assert fetched.code == 0 and "anthropic/claude-of-tomorrow\n" in fetched.out and "Fetched 1 models" in fetched.err
+    assert elsewhere.code == 2 and "status 404; the table is as it was" in elsewhere.err
+    found = next(each for each in json.loads(later.out) if each["model"] == "anthropic/claude-of-tomorrow")
+    assert (found["context"], found["price"]) == (9000, {"input": 1.0, "output": 2.0})
+
+
+async def test_without_an_address_nothing_is_fetched(bare: CommandRunner) -> None:
+    ended = await bare.run("models", "--refresh")
+
+    assert ended.code == 2 and "HOLDFAST_MODELS_URL" in ended.err and not ended.out
+
+
+async def test_more_is_said_where_it_is_asked_for(bare: CommandRunner) -> None:
+    ended = await bare.run("models", "anthropic", "--verbose")
+
+    heading, *rows = ended.out.splitlines()
+    assert " ".join(heading.split()) == "model context output $ in $ out $ cached $ caching above sees thinks"
+    assert any("claude-sonnet-4-5 " in row and "pictures, PDF" in row and row.endswith("yes") for row in rows)
+    assert "read from the provider's cache" in ended.err

@@ -1,0 +1,141 @@
+"""Tables of models: the release's, a fetched one, and litellm's behind them."""
+
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from activities.model.model_table import ModelTables
+from activities.model.table_fetch import fetch_table
+from workflows.domain.errors import UsageError
+
+RATES = {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06}
+MODELS_DEV = {
+    "anthropic": {
+        "npm": "@ai-sdk/anthropic",
+        "models": {
+            "claude-next": {
+                "tool_call": True,
+                "reasoning": True,
+                "modalities": {"input": ["text", "image"], "output": ["text"]},
+                "limit": {"context": 500_000, "output": 64_000},
+                "cost": {
+                    "input": 3,
+                    "output": 15,
+                    "cache_read": 0.3,
+                    "context_over_200k": {"input": 6, "output": 22.5},
+                    "tiers": [{"input": 9, "output": 30, "tier": {"type": "context", "size": 400_000}}],
+                },
+            },
+            "claude-free-of-sense": {"cost": {"input": -3, "output": 15}},
+        },
+    },
+    "a-company-of-next-year": {"models": {"x": {"cost": {"input": 1, "output": 1}}}},
+}
+
+
+class TableServer:
+    """Serves tables by path; a text redirects."""
+
+    def __init__(self, url: str, pages: dict[str, Any]) -> None:
+        self.url = url
+        self.pages = pages
+
+
+@pytest.fixture
+async def tables() -> AsyncIterator[TableServer]:
+    pages: dict[str, Any] = {}
+
+    async def answer(request: web.Request) -> web.Response:
+        page = pages.get(request.path)
+        if isinstance(page, str):
+            raise web.HTTPFound(page)
+        if isinstance(page, bytes):
+            return web.Response(body=page)
+        return web.json_response(page) if page is not None else web.Response(status=404)
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", answer)
+    async with TestServer(app) as server:
+        yield TableServer(str(server.make_url("/")), pages)
+
+
+def test_the_release_knows_models_that_litellm_does_not() -> None:
+    facts = ModelTables().facts("openrouter/anthropic/claude-sonnet-4.5")
+
+    assert facts.price is not None and facts.price.input == Decimal(3) and facts.price.cache_read == Decimal("0.3")
+    assert (facts.context, facts.images, facts.reasoning) == (1_000_000, True, True)
+
+
+def test_what_the_release_leaves_out_is_read_from_litellm() -> None:
+    assert ModelTables().facts("openai/text-embedding-3-small").context > 0
+    assert ModelTables().facts("openai/nobody-knows-it").price is None
+
+
+async def test_a_fetched_table_of_litellms_form_counts_at_once(tables: TableServer, tmp_path: Path) -> None:
+    file = tmp_path / "home" / "models.json"
+    found = ModelTables(file)
+    before = found.facts("openai/gpt-5"), found.version
+    tables.pages["/litellm.json"] = {"gpt-5": {**RATES, "litellm_provider": "openai", "max_input_tokens": 7}}
+    fetched = await fetch_table(f"{tables.url}litellm.json", file)
+
+    facts = found.facts("openai/gpt-5")
+    assert facts.price is not None and (facts.price.input, facts.context) == (Decimal(1), 7)
+    assert before[0].context > 7 and before[1] != found.version
+    assert found.facts("anthropic/claude-sonnet-4-5").context >= 200_000
+    assert fetched == found.fetched() and fetched.source == f"{tables.url}litellm.json"
+
+
+async def test_a_fetched_table_of_models_dev_is_read_with_its_tiers(tables: TableServer, tmp_path: Path) -> None:
+    tables.pages["/api.json"] = MODELS_DEV
+    fetched = await fetch_table(f"{tables.url}api.json", tmp_path / "models.json")
+
+    facts = ModelTables(tmp_path / "models.json").facts("anthropic/claude-next")
+    assert list(fetched.models) == ["anthropic/claude-next"]
+    assert facts.price is not None and facts.price.cache_read == Decimal("0.3")
+    assert {tier.above: (tier.input, tier.output) for tier in facts.price.tiers} == {
+        200_000: (Decimal(6), Decimal("22.5")),
+        400_000: (Decimal(9), Decimal(30)),
+    }
+    assert (facts.context, facts.max_output, facts.images, facts.documents, facts.reasoning) == (
+        *(500_000, 64_000, True, False, True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "page", "words"),
+    [
+        ("missing.json", None, "status 404"),
+        ("page.html", b"<html>Sign in</html>", "holds no table of models"),
+        ("list.json", [1, 2], "holds no table of models"),
+        ("deep.json", b"[" * 100_000, "holds no table of models"),
+        ("odd.json", {"gpt-5": {"input_cost_per_token": "cheap", "output_cost_per_token": 1}}, "holds no table"),
+        ("moved.json", "http://example.invalid/table.json", "could not be fetched"),
+    ],
+)
+async def test_what_is_no_table_leaves_the_last_one(
+    tables: TableServer, tmp_path: Path, path: str, page: object, words: str
+) -> None:
+    file = tmp_path / "models.json"
+    file.write_text("as it was")
+    tables.pages[f"/{path}"] = page
+    with pytest.raises(UsageError, match=words):
+        await fetch_table(f"{tables.url}{path}", file)
+    assert file.read_text() == "as it was" and [each.name for each in tmp_path.iterdir()] == ["models.json"]
+
+
+@pytest.mark.parametrize("address", ["ftp://host/table", "http://example.com/table.json", "anthropic", None])
+async def test_an_address_that_is_none_is_refused_before_anything_is_sent(address: str | None, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="address"):
+        await fetch_table(address, tmp_path / "models.json")
+
+
+def test_a_broken_file_is_named_with_the_remedy(tmp_path: Path) -> None:
+    file = tmp_path / "models.json"
+    file.write_text("{")
+    with pytest.raises(UsageError, match="models --refresh"):
+        ModelTables(file).facts("openai/gpt-5")

@@ -1,0 +1,25 @@
+"""The release's table of models and its corrections."""
+
+from datetime import date
+
+import pytest
+
+from activities.model import litellm_table, model_table
+from tests.providers.write_release_models import corrections, release_table
+
+
+def test_the_table_is_that_of_the_locked_litellm_with_the_corrections() -> None:
+    written = model_table.RELEASE.read_text()
+
+    assert written == release_table(), "Run `python -m tests.providers.write_release_models`."
+
+
+@pytest.mark.parametrize("correction", corrections(), ids=lambda each: each["model"])
+def test_a_correction_says_where_it_is_from_and_adds_to_what_litellm_knows(correction: dict[str, object]) -> None:
+    known = litellm_table.read_table().get(str(correction["model"]), {})
+    entry = correction["entry"]
+
+    assert str(correction["source"]).startswith("https://")
+    assert date.fromisoformat(str(correction["date"])) <= date.today()
+    assert isinstance(entry, dict) and entry.items() - known.items()
+    assert all(litellm_table.COLUMNS.fullmatch(column) for column in entry)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from temporalio.api.enums.v1 import EventType, WorkflowTaskFailedCause
-from temporalio.client import Client, WorkflowHistory
+from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 
 from activities.calls.planner.planner import open_planner
 from activities.model.port import ModelPort
@@ -18,7 +18,7 @@ from activities.stop_interceptor import POLL_INTERVAL, StopInterceptor
 from activities.store import sessions
 from activities.store.database import Database
 from activities.tools.toolset import Toolsets
-from tests.polling import WAIT_TIMEOUT
+from tests.polling import WAIT_TIMEOUT, wait_until
 from worker.api.events import EventWithContents
 from worker.assemble import BUILT_IN_TOOLS, build_worker
 from worker.background_tasks import every, run_in_background
@@ -117,8 +117,12 @@ class Harness:
         sender = SignalSender(self.database, self.temporal, self.settings)
         await sender.signal(session, origin, Wake(kind=kind, subject=subject, turn=turn))
 
+    def workflow(self, session: SessionId) -> WorkflowHandle[Any, Any]:
+        """The session's workflow, as an operator has it."""
+        return self.temporal.get_workflow_handle(workflow_id(session))
+
     async def history(self, session: SessionId) -> WorkflowHistory:
-        return await self.temporal.get_workflow_handle(workflow_id(session)).fetch_history()
+        return await self.workflow(session).fetch_history()
 
     @asynccontextmanager
     async def running_worker(
@@ -143,9 +147,7 @@ class Harness:
 
 async def wait_for_file(path: Path, suffix: str = ".reached") -> None:
     """Wait for the file of a scripted hold or of a command."""
-    async with asyncio.timeout(WAIT_TIMEOUT):
-        while not path.with_name(path.name + suffix).exists():
-            await asyncio.sleep(0.02)
+    await wait_until(path.with_name(path.name + suffix).exists)
 
 
 def calls(transcript: Transcript) -> list[ToolPart]:

@@ -1,4 +1,4 @@
-"""Trials for acceptance tests: real processes, real SIGKILL, and the invariants at the end."""
+"""Stacks and trials for acceptance tests: real processes, real SIGKILL, and the invariants at the end."""
 
 import asyncio
 import shutil
@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from temporalio.client import Client
 
 from tests.acceptance import workers
 from tests.acceptance.fork_server import OURS
-from tests.acceptance.matrix.lane import Lane
 from tests.acceptance.scenarios import Mutate
-from tests.acceptance.trial import Trial, trial
+from tests.acceptance.stacks import OwnStack, SharedStack
+from tests.acceptance.trial import Trial
 from tests.acceptance.workers import ForkServer
 from tests.conftest import new_home, remove, settings_of
 from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import Settings
+from worker.stack.cluster import Cluster
 from worker.stack.state_file import Endpoints
 
 Open = Callable[..., AbstractAsyncContextManager[Trial]]
@@ -42,15 +42,6 @@ def failed(request: pytest.FixtureRequest) -> Failed:
     return lambda: bool(request.node.stash.get(_FAILED, False))
 
 
-@pytest.fixture
-async def trials(failed: Failed) -> AsyncIterator[list[Trial]]:
-    """A test's trials; if it fails, they report while their servers still run."""
-    opened: list[Trial] = []
-    yield opened
-    for each in opened if failed() else ():
-        await each.tell()
-
-
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
     """The fork server of this process's trials."""
@@ -59,40 +50,37 @@ def fork_server() -> Iterator[ForkServer]:
 
 
 @pytest.fixture(scope="session")
-def lane(settings: Settings, fork_server: ForkServer) -> Iterator[Lane]:
+def shared_stack(settings: Settings, stack: Endpoints, template: Cluster, fork_server: ForkServer) -> SharedStack:
+    """The stack of the test run."""
+    return SharedStack(settings, stack, template, fork_server)
+
+
+@pytest.fixture(scope="session")
+def own_stack(settings: Settings, fork_server: ForkServer) -> Iterator[OwnStack]:
     """A stack for this process's tests that kill servers, to spare the run's stack."""
     own = settings_of(new_home(), HOLDFAST_CACHE=str(settings.cache))
     try:
-        yield asyncio.run(Lane.start(own, fork_server))
+        yield asyncio.run(OwnStack.start(own, fork_server))
     finally:
         asyncio.run(remove(own))
 
 
 @pytest.fixture
-def open_unjudged(
-    settings: Settings,
-    stack: Endpoints,
-    postgres_url: str,
-    temporal_client: Client,
-    task_queue: str,
-    tmp_path: Path,
-    fork_server: ForkServer,
-    trials: list[Trial],
-) -> Open:
+async def open_unjudged(shared_stack: SharedStack, tmp_path: Path, failed: Failed) -> AsyncIterator[Open]:
     """Open a trial over a script (answers, or several scripts by name); the test asks for the verdict."""
+    trials: list[Trial] = []
 
     @asynccontextmanager
     async def opened(
         *answers: ScriptedAnswer, scripts: Mapping[str, Script] | None = None, **changed: Any
     ) -> AsyncIterator[Trial]:
-        endpoints = stack.model_copy(update={"postgres_url": postgres_url})
-        own = settings.model_copy(update={"task_queue": task_queue})
-        script = scripts or Script(answers=answers)
-        async with trial(own, endpoints, temporal_client, script, tmp_path, fork_server, **changed) as built:
-            trials.append(built)
-            yield built
+        async with shared_stack.trial(scripts or Script(answers=answers), tmp_path, **changed) as trial:
+            trials.append(trial)
+            yield trial
 
-    return opened
+    yield opened
+    for trial in trials if failed() else ():
+        await trial.report()
 
 
 @pytest.fixture
@@ -101,9 +89,9 @@ def open_trial(open_unjudged: Open) -> Open:
 
     @asynccontextmanager
     async def opened(*answers: ScriptedAnswer, **more: Any) -> AsyncIterator[Trial]:
-        async with open_unjudged(*answers, **more) as built:
-            yield built
-            await built.assert_no_violations()
+        async with open_unjudged(*answers, **more) as trial:
+            yield trial
+            await trial.assert_no_violations()
 
     return opened
 

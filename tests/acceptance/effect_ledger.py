@@ -1,6 +1,5 @@
 """The effect ledger: written by the commands, outside the system's workspace, database and process tree."""
 
-import asyncio
 import re
 import sys
 from datetime import UTC, datetime
@@ -8,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from tests.polling import WAIT_TIMEOUT
+from tests.polling import wait_until
 from worker.scripted.script import ScriptedCall
 from workflows.domain.messages import ToolPart
 from workflows.domain.value import Value
@@ -68,15 +67,11 @@ class EffectLedger:
 
     async def written(self, count: int) -> None:
         """Wait for `count` lines of any effects."""
-        async with asyncio.timeout(WAIT_TIMEOUT):
-            while len(self.lines()) < count:
-                await asyncio.sleep(0.01)
+        await wait_until(lambda: len(self.lines()) >= count)
 
     async def reached(self, token: str, moment: EffectMoment = EffectMoment.START, times: int = 1) -> None:
         """Wait until an effect has begun, or is complete, `times` times."""
-        async with asyncio.timeout(WAIT_TIMEOUT):
-            while self.count(token, moment) < times:
-                await asyncio.sleep(0.01)
+        await wait_until(lambda: self.count(token, moment) >= times)
 
 
 def effect(token: str, *, hold: bool = False) -> ScriptedCall:

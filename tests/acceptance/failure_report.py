@@ -1,4 +1,4 @@
-"""The report of a failed acceptance test: printed ends of logs, and all logs in files."""
+"""The report of a failed acceptance test: printed ends of logs; logs, histories and tables in files."""
 
 import sys
 from contextlib import suppress
@@ -8,22 +8,23 @@ from typing import Final
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from activities.store.database import Database
 from tests.acceptance import workflow_histories
 from tests.harness import ACTOR
 from worker.client import Holdfast, SessionClient
-from worker.outbox import workflow_id
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.errors import HoldfastError
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import SessionId, workflow_id
 
-_TOLD: Final = 60  # events of a session that are printed
+_EVENTS: Final = 60  # of a session that are printed
 _WIDTH: Final = 300  # characters of each
 _TAIL: Final = 3000  # characters of what a process has written
+_TABLES: Final = b"SELECT tablename FROM pg_tables WHERE schemaname = 'holdfast' ORDER BY tablename"
 
 
 async def report_failure(settings: Settings, endpoints: Endpoints, temporal: Client, directory: Path) -> None:
-    """Print the end of each session's log; write logs and histories into the directory."""
+    """Print the end of each session's log; write logs, histories and tables into the directory."""
     print_line(f"The files of this test are kept in {directory}.")
     try:
         async with Holdfast(settings, endpoints) as holdfast:
@@ -31,6 +32,7 @@ async def report_failure(settings: Settings, endpoints: Endpoints, temporal: Cli
             for session in await client.sessions.list_recent():
                 await _log(client, session.id, directory)
                 await _histories(temporal, session.id, directory)
+            await _tables(holdfast.database, directory / "tables")
     except HoldfastError as error:  # the failure may be an unreachable server
         print_line(f"The logs cannot be read: {error}")
 
@@ -50,7 +52,7 @@ async def _log(client: SessionClient, session: SessionId, directory: Path) -> No
     lines = [f"{record.seq} {record.at} {record.event.model_dump_json()}" for record in log]
     (directory / f"{session}.log").write_text("\n".join(lines))
     print_line(f"The log of {session}:")
-    for line in lines[-_TOLD:]:
+    for line in lines[-_EVENTS:]:
         print_line(line[:_WIDTH])
 
 
@@ -58,3 +60,10 @@ async def _histories(temporal: Client, session: SessionId, directory: Path) -> N
     with suppress(RPCError):  # no run of it ever began
         for history in await workflow_histories.runs(temporal, workflow_id(session)):
             (directory / f"{session}.{history.run_id}.json").write_text(history.to_json())
+
+
+async def _tables(database: Database, folder: Path) -> None:
+    folder.mkdir()
+    for table in [row["tablename"] for row in await database.rows(_TABLES)]:
+        rows = await database.rows(f'SELECT to_json(t)::text AS row FROM "{table}" t'.encode())
+        (folder / f"{table}.jsonl").write_text("\n".join(row["row"] for row in rows))

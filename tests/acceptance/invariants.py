@@ -37,6 +37,9 @@ class Violation:
     invariant: str
     what: str
 
+    def __str__(self) -> str:
+        return f"{self.invariant}: {self.what}"
+
 
 def violations(trial: TrialRecords) -> list[Violation]:
     """All violations."""
@@ -178,7 +181,7 @@ def torn_messages(session: SessionRecords, _: TrialRecords) -> Iterator[str]:
         for each in ran
         if (name := workflow_histories.promised_event(each)) not in logged | {None}
     )
-    caused = {name for each in ran for name in workflow_histories.causes(each)}
+    caused = set(map(workflow_histories.caused_event, ran))
     closed = {each.request.get("turn") for each in ran if each.name == "holdfast.turns.close"}
     for event in session.events:
         name = workflow_histories.event_key(event)

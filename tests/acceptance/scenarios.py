@@ -1,8 +1,8 @@
 """Scenarios shared by a test and the mutant that it must catch."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from activities.cancellation import cancel_and_wait
@@ -11,9 +11,10 @@ from tests.acceptance.effect_ledger import effect
 from tests.acceptance.temporal_proxy import proxy
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
-from tests.polling import wait_until
-from worker.scripted.script import ScriptedAnswer, ScriptedCall
-from workflows.domain.ids import AskId, MessageId, SessionId, workflow_id
+from tests.polling import attempts, wait_until
+from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
+from workflows.domain.errors import Unavailable
+from workflows.domain.ids import AskId, MessageId, SessionId
 from workflows.domain.wire import WAKE, Wake, WakeKind
 
 Mutate = Callable[[str, str, str], Path]
@@ -21,20 +22,9 @@ DONE = ScriptedAnswer(text="Done.")
 EDIT = ScriptedAnswer(
     tools=(ScriptedCall(name="edit", arguments={"filePath": "a.txt", "oldString": "a", "newString": "ab"}),)
 )
-
-
 SLOW = 8.0  # seconds without a heartbeat: a worker with replaced code is late with its first request
+_AGAIN = 0.2  # seconds until a person repeats a refused request
 _SHELL = "activities/tools/bash.py"
-
-
-DELEGATES = ScriptedAnswer(
-    tools=(
-        ScriptedCall(
-            name="task",
-            arguments={"description": "run it", "prompt": "[[script:child]] Run it.", "subagent_type": "general"},
-        ),
-    )
-)
 
 
 def runs(*tokens: str, hold: bool = False) -> ScriptedAnswer:
@@ -46,6 +36,19 @@ def delegates(script: str) -> ScriptedAnswer:
     """An answer that delegates to a subagent, which plays a script."""
     task = {"description": "work", "prompt": f"[[script:{script}]] Do it.", "subagent_type": "general"}
     return ScriptedAnswer(tools=(ScriptedCall(name="task", arguments=dict(task)),))
+
+
+def held(gate: Path, answer: ScriptedAnswer = DONE, *, after: int = 1) -> ScriptedAnswer:
+    """An answer that pauses after some chunks until the file `gate` exists, the first time."""
+    return answer.model_copy(update={"faults": {1: Hold(after=after, path=str(gate))}})
+
+
+async def send_until_accepted(send: Callable[[], Awaitable[object]]) -> None:
+    """Send a request, and the same again while the database is away: it may have been accepted."""
+    async for _ in attempts(interval=_AGAIN):
+        with suppress(Unavailable):
+            await send()
+            return
 
 
 def with_lease_per_attempt(mutate: Mutate) -> Path:
@@ -63,20 +66,14 @@ def with_shell_of_class_once(mutate: Mutate) -> Path:
 
 async def forged_answer(trial: Trial) -> tuple[SessionId, AskId]:
     """A client with access to Temporal only signals an answer that was never given."""
-    trial.harness.configure(permission={"bash": "ask"})
-    await trial.worker()
-    session = await trial.start_session("Run it.")
-    (ask,) = await trial.harness.wait_for_asks(session)
-    run = trial.harness.temporal.get_workflow_handle(workflow_id(session))
-    await run.signal(WAKE, Wake(kind=WakeKind.ANSWER, subject=ask))
+    session, ask = await trial.asked()
+    await trial.harness.workflow(session).signal(WAKE, Wake(kind=WakeKind.ANSWER, subject=ask))
     return session, ask
 
 
 async def unheard_prompt(trial: Trial) -> MessageId:
     """A client without access to the engine accepts a prompt."""
-    await trial.worker()
-    session = await trial.start_session("Hello?")
-    await trial.harness.ended(session)
+    session = await trial.played("Hello?")
     async with trial.cut_off() as recording_client:
         accepted = await recording_client.prompt(session, "Are you there?")
     assert not accepted.delivered

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 
+from activities.cancellation import cancel_and_wait
 from tests.polling import WAIT_TIMEOUT
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.client import SessionClient
@@ -22,10 +23,17 @@ class SessionListener:
     grown: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
+    def numbers(self) -> dict[SessionId, list[int]]:
+        """The numbers of the received events, by session: a subagent's come with its parent's."""
+        found: dict[SessionId, list[int]] = defaultdict(list)
+        for each in self.seen:
+            found[each.record.session].append(each.record.seq)
+        return found
+
+    @property
     def in_order(self) -> bool:
         """Whether all events came, each once, in order."""
-        numbers = [each.record.seq for each in self.seen]
-        return numbers == list(range(1, len(numbers) + 1))
+        return all(numbers == list(range(1, len(numbers) + 1)) for numbers in self.numbers.values())
 
     def receive(self, piece: EventWithContents | PublishedDelta) -> None:
         if isinstance(piece, EventWithContents):
@@ -60,5 +68,4 @@ async def listening(client: SessionClient, session: SessionId) -> AsyncIterator[
     try:
         yield listener
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cancel_and_wait(task)

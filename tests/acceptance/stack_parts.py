@@ -1,21 +1,25 @@
 """The parts of an embedded stack as processes that a test kills."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
+from itertools import chain
+from random import Random
 
 import psutil
 
 from tests.polling import wait_until
 from worker.settings import Settings
 from worker.stack.state_file import PartName
-from worker.stack.status import status
+from worker.stack.status import PartStatus, status
+from worker.stack.up import up
 
 
 def part(settings: Settings, name: PartName) -> list[psutil.Process]:
-    """The processes of one part; PostgreSQL has one per connection, too."""
-    (pid,) = [each.pid for each in status(settings).parts if each.name == name]
-    assert pid is not None, f"{name} does not run"
-    process = psutil.Process(pid)
+    """The processes of a part that serves; PostgreSQL has one per connection, too."""
+    found = _status(settings, name)
+    assert found.pid is not None and found.serving, f"{name} does not serve"
+    process = psutil.Process(found.pid)
     return [process, *(process.children() if name is PartName.POSTGRES else [])]
 
 
@@ -54,12 +58,35 @@ def gone(process: psutil.Process) -> bool:
 
 
 @asynccontextmanager
-async def kept_down(settings: Settings, name: PartName) -> AsyncIterator[None]:
-    """Kill a server; its supervisor restarts it only after the block."""
-    parent = supervisor(settings)
-    parent.suspend()
+async def servers_down(
+    settings: Settings,
+    *names: PartName,
+    with_them: Sequence[psutil.Process] = (),
+    supervisor_too: bool = False,
+    order: Random | None = None,
+) -> AsyncIterator[None]:
+    """Kill servers, and others `with_them`, in this order; after the block, wait until the servers serve again."""
+    parent, parts = supervisor(settings), {name: part(settings, name) for name in names}
+    victims = [*chain(*parts.values()), *with_them]
+    if order is not None:
+        order.shuffle(victims)
+    parent.suspend()  # it starts nothing before the end of the block
     try:
-        await kill(*part(settings, name))
+        await kill(*([parent] if supervisor_too else []), *victims)
         yield
     finally:
-        parent.resume()
+        if gone(parent):
+            await up(settings, lambda _: None, worker=False)
+        else:
+            parent.resume()
+    for name, (former, *_) in parts.items():
+        await wait_until(partial(_restarted, settings, name, former.pid))
+
+
+def _restarted(settings: Settings, name: PartName, former: int) -> bool:
+    found = _status(settings, name)
+    return found.serving and found.pid != former
+
+
+def _status(settings: Settings, name: PartName) -> PartStatus:
+    return next(each for each in status(settings).parts if each.name == name)

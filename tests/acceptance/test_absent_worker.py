@@ -7,7 +7,7 @@ from tests.acceptance.scenarios import DONE, runs
 from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.prompts import PromptTaken
 from workflows.domain.events.turns import TurnEnded
-from workflows.domain.ids import AskId, workflow_id
+from workflows.domain.ids import AskId
 from workflows.domain.messages import CallState
 from workflows.domain.prompt import PromptMode
 
@@ -17,12 +17,9 @@ pytestmark = pytest.mark.acceptance
 async def test_row_04_and_b05_an_answer_given_while_no_worker_runs_is_honoured(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
         trial.wasted = 1
-        trial.harness.configure(permission={"bash": "ask"})
-        first = await trial.worker()
-        session = await trial.start_session("Run it.")
-        (ask,) = await trial.harness.wait_for_asks(session)
+        session, ask = await trial.asked()
         await trial.bystander()
-        await first.kill()
+        await trial.workers[0].kill()
         assert [entry.id for entry in await trial.harness.client.inbox.asks()] == [ask]
         with pytest.raises(NotFound, match="There is no ask"):
             await trial.recording_client.answer(AskId("per_unknown"))
@@ -82,11 +79,8 @@ async def test_row_60_an_ended_session_withdraws_its_prompts_and_asks_no_model(o
 
 async def test_row_52_an_answer_that_a_stop_overtook_is_said_not_to_have_run(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
-        trial.harness.configure(permission={"bash": "ask"})
-        first = await trial.worker()
-        session = await trial.start_session("Run it.")
-        (ask,) = await trial.harness.wait_for_asks(session)
-        await first.kill()
+        session, ask = await trial.asked()
+        await trial.workers[0].kill()
         await trial.recording_client.answer(ask)
         await trial.recording_client.stop(session)
         await trial.worker()
@@ -98,13 +92,10 @@ async def test_row_52_an_answer_that_a_stop_overtook_is_said_not_to_have_run(ope
 
 async def test_row_57_a_stop_is_kept_when_an_operator_terminates_the_run(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
-        trial.harness.configure(permission={"bash": "ask"})
-        first = await trial.worker()
-        session = await trial.start_session("Run it.")
-        (ask,) = await trial.harness.wait_for_asks(session)
-        await first.kill()
+        session, ask = await trial.asked()
+        await trial.workers[0].kill()
         await trial.recording_client.stop(session)
-        await trial.harness.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        await trial.harness.workflow(session).terminate()
         await trial.worker()
         ended = await trial.harness.ended(session)
         with pytest.raises(Conflict, match="closed before your answer"):
@@ -114,14 +105,11 @@ async def test_row_57_a_stop_is_kept_when_an_operator_terminates_the_run(open_tr
 
 async def test_row_57_an_answer_and_a_prompt_are_kept_when_an_operator_terminates_the_run(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE, DONE) as trial:
-        trial.harness.configure(permission={"bash": "ask"})
-        first = await trial.worker()
-        session = await trial.start_session("Run it.")
-        (ask,) = await trial.harness.wait_for_asks(session)
-        await first.kill()
+        session, ask = await trial.asked()
+        await trial.workers[0].kill()
         await trial.recording_client.answer(ask)
         accepted = await trial.recording_client.prompt(session, "And then?", PromptMode.QUEUE)
-        await trial.harness.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        await trial.harness.workflow(session).terminate()
         await trial.worker()
         await trial.harness.ended(session, 2)
         taken = [event.prompt for event in await trial.harness.events(session) if isinstance(event, PromptTaken)]
@@ -133,22 +121,18 @@ async def test_row_57_a_command_goes_on_over_a_terminated_run_while_its_old_foll
         await trial.worker()
         session = await trial.start_session("Run it.")
         await trial.effects.reached("one")
-        await trial.harness.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        await trial.harness.workflow(session).terminate()
         await trial.harness.until(session, lambda event: event.type == "call.claimed", 2)
         trial.effects.release("one")
-        await trial.harness.ended(session)
-        (call,) = await trial.harness.calls(session)
+        call = await trial.ended_call(session)
     assert call.state is CallState.DONE and trial.effects.count("one") == 1
 
 
 async def test_row_60_a_session_that_ends_with_its_run_terminated_only_closes_its_turn(open_trial: Open) -> None:
     async with open_trial(runs("one")) as trial:
-        trial.harness.configure(permission={"bash": "ask"})
-        first = await trial.worker()
-        session = await trial.start_session("Run it.")
-        (ask,) = await trial.harness.wait_for_asks(session)
-        await first.kill()
-        await trial.harness.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        session, ask = await trial.asked()
+        await trial.workers[0].kill()
+        await trial.harness.workflow(session).terminate()
         await trial.recording_client.end(session)
         await trial.worker()
         await trial.harness.ended(session)

@@ -27,11 +27,8 @@ pytestmark = pytest.mark.acceptance
 async def test_row_26_a_commit_of_a_worker_whose_answer_is_lost_is_found(open_trial: Open, commit: str) -> None:
     async with open_trial(runs("one"), DONE) as trial:
         between = await trial.database_proxy()
-        trial.harness.configure(permission={"bash": "ask"})
         cut = between.cut(commit)
-        await trial.worker(postgres_url=between.url)
-        session = await trial.start_session("Run it.")
-        (ask,) = await trial.harness.wait_for_asks(session)
+        session, ask = await trial.asked(postgres_url=between.url)
         await trial.recording_client.answer(ask)
         await trial.harness.ended(session)
         events: list[str] = [event.type for event in await trial.harness.events(session)]

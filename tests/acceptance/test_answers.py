@@ -43,10 +43,7 @@ async def test_row_30_of_two_answers_at_once_exactly_one_wins(open_trial: Open) 
 
 async def test_row_29_the_same_answer_again_gets_the_first_record_and_another_one_is_refused(open_trial: Open) -> None:
     async with open_trial(runs("one", hold=True), DONE) as trial:
-        trial.harness.configure(permission={"bash": "ask"})
-        await trial.worker()
-        session = await trial.start_session("Run it.")
-        (ask,) = await trial.harness.wait_for_asks(session)
+        session, ask = await trial.asked()
         first = await trial.recording_client.answer(ask)
         again = await trial.recording_client.answer(ask)
         with pytest.raises(Conflict, match="already answered once by tester@here"):
@@ -59,10 +56,7 @@ async def test_row_29_the_same_answer_again_gets_the_first_record_and_another_on
 
 async def test_row_32_an_answer_to_what_was_not_seen_or_is_not_there_changes_nothing(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
-        trial.harness.configure(permission={"bash": "ask"})
-        await trial.worker()
-        session = await trial.start_session("Run it.")
-        (ask,) = await trial.harness.wait_for_asks(session)
+        session, ask = await trial.asked()
         with pytest.raises(Conflict, match="not what you saw"):
             await trial.recording_client.answer(ask, digest="0" * 64)
         with pytest.raises(NotFound, match="There is no ask"):

@@ -1,21 +1,25 @@
 """A campaign counts honestly: draws can be repeated, and differences are found."""
 
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from tests.acceptance.matrix.campaign import count, is_sound, spread
-from tests.acceptance.matrix.cells import CELLS, Cell, CellFault, Point
-from tests.acceptance.matrix.fault_scenarios import SCENES
-from tests.acceptance.matrix.matrix_results import CellResult, bound, quantile
-from tests.acceptance.matrix.run_trial import TrialResult
-from tests.acceptance.matrix.session_ends import SessionEnd, differences
-from tests.acceptance.matrix.trial_plan import VARIANTS, TrialPlan
+from tests.acceptance.effect_ledger import EffectMoment
+from tests.acceptance.fault_counts import FaultCounts, FaultResult, quantile
+from tests.acceptance.matrix.fault_scenarios import SCENARIOS
+from tests.acceptance.matrix.trial_plan import CELLS, VARIANTS, Cell, CellFault, Point, TrialPlan, spread
+from tests.acceptance.outline import difference, log, outline
+from tests.acceptance.sample_records import CALL, LOG, line, session, valid_records
+from workflows.domain.events.calls import CallClaimed, CallFinished
 
 CELL = Cell(Point.STREAMING, CellFault.WORKER)
-CALM = SessionEnd(transcript=("user: Do it.",), effects={"start one": 1}, events={"turn.ended": 1}, files={"a": b"1"})
+CLAIM = next(event for event in LOG if isinstance(event, CallClaimed))
 
 
-def test_every_cell_has_a_scene() -> None:
-    assert {cell.point for cell in CELLS} == set(SCENES)
+def test_every_cell_has_a_scenario() -> None:
+    assert {cell.point for cell in CELLS} == set(SCENARIOS)
     assert len({cell.key for cell in CELLS}) == len(CELLS) == 36
 
 
@@ -28,43 +32,57 @@ def test_a_seed_draws_the_same_plan_again_and_seeds_reach_all_forms_of_a_moment(
 
 def test_trials_are_spread_over_the_cells_with_one_seed_after_the_other() -> None:
     other = Cell(Point.RUNNING, CellFault.ALL)
-    assert list(spread([CELL, other], 3, seed=7)) == [(CELL, 7), (other, 7), (CELL, 8)]
+    drawn = [TrialPlan.draw(*each) for each in ((CELL, 7), (other, 7), (CELL, 8))]
+    assert spread([CELL, other], 3, seed=7) == drawn
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"transcript": ()}, {"effects": {"start one": 2}}, {"events": {}}, {"files": {"a": b"2"}}],
-    ids=lambda change: next(iter(change)),
+    [
+        {"sessions": [session(transcript=())]},
+        {"sessions": [session(LOG[:-1])]},
+        {"effects": [line(EffectMoment.START, 8.3), line(EffectMoment.START, 8.4)]},
+    ],
+    ids=["transcript", "log", "effects"],
 )
-def test_an_end_that_differs_is_found(change: dict[str, object]) -> None:
-    assert len(list(differences(CALM, CALM.model_copy(update=change)))) == 1
-    assert list(differences(CALM, CALM)) == []
+def test_an_end_that_differs_is_found(change: dict[str, Any], tmp_path: Path) -> None:
+    calm = outline(valid_records(), tmp_path)
+    assert difference(calm, outline(valid_records(), tmp_path)) == []
+    assert difference(calm, outline(replace(valid_records(), **change), tmp_path))
+    (tmp_path / "a.txt").write_text("written\n")
+    assert difference(calm, outline(valid_records(), tmp_path)) == [r"+file a.txt b'written\n'"]
+
+
+def test_an_outline_tells_what_else_has_happened_and_leaves_out_that_it_was_tried_again() -> None:
+    again = CLAIM.model_copy(update={"fence": (1, 1, 2, 2), "recovered": True})
+    other = CallFinished(call=CALL, state="unknown", seal="salted")
+    course = list(log(LOG))
+    assert difference(course, list(log([*LOG[:9], again, *LOG[9:]]))) == []
+    assert len(difference(course, list(log([*LOG[:9], other, *LOG[10:]])))) == 2
+    assert len(difference(course, list(log([*LOG, LOG[9]])))) == 1
 
 
 def test_failures_count_and_what_did_not_fire_is_no_pass() -> None:
-    plan = TrialPlan.draw(CELL, 1)
-    passed = TrialResult(plan, fired=True, recovery=1.25)
-    figure = count(
-        [passed, TrialResult(plan, fired=True, problems=["I2"], recovery=9.0), TrialResult(plan, fired=False)]
-    )
-    assert figure == CellResult(trials=3, not_fired=1, failed=1, recoveries=(1.25,))
+    passed = FaultResult(fired=True, recovery=1.25)
+    figure = FaultCounts.of([passed, FaultResult(fired=True, problems=["I2"], recovery=9.0), FaultResult(fired=False)])
+    assert figure == FaultCounts(trials=3, not_fired=1, failed=1, recoveries=(1.25,))
 
 
 @pytest.mark.parametrize(
     ("figure", "green"),
     [
-        (CellResult(trials=100, not_fired=2), True),
-        (CellResult(trials=100, not_fired=3), False),
-        (CellResult(trials=9, failed=1), False),
+        (FaultCounts(trials=100, not_fired=2), True),
+        (FaultCounts(trials=100, not_fired=3), False),
+        (FaultCounts(trials=9, failed=1), False),
     ],
 )
-def test_one_failure_or_more_than_two_percent_not_fired_is_red(figure: CellResult, green: bool) -> None:
-    assert is_sound(figure) is green
+def test_one_failure_or_more_than_two_percent_not_fired_is_red(figure: FaultCounts, green: bool) -> None:
+    assert figure.sound is green
 
 
 def test_results_are_stated_with_the_number_of_trials() -> None:
-    assert bound(CellResult(trials=300)) == "below 1.0% at 95 % confidence (rule of three)"
-    assert bound(CellResult(trials=300, not_fired=2, failed=1)) == "1 of 298 failed"
+    assert FaultCounts(trials=300).bound == "below 1.0% at 95 % confidence (rule of three)"
+    assert FaultCounts(trials=300, not_fired=2, failed=1).bound == "1 of 298 failed"
 
 
 def test_quantiles_are_values_that_were_measured() -> None:

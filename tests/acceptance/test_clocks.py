@@ -2,6 +2,8 @@
 
 import asyncio
 import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -51,13 +53,8 @@ async def test_row_44_a_clock_that_jumps_by_an_hour_makes_nobody_wait_or_hurry(
 ) -> None:
     async with open_unjudged(runs("one"), _PAUSED) as trial:
         trial.wasted = 1
-        trial.harness.configure(permission={"bash": "ask"})
-        own = trial.harness.settings.environment
-        trial.harness.settings = trial.harness.settings.model_copy(update={"environment": {**own, **faked}})
-        with workers.fork_server(faked) as trial.fork_server:
-            await trial.worker()
-            session = await trial.start_session("Run it.")
-            (ask,) = await trial.harness.wait_for_asks(session)
+        with faked_clock(trial, faked):
+            session, ask = await trial.asked()
             await jump(clock, "+1h")
             await trial.recording_client.answer(ask)
             retry = await trial.harness.until(session, lambda event: event.type == "model.retry")
@@ -77,19 +74,23 @@ async def test_a_worker_an_hour_behind_sends_a_signal_that_was_lost(
 ) -> None:
     clock.write_text("-1h\n")
     async with open_unjudged(runs("one"), DONE) as trial:
-        trial.harness.configure(permission={"bash": "ask"})
-        own = trial.harness.settings.environment
-        trial.harness.settings = trial.harness.settings.model_copy(update={"environment": {**own, **faked}})
-        with workers.fork_server(faked) as trial.fork_server:
-            await trial.worker()
-            session = await trial.start_session("Run it.")
-            (ask,) = await trial.harness.wait_for_asks(session)
+        with faked_clock(trial, faked):
+            session, ask = await trial.asked()
             async with trial.cut_off() as recording_client:
                 await recording_client.answer(ask)
             await trial.harness.ended(session)
             await trial.stop_workers()
             claimed = await said_at(trial, session, "call.claimed")
     assert datetime.now(UTC) - claimed > timedelta(hours=0.9), "the worker's clock was right"
+
+
+@contextmanager
+def faked_clock(trial: Trial, faked: dict[str, str]) -> Iterator[None]:
+    """Start the trial's workers in this environment."""
+    own = trial.harness.settings.environment
+    trial.harness.settings = trial.harness.settings.model_copy(update={"environment": {**own, **faked}})
+    with workers.fork_server(faked) as trial.fork_server:
+        yield
 
 
 async def jump(clock: Path, difference: str) -> None:

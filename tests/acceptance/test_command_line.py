@@ -11,13 +11,12 @@ import pytest
 from tests.acceptance.conftest import Open
 from tests.acceptance.database_proxy import DatabaseProxy, Interception
 from tests.acceptance.recording_client import RecordedRequest
-from tests.acceptance.scenarios import DONE, runs
+from tests.acceptance.scenarios import DONE, held, runs
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
 from tests.worker.cli.conftest import CommandRunner, shell
 from worker.api.accepted import AcceptedPrompt
 from worker.cli.exit_codes import ExitCode
-from worker.scripted.script import Hold
 from workflows.domain.ids import MessageId, Prefix, session_id_for
 from workflows.domain.permissions.replies import Reply
 
@@ -67,13 +66,9 @@ async def test_row_28_who_watches_or_answers_and_is_killed_types_it_again_and_mi
     open_trial: Open, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
-    held = DONE.model_copy(update={"faults": {1: Hold(after=1, path=str(gate))}})
-    async with open_trial(runs("one"), held) as trial:
+    async with open_trial(runs("one"), held(gate)) as trial:
         between = await trial.database_proxy()
-        trial.harness.configure(permission={"bash": "ask"})
-        await trial.worker()
-        session = await trial.start_session("Run it.")
-        (ask,) = await trial.harness.wait_for_asks(session)
+        session, ask = await trial.asked()
         person = shell(trial.harness)
         seen = await until_killed(person, session, "ask")
         trial.ledger.answers.append(RecordedRequest(ask, Reply.ONCE))
@@ -107,10 +102,7 @@ async def until_killed(person: CommandRunner, session: str, kind: str) -> list[d
 async def test_b22_an_answer_is_not_called_accepted_before_it_is_durable(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
         between = await trial.database_proxy()
-        trial.harness.configure(permission={"bash": "ask"})
-        await trial.worker()
-        session = await trial.start_session("Run it.")
-        (ask,) = await trial.harness.wait_for_asks(session)
+        session, ask = await trial.asked()
         answering = between.hold_request("ask.answered")
         over_the_crossing = shell(trial.harness).with_(HOLDFAST_POSTGRES_URL=between.url)
         async with over_the_crossing.process("answer", ask, "once") as process:

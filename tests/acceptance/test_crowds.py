@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.matrix.fault_injection import server_down
-from tests.acceptance.matrix.lane import Lane
 from tests.acceptance.scenarios import DONE, runs
+from tests.acceptance.stack_parts import servers_down
+from tests.acceptance.stacks import OwnStack
 from tests.acceptance.trial import Trial
 from worker.scripted.script import Script
 from worker.stack.state_file import PartName
@@ -27,7 +27,7 @@ LINES: Final = 4 * CROWD  # of the effect ledger, when all is done
 
 
 @pytest.fixture
-def open_crowd(lane: Lane, tmp_path: Path) -> Open:
+def open_crowd(own_stack: OwnStack, tmp_path: Path) -> Open:
     """Open a trial for many sessions, on a stack whose servers may be killed.
 
     I9, the time until a session goes on, holds for one alone on the machine: here they queue for two cores.
@@ -35,7 +35,7 @@ def open_crowd(lane: Lane, tmp_path: Path) -> Open:
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Trial]:
-        async with lane.trial(SCRIPTS, tmp_path, {}) as trial:
+        async with own_stack.trial(SCRIPTS, tmp_path) as trial:
             yield trial
             assert [each for each in await trial.verdict() if each.invariant != "I9"] == []
 
@@ -73,14 +73,14 @@ async def test_twenty_sessions_finish_while_their_worker_is_killed_three_times(o
 
 @pytest.mark.parametrize("name", [PartName.POSTGRES, PartName.TEMPORAL])
 async def test_twenty_sessions_finish_while_a_server_is_killed_three_times(
-    open_crowd: Open, lane: Lane, kills: range, name: PartName
+    open_crowd: Open, own_stack: OwnStack, kills: range, name: PartName
 ) -> None:
     async with open_crowd() as trial:
         trial.wasted = len(kills) * CROWD
         sessions = await begin(trial)
         for lines in kills:
             await trial.effects.written(lines)
-            async with server_down(lane.settings, name):
+            async with servers_down(own_stack.settings, name):
                 pass
         await trial.reconnect()
         await finish(trial, sessions)

@@ -50,7 +50,7 @@ async def begun_by_newer(trial: Trial) -> SessionId:
     """A session whose next run a sender of a newer release starts."""
     session = await trial.start_session("[[script:plain]] Hello?")
     await trial.harness.ended(session)
-    handle = trial.harness.temporal.get_workflow_handle(workflow_id(session))
+    handle = trial.harness.workflow(session)
     await handle.terminate()
     async with session_journal(trial.harness.database, session, ACTOR) as journal:
         await prompts.accept(journal, MessageId("msg_of_newer"), Prompt.of_text("[[script:calls]] Run it."))

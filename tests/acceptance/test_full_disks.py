@@ -49,9 +49,7 @@ async def test_a_command_whose_output_has_no_room_goes_on_and_one_without_any_sa
 ) -> None:
     async with open_trial(ScriptedAnswer(tools=(_LOUD,)), ScriptedAnswer(tools=(effect("two"),)), DONE) as trial:
         small_disk(trial.harness.settings.home / place)
-        await trial.worker()
-        session = await trial.start_session("Run it.")
-        await trial.harness.ended(session)
+        session = await trial.played("Run it.")
         loud, quiet = await trial.harness.calls(session)
     assert loud.state is CallState.DONE and loud.outcome is not None
     assert "No space left on device" in loud.outcome.output
@@ -63,9 +61,7 @@ async def test_a_file_that_has_no_room_is_not_half_written(open_trial: Open, sma
     async with open_trial(writes("a.txt", 2 * ROOM), writes("b.txt", ROOM // 4), DONE) as trial:
         small_disk(trial.harness.project)
         old = trial.harness.file("a.txt", "old\n")
-        await trial.worker()
-        session = await trial.start_session("Write them.")
-        await trial.harness.ended(session)
+        session = await trial.played("Write them.")
         large, small = await trial.harness.calls(session)
         assert old.read_text() == "old\n" and (trial.harness.project / "b.txt").stat().st_size == ROOM // 4
     assert large.state is CallState.FAILED and large.outcome is not None

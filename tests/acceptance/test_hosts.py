@@ -105,7 +105,7 @@ async def say_on(trial: Trial, host: str, text: str) -> SessionId:
 
 async def who_worked(trial: Trial, session: SessionId) -> set[str]:
     """The workers that took the session's tasks, by all its histories."""
-    record = await trial.records(session, resting=False)
+    record = await trial.session_records(session, resting=False)
     return {who for run in record.runs for event in run.events if (who := _taker(event))}
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -11,8 +11,8 @@ from typing import Final
 import psutil
 import pytest
 
-from tests.conftest import remove, settings_of
 from tests.polling import wait_until
+from tests.worker.stack.conftest import home as home
 from worker.settings import Settings
 from worker.stack import cluster, state_file
 from worker.stack.layout import Layout
@@ -23,14 +23,6 @@ from worker.stack.up import up
 pytestmark = pytest.mark.acceptance
 
 _UP: Final = (sys.executable, "-P", "-m", "worker.cli.main", "up")
-
-
-@pytest.fixture
-async def home(tmp_path: Path) -> AsyncIterator[Settings]:
-    """Settings of a stack that does not run yet; removed after the test."""
-    settings = settings_of(tmp_path / "home")
-    yield settings
-    await remove(settings)
 
 
 async def interrupted(settings: Settings, moment: Callable[[], bool]) -> None:

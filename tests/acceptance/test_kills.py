@@ -25,16 +25,11 @@ async def killed_at(
     """A call that a person has allowed meets the death of its worker at a point; the trial, and what became of it."""
     async with open_trial(answer, DONE, heartbeat_seconds=SLOW if code else 3.0) as trial:
         trial.code = code
-        trial.harness.configure(permission={"bash": "ask", "edit": "ask"})
         trial.harness.file("a.txt", "a\n")
-        first = await trial.worker(faults=f"{point}=kill9@1")
-        session = await trial.start_session("Do it.")
-        (ask,) = await trial.harness.wait_for_asks(session)
+        session, ask = await trial.asked(faults=f"{point}=kill9@1")
         await trial.recording_client.answer(ask)
-        await first.killed()
-        await trial.worker()
-        await trial.harness.ended(session)
-        (call,) = await trial.harness.calls(session)
+        await trial.replace(trial.workers[0])
+        call = await trial.ended_call(session)
     return trial, call
 
 
@@ -83,8 +78,7 @@ async def test_row_07_a_running_command_outlives_its_worker_and_is_followed_to_i
         await first.kill()
         await trial.worker()
         trial.effects.release("one")
-        await trial.harness.ended(session)
-        (call,) = await trial.harness.calls(session)
+        call = await trial.ended_call(session)
         claims = [event for event in await trial.harness.events(session) if isinstance(event, CallClaimed)]
     assert not claims[0].recovered and claims[1:] and all(claim.recovered for claim in claims[1:])
     assert call.state is CallState.DONE and call.outcome is not None
@@ -104,8 +98,7 @@ async def test_row_07_an_edit_is_made_once_when_its_worker_is_killed_half_way(op
             await first.kill()
         assert file.read_text() == "a\n"
         await trial.worker()
-        await trial.harness.ended(session)
-        (call,) = await trial.harness.calls(session)
+        call = await trial.ended_call(session)
     assert call.state is CallState.DONE and file.read_text() == "ab\n"
 
 
@@ -119,8 +112,7 @@ async def test_row_07_and_b09_a_running_call_that_leaves_no_trace_ends_unknown_a
         await trial.effects.reached("one")
         await first.kill()
         await trial.worker()
-        await trial.harness.ended(session)
-        (call,) = await trial.harness.calls(session)
+        call = await trial.ended_call(session)
         trial.effects.release("one")  # nobody follows it any more, and nobody has ended it
         await wait_until(lambda: not trial.commands())
     assert told_unknown(trial, call) and trial.effects.count("one") == 1

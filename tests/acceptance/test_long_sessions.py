@@ -4,7 +4,6 @@ import pytest
 
 from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
-from worker.outbox import workflow_id
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from workflows.domain.messages import AssistantMessage, CallState, UserMessage
 from workflows.domain.permissions.replies import Reply
@@ -21,7 +20,7 @@ async def test_row_12_open_asks_and_prompts_survive_new_runs_and_a_kill(open_tri
         first = await trial.worker()
         session = await trial.start_session("Run them.")
         one, two, three = await trial.harness.wait_for_asks(session, 3)
-        begun = (await trial.harness.temporal.get_workflow_handle(workflow_id(session)).describe()).run_id
+        begun = (await trial.harness.workflow(session).describe()).run_id
         await trial.recording_client.answer(one)
         for number in range(4):
             await trial.recording_client.prompt(session, f"And think of {number}.")
@@ -29,7 +28,7 @@ async def test_row_12_open_asks_and_prompts_survive_new_runs_and_a_kill(open_tri
         await trial.recording_client.answer(two, Reply.REJECT, feedback="not that one")
         await trial.worker()
         await trial.harness.ended(session, 2)
-        now = (await trial.harness.temporal.get_workflow_handle(workflow_id(session)).describe()).run_id
+        now = (await trial.harness.workflow(session).describe()).run_id
         states = [call.state for call in await trial.harness.calls(session)]  # asks are raised in any order
         prompts = [
             message for message in await trial.harness.client.records.transcript(session) if message.role == "user"

@@ -3,47 +3,30 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-import pytest
 from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
-from temporalio.client import Client
 
-from activities.model.wires.router import WireRouter
-from tests.acceptance.workers import ForkServer, environment
-from tests.harness import Harness, harness
+from tests.acceptance.conftest import Open
+from tests.acceptance.scenarios import DONE
+from tests.acceptance.trial import Trial
+from tests.acceptance.workers import environment
 from tests.polling import wait_until
 from tests.port_pairs import adjacent_free_ports
-from worker.scripted.script import Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
-from worker.settings import Settings
+from worker.scripted.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
 from worker.stack.ports import LOOPBACK
-from worker.stack.state_file import Endpoints
 
 DASHBOARD = Path(__file__).parents[2] / "docs" / "deploy" / "dashboard.json"
 WRITE = ScriptedAnswer(
     tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "secret words"}),),
     usage=ScriptedUsage(input=100, output=20, reasoning=5, cached=40),
 )
-DONE = ScriptedAnswer(text="Done.")
-
-
-Open = Callable[..., AbstractAsyncContextManager[Harness]]
-
-
-@pytest.fixture
-def open_harness(
-    settings: Settings, stack: Endpoints, postgres_url: str, temporal_client: Client, task_queue: str, tmp_path: Path
-) -> Open:
-    """Open a harness without a worker, for these answers."""
-    endpoints = stack.model_copy(update={"postgres_url": postgres_url})
-    own = settings.model_copy(update={"task_queue": task_queue})
-    return lambda *answers: harness(own, endpoints, temporal_client, WireRouter({}), Script(answers=answers), tmp_path)
 
 
 @dataclass
@@ -73,15 +56,15 @@ async def collecting() -> AsyncIterator[tuple[Collector, int]]:
 
 
 @asynccontextmanager
-async def observed(harness: Harness, fork_server: ForkServer, metrics: int, traces: int) -> AsyncIterator[None]:
+async def observed(trial: Trial, metrics: int, traces: int) -> AsyncIterator[None]:
     """A worker process with both settings, terminated with the block."""
     more = {
         "HOLDFAST_METRICS_PORT": str(metrics),
         "HOLDFAST_TRACES_ENDPOINT": f"http://127.0.0.1:{traces}/v1/traces",
         "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
     }
-    own = environment(harness.settings, harness.endpoints, harness.project, "") | more
-    worker = await fork_server.start(own, harness.project.parent / "worker.log")
+    own = environment(trial.harness.settings, trial.harness.endpoints, trial.directory, "") | more
+    worker = await trial.fork_server.start(own, trial.directory / "worker.log")
     try:
         yield
     finally:
@@ -105,19 +88,19 @@ def named() -> set[str]:
 
 
 async def test_a_session_shows_in_metrics_and_traces_and_the_dashboard_names_what_is_there(
-    open_harness: Open, fork_server: ForkServer
+    open_unjudged: Open,
 ) -> None:
     metrics, sdk = adjacent_free_ports()
-    async with open_harness(WRITE, DONE) as built, collecting() as (collector, traces):
-        built.configure(permission={"edit": "ask"})
-        async with observed(built, fork_server, metrics, traces):
-            session = await built.start_session("Write it.")
-            (ask,) = await built.wait_for_asks(session)
+    async with open_unjudged(WRITE, DONE) as trial, collecting() as (collector, traces):
+        trial.harness.configure(permission={"edit": "ask"})
+        async with observed(trial, metrics, traces):
+            session = await trial.harness.start_session("Write it.")
+            (ask,) = await trial.harness.wait_for_asks(session)
             async with asyncio.timeout(60):
                 while (await scraped(metrics)).get("holdfast_asks_open") != 1:
                     await asyncio.sleep(0.1)
-            await built.answer(ask)
-            await built.ended(session)
+            await trial.harness.answer(ask)
+            await trial.harness.ended(session)
             ours, theirs = await scraped(metrics), await scraped(sdk)
     attributes = [{each.key: each.value for each in span.attributes} for span in collector.spans]
     sessions = {each["holdfast.session"].string_value for each in attributes if "holdfast.session" in each}

@@ -24,9 +24,7 @@ async def test_row_37_every_odd_call_gets_its_result_and_the_valid_ones_run(open
         DONE,
     )
     async with open_trial(*script) as trial:
-        await trial.worker()
-        session = await trial.start_session("Do what you like.")
-        await trial.harness.ended(session)
+        session = await trial.played("Do what you like.")
         calls = await trial.harness.calls(session)
         messages = await trial.harness.client.records.transcript(session)
     texts = [
@@ -44,7 +42,5 @@ async def test_row_37_every_odd_call_gets_its_result_and_the_valid_ones_run(open
 
 async def test_row_37_empty_answers_are_asked_for_again_a_few_times_only(open_trial: Open) -> None:
     async with open_trial(ScriptedAnswer(finish="tool_calls")) as trial:
-        await trial.worker()
-        session = await trial.start_session("Say nothing.")
-        await trial.harness.ended(session)
+        await trial.played("Say nothing.")
     assert len(trial.harness.model.ledger.entries) == 4

@@ -9,11 +9,10 @@ from typing import Final
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.scenarios import DELEGATES, DONE, runs
+from tests.acceptance.scenarios import DONE, delegates, runs
 from tests.acceptance.temporal_proxy import proxy
 from tests.acceptance.trial import Trial
 from tests.harness import Harness, wait_for_file
-from worker.outbox import workflow_id
 from worker.scripted.request_ledger import StreamEnd
 from worker.scripted.script import (
     DEFAULT_SCRIPT,
@@ -63,7 +62,7 @@ async def retries(harness: Harness, session: SessionId) -> list[ModelRetry]:
 
 async def history(trial: Trial, session: SessionId) -> tuple[int, int]:
     """Events and bytes of the session's history, by the engine's count."""
-    run = await trial.harness.temporal.get_workflow_handle(workflow_id(session)).describe()
+    run = await trial.harness.workflow(session).describe()
     return run.history_length, run.raw_description.workflow_execution_info.history_size_bytes
 
 
@@ -91,9 +90,7 @@ async def test_row_35_refused_connections_are_waited_out_until_somebody_listens(
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     async with open_trial(DONE, DONE, **SHORT) as trial:
-        await trial.worker()
-        session = await trial.start_session("Hello?")
-        await trial.harness.ended(session)
+        session = await trial.played("Hello?")
         elsewhere(trial, f"http://127.0.0.1:{port}/v1")
         await trial.recording_client.prompt(session, "And now?")
         await trial.harness.until(session, lambda event: event.type == "model.retry", 5)
@@ -128,8 +125,7 @@ async def test_row_36_a_pause_holds_for_whoever_comes_when_its_worker_died_befor
         trial.wasted = 3
         first = await trial.worker(faults="model.retry_noted=kill9@2")
         session = await trial.start_session("Hello?")
-        await first.killed()
-        await trial.worker()
+        await trial.replace(first)
         await trial.harness.ended(session)
         noted = await retries(trial.harness, session)
     assert [retry.attempt for retry in noted] == [1, 2, 3]
@@ -152,7 +148,7 @@ async def test_row_36_a_stop_ends_the_pause_at_once_and_asks_nobody(open_trial: 
 
 async def test_row_36_a_stop_of_the_parent_ends_the_pause_of_a_subagent(open_trial: Open) -> None:
     limited = failing(Refuse(headers={"Retry-After": "3600"}))
-    scripts = {DEFAULT_SCRIPT: Script(answers=(DELEGATES, DONE)), "child": Script(answers=(limited,))}
+    scripts = {DEFAULT_SCRIPT: Script(answers=(delegates("child"), DONE)), "child": Script(answers=(limited,))}
     async with open_trial(scripts=scripts) as trial:
         trial.wasted = 1
         await trial.worker()
@@ -180,9 +176,7 @@ async def test_row_36_a_turn_that_failed_for_good_is_taken_up_again_where_it_was
     wrong = Refuse(status=401, body={"error": {"message": "Incorrect API key"}})
     async with open_trial(runs("one"), failing(wrong)) as trial:
         trial.wasted = 1
-        await trial.worker()
-        session = await trial.start_session("Run it.")
-        await trial.harness.ended(session)
+        session = await trial.played("Run it.")
         before = await trial.harness.client.sessions.get(session)
         again = await trial.harness.client.retry(session)
         same = await trial.harness.client.retry(session, retry=again.retry)
@@ -199,9 +193,7 @@ async def test_row_36_a_provider_that_stays_away_fails_the_turn_in_the_end_and_a
     away = (Refuse(headers=SOON), Refuse(headers={"Retry-After": "3600"}))
     async with open_trial(failing(*away), patience_seconds=60.0) as trial:
         trial.wasted = 2
-        await trial.worker()
-        session = await trial.start_session("Hello?")
-        await trial.harness.ended(session)
+        session = await trial.played("Hello?")
         error = (await trial.harness.client.sessions.get(session)).error
         await trial.harness.client.retry(session)
         await trial.harness.ended(session, 2)

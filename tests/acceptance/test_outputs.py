@@ -69,9 +69,7 @@ async def test_b11_a_step_costs_as_much_history_at_the_end_of_a_long_talk_as_at_
     ]
     async with open_trial(*(ScriptedAnswer(tools=(call,)) for call in reads), DONE) as trial:
         trial.harness.file("a.txt", "".join(f"line {number} of a long file\n" for number in range(3000)))
-        await trial.worker()
-        session = await trial.start_session("Read it, again and again.")
-        await trial.harness.ended(session)
+        session = await trial.played("Read it, again and again.")
         calls = await trial.harness.calls(session)
         sizes = steps(await trial.harness.history(session))
     assert len(sizes) == STEPS and all(len(call.outcome.output) > 40_000 for call in calls if call.outcome)

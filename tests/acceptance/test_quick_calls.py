@@ -29,8 +29,7 @@ async def test_a_quick_call_whose_worker_is_killed_runs_again_and_ends_once(open
         trial.harness.file("a.txt", "here\n")
         first = await trial.worker(faults=f"{point}=kill9@1")
         session = await trial.start_session("Look.")
-        await first.killed()
-        await trial.worker()
+        await trial.replace(first)
         await trial.harness.ended(session)
         await ended_once(trial.harness, session, recovered=point == "tool.claimed")
     assert len(trial.harness.model.ledger.entries) == 2

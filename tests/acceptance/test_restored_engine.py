@@ -9,11 +9,11 @@ from typing import Final
 import pytest
 
 from activities.store import outbox
-from tests.acceptance.matrix.fault_injection import server_down
-from tests.acceptance.matrix.lane import Lane
 from tests.acceptance.scenarios import DONE, runs
+from tests.acceptance.stack_parts import servers_down
+from tests.acceptance.stacks import OwnStack
 from tests.acceptance.trial import Trial
-from tests.polling import WAIT_TIMEOUT
+from tests.polling import attempts
 from worker.scripted.script import Script
 from worker.settings import Settings
 from worker.stack.state_file import PartName
@@ -33,23 +33,22 @@ NOT_SCHEDULED: Final = "is in the log, and no activity was scheduled for it"  # 
 REPAIRS: Final = ("session.refreshed", "session.restarted", "write.refused")
 
 
-async def test_sessions_act_on_what_a_restored_temporal_has_forgotten(lane: Lane, tmp_path: Path) -> None:
+async def test_sessions_act_on_what_a_restored_temporal_has_forgotten(own_stack: OwnStack, tmp_path: Path) -> None:
     undisturbed, disturbed = [
-        await logs_of(lane, tmp_path / str(restored), restored=restored) for restored in (False, True)
+        await logs_of(own_stack, tmp_path / str(restored), restored=restored) for restored in (False, True)
     ]
     assert {name: [each for each in log if each not in REPAIRS] for name, log in disturbed.items()} == undisturbed
     assert [name for name, log in disturbed.items() if "session.refreshed" in log][:3] == [*ASKED], disturbed
 
 
-async def logs_of(lane: Lane, directory: Path, *, restored: bool) -> dict[str, list[str]]:
+async def logs_of(stack: OwnStack, directory: Path, *, restored: bool) -> dict[str, list[str]]:
     """The events of sessions that go on for a while after a copy of Temporal's file, which is then put back or not."""
-    directory.mkdir()
-    async with lane.trial(SCRIPTS, directory, {"reconcile_seconds": PERIOD}) as trial:
+    async with stack.trial(SCRIPTS, directory, reconcile_seconds=PERIOD) as trial:
         trial.harness.configure(permission={"bash": {"*": "allow"} | {f"effect {name}": "ask" for name in ASKED}})
         worker = await trial.worker()
         sessions = {name: await begin(trial, name) for name in ("waiting", "ended", "working")}
         await trial.effects.reached("working")
-        copy = copy_of(lane.settings, directory)
+        copy = copy_of(stack.settings, directory)
         await answer(trial, sessions["ended"])
         trial.effects.release("working")
         for name in ("ended", "working"):
@@ -59,8 +58,8 @@ async def logs_of(lane: Lane, directory: Path, *, restored: bool) -> dict[str, l
         for name in ("waiting", "newer"):
             await answer(trial, sessions[name])
         if restored:
-            async with server_down(lane.settings, PartName.TEMPORAL):
-                put_back(lane.settings, copy)
+            async with servers_down(stack.settings, PartName.TEMPORAL):
+                put_back(stack.settings, copy)
         await trial.worker()
         async with asyncio.timeout(REPAIRED):
             for name in ("ended", "working"):
@@ -85,9 +84,9 @@ async def answer(trial: Trial, session: SessionId) -> None:
     """Answer the session's ask, with a signal that Temporal acknowledges."""
     (ask,) = await trial.harness.client.inbox.asks(session=session)
     await trial.recording_client.answer(ask.id)
-    async with asyncio.timeout(WAIT_TIMEOUT):
-        while not await outbox.is_empty(trial.harness.database, session):
-            await asyncio.sleep(0.02)
+    async for _ in attempts():
+        if await outbox.is_empty(trial.harness.database, session):
+            return
 
 
 def copy_of(settings: Settings, directory: Path) -> Path:

@@ -11,17 +11,16 @@ import pytest
 from tests.acceptance import failure_report
 from tests.acceptance.conftest import Failed, Open
 from tests.acceptance.effect_ledger import EffectMoment
-from tests.acceptance.matrix.fault_injection import server_down
-from tests.acceptance.matrix.lane import Lane
-from tests.acceptance.scenarios import DONE, runs
-from tests.acceptance.stack_parts import everything, kill, power_off
+from tests.acceptance.scenarios import DONE, held, runs
+from tests.acceptance.stack_parts import everything, kill, power_off, servers_down
+from tests.acceptance.stacks import OwnStack
 from tests.acceptance.trial import Trial, trial
 from tests.acceptance.workers import ForkServer, WorkerProcess
 from tests.conftest import remove, settings_of
 from tests.harness import wait_for_file
 from tests.polling import wait_until
 from worker.connect import connect
-from worker.scripted.script import Hold, Script, ScriptedAnswer
+from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import ResumePolicy, Settings
 from worker.stack import cluster
 from worker.stack.down import down
@@ -51,7 +50,7 @@ async def own(settings: Settings, tmp_path: Path, failed: Failed) -> AsyncIterat
 
 
 @pytest.fixture
-def open_stack(own: Settings, tmp_path: Path, fork_server: ForkServer, trials: list[Trial]) -> Open:
+def open_stack(own: Settings, tmp_path: Path, fork_server: ForkServer) -> Open:
     """Open a trial on that stack."""
 
     @asynccontextmanager
@@ -59,7 +58,6 @@ def open_stack(own: Settings, tmp_path: Path, fork_server: ForkServer, trials: l
         endpoints = await up(own, print)
         temporal = await connect(own, endpoints)
         async with trial(own, endpoints, temporal, Script(answers=answers), tmp_path, fork_server) as built:
-            trials.append(built)
             yield built
             if judged:
                 await built.assert_no_violations()
@@ -99,22 +97,21 @@ async def test_row_53_and_b16_all_stays_as_it_was_when_everything_dies_and_goes_
 
 
 async def test_row_20_and_row_55_servers_that_are_away_lose_no_outcome_and_no_prompt(
-    lane: Lane, tmp_path: Path
+    own_stack: OwnStack, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
-    held = DONE.model_copy(update={"faults": {1: Hold(after=0, path=str(gate))}})
-    script = Script(answers=(runs("one", hold=True), held, DONE))
-    async with lane.trial(script, tmp_path, {}) as trial:
+    script = Script(answers=(runs("one", hold=True), held(gate, after=0), DONE))
+    async with own_stack.trial(script, tmp_path) as trial:
         trial.wasted = 1
         await trial.worker()
         session = await trial.start_session("Run it.")
         await trial.effects.reached("one")
-        async with server_down(lane.settings, PartName.POSTGRES):
+        async with servers_down(own_stack.settings, PartName.POSTGRES):
             trial.effects.release("one")
             await trial.effects.reached("one", EffectMoment.END)
         await wait_for_file(gate)
         await trial.reconnect()
-        async with server_down(lane.settings, PartName.TEMPORAL):
+        async with servers_down(own_stack.settings, PartName.TEMPORAL):
             gate.touch()
             await wait_until(lambda: bool(trial.harness.model.ledger.entries[1:]))
             accepted = await trial.recording_client.prompt(session, "And then?", PromptMode.QUEUE)
@@ -133,8 +130,7 @@ async def test_a_session_goes_on_after_the_machine_was_started_anew(open_stack: 
         await reboot(own)
         await up(own, print)
         await trial.reconnect()
-        await trial.harness.ended(session)
-        (call,) = await trial.harness.calls(session)
+        call = await trial.ended_call(session)
         found = await trial.verdict()
     assert call.state is CallState.UNKNOWN and call.outcome is not None
     assert "start one" in call.outcome.output and trial.effects.count("one") == 1
@@ -152,12 +148,11 @@ async def reboot(settings: Settings) -> None:
 
 
 async def test_row_23_nothing_begins_while_postgres_cannot_record_it_and_nothing_known_is_lost(
-    lane: Lane, tmp_path: Path
+    own_stack: OwnStack, tmp_path: Path
 ) -> None:
-    own = lane.settings
+    own = own_stack.settings
     answer, claim, done = (tmp_path / name for name in ("answer", "claim", "done"))
-    held = runs("one").model_copy(update={"faults": {1: Hold(after=1, path=str(answer))}})
-    async with lane.trial(Script(answers=(held, DONE)), tmp_path, {}) as trial:
+    async with own_stack.trial(Script(answers=(held(answer, runs("one")), DONE)), tmp_path) as trial:
         trial.harness.configure(permission={"bash": "ask"})
         worker = await trial.worker(faults=f"tool.before_claim=block:{claim}@1;tool.effect_done=block:{done}@1")
         session = await trial.start_session("Run it.")
@@ -165,7 +160,7 @@ async def test_row_23_nothing_begins_while_postgres_cannot_record_it_and_nothing
         await without_postgres(own, worker, answer, "waiting for the database")
         await trial.reconnect()
         (ask,) = await trial.harness.wait_for_asks(session)
-        async with server_down(own, PartName.POSTGRES):  # F: a person is waited for
+        async with servers_down(own, PartName.POSTGRES):  # F: a person is waited for
             pass
         await trial.reconnect()
         await trial.recording_client.answer(ask)
@@ -174,19 +169,18 @@ async def test_row_23_nothing_begins_while_postgres_cannot_record_it_and_nothing
         await wait_for_file(done)  # J: the outcome is known, and not written
         await without_postgres(own, worker, done, "waiting for the database")
         await trial.reconnect()
-        await trial.harness.ended(session)
-        (call,) = await trial.harness.calls(session)
+        call = await trial.ended_call(session)
         await trial.assert_no_violations()
     assert call.state is CallState.DONE and trial.effects.count("one") == 1
 
 
 async def without_postgres(
-    own: Settings, worker: WorkerProcess, gate: Path, said: str, held: Callable[[], bool] = lambda: True
+    own: Settings, worker: WorkerProcess, gate: Path, said: str, holds: Callable[[], bool] = lambda: True
 ) -> None:
-    """Kill PostgreSQL with all its processes, let a worker go on, and wait for its complaint; `held` must hold until
-    PostgreSQL is back."""
-    async with server_down(own, PartName.POSTGRES):
+    """Kill PostgreSQL with all its processes, let a worker go on, and wait for its complaint; until PostgreSQL is back,
+    `holds` must be true."""
+    async with servers_down(own, PartName.POSTGRES):
         known = worker.log.read_text().count(said)
         gate.touch()
         await wait_until(lambda: worker.log.read_text().count(said) > known)
-        assert held()
+        assert holds()

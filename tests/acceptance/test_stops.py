@@ -90,10 +90,7 @@ async def test_row_31_and_b06_an_answer_after_the_stop_is_refused_with_the_reaso
     open_trial: Open,
 ) -> None:
     async with open_trial(runs("zero"), runs("one"), DONE, history_events=12) as trial:
-        trial.harness.configure(permission={"bash": {"*": "ask", "effect zero": "allow"}})
-        await trial.worker()
-        session = await trial.start_session("Run them.")
-        (ask,) = await trial.harness.wait_for_asks(session)
+        session, ask = await trial.asked({"*": "ask", "effect zero": "allow"})
         await trial.recording_client.stop(session)
         await trial.harness.ended(session)
         assert await trial.harness.client.inbox.asks() == []
@@ -123,10 +120,8 @@ async def test_row_52_a_retried_stop_leaves_the_next_turn_alone(open_trial: Open
 
 async def test_b03_a_late_signal_for_an_ended_turn_costs_no_model_request(open_trial: Open) -> None:
     async with open_trial(DONE) as trial:
-        await trial.worker()
-        session = await trial.start_session("Hello?")
-        await trial.harness.ended(session)
-        run = trial.harness.temporal.get_workflow_handle(workflow_id(session))
+        session = await trial.played("Hello?")
+        run = trial.harness.workflow(session)
         await run.result()
         before = await trial.harness.events(session)
         for _ in range(2):

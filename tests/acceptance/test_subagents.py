@@ -51,8 +51,7 @@ async def test_row_10_and_b08_a_subagent_goes_on_by_itself_and_its_parent_gets_t
             await first.kill()
         await trial.worker()
         trial.effects.release("one")
-        await trial.harness.ended(session)
-        (call,) = await trial.harness.calls(session)
+        call = await trial.ended_call(session)
     assert call.state is CallState.DONE and call.outcome is not None and "Done." in call.outcome.output
     assert trial.effects.count("one") == 1 and len(trial.harness.model.ledger.entries) == 4
 
@@ -64,10 +63,8 @@ async def test_row_10_a_call_has_one_subagent_wherever_its_worker_dies(open_tria
         trial.effects.release("one")
         first = await trial.worker(faults=point)
         session = await trial.start_session("Have it done.")
-        await first.killed()
-        await trial.worker()
-        await trial.harness.ended(session)
-        (call,) = await trial.harness.calls(session)
+        await trial.replace(first)
+        call = await trial.ended_call(session)
         events = [event.type for event in await trial.harness.events(session)]
     assert call.state is CallState.DONE and events.count("task.started") == 1
     assert trial.effects.count("one") == 1 and len(trial.harness.model.ledger.entries) == 4

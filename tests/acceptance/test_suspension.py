@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.scenarios import DELEGATES, DONE, runs
+from tests.acceptance.scenarios import DONE, delegates, held, runs
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
-from worker.scripted.script import DEFAULT_SCRIPT, Hold, Script
+from worker.scripted.script import DEFAULT_SCRIPT, Script
 from worker.settings import ResumePolicy
 from worker.startup_suspension import suspend_all
 from workflows.domain.events.turns import TurnEnded
@@ -30,8 +30,7 @@ async def rebooted(trial: Trial, *sessions: SessionId) -> None:
 
 async def test_b16_a_model_is_not_asked_again_before_a_person_says_so(open_trial: Open, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    held = DONE.model_copy(update={"faults": {1: Hold(after=1, path=str(gate))}})
-    async with open_trial(held) as trial:
+    async with open_trial(held(gate)) as trial:
         trial.wasted = 1
         first = await trial.worker()
         session = await trial.start_session("Hello?")
@@ -47,11 +46,8 @@ async def test_b16_a_model_is_not_asked_again_before_a_person_says_so(open_trial
 
 async def test_b16_an_answered_ask_runs_nothing_before_a_person_lets_the_session_go_on(open_trial: Open) -> None:
     async with open_trial(runs("one"), DONE) as trial:
-        trial.harness.configure(permission={"bash": "ask"})
-        first = await trial.worker()
-        session = await trial.start_session("Run it.")
-        (ask,) = await trial.harness.wait_for_asks(session)
-        await first.kill()
+        session, ask = await trial.asked()
+        await trial.workers[0].kill()
         await trial.recording_client.answer(ask)
         await rebooted(trial, session)
         assert trial.effects.count("one") == 0
@@ -75,8 +71,7 @@ async def test_b16_a_stop_ends_a_suspended_turn(open_trial: Open) -> None:
 
 async def test_b16_a_subagent_is_suspended_and_resumed_with_its_parent(open_trial: Open, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    held = DONE.model_copy(update={"faults": {1: Hold(after=1, path=str(gate))}})
-    scripts = {DEFAULT_SCRIPT: Script(answers=(DELEGATES, DONE)), "child": Script(answers=(held,))}
+    scripts = {DEFAULT_SCRIPT: Script(answers=(delegates("child"), DONE)), "child": Script(answers=(held(gate),))}
     async with open_trial(scripts=scripts) as trial:
         trial.wasted = 1
         first = await trial.worker()
@@ -95,9 +90,7 @@ async def test_b16_a_subagent_is_suspended_and_resumed_with_its_parent(open_tria
 async def test_a_session_whose_branch_was_switched_while_it_slept_asks_before_it_goes_on(open_trial: Open) -> None:
     async with open_trial(DONE, DONE) as trial:
         trial.harness.file(".git/HEAD", "ref: refs/heads/main\n")
-        await trial.worker()
-        session = await trial.start_session("First.")
-        await trial.harness.ended(session)
+        session = await trial.played("First.")
         trial.harness.file(".git/HEAD", "ref: refs/heads/other\n")
         await trial.recording_client.prompt(session, "Second.")
         await trial.harness.until(session, lambda event: event.type == "session.suspended")

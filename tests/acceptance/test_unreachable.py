@@ -8,12 +8,12 @@ import psycopg
 import pytest
 
 from tests.acceptance.conftest import Open
-from tests.acceptance.scenarios import DONE, runs
+from tests.acceptance.scenarios import DONE, held, runs
 from tests.acceptance.session_listener import listening
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
 from tests.polling import wait_until
-from worker.scripted.script import DEFAULT_SCRIPT, Hold, Script, ScriptedAnswer
+from worker.scripted.script import DEFAULT_SCRIPT, Script
 from workflows.domain.errors import Unavailable
 from workflows.domain.messages import CallState
 
@@ -21,11 +21,6 @@ pytestmark = pytest.mark.acceptance
 
 AWAY: Final = 45.0  # seconds; failovers take longer, and nothing of ours is that long
 SILENT: Final = "it has not answered for 15 s"
-
-
-def held(gate: Path) -> ScriptedAnswer:
-    """An answer that the test lets end."""
-    return DONE.model_copy(update={"faults": {1: Hold(after=1, path=str(gate))}})
 
 
 async def test_row_55_an_answer_and_an_outcome_outlive_postgresql_being_away_for_long(

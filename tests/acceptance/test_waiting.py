@@ -22,10 +22,7 @@ OPEN_SESSIONS = 20
 async def test_row_50_an_ask_of_three_days_costs_nothing_and_a_late_signal_starts_nothing(open_trial: Open) -> None:
     scripts = {DEFAULT_SCRIPT: Script(answers=(runs("one"), DONE)), "plain": Script(answers=(DONE, DONE))}
     async with open_trial(scripts=scripts) as trial, trial.cut_off() as lonely:
-        trial.harness.configure(permission={"bash": "ask"})
-        await trial.worker()
-        waiting = await trial.start_session("Run it.")
-        (ask,) = await trial.harness.wait_for_asks(waiting)
+        waiting, ask = await trial.asked()
         async with trial.harness.database.transaction() as connection:
             for table, column in TIMES:
                 await connection.execute(AGED.format(table=table, column=column).encode())
@@ -49,13 +46,10 @@ async def test_row_53_four_of_five_calls_stay_done_over_new_runs_and_a_restart_w
 ) -> None:
     tokens = ["one", "two", "three", "four", "five"]
     async with open_trial(runs(*tokens), DONE, history_events=12) as trial:
-        trial.harness.configure(permission={"bash": {"*": "allow", "effect three": "ask"}})
-        first = await trial.worker()
-        session = await trial.start_session("Run them.")
-        (ask,) = await trial.harness.wait_for_asks(session)
+        session, ask = await trial.asked({"*": "allow", "effect three": "ask"})
         await trial.harness.until(session, lambda event: event.type == "call.finished", 4)
         await trial.recording_client.prompt(session, "And hurry.")
-        await first.kill()
+        await trial.workers[0].kill()
         before = await trial.harness.calls(session)
         await trial.worker()
         overview = await trial.harness.client.sessions.get(session)

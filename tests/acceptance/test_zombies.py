@@ -15,7 +15,6 @@ from tests.acceptance.scenarios import (
     runs,
     with_shell_of_class_once,
 )
-from worker.outbox import workflow_id
 from worker.scripted.script import ScriptedAnswer
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.events.turns import TurnEnded
@@ -122,7 +121,7 @@ async def test_row_57_a_zombie_of_a_terminated_chain_touches_nothing(open_trial:
     async with open_trial(EDIT, DONE, DONE) as trial:
         file = trial.harness.file("a.txt", "a\n")
         async with frozen(trial, "tool.claimed", "Edit it.") as session:
-            await trial.harness.temporal.get_workflow_handle(workflow_id(session)).terminate()
+            await trial.harness.workflow(session).terminate()
             await trial.harness.ended(session)
             file.write_text("written since\n")
             before = await trial.harness.calls(session)

@@ -1,7 +1,7 @@
 """A trial: worker processes, clients and effects on a harness's servers, and a verdict on the result."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import psutil
-from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
 from temporalio.client import Client, WorkflowFailureError
 
 from activities.model.wires.router import WireRouter
@@ -22,15 +21,16 @@ from tests.acceptance.recording_client import ClientLedger, RecordingClient
 from tests.acceptance.records import SessionRecords, TrialRecords
 from tests.acceptance.workers import ForkServer, WorkerProcess
 from tests.harness import ACTOR, Harness, harness, wait_for_file
-from tests.polling import WAIT_TIMEOUT, slowness
+from tests.polling import WAIT_TIMEOUT, attempts, slowness
 from worker.api.sessions import Overview
 from worker.client import Holdfast
 from worker.scripted.script import DEFAULT_SCRIPT, Script
 from worker.settings import Settings
 from worker.stack.state_file import Endpoints
-from workflows.domain.ids import SessionId, workflow_id
+from workflows.domain.ids import AskId, SessionId, workflow_id
+from workflows.domain.messages import ToolPart
 
-_POLL_INTERVAL: Final = 0.2
+_LISTING_INTERVAL: Final = 0.2  # seconds between two listings of all sessions
 _LOCKS: Final = b"""
 SELECT pid FROM pg_locks JOIN pg_database d ON d.oid = database
 WHERE locktype = 'advisory' AND d.datname = current_database()
@@ -54,6 +54,7 @@ class Trial:
     numbers: Iterator[int] = field(default_factory=count)
     wasted: int = 0
     code: Path | None = None
+    reported: bool = False
 
     @property
     def recording_client(self) -> RecordingClient:
@@ -75,6 +76,32 @@ class Trial:
             self.healed.append(datetime.now(UTC))
         self.workers.append(started)
         return started
+
+    async def replace(self, worker: WorkerProcess) -> None:
+        """Wait until a failpoint has killed a worker, and start another."""
+        await worker.killed()
+        await self.worker()
+
+    async def played(self, text: str) -> SessionId:
+        """A session whose first turn a worker has carried out."""
+        await self.worker()
+        session = await self.start_session(text)
+        await self.harness.ended(session)
+        return session
+
+    async def asked(self, bash: Any = "ask", faults: str = "", **ways: str) -> tuple[SessionId, AskId]:
+        """A session with a worker that waits for the answer to its ask; edits ask, and commands by the rules `bash`."""
+        self.harness.configure(permission={"bash": bash, "edit": "ask"})
+        await self.worker(faults, **ways)
+        session = await self.start_session("Run it.")
+        (ask,) = await self.harness.wait_for_asks(session)
+        return session, ask
+
+    async def ended_call(self, session: SessionId) -> ToolPart:
+        """The one call of a session, after the end of its first turn."""
+        await self.harness.ended(session)
+        (call,) = await self.harness.calls(session)
+        return call
 
     @asynccontextmanager
     async def another_person(self, name: str, **ways: str) -> AsyncIterator[RecordingClient]:
@@ -109,52 +136,54 @@ class Trial:
         self, session: SessionId, wanted: Callable[[Overview], bool], patience: float = WAIT_TIMEOUT
     ) -> None:
         """Wait until listings show the session so: for what has no event, or follows thousands."""
-        async with asyncio.timeout(patience):
-            while not wanted(await self.harness.client.sessions.get(session)):
-                await asyncio.sleep(_POLL_INTERVAL)
+        async for _ in attempts(patience, _LISTING_INTERVAL):
+            if wanted(await self.harness.client.sessions.get(session)):
+                return
 
     async def retrying(self, session: SessionId) -> None:
         """Wait until the engine has scheduled a failed activity's retry."""
-        run = self.harness.temporal.get_workflow_handle(workflow_id(session))
-        async with asyncio.timeout(WAIT_TIMEOUT):
-            while not any(each.attempt > 1 for each in (await run.describe()).raw_description.pending_activities):
-                await asyncio.sleep(_POLL_INTERVAL)
+        async for _ in attempts():
+            run = (await self.harness.workflow(session).describe()).raw_description
+            if any(each.attempt > 1 for each in run.pending_activities):
+                return
 
     async def quiet(self, session: SessionId) -> None:
         """Wait until the engine has nothing of the session under way, although its run is open."""
-        run = self.harness.temporal.get_workflow_handle(workflow_id(session))
-        async with asyncio.timeout(WAIT_TIMEOUT):
-            while not _rests((await run.describe()).raw_description):
-                await asyncio.sleep(_POLL_INTERVAL)
+        async for _ in attempts():
+            run = (await self.harness.workflow(session).describe()).raw_description
+            if not run.pending_activities and not run.HasField("pending_workflow_task"):
+                return
 
     async def assert_no_violations(self) -> None:
         """Fail with all violations."""
         found = await self.verdict()
-        assert not found, "\n".join(f"{each.invariant}: {each.what}" for each in found)
+        assert not found, "\n".join(map(str, found))
 
     async def verdict(self) -> list[Violation]:
-        """Wait for everything that must end, stop the workers, and judge."""
+        """Judge the records."""
+        return violations(await self.records())
+
+    async def records(self) -> TrialRecords:
+        """Wait for everything that must end, stop the workers, and collect the records."""
         beside = [(session, await self.alone(session)) for session in self.bystanders]
         overviews = await self.wait_for_pickup()
         resting = [each for each in overviews if not each.working]
-        awake = [f"open run of {each.id}" for each in resting if not await self.asleep(each)]
+        awake = [f"open run of {each.id}" for each in resting if not await self.asleep(each.id)]
         served = any(not worker.ended for worker in self.workers)
         await self.stop_workers()
-        left = [*await self.remaining(self.left), *await self.remaining(self.locks), *awake]
-        sessions = {each.id: await self.records(each.id, each in resting) for each in overviews}
-        return violations(
-            TrialRecords(
-                sent=self.ledger,
-                requests=self.harness.model.ledger.entries,
-                effects=self.effects.lines(),
-                sessions=list(sessions.values()),
-                left=left,
-                healed=self.healed,
-                patience=timedelta(seconds=self.liveness()),
-                wasted=self.wasted,
-                bystanders=[(sessions[one], sessions[other]) for one, other in beside],
-                served=served,
-            )
+        left = [*await self.remaining(), *awake]
+        sessions = {each.id: await self.session_records(each.id, each in resting) for each in overviews}
+        return TrialRecords(
+            sent=self.ledger,
+            requests=self.harness.model.ledger.entries,
+            effects=self.effects.lines(),
+            sessions=list(sessions.values()),
+            left=left,
+            healed=self.healed,
+            patience=timedelta(seconds=self.liveness()),
+            wasted=self.wasted,
+            bystanders=[(sessions[one], sessions[other]) for one, other in beside],
+            served=served,
         )
 
     async def bystander(self) -> None:
@@ -176,30 +205,28 @@ class Trial:
 
     async def wait_for_pickup(self) -> list[Overview]:
         """All sessions, after the time in which prompts must be taken up."""
-        overviews = await self.harness.client.sessions.list_recent()
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.liveness()):
-                while any(each.working and each.turn_state != "open" for each in overviews):
-                    await asyncio.sleep(_POLL_INTERVAL)
-                    overviews = await self.harness.client.sessions.list_recent()
+            async for _ in attempts(self.liveness(), _LISTING_INTERVAL):
+                overviews = await self.harness.client.sessions.list_recent()
+                if not any(each.working and each.turn_state != "open" for each in overviews):
+                    break
         return overviews
 
     def liveness(self) -> float:
         """Seconds within which due work must go on, on this machine."""
         return (self.harness.settings.heartbeat_seconds + LIVENESS.total_seconds()) * slowness()
 
-    async def asleep(self, session: Overview) -> bool:
+    async def asleep(self, session: SessionId) -> bool:
         """Wait for the end of an idle run; whether it comes."""
-        run = self.harness.temporal.get_workflow_handle(workflow_id(session.id))
         with suppress(WorkflowFailureError):  # terminated or cancelled by the test
             try:
                 async with asyncio.timeout(WAIT_TIMEOUT):
-                    await run.result()
+                    await self.harness.workflow(session).result()
             except TimeoutError:
                 return False
         return True
 
-    async def records(self, session: SessionId, resting: bool) -> SessionRecords:
+    async def session_records(self, session: SessionId, resting: bool) -> SessionRecords:
         client = self.harness.client
         return SessionRecords(
             session=session,
@@ -210,25 +237,17 @@ class Trial:
             resting=resting,
         )
 
-    async def remaining(self, look: Callable[[], Awaitable[list[str]]]) -> list[str]:
-        """What is still there a moment after its end was reported."""
-        seen: list[str] = []
+    async def remaining(self) -> list[str]:
+        """What should be gone, and is still there a moment after its end was reported."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(self.liveness()):
-                while seen := await look():
-                    await asyncio.sleep(_POLL_INTERVAL)
-        return seen
-
-    async def left(self) -> list[str]:
-        """Leftover temporary files and processes of commands."""
-        files = [f"temporary file {path}" for path in self.harness.project.rglob(".holdfast-*")]
-        running = await asyncio.to_thread(self.commands)
-        return files + [f"process {process.pid}: {process}" for process in running]
-
-    async def locks(self) -> list[str]:
-        """Advisory locks left by this trial's ended workers."""
-        held = await self.harness.database.rows(_LOCKS) if self.workers else []
-        return [f"advisory lock of the database's process {row['pid']}" for row in held]
+            async for _ in attempts(self.liveness(), _LISTING_INTERVAL):
+                left = [f"temporary file {path}" for path in self.harness.project.rglob(".holdfast-*")]
+                left += [f"process {each.pid}: {each}" for each in await asyncio.to_thread(self.commands)]
+                held = await self.harness.database.rows(_LOCKS) if self.workers else []
+                left += [f"advisory lock of the database's process {row['pid']}" for row in held]
+                if not left:
+                    break
+        return left
 
     def commands(self) -> list[psutil.Process]:
         """Running supervisors of commands, processes in the project, and effects."""
@@ -239,8 +258,15 @@ class Trial:
         for worker in self.workers:
             await worker.end()
 
-    async def tell(self) -> None:
-        """Print what helps to find the cause of a failure."""
+    async def report(self) -> None:
+        """Print, and write into the directory, what helps to find the cause of a failure: once."""
+        if self.reported:
+            return
+        self.reported = True
+        sent = (*self.ledger.prompts, *self.ledger.answers, *self.ledger.stops)
+        (self.directory / "client.txt").write_text("\n".join(map(repr, sent)))
+        requests = [entry.model_dump_json() for entry in self.harness.model.ledger.entries]
+        (self.directory / "model.jsonl").write_text("\n".join(requests))
         await failure_report.report_failure(
             self.harness.settings, self.harness.endpoints, self.harness.temporal, self.directory
         )
@@ -258,24 +284,23 @@ async def trial(
     fork_server: ForkServer,
     **changed: Any,
 ) -> AsyncIterator[Trial]:
-    """A trial without a worker; none of its processes outlives it."""
+    """A trial without a worker; none of its processes outlives it, and a failure is reported while its servers run."""
     named = {DEFAULT_SCRIPT: scripts} if isinstance(scripts, Script) else scripts
     played = {**named, bystander.NAME: bystander.script(directory / bystander.NAME)}
     async with harness(settings, endpoints, temporal, WireRouter({}), played, directory) as built:
         built.settings = built.settings.model_copy(update={"idle_seconds": 0.5, **changed})
         built.use_settings(built.settings)
-        going_on = Trial(built, directory, fork_server, EffectLedger(directory))
+        opened = Trial(built, directory, fork_server, EffectLedger(directory))
         try:
-            yield going_on
+            yield opened
+        except (Exception, asyncio.CancelledError):
+            await opened.report()
+            raise
         finally:
-            await going_on.clients.aclose()
-            await going_on.stop_workers()
-            for process in going_on.commands():
+            await opened.clients.aclose()
+            await opened.stop_workers()
+            for process in opened.commands():
                 process.kill()
-
-
-def _rests(run: DescribeWorkflowExecutionResponse) -> bool:
-    return not run.pending_activities and not run.HasField("pending_workflow_task")
 
 
 def _works_in(process: psutil.Process, *places: str) -> bool:

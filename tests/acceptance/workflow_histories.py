@@ -61,27 +61,37 @@ def activities(histories: Sequence[WorkflowHistory]) -> Iterator[ScheduledActivi
                 yield ScheduledActivity(data["activity_type"], {"call": data["activity_id"]}, result)
 
 
-def promised_event(ran: ScheduledActivity) -> str | None:
-    """The event that a finished activity must have left in the log, if any."""
-    request, result = ran.request, ran.result
-    if result is None:
-        return None
+def caused_event(ran: ScheduledActivity) -> str | None:
+    """The event that an activity may have left in the log, finished or not."""
+    request = ran.request
     match ran.name:
         case "holdfast.project.load":
-            return f"turn.opened {result['turn']['id']}" if result.get("turn") else None
+            return f"turn.opened {request['turn']}"
         case "holdfast.model.generate":
-            return (
-                f"message {request['turn']} {request['step']}"
-                if result["finish"] not in (FINISH_SUSPENDED, FINISH_STOPPED)
-                else None
-            )
+            return f"message {request['turn']} {request['step']}"
         case "holdfast.tools.run" | "holdfast.tools.refuse":
-            return f"call.finished {request['call']}" if result["state"] in ("settled", "rejected") else None
+            return f"call.finished {request['call']}"
         case "holdfast.asks.open":
-            return f"ask.raised {request['call']}" if result["state"] != "closed" else None
-        case "holdfast.turns.close":
-            return f"turn.ended {request['turn']}" if request.get("turn") else None
+            return f"ask.raised {request['call']}"
+        case "holdfast.turns.close" if request.get("turn"):
+            return f"turn.ended {request['turn']}"
     return None
+
+
+def promised_event(ran: ScheduledActivity) -> str | None:
+    """The event that a finished activity must have left, if any."""
+    match ran.name, ran.result:
+        case _, None:
+            return None
+        case "holdfast.project.load", result:
+            return f"turn.opened {result['turn']['id']}" if result.get("turn") else None
+        case "holdfast.model.generate", {"finish": finish} if finish in (FINISH_STOPPED, FINISH_SUSPENDED):
+            return None
+        case "holdfast.tools.run" | "holdfast.tools.refuse", {"state": state} if state not in ("settled", "rejected"):
+            return None
+        case "holdfast.asks.open", {"state": "closed"}:
+            return None
+    return caused_event(ran)
 
 
 def event_key(event: Event) -> str | None:
@@ -94,22 +104,6 @@ def event_key(event: Event) -> str | None:
         case CallFinished(call=call) | AskRaised(call=call):
             return f"{event.type} {call}"
     return None
-
-
-def causes(ran: ScheduledActivity) -> Iterator[str]:
-    """The events that an activity may have left, finished or not."""
-    request = ran.request
-    match ran.name:
-        case "holdfast.project.load":
-            yield f"turn.opened {request['turn']}"
-        case "holdfast.model.generate":
-            yield f"message {request['turn']} {request['step']}"
-        case "holdfast.tools.run" | "holdfast.tools.refuse":
-            yield f"call.finished {request['call']}"
-        case "holdfast.asks.open":
-            yield f"ask.raised {request['call']}"
-        case "holdfast.turns.close":
-            yield f"turn.ended {request.get('turn')}"
 
 
 def _first(payloads: Payloads) -> dict[str, Any]:

@@ -92,7 +92,7 @@ async def _played(opened: Trial, keep: Callable[[], Awaitable[list[str]]]) -> li
     if homes != {opened.harness.settings.host}:
         found.append(f"sessions were at home on {homes}")
     if found:
-        await opened.tell()
+        await opened.report()
     return found
 
 

@@ -32,7 +32,6 @@ def _rolling() -> list[str]:
 
 async def play_reference_session(trial: Trial) -> None:
     """An edit, a question, a steered prompt, a subagent, a provider that refuses once."""
-    reference_session.furnish(trial)
     await reference_session.play(trial)
 
 
@@ -78,7 +77,7 @@ async def repeated_effects(trial: Trial) -> list[str]:
 
 async def violations(trial: Trial) -> list[str]:
     """Violated invariants (with failed workflow tasks) and effects at the end."""
-    found = [f"{each.invariant}: {each.what}" for each in await trial.verdict() if each.invariant != _OF_TIME]
+    found = [str(each) for each in await trial.verdict() if each.invariant != _OF_TIME]
     return found + await repeated_effects(trial)
 
 

@@ -2,66 +2,68 @@
 
 import argparse
 import asyncio
-import logging
 import platform
 import sys
-import tempfile
+from collections import deque
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 import psutil
 
-from tests.acceptance.matrix.campaign import Campaign, is_sound, spread
-from tests.acceptance.matrix.cells import CELLS, Cell, CellFault, Point
-from tests.acceptance.matrix.faults_page import PAGE, page, summary
-from tests.acceptance.matrix.matrix_results import MatrixResults
+from tests.acceptance import workers
+from tests.acceptance.campaign import Campaign, arguments, parsed
+from tests.acceptance.matrix.faults_page import PAGE, MatrixResults, page, summary
+from tests.acceptance.matrix.run_trial import MatrixTrials
+from tests.acceptance.matrix.trial_plan import CELLS, Cell, CellFault, Point, TrialPlan, spread
+from tests.acceptance.stacks import OwnStack
+from tests.acceptance.workers import ForkServer
+from tests.conftest import new_home, settings_of
 
 
 def main() -> None:
-    given = arguments().parse_args()
-    logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # an unreachable database is expected here
+    given = read_arguments()
     cells = [cell for cell in CELLS if given.fault in (None, cell.fault) and _means(cell.point, given.point)]
     if not cells:
         sys.exit(f"There is no such cell to run. Points: {', '.join(Point)}; faults: {', '.join(CellFault)}.")
-    folder = given.folder or Path(tempfile.mkdtemp(prefix="holdfast-trials-"))
-    campaign = Campaign(folder, spread(cells, given.trials or len(cells), given.seed))
-    asyncio.run(campaign.play(given.lanes, given.minutes))
-    figures = MatrixResults(
-        machine=machine(campaign.servers), cells={cell.key: campaign.figure(cell) for cell in cells}
-    )
+    campaign = Campaign(given.folder, deque(spread(cells, given.trials or len(cells), given.seed)))
+    servers = asyncio.run(play(campaign, given.lanes, given.minutes))
+    counts = {cell.key: campaign.counts(cell.covers) for cell in cells}
+    figures = MatrixResults(machine=machine(servers), cells=counts)
     show(cells, figures)
     if given.write:
-        keep(figures)
-    sys.exit(not all(map(is_sound, figures.cells.values())))
+        MatrixResults(machine=figures.machine, cells={**MatrixResults.read().cells, **counts}).write()
+        PAGE.write_text(page(), "utf-8")
+    sys.exit(not all(each.sound for each in counts.values()))
 
 
-def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog='make faults ARGS="..."', usage="%(prog)s", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="the first seed of each cell (default: 1)")
-    parser.add_argument("--trials", type=int, help="how many in all, spread over the cells (default: one of each)")
-    parser.add_argument("--minutes", type=float, default=24 * 60, help="begin no trial after so long")
+def read_arguments() -> argparse.Namespace:
+    parser = arguments("faults", __doc__, lanes=1)
     parser.add_argument("--point", help=f"only this moment: {', '.join(Point)}, or a letter of it")
     parser.add_argument("--fault", type=CellFault, choices=list(CellFault), help="only this fault")
-    parser.add_argument("--lanes", type=int, default=1, help="stacks side by side (default: 1)")
-    parser.add_argument("--folder", type=Path, help="where failures are kept (default: a temporary one)")
     parser.add_argument("--write", action="store_true", help="write tests/data/faults.json and docs/faults.md")
-    return parser
+    return parsed(parser)
+
+
+async def play(campaign: Campaign[TrialPlan], lanes: int, minutes: float) -> str:
+    """Run everything, each lane on a stack of its own; the versions of the servers."""
+    campaign.end_after(minutes)
+    with workers.fork_server() as fork_server:
+        (versions, *_) = await asyncio.gather(*(play_lane(campaign, fork_server) for _ in range(lanes)))
+    return versions
+
+
+async def play_lane(campaign: Campaign[TrialPlan], fork_server: ForkServer) -> str:
+    async with OwnStack.running(settings_of(new_home()), fork_server) as stack:
+        await campaign.play(MatrixTrials(stack).run)
+        return stack.versions()
 
 
 def show(cells: Sequence[Cell], figures: MatrixResults) -> None:
     """A line per cell, and a summary."""
     for cell in cells:
         of = figures.of(cell)
-        counted = f"{of.trials:4} trials, {of.failed} failed, {of.not_fired} not fired"
-        print(f"{cell!s:18} {counted}; recovery median {of.median:5.1f} s, p95 {of.p95:5.1f} s")
+        print(f"{cell!s:18} {of}; recovery median {of.median:5.1f} s, p95 {of.p95:5.1f} s")
     print(summary(figures))
-
-
-def keep(figures: MatrixResults) -> None:
-    """Replace the figures of the played cells, and write the page."""
-    MatrixResults(machine=figures.machine, cells={**MatrixResults.read().cells, **figures.cells}).write()
-    PAGE.write_text(page(), "utf-8")
 
 
 def machine(servers: str) -> str:

@@ -1,26 +1,24 @@
 """The scenario of each moment: a short session, how it reaches and holds the moment, and goes on."""
 
-import asyncio
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import psutil
 
 from tests.acceptance.effect_ledger import effect
-from tests.acceptance.matrix.cells import Point
-from tests.acceptance.scenarios import DELEGATES, DONE, runs
+from tests.acceptance.matrix.trial_plan import Point
+from tests.acceptance.outline import comparable
+from tests.acceptance.scenarios import DONE, delegates, held, runs, send_until_accepted
 from tests.acceptance.trial import Trial
 from tests.harness import wait_for_file
-from tests.polling import WAIT_TIMEOUT
-from worker.outbox import workflow_id
-from worker.scripted.script import DEFAULT_SCRIPT, Hold, Script, ScriptedAnswer, ScriptedCall
-from workflows.domain.errors import Unavailable
+from tests.polling import attempts
+from worker.scripted.script import DEFAULT_SCRIPT, Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import AskId, SessionId
 
-_POLL_INTERVAL: Final = 0.005
-_AGAIN: Final = 0.2  # seconds until a person repeats a refused request
+_RUN_INTERVAL: Final = 0.005  # seconds between two looks for a new run
 _WRITE: Final = ScriptedAnswer(
     tools=(ScriptedCall(name="write", arguments={"filePath": "a.txt", "content": "written once\n"}),)
 )
@@ -39,15 +37,16 @@ class FaultScenario:
     limits: ClassVar[Mapping[str, Any]] = {}
     config: ClassVar[Mapping[str, Any]] = {}
     wasted: ClassVar[int] = 0  # model requests that a fault at this moment may cost
-    point: str = ""  # the failpoint that holds the moment
+    points: ClassVar[tuple[str, ...]] = ("",)  # by form: the failpoint that holds the moment
 
     def __init__(self, variant: int, directory: Path) -> None:
         self.gate = directory / "moment"
         self.variant = variant
+        self.asks: list[AskId] = []
 
     @property
     def scripts(self) -> Mapping[str, Script]:
-        return {DEFAULT_SCRIPT: Script(answers=self.answers), "child": Script(answers=self.child)}
+        return comparable({DEFAULT_SCRIPT: Script(answers=self.answers), "child": Script(answers=self.child)})
 
     @property
     def course(self) -> int:
@@ -56,7 +55,8 @@ class FaultScenario:
 
     @property
     def faults(self) -> str:
-        return f"{self.point}=block:{self.gate}@1" if self.point else ""
+        point = self.points[self.variant % len(self.points)]
+        return f"{point}=block:{self.gate}@1" if point else ""
 
     async def reach(self, trial: Trial, session: SessionId) -> None:
         """Return when the session is at the moment, where it stays."""
@@ -77,17 +77,13 @@ class Streaming(FaultScenario):
 
     def __init__(self, variant: int, directory: Path) -> None:
         super().__init__(variant, directory)
-        held = _LONG.model_copy(update={"faults": {1: Hold(after=1 + variant, path=str(self.gate))}})
-        self.answers = (held, DONE)
+        self.answers = (held(self.gate, _LONG, after=1 + variant), DONE)
 
 
 class Answered(FaultScenario):
     """An answer is stored; its completion is not reported, or its call not claimed or begun."""
 
-    def __init__(self, variant: int, directory: Path) -> None:
-        super().__init__(variant, directory)
-        points = ("model.committed", "tool.before_claim", "tool.claimed")
-        self.point = points[variant % len(points)]
+    points = ("model.committed", "tool.before_claim", "tool.claimed")
 
 
 class Running(FaultScenario):
@@ -106,11 +102,7 @@ class Written(FaultScenario):
     """A file is written; its outcome is not stored, or not reported."""
 
     answers = (_WRITE, DONE)
-
-    def __init__(self, variant: int, directory: Path) -> None:
-        super().__init__(variant, directory)
-        points = ("tool.effect_done", "tool.committed")
-        self.point = points[variant % len(points)]
+    points = ("tool.effect_done", "tool.committed")
 
 
 class Waiting(FaultScenario):
@@ -118,16 +110,12 @@ class Waiting(FaultScenario):
 
     config: ClassVar = {"permission": {"bash": "ask"}}
 
-    def __init__(self, variant: int, directory: Path) -> None:
-        super().__init__(variant, directory)
-        self.asks: list[AskId] = []
-
     async def reach(self, trial: Trial, session: SessionId) -> None:
         self.asks = await trial.harness.wait_for_asks(session)
 
     async def leave(self, trial: Trial, session: SessionId) -> None:
         for ask in self.asks:
-            await answer_until_accepted(trial, ask)
+            await send_until_accepted(partial(trial.recording_client.answer, ask))
 
 
 class Decided(Waiting):
@@ -136,8 +124,7 @@ class Decided(Waiting):
     async def reach(self, trial: Trial, session: SessionId) -> None:
         await super().reach(trial, session)
         for worker in trial.workers:
-            worker.process.suspend()
-            await worker.frozen()
+            await worker.freeze()
         for ask in self.asks:
             await trial.recording_client.answer(ask)
 
@@ -162,10 +149,11 @@ class Renewing(Waiting):
 
     async def reach(self, trial: Trial, session: SessionId) -> None:
         if self.course == 0:
-            await renewed(trial, session, await first_run_of(trial, session))
+            run = await trial.harness.workflow(session).describe()
+            await renewed(trial, session, run.raw_description.workflow_execution_info.first_run_id)
             return
         self.asks = await trial.harness.wait_for_asks(session, 2)
-        before = await run_of(trial, session)
+        before = (await trial.harness.workflow(session).describe()).run_id
         for number in range(self._PROMPTS):
             await trial.recording_client.prompt(session, f"And think of {number}.")
         await renewed(trial, session, before)
@@ -179,15 +167,13 @@ class Renewing(Waiting):
 class ChildWorks(FaultScenario):
     """A subagent works: it has just begun, its answer streams, its command runs, or its turn has just ended."""
 
-    answers = (DELEGATES, DONE)
+    answers = (delegates("child"), DONE)
     wasted = 1
+    points = ("task.started", "", "", "task.settled")
 
     def __init__(self, variant: int, directory: Path) -> None:
         super().__init__(variant, directory)
-        self.point = ("task.started", "", "", "task.settled")[variant % 4]
-        held = {1: Hold(after=0, path=str(self.gate))} if variant % 4 == 1 else {}
-        found = DONE.model_copy(update={"faults": held})
-        self.child = (runs("one", hold=True), found)
+        self.child = (runs("one", hold=True), held(self.gate, after=0) if variant % 4 == 1 else DONE)
 
     async def reach(self, trial: Trial, session: SessionId) -> None:
         if self.variant % 4 in (1, 3):
@@ -205,7 +191,7 @@ class ChildWorks(FaultScenario):
 class ChildAsks(Waiting):
     """A subagent's ask waits for a person."""
 
-    answers = (DELEGATES, DONE)
+    answers = (delegates("child"), DONE)
     child = (runs("one"), DONE)
 
     async def reach(self, trial: Trial, session: SessionId) -> None:
@@ -214,35 +200,14 @@ class ChildAsks(Waiting):
         self.asks = await trial.harness.wait_for_asks(started.child)
 
 
-async def run_of(trial: Trial, session: SessionId) -> str | None:
-    return (await trial.harness.temporal.get_workflow_handle(workflow_id(session)).describe()).run_id
-
-
-async def first_run_of(trial: Trial, session: SessionId) -> str:
-    """The session's first run."""
-    run = await trial.harness.temporal.get_workflow_handle(workflow_id(session)).describe()
-    return run.raw_description.workflow_execution_info.first_run_id
-
-
 async def renewed(trial: Trial, session: SessionId, before: str | None) -> None:
     """Wait until the session has another run."""
-    async with asyncio.timeout(WAIT_TIMEOUT):
-        while await run_of(trial, session) == before:
-            await asyncio.sleep(_POLL_INTERVAL)
+    async for _ in attempts(interval=_RUN_INTERVAL):
+        if (await trial.harness.workflow(session).describe()).run_id != before:
+            return
 
 
-async def answer_until_accepted(trial: Trial, ask: AskId) -> None:
-    """Answer, and repeat while the database is unreachable, until it is accepted."""
-    async with asyncio.timeout(WAIT_TIMEOUT):
-        while True:
-            try:
-                await trial.recording_client.answer(ask)
-                return
-            except Unavailable:
-                await asyncio.sleep(_AGAIN)
-
-
-SCENES: Final[Mapping[Point, type[FaultScenario]]] = {
+SCENARIOS: Final[Mapping[Point, type[FaultScenario]]] = {
     Point.STREAMING: Streaming,
     Point.ANSWERED: Answered,
     Point.RUNNING: Running,

@@ -35,6 +35,9 @@ class CallKind(StrEnum):
     def at_the_door(self) -> bool:
         return self in (CallKind.DOOR, CallKind.SIGNAL)
 
+    def covers(self, fault: "NthFault") -> bool:
+        return fault.kind is self
+
     @property
     def forms(self) -> Sequence[FaultForm]:
         """A client that dies with its person is another test's."""
@@ -75,6 +78,10 @@ class NthFault:
     def wasted(self) -> int:
         """How many model answers may be paid for and lost."""
         return int(self.kind is CallKind.MODEL or self.form is FaultForm.KILL)
+
+    @property
+    def again(self) -> str:
+        return f'make faults-nth ARGS="--kind {self.kind} --form {self.form} --n {self.n}"'
 
     def __str__(self) -> str:
         return f"{self.kind} {self.n} {self.form}"

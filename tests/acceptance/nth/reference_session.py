@@ -1,44 +1,33 @@
 """The reference session: an edit that a rule allows, a command with an ask, a prompt in between, and a subagent that
 reads the file, runs a command, and is refused by its provider once."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from activities.failpoints import during_activity
 from tests.acceptance.effect_ledger import effect
+from tests.acceptance.outline import comparable
+from tests.acceptance.scenarios import EDIT, delegates, runs, send_until_accepted
 from tests.acceptance.trial import Trial
-from tests.polling import WAIT_TIMEOUT
-from worker.scripted.script import DEFAULT_SCRIPT, Drop, Refuse, Script, ScriptedAnswer, ScriptedCall, ScriptedUsage
-from workflows.domain.errors import Unavailable
-from workflows.domain.events.event import Event
+from tests.polling import attempts
+from worker.scripted.script import DEFAULT_SCRIPT, Drop, Refuse, Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.ids import MessageId, Prefix, SessionId
 
-FILE: Final = "a.txt"
-_POLL_INTERVAL: Final = 0.03
-_USAGE: Final = ScriptedUsage(input=1000, output=20)  # not estimated, as that depends on our paths' length
-_EDIT: Final = ScriptedCall(name="edit", arguments={"filePath": FILE, "oldString": "a", "newString": "ab"}, id="edit")
-_RUN: Final = effect("asked").model_copy(update={"id": "run"})
-_HAND_OVER: Final = ScriptedCall(
-    name="task",
-    arguments={"description": "run it", "prompt": "[[script:child]] Run it.", "subagent_type": "general"},
-    id="hand over",
-)
-_READ: Final = ScriptedCall(name="read", arguments={"filePath": FILE}, id="read")
-_HANDED: Final = effect("handed").model_copy(update={"id": "run"})
+_LOG_INTERVAL: Final = 0.03  # seconds between two looks at the log
+_READ: Final = ScriptedCall(name="read", arguments={"filePath": "a.txt"})
 _CHILD: Final = "child"
 _BUSY: Final = Refuse(headers={"retry-after-ms": "100"})
-_SAID: Final = {
+_ANSWERS: Final = {
     DEFAULT_SCRIPT: (
-        ScriptedAnswer(text="I edit, and then I run.", tools=(_EDIT, _RUN), usage=_USAGE),
-        ScriptedAnswer(text="I mind that, and hand the rest over.", tools=(_HAND_OVER,), usage=_USAGE),
-        ScriptedAnswer(text="All is done.", usage=_USAGE),
+        ScriptedAnswer(text="I edit, and then I run.", tools=(*EDIT.tools, effect("asked"))),
+        ScriptedAnswer(text="I mind that, and hand the rest over.", tools=delegates(_CHILD).tools),
+        ScriptedAnswer(text="All is done."),
     ),
     _CHILD: (
-        ScriptedAnswer(text="I look first.", tools=(_READ,), usage=_USAGE),
-        ScriptedAnswer(text="I run it.", tools=(_HANDED,), usage=_USAGE),
-        ScriptedAnswer(text="It has run.", usage=_USAGE, faults={1: _BUSY}),
+        ScriptedAnswer(text="I look first.", tools=(_READ,)),
+        ScriptedAnswer(text="I run it.", tools=runs("handed").tools),
+        ScriptedAnswer(text="It has run.", faults={1: _BUSY}),
     ),
 }
 REFUSED: Final = 1  # requests that are always refused
@@ -49,20 +38,14 @@ _REQUESTS: Final = (  # in order: script, index of the answer, and number of the
 )
 
 
-def scripts(lost: int | None = None, fault: Drop | None = None) -> Mapping[str, Script]:
+def scripts(lost: int | None = None, fault: Drop | None = None) -> dict[str, Script]:
     """The model's answers; the answer to the n-th request is lost as `fault` says."""
-    said = {name: list(answers) for name, answers in _SAID.items()}
+    answers = {name: list(each) for name, each in _ANSWERS.items()}
     if lost is not None and fault is not None:
-        name, place, asked = _REQUESTS[lost - 1]
-        answer = said[name][place]
-        said[name][place] = answer.model_copy(update={"faults": {**answer.faults, asked: fault}})
-    return {name: Script(answers=tuple(answers)) for name, answers in said.items()}
-
-
-def furnish(trial: Trial) -> None:
-    """Make the session's project."""
-    trial.harness.file(FILE, "a\n")
-    trial.harness.configure(permission={"bash": {"*": "allow", "effect asked": "ask"}})
+        name, index, request = _REQUESTS[lost - 1]
+        answer = answers[name][index]
+        answers[name][index] = answer.model_copy(update={"faults": {**answer.faults, request: fault}})
+    return comparable({name: Script(answers=tuple(each)) for name, each in answers.items()})
 
 
 async def play(trial: Trial) -> SessionId:
@@ -70,37 +53,32 @@ async def play(trial: Trial) -> SessionId:
 
     Without a watcher, as its deltas would depend on the clock.
     """
-    recording_client = trial.recording_client
-    session = SessionId(recording_client.mint.new(Prefix.SESSION))
-    first, second = (MessageId(recording_client.mint.new(Prefix.MESSAGE)) for _ in range(2))
-    project, programs = trial.harness.project, trial.effects.programs
-    await retry_until_accepted(
-        trial, lambda: recording_client.start(project, "Edit and run.", programs, session=session, prompt=first)
+    trial.harness.file("a.txt", "a\n")
+    trial.harness.configure(permission={"bash": {"*": "allow", "effect asked": "ask"}})
+    client, programs = trial.recording_client, trial.effects.programs
+    session = SessionId(client.mint.new(Prefix.SESSION))
+    first, second = (MessageId(client.mint.new(Prefix.MESSAGE)) for _ in range(2))
+    await _send(
+        trial,
+        lambda: client.start(trial.harness.project, "Edit and run.", programs, session=session, prompt=first),
     )
-    await seen(trial, session, lambda events: _types(events, "ask.raised") == _types(events, "call.finished") == 1)
-    await retry_until_accepted(trial, lambda: recording_client.prompt(session, "Mind this, too.", prompt=second))
+    await _logged(trial, session, "ask.raised", "call.finished")
+    await _send(trial, lambda: client.prompt(session, "Mind this, too.", prompt=second))
     (entry,) = await trial.harness.client.inbox.asks(session=session)
-    await retry_until_accepted(trial, lambda: recording_client.answer(entry.id))
-    await seen(trial, session, lambda events: _types(events, "turn.ended") == 1)
+    await _send(trial, lambda: client.answer(entry.id))
+    await _logged(trial, session, "turn.ended")
     return session
 
 
-async def retry_until_accepted(trial: Trial, say: Callable[[], Awaitable[object]]) -> None:
-    """Send a request, and the same again if the database was away: it may have been accepted."""
+async def _send(trial: Trial, send: Callable[[], Awaitable[object]]) -> None:
+    """Send a request under the trial's name, which its failpoints know."""
     with during_activity(trial.directory.name):
-        async with asyncio.timeout(WAIT_TIMEOUT):
-            while True:
-                with suppress(Unavailable):
-                    await say()
-                    return
+        await send_until_accepted(send)
 
 
-async def seen(trial: Trial, session: SessionId, wanted: Callable[[Sequence[Event]], bool]) -> None:
-    """Wait until the session's log is as wanted."""
-    async with asyncio.timeout(WAIT_TIMEOUT):
-        while not wanted(await trial.harness.events(session)):
-            await asyncio.sleep(_POLL_INTERVAL)
-
-
-def _types(events: Sequence[Event], name: str) -> int:
-    return sum(event.type == name for event in events)
+async def _logged(trial: Trial, session: SessionId, *kinds: str) -> None:
+    """Wait until the session's log has one event of each of these kinds."""
+    async for _ in attempts(interval=_LOG_INTERVAL):
+        counts: Counter[str] = Counter(event.type for event in await trial.harness.events(session))
+        if all(counts[kind] == 1 for kind in kinds):
+            return

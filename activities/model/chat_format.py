@@ -91,6 +91,7 @@ class ChunkReader(AnswerReader):
         super().__init__(provider)
         self._thought: list[str] = []
         self._field: str | None = None
+        self._refused = False
 
     def events(self, event: Any) -> Iterator[ModelEvent]:
         chunk = event if isinstance(event, dict) else event.model_dump()
@@ -101,7 +102,7 @@ class ChunkReader(AnswerReader):
             self._set_usage(choice.get("usage"))  # Moonshot
             yield from self._delta(choice.get("delta") or {})  # some say null where nothing is added
             if reason := choice.get("finish_reason"):
-                self.finish_reason = _FINISHES.get(reason, Finish.UNKNOWN)
+                self.finish_reason = Finish.CONTENT_FILTER if self._refused else _FINISHES.get(reason, Finish.UNKNOWN)
 
     def _set_usage(self, usage: Any) -> None:
         if usage:
@@ -112,6 +113,7 @@ class ChunkReader(AnswerReader):
         yield from self._details(delta.get("thinking_blocks") or ())
         if content := require_text(delta.get("content")):
             yield TextDelta(content)
+        self._refused = self._refused or bool(delta.get("refusal"))
         for call in delta.get("tool_calls") or ():
             if extra := call.get(_OF_CALL):
                 yield ReasoningDelta("", {_OF_CALL: extra})

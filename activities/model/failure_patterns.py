@@ -4,6 +4,8 @@ import re
 from typing import Final
 
 QUOTA_CODES: Final = frozenset({"insufficient_quota", "usage_not_included"})
+QUOTA_PHRASES: Final = re.compile(r"credit balance is too low|insufficient[ _]balance|Requests?PerDay", re.IGNORECASE)
+AUTH_PHRASES: Final = re.compile(r"API key not valid|API_KEY_INVALID", re.IGNORECASE)
 CONTENT_CODES: Final = frozenset({"content_filter", "content_policy_violation"})
 THROTTLING_CODES: Final = frozenset({"rate_limit_exceeded", "ThrottlingException"})
 UNSENT: Final = "unsent"  # our code for a request that could not be written

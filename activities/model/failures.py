@@ -4,15 +4,14 @@ Rules and constants: opencode.md 4.5. The engine does the retrying.
 """
 
 import json
-import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
 from activities.model.failure_patterns import (
+    AUTH_PHRASES,
     CONTENT_CODES,
     GATEWAY_MESSAGES,
     HTML_START,
@@ -20,11 +19,13 @@ from activities.model.failure_patterns import (
     NOT_OVERFLOW_PHRASES,
     OVERFLOW_PHRASES,
     QUOTA_CODES,
+    QUOTA_PHRASES,
     RETRYABLE_PHRASES,
     STREAM_MESSAGES,
     THROTTLING_CODES,
     UNSENT,
 )
+from activities.model.retry_hints import hinted_seconds
 from workflows.domain.errors import HoldfastError
 from workflows.domain.value import Value
 
@@ -67,18 +68,20 @@ class ModelError(HoldfastError):
 
 
 class Retry(Value):
-    """Ask again after a while; `reason`: a few words for watchers."""
+    """Ask again after a while; `reason`: a few words for watchers, `text`: all that the provider wrote."""
 
     reason: str
     status: int | None = None
     headers: dict[str, str] | None = None
+    text: str = ""
 
     def pause_seconds(self, attempt: int, now: datetime, jitter: float, first: float = INITIAL_DELAY) -> float:
         """Seconds until the next attempt; `attempt` counts failures from 1, `jitter` is between 0 and 1.
 
         `first`: the shortest pause if the provider names none.
         """
-        return retry_delay(min(attempt, _MAX_BACKOFF_ATTEMPT), self.headers, now, jitter, first)
+        text = self.text or self.reason
+        return retry_delay(min(attempt, _MAX_BACKOFF_ATTEMPT), self.headers, now, jitter, first, text)
 
 
 class StopKind(StrEnum):
@@ -117,15 +120,20 @@ def classify(failure: ProviderFailure) -> FailureAction:
         return Overflow(message=failure.message)
     reason = retry_reason(failure)
     if reason is not None:
-        return Retry(reason=reason, status=failure.status, headers=failure.headers)
+        return Retry(reason=reason, status=failure.status, headers=failure.headers, text=failure.body or "")
     return Stop(kind=_stop_kind(failure), message=failure.message)
 
 
 def retry_delay(
-    attempt: int, headers: Mapping[str, str] | None, now: datetime, jitter: float, first: float = INITIAL_DELAY
+    attempt: int,
+    headers: Mapping[str, str] | None,
+    now: datetime,
+    jitter: float,
+    first: float = INITIAL_DELAY,
+    text: str = "",
 ) -> float:
-    """Seconds to wait after the n-th failure; the server's hint wins, without jitter."""
-    hinted = _retry_after({name.lower(): value for name, value in (headers or {}).items()}, now)
+    """Seconds to wait after the n-th failure; the server's hint, in its headers or its `text`, wins, without jitter."""
+    hinted = hinted_seconds(headers or {}, text, now)
     if hinted is not None:
         return min(hinted, MAX_DELAY)
     guessed = first * BACKOFF_FACTOR ** (attempt - 1) * (1 + JITTER * jitter)
@@ -143,7 +151,7 @@ def overflows(failure: ProviderFailure) -> bool:
 
 def retry_reason(failure: ProviderFailure) -> str | None:
     """Why asking again may help, in a few words; None if it does not."""
-    if failure.code in NON_RETRYABLE_CODES or overflows(failure):
+    if failure.code in NON_RETRYABLE_CODES or overflows(failure) or _quota_is_used_up(failure):
         return None
     passing = (
         failure.retryable
@@ -222,34 +230,6 @@ def _upstream_error(error_object: Mapping[str, Any]) -> str:
     return f" ({name}: {error_message(raw) or raw.strip()})"
 
 
-def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    given = headers.get("retry-after")
-    seconds = _number(given)
-    if seconds is not None:
-        return math.ceil(seconds * 1000) / 1000
-    return _until(given, now) if given else None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0 else None
-
-
-def _until(date: str, now: datetime) -> float | None:
-    try:
-        moment = parsedate_to_datetime(date)
-    except ValueError:
-        return None
-    seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
-    return seconds if seconds > 0 else None
-
-
 def _readable_message(message: str, status: int, body: str | None) -> str:
     if not message:
         return body or status_phrase(status)
@@ -290,6 +270,12 @@ def _json(text: str) -> Any:
         return None
 
 
+def _quota_is_used_up(failure: ProviderFailure) -> bool:
+    if failure.code in QUOTA_CODES or failure.status == HTTPStatus.PAYMENT_REQUIRED:
+        return True
+    return any(QUOTA_PHRASES.search(text) for text in (failure.message, failure.body or ""))
+
+
 def _untyped_reason(failure: ProviderFailure) -> str | None:
     if failure.status is not None or not isinstance(_json(failure.message), dict):
         return None
@@ -300,8 +286,10 @@ def _untyped_reason(failure: ProviderFailure) -> str | None:
 
 
 def _stop_kind(failure: ProviderFailure) -> StopKind:
-    if failure.code in QUOTA_CODES or failure.status == HTTPStatus.PAYMENT_REQUIRED:
+    if _quota_is_used_up(failure):
         return StopKind.QUOTA
+    if AUTH_PHRASES.search(failure.message):
+        return StopKind.AUTH
     if failure.code in CONTENT_CODES:
         return StopKind.CONTENT
     if failure.code == UNSENT:

@@ -1,4 +1,4 @@
-"""Thinking of Anthropic's protocol through litellm, in which Bedrock and Vertex have it, too."""
+"""What goes back to an endpoint, and thinking of Anthropic's protocol through litellm."""
 
 import json
 from collections.abc import AsyncIterator
@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 from pydantic import JsonValue, SecretStr
 
+from activities.model.chat_format import ChunkReader, build_message
 from activities.model.failures import FailureAction, ModelError, Overflow, Retry, Stop, classify
 from activities.model.port import (
     AssistantInput,
@@ -88,6 +89,33 @@ async def test_a_refusal_keeps_its_own_words(
     assert (failure.status, failure.message) == (status, error["message"])
     assert (failure.headers or {})["retry-after"] == "7"
     assert type(classify(failure)) is expected
+
+
+def returned(*deltas: dict[str, Any]) -> dict[str, Any]:
+    """The message that gives an answer of these pieces back to its endpoint."""
+    reader, assembly = ChunkReader("compatible"), AnswerAssembler()
+    for delta in deltas:
+        for event in reader.read({"choices": [{"delta": delta}]}):
+            assembly.add(event)
+    reader.read({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    assembly.add(reader.finish())
+    endpoint = Endpoint(model="openai/m", base_url="http://127.0.0.1:9", wire=Wire.CHAT)
+    return build_message(ModelRequest(endpoint=endpoint, messages=()), AssistantInput(parts=assembly.answer().parts))
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+def test_an_endpoint_gets_its_reasoning_back_under_the_name_that_it_gave_it(name: str) -> None:
+    message = returned({name: "First "}, {name: "the file."}, {"content": "I read it."})
+    assert message == {"role": "assistant", "content": "I read it.", name: "First the file."}
+
+
+def test_what_an_endpoint_has_signed_a_call_with_goes_back_at_it() -> None:
+    def call(index: int, **more: Any) -> dict[str, Any]:
+        return {"index": index, "id": f"c{index}", "function": {"name": "read", "arguments": "{}"}, **more}
+
+    signed = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
+    calls = returned({"content": "So:"}, {"tool_calls": [call(0, **signed)]}, {"tool_calls": [call(1)]})["tool_calls"]
+    assert [each.get("extra_content") for each in calls] == [signed["extra_content"], None]
 
 
 class Anthropic:

@@ -236,3 +236,19 @@ def test_the_error_of_the_provider_behind_openrouter_is_shown(raw: object, said:
 
     assert error_message(json.dumps({"error": error})) == said
     assert failure is not None and failure.message == said
+
+
+@pytest.mark.parametrize(
+    ("headers", "text", "seconds"),
+    [
+        ({}, "Please try again in 500ms.", 0.5),
+        ({}, "Please try again in 6m0s.", 360),
+        ({}, '{"retryDelay": "34.5s"}', 34.5),
+        ({"retry-after": "3"}, "Please try again in 6m0s.", 3),
+        ({"x-ratelimit-remaining-tokens": "7", "x-ratelimit-reset-tokens": "6m0s"}, "", 2),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "soon"}, "", 2),
+        ({}, "Try again in a while.", 2),
+    ],
+)
+def test_a_hint_is_found_wherever_a_provider_writes_it(headers: dict[str, str], text: str, seconds: float) -> None:
+    assert retry_delay(1, headers, NOW, 0, text=text) == seconds

@@ -129,3 +129,13 @@ def test_what_an_answer_costs_is_not_known_without_a_price_or_without_counts(
     price = None if rate is None else Price(input=Decimal(rate), tiers=(PriceTier(above=9_000_000),))
 
     assert Answer((), Finish.STOP, tokens, charged).cost(price) == dollars
+
+
+def test_calls_without_ids_and_with_one_index_are_several_calls() -> None:
+    whole = [ToolCallDelta(0, None, "read", arguments) for arguments in ('{"path":"a"}', "{}", '{"path":"b"}')]
+    assert [call.arguments for call in assembled(*whole).calls] == ['{"path":"a"}', "{}", '{"path":"b"}']
+
+
+def test_a_name_that_is_repeated_with_each_piece_begins_no_other_call() -> None:
+    pieces = [ToolCallDelta(0, None, "read", piece) for piece in ("", '{"path"', ':"a"}', "")]
+    assert [call.arguments for call in assembled(*pieces).calls] == ['{"path":"a"}']

@@ -1,0 +1,77 @@
+"""A provider's hint when to ask again: a header, a moment in its body, or its words."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+_RESET: Final = re.compile(r"(?:anthropic|x)-ratelimit-(?P<of>.+)-reset|x-ratelimit-reset-(?P<openai>.+)")
+_IN_BODY: Final = re.compile(r'(?i)"retryDelay":\s*"([\d.]+s)"|(?:try again|retry) in ((?:[\d.]+(?:ms|h|m|s))+)')
+_LENGTHS: Final = re.compile(r"([\d.]+)(ms|h|m|s)")
+_SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+
+
+def hinted_seconds(headers: Mapping[str, str], text: str, now: datetime) -> float | None:
+    """Seconds until the provider may be asked again; None without a hint.
+
+    Its word for this request wins over the resets of its limits, of which those that are used up count.
+    """
+    named = {name.lower(): value for name, value in headers.items()}
+    asked = _retry_after(named, now)
+    if asked is None and (found := _IN_BODY.search(text)):
+        asked = _length(found[1] or found[2])
+    return max(_resets(named, now), default=None) if asked is None else asked
+
+
+def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    given = headers.get("retry-after")
+    seconds = _number(given)
+    if seconds is not None:
+        return math.ceil(seconds * 1000) / 1000
+    return _until(given, now) if given else None
+
+
+def _resets(headers: Mapping[str, str], now: datetime) -> Iterator[float]:
+    for name, value in headers.items():
+        found = _RESET.fullmatch(name)
+        remaining = found and (
+            headers.get(f"x-ratelimit-remaining-{found['openai']}")
+            or headers.get(name.removesuffix("-reset") + "-remaining")
+        )
+        seconds = (_length(value) or _until(value, now)) if remaining == "0" else None
+        if seconds is not None:
+            yield seconds
+
+
+def _length(text: str) -> float | None:
+    """Of "6m0s", "20.5s" or "350ms"."""
+    parts = _LENGTHS.findall(text)
+    if not parts or "".join(map("".join, parts)) != text:
+        return None
+    try:
+        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    except ValueError:
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _until(date: str, now: datetime) -> float | None:
+    """Seconds to a moment of HTTP or of RFC 3339."""
+    try:
+        moment = datetime.fromisoformat(date) if date[:4].isdigit() else parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
+    return seconds if seconds > 0 else None

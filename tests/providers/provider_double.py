@@ -37,7 +37,11 @@ class RefusedRequest(Exception):
 
 @dataclass
 class ProviderDouble:
-    """A provider. `check` validates a request as the provider does and returns the pieces of the answer."""
+    """A provider. `check` validates a request as the provider does and returns the pieces of the answer.
+
+    `split`: bytes that are sent together; None: each piece. `cut`: pieces that are sent, the last one by half; then the
+    connection ends. `played` is how many pieces the newest answer had.
+    """
 
     check: Callable[[web.Request, dict[str, Any]], StreamPlan]
     url: str = ""
@@ -45,6 +49,9 @@ class ProviderDouble:
     paths: list[str] = field(default_factory=list)
     before: StreamPause | None = None  # until the headers
     kind: str = "text/event-stream"
+    split: int | None = None
+    cut: int | None = None
+    played: int = 0
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.text())
@@ -53,7 +60,7 @@ class ProviderDouble:
         if self.before:
             await asyncio.sleep(self.before.seconds)
         try:
-            play = self.check(request, body)
+            play = self._cut(self.check(request, body))
         except RefusedRequest as refused:
             return web.json_response(refused.body, status=refused.status, headers=refused.headers)
         response = web.StreamResponse(headers={"content-type": self.kind})
@@ -68,8 +75,17 @@ class ProviderDouble:
                             request.transport.abort()
                         return response
                     case _:
-                        await response.write(piece)
+                        size = self.split or len(piece)
+                        for start in range(0, len(piece), size):
+                            await response.write(piece[start : start + size])
         return response
+
+    def _cut(self, play: StreamPlan) -> StreamPlan:
+        self.played = len(play)
+        if self.cut is None or self.cut >= len(play):
+            return play
+        *whole, last = play[: self.cut + 1]
+        return [*whole, last[: len(last) // 2]] if isinstance(last, bytes) else whole
 
 
 @asynccontextmanager

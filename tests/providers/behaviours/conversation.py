@@ -1,0 +1,85 @@
+"""A session's transcript, asked of a wire as its steps ask."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, Final
+
+from activities.model.input_messages import to_input_messages
+from activities.model.port import ModelFacts, ModelPort
+from activities.model.stream import Answer
+from tests.providers.behaviours.wire_under_test import WireUnderTest
+from tests.providers.double_requests import collect_answer
+from workflows.domain.ids import MessageId, PartId, TurnId
+from workflows.domain.messages import (
+    AnswerMetadata,
+    AssistantMessage,
+    CallState,
+    Message,
+    Outcome,
+    Part,
+    RequestedCall,
+    TextPart,
+    ToolPart,
+    UserMessage,
+)
+
+SYSTEM: Final = "Be brief."
+FACTS: Final = ModelFacts(images=True, documents=True)
+_NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
+_numbers = count(1)
+
+
+@dataclass
+class Conversation:
+    """Its messages are those that a session would send."""
+
+    port: ModelPort
+    wire: WireUnderTest
+    transcript: list[Message] = field(default_factory=list)
+
+    def prompt(self, text: str = "go", step: int = 1) -> None:
+        parts = (TextPart(text=text),)
+        self.transcript.append(UserMessage(id=_message(), turn=TurnId("trn_1"), step=step, parts=parts, at=_NOW))
+
+    async def ask(self, *, last_step: bool = False, **more: Any) -> Answer:
+        """The next answer, which the transcript then has; `more`: members of `ModelRequest`."""
+        messages = to_input_messages(SYSTEM, tuple(self.transcript), self.wire.model, FACTS, text_only=last_step)
+        if last_step:
+            more["tool_choice"] = "none"
+        answer = await collect_answer(self.port, self.wire.request(messages, **more))
+        body = AnswerMetadata(finish=answer.finish, agent="a", model=self.wire.model, tokens=answer.tokens, cost=None)
+        parts = tuple(map(_stored, answer.parts))
+        self.transcript.append(
+            AssistantMessage(id=_message(), turn=TurnId("trn_1"), step=1, body=body, at=_NOW, parts=parts)
+        )
+        return answer
+
+    def settle(self, outcome: Outcome) -> None:
+        """Give the newest answer's calls this outcome."""
+        newest = self.transcript[-1]
+        settled = {"outcome": outcome, "state": CallState.FAILED if outcome.error else CallState.DONE}
+        parts = [part.model_copy(update=settled) if isinstance(part, ToolPart) else part for part in newest.parts]
+        self.transcript[-1] = newest.model_copy(update={"parts": tuple(parts)})
+
+    @property
+    def sent(self) -> str:
+        """The newest request, as text."""
+        return json.dumps(self.wire.double.asked[-1], ensure_ascii=False)
+
+
+def _message() -> MessageId:
+    return MessageId(f"msg_{next(_numbers)}")
+
+
+def _stored(part: Any) -> Part:
+    if not isinstance(part, RequestedCall):
+        stored: Part = part
+        return stored
+    try:
+        arguments = json.loads(part.arguments or "{}")
+    except ValueError:
+        arguments = {"tool": part.name, "error": "no JSON"}
+    id = PartId(f"prt_{next(_numbers)}")
+    return ToolPart(id=id, provider_id=part.id, tool=part.name, arguments=arguments, state=CallState.PREPARED)

@@ -1,0 +1,42 @@
+"""Every wire shows every behaviour, unless it is not possible there."""
+
+import os
+from collections.abc import AsyncIterator
+
+import pytest
+
+from activities.model.wires.router import WireRouter
+from activities.model.wires.timeouts import StreamTimeouts
+from tests.providers.behaviours.failing import SILENCE
+from tests.providers.behaviours.reasons import BELIEVED, REASONS
+from tests.providers.behaviours.rows import ROWS, Rig
+from tests.providers.behaviours.table import BEGIN, NAMES, PAGE, WIRES, page
+from tests.providers.behaviours.wire_under_test import WireUnderTest
+from tests.providers.provider_double import serve_double
+
+CELLS = [(wire, row) for wire in WIRES for row in NAMES if (wire.name, row) not in REASONS]
+
+
+@pytest.fixture
+async def impatient() -> AsyncIterator[WireRouter]:
+    port = WireRouter(os.environ, timeouts=StreamTimeouts(SILENCE, SILENCE, SILENCE))
+    yield port
+    await port.close()
+
+
+@pytest.mark.parametrize(("wire", "row"), CELLS, ids=[f"{wire.name}: {row}" for wire, row in CELLS])
+async def test_a_wire_behaves(port: WireRouter, impatient: WireRouter, wire: type[WireUnderTest], row: str) -> None:
+    others = tuple(other() for other in WIRES if other is not wire)
+    rig = Rig(impatient if row.startswith("silence") else port, wire(), others)
+    async with serve_double(rig.wire.double):
+        await ROWS[row](rig)
+
+
+def test_every_reason_has_its_cell() -> None:
+    cells = {(wire.name, row) for wire in WIRES for row in NAMES}
+    assert (REASONS.keys() | BELIEVED.keys()) <= cells and not REASONS.keys() & BELIEVED.keys()
+
+
+def test_the_page_has_the_table() -> None:
+    assert BEGIN in PAGE.read_text("utf-8")
+    assert PAGE.read_text("utf-8") == page(), "write it anew: python -P -m tests.providers.behaviours.table"

@@ -17,6 +17,7 @@ from bench import (
     failpoint_cost,
     history,
     memory,
+    model_wires,
     opencode,
     performance_page,
     postgres,
@@ -123,6 +124,7 @@ GROUPS: Final[dict[str, tuple[str, Measurement]]] = {
     "thousand": ("1,000 steps of one session", _thousand),
     "constant": ("200 and 1,000 steps that hardly add to the context that they begin with", _constant),
     "volume": ("sessions and lists that are long, through the commands that read them", _volume),
+    "wires": ("what a request to a model costs, on each wire", lambda _: model_wires.measure_wires()),
     "asks": ("a thousand sessions that wait for an answer", _on_testbed(waiting_sessions.measure_waiting_asks)),
     "watching": ("five hundred watchers of quiet sessions", _on_testbed(watchers.measure_watchers)),
     "checking": (

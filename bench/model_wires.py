@@ -1,0 +1,151 @@
+"""CPU time of a request on each wire, beside plain `httpx` that sends the same bytes and reads the same stream."""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from itertools import count
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import httpx
+import openai
+from pydantic import SecretStr
+
+from activities.model.port import (
+    AssistantInput,
+    Endpoint,
+    InputMessage,
+    ModelRequest,
+    SystemInput,
+    ToolResultInput,
+    UserInput,
+    Wire,
+)
+from activities.model.wires.router import WireRouter
+from bench.canned_answers import LAST
+from bench.figure_table import Budget, Figure
+from workflows.domain.messages import RequestedCall, TextPart
+from workflows.domain.tool_offer import ToolOffer
+
+MESSAGES: Final = 400
+OWN: Final = Budget(must=1.5, aim=1.2, ratio=True)
+_ROUNDS: Final = 15
+_WARM: Final = 2  # requests before any counts: the second one of a session is the first that does
+_KEY: Final = SecretStr("key")
+_RESULT: Final = "u" * 1000
+_ROOT: Final = Path(__file__).resolve().parent.parent
+_MODELS: Final = {
+    Wire.CHAT: ("openai/own", "OpenAI's chat protocol"),
+    Wire.RESPONSES: ("openai/gpt-5", "Responses"),
+    Wire.ANTHROPIC: ("anthropic/claude-sonnet-4-5", "Anthropic's Messages"),
+    Wire.GEMINI: ("gemini/gemini-2.5-pro", "Gemini"),
+    Wire.LITELLM: ("openai/own", "OpenAI's chat protocol by litellm"),
+}
+
+Ask = Callable[[], Awaitable[None]]
+
+
+async def measure_wires() -> list[Figure]:
+    """Milliseconds of CPU per request with a conversation of MESSAGES messages, which grows by two each time."""
+    port = WireRouter(os.environ)
+    await port.warm()
+    figures = []
+    async with _server() as url, httpx.AsyncClient(timeout=None) as client:
+        for wire, (model, name) in _MODELS.items():
+            requests = _growing_session(Endpoint(model=model, base_url=f"{url}/{wire}", key=_KEY, wire=wire))
+            took, floor = await _compare(client, url, wire, partial(_ask_next, port, requests))
+            budget = None if wire is Wire.LITELLM else OWN
+            figures.append(Figure(f"CPU per request of {MESSAGES} messages, {name} (ms)", took, floor, budget))
+        figures.append(await _measure_package(port, client, url))
+    await port.close()
+    return figures
+
+
+async def _measure_package(port: WireRouter, client: httpx.AsyncClient, url: str) -> Figure:
+    """The call that another implementation of the Responses wire could go through, with the same request."""
+    wire = Wire.RESPONSES
+    base_url = f"{url}/{wire}"
+    await _stream(
+        port, next(_growing_session(Endpoint(model=_MODELS[wire][0], base_url=base_url, key=_KEY, wire=wire)))
+    )
+    sent = json.loads((await client.get(f"{url}{LAST}")).content)
+
+    async def ask() -> None:
+        async for _ in await package.responses.create(**sent):
+            pass
+
+    async with openai.AsyncOpenAI(api_key=_KEY.get_secret_value(), base_url=base_url, max_retries=0) as package:
+        took, floor = await _compare(client, url, wire, ask)
+    return Figure("  Responses by the openai package's own call", took, floor)
+
+
+async def _compare(client: httpx.AsyncClient, url: str, wire: Wire, ask: Ask) -> tuple[float, float]:
+    """Medians of rounds in turns: of `ask`, and of plain httpx with the same bytes."""
+    ours, theirs = [], []
+    for number in range(_WARM + _ROUNDS):
+        took = await _milliseconds(ask)
+        sent = (await client.get(f"{url}{LAST}")).content
+        plain = await _milliseconds(partial(_plain, client, f"{url}/{wire}", sent))
+        if number >= _WARM:
+            ours.append(took)
+            theirs.append(plain)
+    return median(ours), median(theirs)
+
+
+async def _milliseconds(ask: Ask) -> float:
+    began = time.process_time()
+    await ask()
+    return (time.process_time() - began) * 1000
+
+
+async def _stream(port: WireRouter, request: ModelRequest) -> None:
+    async with aclosing(port.stream(request)) as events:
+        async for _ in events:
+            pass
+
+
+async def _ask_next(port: WireRouter, requests: Iterator[ModelRequest]) -> None:
+    await _stream(port, next(requests))
+
+
+async def _plain(client: httpx.AsyncClient, url: str, body: bytes) -> None:
+    async with client.stream("POST", url, content=body, headers={"content-type": "application/json"}) as response:
+        async for line in response.aiter_lines():
+            data = line.removeprefix("data: ")
+            if data and data != "[DONE]":
+                json.loads(data)
+
+
+def _growing_session(endpoint: Endpoint) -> Iterator[ModelRequest]:
+    """The requests of one session's steps."""
+    schema = {"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}}
+    tools = tuple(ToolOffer(name=f"tool{n}", description="d" * 1000, parameters=schema) for n in range(10))
+    messages: list[InputMessage] = [SystemInput(content="s" * 5000), UserInput(content="Read them all.")]
+    for step in count():
+        call = RequestedCall(id=f"call_{step}", name="tool1", arguments=json.dumps({"path": f"{step}.txt"}))
+        messages.append(AssistantInput(parts=(TextPart(text="Reading on."), call)))
+        messages.append(ToolResultInput(call=call.id, content=_RESULT))
+        if len(messages) >= MESSAGES:
+            yield ModelRequest(endpoint=endpoint, messages=tuple(messages), tools=tools)
+
+
+@asynccontextmanager
+async def _server() -> AsyncIterator[str]:
+    """The canned answers' server, a process of its own: its CPU time is not ours."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "bench.canned_answers"),
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        yield (await process.stdout.readline()).decode().strip()
+    finally:
+        process.kill()
+        await process.wait()

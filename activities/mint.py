@@ -2,20 +2,14 @@
 
 import random
 import time
+from typing import Final
 
 from workflows.domain import ids
 
+_RANDOM: Final = random.SystemRandom()
 
-class Mint:
-    """Makes ids that sort in the order of creation, also within a millisecond."""
 
-    def __init__(self) -> None:
-        self._source = random.SystemRandom()
-        self._last = 0
-        self._counter = 0
-
-    def new(self, prefix: ids.Prefix) -> str:
-        now = time.time_ns() // 1_000_000
-        self._counter = self._counter + 1 if now == self._last else 0
-        self._last = now
-        return ids.mint(prefix, now, self._counter, self._source)
+def new_id(prefix: ids.Prefix) -> str:
+    """Ids sort in the order of creation, also within a millisecond: the counter is its 4096th part."""
+    milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
+    return ids.mint(prefix, milliseconds, nanoseconds * 4096 // 1_000_000, _RANDOM)

@@ -13,7 +13,7 @@ from typing import Final
 
 from psycopg.conninfo import conninfo_to_dict
 
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.store import sessions
 from activities.store.database import Database
 from activities.store.journal import WORKER
@@ -114,12 +114,11 @@ async def _writers(testbed: Testbed) -> AsyncIterator[list[Writer]]:
     url = testbed.endpoints.postgres_url
     admin = testbed.cluster.url(SUPERUSER, str(conninfo_to_dict(url)["dbname"]))  # only a superuser may slow commits
     slow = f"-c commit_delay={FLUSH} -c commit_siblings=0"
-    mint = Mint()
     async with Database(url) as database, AsyncExitStack() as opened:
         writers = []
         for _ in range(CONNECTIONS):
             new = NewSession(
-                id=SessionId(mint.new(Prefix.SESSION)),
+                id=SessionId(new_id(Prefix.SESSION)),
                 directory=str(Path.cwd()),
                 title="commits",
                 agent="build",

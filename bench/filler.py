@@ -1,10 +1,10 @@
 """Long or many sessions, written by the store's own functions instead of being played."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.project import worktree
 from activities.project.project_loader import built_in_config
 from activities.store import asks, calls, generations, prompts, sessions, turns
@@ -36,7 +36,6 @@ _FENCE: Final = Fence(1, 1, 1, 1)
 class Filler:
     database: Database
     directory: Path
-    mint: Mint = field(default_factory=Mint)
 
     async def long(self, answers: int, output: int) -> SessionId:
         """A finished session of `answers` answers, each with a call whose output has `output` characters."""
@@ -58,26 +57,26 @@ class Filler:
             async with session_journal(self.database, session, ACTOR) as journal:
                 call = await self._add_answer(journal, turn, 1, f"make part-{number}")
                 request = PermissionRequest(permission="bash", patterns=(f"make part-{number}",), always=("make *",))
-                await asks.create(journal, call, AskId(self.mint.new(Prefix.ASK)), 0, request)
+                await asks.create(journal, call, AskId(new_id(Prefix.ASK)), 0, request)
 
     async def _open_turn(self, title: str) -> tuple[SessionId, TurnRow]:
         """A session whose prompt has a turn."""
-        session, prompt = SessionId(self.mint.new(Prefix.SESSION)), MessageId(self.mint.new(Prefix.MESSAGE))
+        session, prompt = SessionId(new_id(Prefix.SESSION)), MessageId(new_id(Prefix.MESSAGE))
         new = NewSession(id=session, directory=str(self.directory), title=title, model=_MODEL)
         await sessions.create(self.database, new, ACTOR)
         async with session_journal(self.database, session, ACTOR) as journal:
             await prompts.accept(journal, prompt, Prompt.of_text("Go on.", mode=PromptMode.QUEUE))
-            turn = TurnId(self.mint.new(Prefix.TURN))
+            turn = TurnId(new_id(Prefix.TURN))
             row = await turns.open_new(journal, turn, self._turn_config(), "build", _MODEL)
             prompts.take(journal, prompt, turn, 1)
         return session, row
 
     async def _add_answer(self, journal: Journal, turn: TurnRow, step: int, command: str) -> CallRow:
-        text = NewPart(id=PartId(self.mint.new(Prefix.PART)), position=0, body=TextPart(text=f"Step {step}."))
+        text = NewPart(id=PartId(new_id(Prefix.PART)), position=0, body=TextPart(text=f"Step {step}."))
         body = AnswerMetadata(
             finish="tool-calls", agent="build", model=_MODEL, tokens=Tokens(input=10, output=5), cost="0.001"
         )
-        minted = GenerationId(self.mint.new(Prefix.GENERATION))
+        minted = GenerationId(new_id(Prefix.GENERATION))
         generation = Generation(id=minted, purpose=Purpose.STEP, turn=turn.id, step=step)
         call = self._call(journal.session, turn.id, step, generation.message, command)
         new = NewAnswer(body=body, parts=(text,), calls=(call,))
@@ -90,7 +89,7 @@ class Filler:
         request = PermissionRequest(permission="bash", patterns=(command,))
         effect = Effect(tool="bash", arguments={"command": command}, directory=str(self.directory))
         return CallRow(
-            id=PartId(self.mint.new(Prefix.PART)),
+            id=PartId(new_id(Prefix.PART)),
             session=session,
             turn=turn,
             step=step,

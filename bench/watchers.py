@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from activities.cancellation import cancel_and_wait
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.store import sessions
 from activities.store.database import Database
 from activities.store.journal import WORKER
@@ -37,7 +37,7 @@ async def measure_watchers(testbed: Testbed) -> list[Figure]:
 
 
 async def _session(database: Database) -> SessionId:
-    new = NewSession(id=SessionId(Mint().new(Prefix.SESSION)), directory="/", title="watched")
+    new = NewSession(id=SessionId(new_id(Prefix.SESSION)), directory="/", title="watched")
     await sessions.create(database, new, WORKER)
     return new.id
 

@@ -16,7 +16,6 @@ from activities.calls.planner.planner import Planner
 from activities.calls.run import ToolActivities
 from activities.calls.subagent import Deliver
 from activities.error_boundary import ErrorBoundaryInterceptor
-from activities.mint import Mint
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempts
 from activities.model.endpoints import EndpointResolver
@@ -72,7 +71,7 @@ def build_activities(
     endpoints = EndpointResolver(Keys(settings.auth), environment, port)
     describe = call_describer(settings)
     budget = RetryBudget(total_seconds=settings.patience_seconds, first_pause=settings.retry_seconds)
-    attempts, answers = Attempts(database, redactor(settings), budget), AnswerStream(port, Mint())
+    attempts, answers = Attempts(database, redactor(settings), budget), AnswerStream(port)
     model = Model(attempts, answers, endpoints, loader, toolsets, describe, planner)
     calls, turns = ToolActivities(database, call_contexts), TurnActivities(database, call_contexts)
     return [

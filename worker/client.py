@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.session import answers
 from activities.store import outbox, prompts, retries, sessions, stops, suspensions
 from activities.store.journal import session_journal
@@ -94,7 +94,6 @@ class SessionClient:
         self.records = RecordReader(self.sessions)
         self.grants = GrantsClient(holdfast.database, actor)
         self.archives = ArchivesClient(self.sessions, holdfast.settings)
-        self._mint = Mint()
 
     async def start(
         self,
@@ -128,7 +127,7 @@ class SessionClient:
                 self.database, self.settings.host, machine_id.existing_machine_id(self.settings.home)
             )
         new = NewSession(
-            id=session or SessionId(self._mint.new(Prefix.SESSION)),
+            id=session or SessionId(new_id(Prefix.SESSION)),
             host=self.settings.host,
             directory=directory,
             title=session_title(message.text),
@@ -177,7 +176,7 @@ class SessionClient:
     async def _accept(
         self, session: SessionId, message: Prompt, prompt: MessageId | None, sources: ConfigSources | None = None
     ) -> AcceptedPrompt:
-        identity = prompt or MessageId(self._mint.new(Prefix.MESSAGE))
+        identity = prompt or MessageId(new_id(Prefix.MESSAGE))
         async with session_journal(self.database, session, self.actor) as journal:
             if sources is not None:
                 await sessions.configure(journal, sources)
@@ -212,7 +211,7 @@ class SessionClient:
         async with session_journal(self.database, session, self.actor) as journal:
             if sources is not None:
                 await sessions.configure(journal, sources)
-            retried = await retries.accept(journal, retry or RetryId(self._mint.new(Prefix.RETRY)), model)
+            retried = await retries.accept(journal, retry or RetryId(new_id(Prefix.RETRY)), model)
         delivered = await self.holdfast.deliver(session)
         return AcceptedRetry(**retried.model_dump(), session=session, delivered=delivered)
 
@@ -224,7 +223,7 @@ class SessionClient:
         for child in (await sessions.tree(self.database, session))[1:]:
             with suppress(Conflict):  # it is not suspended
                 await self.resume(child)
-        return from_row(AcceptedResume, resumed)
+        return AcceptedResume(session=session, suspension=resumed)
 
     async def stop(self, session: SessionId, *, keep_queued: bool = False, stop: StopId | None = None) -> AcceptedStop:
         """Stop the open turn and withdraw untaken prompts."""
@@ -254,4 +253,4 @@ class SessionClient:
             await self.holdfast.deliver(each)
 
     def _stop_id(self) -> StopId:
-        return StopId(self._mint.new(Prefix.STOP))
+        return StopId(new_id(Prefix.STOP))

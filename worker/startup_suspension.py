@@ -3,13 +3,11 @@
 from collections.abc import Callable
 from typing import Final
 
-from activities.mint import Mint
 from activities.store import suspensions
 from activities.store.database import Database
 from activities.store.journal import session_journal
 from worker.settings import ResumePolicy, Settings
 from workflows.domain.actor import Actor
-from workflows.domain.ids import Prefix, SuspensionId
 from workflows.domain.suspension import SuspendCause, SuspendReason
 
 _HINTS: Final = {
@@ -34,12 +32,9 @@ async def suspend_restored(postgres_url: str, report: Callable[[str], None]) -> 
 
 
 async def _suspend(postgres_url: str, reason: SuspendReason, actor: Actor) -> int:
-    mint = Mint()
     async with Database(postgres_url, size=1) as database:
         waiting = await suspensions.sessions_at_work(database)
         for session in waiting:
             async with session_journal(database, session, actor) as journal:
-                await journal.locked()
-                if journal.suspension is None:
-                    suspensions.suspend(journal, SuspensionId(mint.new(Prefix.SUSPENSION)), SuspendCause(reason=reason))
+                await suspensions.suspend(journal, SuspendCause(reason=reason))
     return len(waiting)

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from activities.calls.plan_call import plan_call
 from activities.calls.planner.planner import Planner
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.store.calls import CallRow
 from activities.tools.invalid import INVALID
 from activities.tools.tool import Tool
@@ -32,14 +32,12 @@ class CallPreparer:
         message: MessageId,
         tools: Toolset,
         turn: TurnContext,
-        mint: Mint,
         planner: Planner | None = None,
     ) -> None:
         self.request = request
         self.message = message
         self.tools = tools
         self.turn = turn
-        self.mint = mint
         self.planner = planner
 
     async def prepare(self, position: int, requested: RequestedCall) -> CallRow:
@@ -52,7 +50,7 @@ class CallPreparer:
         tool = self.tools[name]
         plan = await self.plan(tool, arguments)
         return CallRow(
-            id=PartId(self.mint.new(Prefix.PART)),
+            id=PartId(new_id(Prefix.PART)),
             session=self.request.session,
             turn=self.request.turn,
             step=self.request.step,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from activities.failpoints import failpoint
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.store import calls, prompts, sessions, stops, tasks, transcript, turns
 from activities.store.calls import CallRow
 from activities.store.database import Database
@@ -88,8 +88,7 @@ class CallSubagent:
         return child
 
     async def _begin(self, journal: Journal, task_request: TaskRequest, turn_status: TurnStatus) -> SubagentTask:
-        mint = Mint()
-        message = MessageId(mint.new(Prefix.MESSAGE))
+        message = MessageId(new_id(Prefix.MESSAGE))
         prompt = Prompt.of_text(task_request.prompt, mode=PromptMode.QUEUE)
         if task_request.session is not None:
             await self._require_own(journal, task_request.session)
@@ -97,7 +96,7 @@ class CallSubagent:
                 await self._resume_child(child, task_request, turn_status)
                 await prompts.accept(child, message, prompt, self.call.id)
         else:
-            new = await self._new_session(journal, SessionId(mint.new(Prefix.SESSION)), task_request, turn_status)
+            new = await self._new_session(journal, SessionId(new_id(Prefix.SESSION)), task_request, turn_status)
             async with sessions.create_child(journal, new) as child:
                 await prompts.accept(child, message, prompt, self.call.id)
         tasks.start(journal, self.call.id, child.session, message, task_request.agent.name)

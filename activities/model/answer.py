@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TypeAlias
 
 from activities.failpoints import failpoint
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.model.attempt import Attempt, model_failed
 from activities.model.deltas import DeltaBatch, DeltaBatcher
 from activities.model.endpoints import ResolvedModel
@@ -28,9 +28,8 @@ PrepareCall: TypeAlias = Callable[[int, RequestedCall], Awaitable[CallRow]]
 class AnswerStream:
     """Gets the answers of models."""
 
-    def __init__(self, port: ModelPort, mint: Mint) -> None:
+    def __init__(self, port: ModelPort) -> None:
         self.port = port
-        self.mint = mint
 
     async def get(
         self,
@@ -81,7 +80,7 @@ class AnswerStream:
         self, answer: Answer, model: ResolvedModel, agent: str, prepare: PrepareCall | None
     ) -> NewAnswer:
         parts = [
-            NewPart(id=PartId(self.mint.new(Prefix.PART)), position=position, body=part)
+            NewPart(id=PartId(new_id(Prefix.PART)), position=position, body=part)
             for position, part in enumerate(answer.parts)
             if isinstance(part, TextPart | ReasoningPart)
         ]

@@ -77,7 +77,7 @@ class Model:
             model = await self.endpoints.resolve(turn.model, config.config)
             context = self.loader.turn_context(config.directory, config)
             preparer = CallPreparer(
-                request, attempt.generation.message, self.toolsets.of(config), context, self.answers.mint, self.planner
+                request, attempt.generation.message, self.toolsets.of(config), context, self.planner
             )
             question = self.model_request(request, view, model)
             answer = await self.answers.get(attempt, model, question, turn.agent, preparer.prepare)

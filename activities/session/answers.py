@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.store import asks, grants, turns
 from activities.store.asks import AskAnswer, AskRow
 from activities.store.database import Database
@@ -82,7 +82,7 @@ async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: R
 
 async def _save_grant(journal: Journal, row: AskRow, decision: AskDecision, rules: Ruleset) -> Grant:
     grant = Grant(
-        id=GrantId(Mint().new(Prefix.GRANT)),
+        id=GrantId(new_id(Prefix.GRANT)),
         permission=row.body.permission,
         patterns=savable_patterns(row.body, rules),
         scope=decision.scope,

@@ -11,18 +11,15 @@ from activities.calls.description import CallDescriber, describe_nothing
 from activities.calls.permissions import load_evaluator, resume_call
 from activities.fault_limit import GivenUp, count_faults
 from activities.heartbeat import heartbeats
-from activities.mint import Mint
 from activities.project import worktree
 from activities.project.config_loader import Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
-from activities.session.suspend_broken import suspend_broken
 from activities.store import asks, calls, generations, sessions, suspensions, turns, work_kinds
 from activities.store.database import Database
 from activities.store.journal import WORKER, Journal, session_journal
 from activities.store.sessions import Origin
 from activities.store.turns import TurnRow
 from activities.store.work import TurnRequest
-from workflows.domain.ids import Prefix, SuspensionId
 from workflows.domain.step_flaw import find_flaw
 from workflows.domain.suspension import find_directory_change
 from workflows.domain.wire import LoadRequest, LoadResult, OpenTurn, StepResult
@@ -40,7 +37,6 @@ class ProjectActivities:
         self.database = database
         self.loader = loader
         self.describe = describe
-        self.mint = Mint()
 
     @activity.defn(name="holdfast.project.load")
     async def load(self, request: LoadRequest) -> LoadResult:
@@ -54,7 +50,7 @@ class ProjectActivities:
                     return await self.load_or_open(request)
             except GivenUp as given_up:
                 async with self.journal(request) as journal:
-                    if await suspend_broken(journal, self.mint, given_up.text):
+                    if await suspensions.suspend_broken(journal, given_up.text):
                         return LoadResult(epoch=journal.give_out_epoch())
                 raise
 
@@ -73,7 +69,7 @@ class ProjectActivities:
                 if isinstance(found, LoadResult):
                     return found
                 if suspend_cause is not None:
-                    suspensions.suspend(journal, SuspensionId(self.mint.new(Prefix.SUSPENSION)), suspend_cause)
+                    await suspensions.suspend(journal, suspend_cause)
                     return LoadResult(epoch=journal.give_out_epoch())
                 if found.agent == agent:  # else other work is the oldest now, for another agent
                     return await open_requested_turn(journal, request, found, origin, directory_config)

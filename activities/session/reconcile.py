@@ -3,7 +3,6 @@
 from typing import Final
 
 from activities.calls.permissions import file_key_of
-from activities.mint import Mint
 from activities.store import asks, calls, reconcile, suspensions
 from activities.store.calls import CallRow
 from activities.store.database import Database
@@ -11,7 +10,6 @@ from activities.store.journal import Journal, session_journal
 from activities.store.reconcile import DueSession
 from workflows.domain.actor import Actor
 from workflows.domain.events.sessions import SessionRefreshed, SessionRestarted
-from workflows.domain.ids import Prefix, SuspensionId
 from workflows.domain.messages import CallState
 from workflows.domain.open_call import may_change_one_file
 from workflows.domain.permissions.replies import AskState
@@ -34,7 +32,7 @@ async def repair(database: Database, due: DueSession, run: str | None) -> Repair
         chosen = next_repair(run, due.run, due.refreshes, due.restarts)
         if chosen is Repair.SUSPEND:
             reconcile.forget(journal)
-            suspensions.suspend(journal, SuspensionId(Mint().new(Prefix.SUSPENSION)), _cause(due))
+            await suspensions.suspend(journal, _cause(due))
             return chosen
         if chosen is Repair.RESTART:
             seq = journal.record(SessionRestarted(run=run, restarts=due.restarts + 1))

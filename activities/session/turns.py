@@ -14,9 +14,7 @@ from activities.execution import fence_of
 from activities.failpoints import failpoint
 from activities.fault_limit import GivenUp, count_faults
 from activities.heartbeat import heartbeats
-from activities.mint import Mint
 from activities.project import worktree
-from activities.session.suspend_broken import suspend_broken
 from activities.store import asks, calls, outbox, sessions, suspensions, turns, work, work_kinds
 from activities.store.calls import CallRow
 from activities.store.database import Database
@@ -35,7 +33,6 @@ class TurnActivities:
     def __init__(self, database: Database, call_contexts: CallContextFactory) -> None:
         self.database = database
         self.call_contexts = call_contexts
-        self.mint = Mint()
 
     @activity.defn(name="holdfast.turns.close")
     async def close(self, request: CloseRequest) -> CloseResult:
@@ -45,7 +42,7 @@ class TurnActivities:
                 return await self.end_or_give_up(request, fence_of(request))
             except GivenUp as given_up:
                 async with session_journal(self.database, request.session, WORKER, epoch=request.epoch) as journal:
-                    if await suspend_broken(journal, self.mint, given_up.text):
+                    if await suspensions.suspend_broken(journal, given_up.text):
                         return CloseResult(prompts_waiting=False, ended=request.end)
                 raise
 

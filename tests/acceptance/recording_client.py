@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from activities.mint import Mint
+from activities.mint import new_id
 from worker.api.accepted import AcceptedAnswer, AcceptedPrompt, AcceptedStop
 from worker.client import SessionClient
 from workflows.domain.errors import HoldfastError, Unavailable
@@ -54,7 +54,6 @@ class RecordingClient:
 
     client: SessionClient
     ledger: ClientLedger
-    mint: Mint = field(default_factory=Mint)
 
     async def start(
         self,
@@ -66,7 +65,7 @@ class RecordingClient:
         prompt: MessageId | None = None,
     ) -> SessionId:
         """Start a session whose commands find `programs`; a repetition gives the same ids."""
-        session = session or SessionId(self.mint.new(Prefix.SESSION))
+        session = session or SessionId(new_id(Prefix.SESSION))
         sent = self._prompt(text, prompt)
         search = {"PATH": f"{programs}:/usr/bin:/bin"}
         start = self.client.start(
@@ -92,7 +91,7 @@ class RecordingClient:
         return await sent.send(self.client.answer(ask, AskDecision(reply=reply, **more)))
 
     async def stop(self, session: SessionId, stop: StopId | None = None) -> AcceptedStop:
-        named = stop or StopId(self.mint.new(Prefix.STOP))
+        named = stop or StopId(new_id(Prefix.STOP))
         sent: RecordedRequest[AcceptedStop] = RecordedRequest(named, session)
         self.ledger.stops.append(sent)
         return await sent.send(self.client.stop(session, stop=named))
@@ -106,6 +105,6 @@ class RecordingClient:
         return stopped
 
     def _prompt(self, text: str, prompt: MessageId | None = None) -> RecordedRequest[AcceptedPrompt]:
-        sent: RecordedRequest[AcceptedPrompt] = RecordedRequest(prompt or self.mint.new(Prefix.MESSAGE), text)
+        sent: RecordedRequest[AcceptedPrompt] = RecordedRequest(prompt or new_id(Prefix.MESSAGE), text)
         self.ledger.prompts.append(sent)
         return sent

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from activities.mint import new_id
 from tests.acceptance.conftest import Open
 from tests.acceptance.database_proxy import DatabaseProxy, Interception
 from tests.acceptance.recording_client import RecordedRequest
@@ -27,7 +28,7 @@ RUN = ("run", "-m", "scripted/model", "--id")
 
 def typed(trial: Trial, text: str) -> MessageId:
     """Record a prompt before it is typed."""
-    prompt = MessageId(trial.recording_client.mint.new(Prefix.MESSAGE))
+    prompt = MessageId(new_id(Prefix.MESSAGE))
     trial.ledger.prompts.append(RecordedRequest(prompt, text))
     return prompt
 

@@ -15,7 +15,7 @@ from activities.calls.context import CallContextFactory, ClaimedCall
 from activities.calls.description import describe_nothing
 from activities.calls.prepare import CallPreparer
 from activities.calls.run import ToolActivities
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.project.project_loader import ProjectLoader
 from activities.session import answers
 from activities.session.answers import AnswerResult
@@ -85,7 +85,6 @@ class ActivityRig:
     sequence: int = 0
     turn: TurnId = TurnId("")
     step: int = 0
-    mint: Mint = field(default_factory=Mint)
     sent: list[PendingSignal] = field(default_factory=list)
 
     @property
@@ -151,13 +150,13 @@ class ActivityRig:
 
     async def prompt(self, text: str = "Go.", mode: PromptMode = PromptMode.STEER, **more: Any) -> MessageId:
         """Accept a prompt."""
-        message = MessageId(self.mint.new(Prefix.MESSAGE))
+        message = MessageId(new_id(Prefix.MESSAGE))
         async with self.journal() as journal:
             await prompts.accept(journal, message, Prompt.of_text(text, mode=mode, **more))
         return message
 
     async def load(self, attempt: int = 1) -> LoadResult:
-        turn = TurnId(self.mint.new(Prefix.TURN))
+        turn = TurnId(new_id(Prefix.TURN))
         activities = ProjectActivities(self.database, self.loader, describe_nothing)
         loaded = await self.act(activities.load, LoadRequest(**self.place(), turn=turn), attempt)
         self.epoch = loaded.epoch
@@ -178,7 +177,7 @@ class ActivityRig:
         generation = self.generation(self.step)
         request = GenerateRequest(**self.place(), turn=self.turn, step=self.step, generation=generation.id)
         context = TurnContext(self.loader.workspace(str(self.project)))
-        preparer = CallPreparer(request, generation.message, self.tools, context, self.mint)
+        preparer = CallPreparer(request, generation.message, self.tools, context)
         parts = [RequestedCall(f"c{place}", name, json.dumps(given)) for place, (name, given) in enumerate(wanted)]
         prepared = [await preparer.prepare(place, part) for place, part in enumerate(parts)]
         await self.store_answer(generation, NewAnswer(body=BODY, calls=tuple(prepared)))
@@ -186,7 +185,7 @@ class ActivityRig:
 
     def generation(self, step: int, id: str | None = None) -> Generation:
         """The generation of a step of the open turn."""
-        minted = GenerationId(id or self.mint.new(Prefix.GENERATION))
+        minted = GenerationId(id or new_id(Prefix.GENERATION))
         return Generation(id=minted, purpose=Purpose.STEP, turn=self.turn, step=step)
 
     async def store_answer(self, generation: Generation, new: NewAnswer) -> None:
@@ -253,7 +252,7 @@ class ActivityRig:
 
     async def ask(self, call: PartId, request: int = 0, **more: Any) -> tuple[AskId, AskResult]:
         """Open an ask for a request of a call."""
-        ask = AskId(self.mint.new(Prefix.ASK))
+        ask = AskId(new_id(Prefix.ASK))
         given = {**self.place(), "turn": self.turn, "call": call, "ask": ask, "request": request, "revision": 0}
         return ask, await self.act(AskActivities(self.database).open, AskRequest(**{**given, **more}))
 
@@ -269,7 +268,7 @@ class ActivityRig:
 
     async def stop(self, **more: Any) -> StopRequested:
         async with self.journal() as journal:
-            return await stops.accept(journal, StopId(self.mint.new(Prefix.STOP)), **more)
+            return await stops.accept(journal, StopId(new_id(Prefix.STOP)), **more)
 
     async def end(self) -> None:
         async with self.journal() as journal:
@@ -299,7 +298,7 @@ async def open_rig(database: Database, directory: Path, **more: Any) -> Activity
     project.mkdir(exist_ok=True)
     sources = ConfigSources(home=str(directory), folder=str(directory / "config"))
     loader = ProjectLoader(directory / "data", directory / "tmp", directory / "managed", {}, sources)
-    new = NewSession(id=SessionId(Mint().new(Prefix.SESSION)), directory=str(project), title="A session")
+    new = NewSession(id=SessionId(new_id(Prefix.SESSION)), directory=str(project), title="A session")
     await sessions.create(database, new, PERSON)
     return ActivityRig(database, loader, project, new.id, **more)
 

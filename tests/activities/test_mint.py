@@ -2,22 +2,20 @@
 
 import pytest
 
-from activities.mint import Mint
+from activities.mint import new_id
 from workflows.domain.ids import Prefix, is_id
 
 
 @pytest.mark.parametrize("prefix", Prefix)
 def test_an_id_has_its_form(prefix: Prefix) -> None:
-    assert is_id(prefix, Mint().new(prefix))
+    assert is_id(prefix, new_id(prefix))
 
 
 def test_ids_sort_in_the_order_of_their_making_also_within_a_millisecond() -> None:
-    mint = Mint()
-    made = [mint.new(Prefix.MESSAGE) for _ in range(3000)]
+    made = [new_id(Prefix.MESSAGE) for _ in range(3000)]
     assert sorted(made) == made and len(set(made)) == len(made)
 
 
 def test_the_newest_session_sorts_first() -> None:
-    mint = Mint()
-    made = [mint.new(Prefix.SESSION) for _ in range(100)]
+    made = [new_id(Prefix.SESSION) for _ in range(100)]
     assert sorted(made, reverse=True) == made

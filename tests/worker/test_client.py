@@ -23,7 +23,7 @@ from worker.settings import Settings
 from worker.stack.state_file import Endpoints
 from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.events.prompts import PromptAccepted
-from workflows.domain.ids import AskId, GrantId, MessageId, SessionId, StopId, SuspensionId
+from workflows.domain.ids import AskId, GrantId, MessageId, SessionId, StopId
 from workflows.domain.messages import AgentPart, FilePart, SubtaskPart, TextPart
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.prompt import Prompt, PromptMode
@@ -111,7 +111,7 @@ async def test_each_row_is_committed_with_its_signal_before_that_is_sent(harness
         await rig.close(CloseReason.FAILED, error="broken")
         await door.retry(rig.session)
         async with rig.journal() as journal:
-            suspensions.suspend(journal, SuspensionId("prk_1"), SuspendCause(reason=SuspendReason.RESTART))
+            await suspensions.suspend(journal, SuspendCause(reason=SuspendReason.RESTART))
         await door.resume(rig.session)
         await rig.load()
         await door.end(rig.session)

@@ -19,7 +19,7 @@ from tests.workflows.session_runs import reset
 from worker.scripted.script import DEFAULT_SCRIPT, Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.sessions import SessionRefreshed, SessionRestarted
 from workflows.domain.events.turns import TurnEnded
-from workflows.domain.ids import WORKFLOW_TYPE, AskId, SessionId, SuspensionId, workflow_id
+from workflows.domain.ids import WORKFLOW_TYPE, AskId, SessionId, workflow_id
 from workflows.domain.messages import CallState
 from workflows.domain.state import SessionState
 from workflows.domain.suspension import SuspendCause, SuspendReason
@@ -273,8 +273,7 @@ async def test_sessions_that_wait_or_are_suspended_are_left_alone(open_harness: 
             await harness.client.prompt(waiting, "And then?")
         suspended, ask = await asked(harness)
         async with session_journal(harness.database, suspended, ACTOR) as journal:
-            await journal.locked()
-            suspensions.suspend(journal, SuspensionId("sus_1"), SuspendCause(reason=SuspendReason.KEPT))
+            await suspensions.suspend(journal, SuspendCause(reason=SuspendReason.KEPT))
         async with losing(harness, WakeKind.ANSWER):
             await harness.answer(ask)
         before = [await harness.events(session) for session in (waiting, suspended)]

@@ -1,6 +1,6 @@
 """Sends what a person types while following a session."""
 
-from activities.mint import Mint
+from activities.mint import new_id
 from worker.cli.render.formatting import escape_prose
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
@@ -39,7 +39,6 @@ class PromptSender:
         self._follower = follower
         self._model = model
         self._agent = agent
-        self._mint = Mint()
         self._unsent: tuple[str, MessageId] | None = None
 
     async def submit(self, text: str) -> SentPrompt | SlashCommand | None:
@@ -57,7 +56,7 @@ class PromptSender:
 
     async def _send(self, text: str) -> SentPrompt:
         if self._unsent is None or self._unsent[0] != text:
-            self._unsent = text, MessageId(self._mint.new(Prefix.MESSAGE))
+            self._unsent = text, MessageId(new_id(Prefix.MESSAGE))
         prompt = Prompt.of_text(text, agent=self._agent, model=self._model)
         accepted = await self._client.prompt(self._session, prompt, prompt=self._unsent[1])
         self._unsent = None

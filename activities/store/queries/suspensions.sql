@@ -15,8 +15,8 @@ UPDATE session SET suspension = NULL,
 WHERE id = %(session)s
 
 -- name: find
--- A suspension by its id.
-SELECT id, session, reason, was, now_is AS now, state FROM suspension WHERE id = %(id)s
+-- The session and state of a suspension.
+SELECT session, state FROM suspension WHERE id = %(id)s
 
 -- name: open
 -- The open suspensions of active sessions, without those below a suspended session.

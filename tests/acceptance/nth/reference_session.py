@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from activities.failpoints import during_activity
+from activities.mint import new_id
 from tests.acceptance.effect_ledger import effect
 from tests.acceptance.outline import comparable
 from tests.acceptance.scenarios import EDIT, delegates, runs, send_until_accepted
@@ -56,8 +57,8 @@ async def play(trial: Trial) -> SessionId:
     trial.harness.file("a.txt", "a\n")
     trial.harness.configure(permission={"bash": {"*": "allow", "effect asked": "ask"}})
     client, programs = trial.recording_client, trial.effects.programs
-    session = SessionId(client.mint.new(Prefix.SESSION))
-    first, second = (MessageId(client.mint.new(Prefix.MESSAGE)) for _ in range(2))
+    session = SessionId(new_id(Prefix.SESSION))
+    first, second = (MessageId(new_id(Prefix.MESSAGE)) for _ in range(2))
     await _send(
         trial,
         lambda: client.start(trial.harness.project, "Edit and run.", programs, session=session, prompt=first),

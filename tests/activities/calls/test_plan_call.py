@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from activities.calls.plan_call import plan_call
 from activities.calls.prepare import CallPreparer
 from activities.files.workspace import Workspace
-from activities.mint import Mint
 from activities.store.calls import CallRow
 from activities.store.database import dumps
 from activities.tools.bash import BashTool
@@ -171,7 +170,7 @@ async def test_a_check_that_succeeds_in_the_claim_is_drift(rig: ActivityRig, rul
 
 async def prepared(workspace: Workspace, tool: str, arguments: str) -> CallRow:
     async with asyncio.timeout(HANGS):
-        return await CallPreparer(STEP, MessageId("msg_1"), TOOLS, TurnContext(workspace), Mint()).prepare(
+        return await CallPreparer(STEP, MessageId("msg_1"), TOOLS, TurnContext(workspace)).prepare(
             0, RequestedCall("c1", tool, arguments)
         )
 

@@ -6,7 +6,6 @@ import pytest
 
 from activities.calls.prepare import CallPreparer
 from activities.files.workspace import Workspace
-from activities.mint import Mint
 from activities.store.calls import CallRow
 from activities.tools.registry import TOOLS
 from activities.turn_context import TurnContext
@@ -23,7 +22,7 @@ STEP = GenerateRequest(
 def preparer(tmp_path: Path) -> CallPreparer:
     (tmp_path / "a.txt").write_text("hello\n")
     workspace = Workspace(directory=tmp_path, worktree=None, data=tmp_path, home=tmp_path, temporary=tmp_path)
-    return CallPreparer(STEP, MessageId("msg_1"), TOOLS, TurnContext(workspace), Mint())
+    return CallPreparer(STEP, MessageId("msg_1"), TOOLS, TurnContext(workspace))
 
 
 async def prepare(preparer: CallPreparer, name: str, arguments: str) -> CallRow:

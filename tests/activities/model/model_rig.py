@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.calls.description import describe_nothing
+from activities.mint import new_id
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempts
 from activities.model.endpoints import EndpointResolver
@@ -41,7 +42,7 @@ class ModelRig:
         self.worker: Model | None = None  # by default, a newly started worker for each attempt
 
     def request(self, **changed: Any) -> GenerateRequest:
-        minted = GenerationId(self.rig.mint.new(Prefix.GENERATION))
+        minted = GenerationId(new_id(Prefix.GENERATION))
         given = {"turn": self.rig.turn, "step": 1, "generation": minted, **self.rig.place()}
         return GenerateRequest(**{**given, **changed})
 
@@ -52,7 +53,7 @@ class ModelRig:
         """A newly started worker."""
         endpoints = EndpointResolver(Keys(self.rig.project / "auth.json"), {}, self.adapter)
         attempts = Attempts(self.rig.database, Redactor(), self.retry_budget)
-        answers = AnswerStream(self.adapter, self.rig.mint)
+        answers = AnswerStream(self.adapter)
         return Model(attempts, answers, endpoints, self.rig.loader, SameTools(TOOLS), describe_nothing)
 
     async def failure(self, request: GenerateRequest | None = None, attempt: int = 1) -> ApplicationError:

@@ -5,6 +5,7 @@ from contextlib import aclosing
 import pytest
 from temporalio.exceptions import ApplicationError
 
+from activities.mint import new_id
 from activities.model.answer import AnswerStream
 from activities.model.attempt import Attempts
 from activities.model.endpoints import EndpointResolver
@@ -56,7 +57,7 @@ class TitleRig:
     def __init__(self, model: ModelRig, turn_config: TurnConfigId) -> None:
         self.model = model
         self.turn_config = turn_config
-        self.generation = GenerationId(model.rig.mint.new(Prefix.GENERATION))
+        self.generation = GenerationId(new_id(Prefix.GENERATION))
 
     def request(self) -> TitleRequest:
         """As a later run of the workflow schedules it: with the next sequence number."""
@@ -67,7 +68,7 @@ class TitleRig:
         rig, adapter = self.model.rig, self.model.adapter
         endpoints = EndpointResolver(Keys(rig.project / "auth.json"), {}, adapter)
         attempts = Attempts(rig.database, Redactor(), RetryBudget(DAY))
-        asker = TitleAsker(attempts, AnswerStream(adapter, rig.mint), endpoints)
+        asker = TitleAsker(attempts, AnswerStream(adapter), endpoints)
         return await rig.act(asker.ask, request or self.request(), attempt)
 
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from activities.mint import new_id
 from activities.session import answers
 from activities.store import grants, sessions
 from activities.store.sessions import NewSession
@@ -189,7 +190,7 @@ async def test_a_sessions_grant_does_not_leave_it(rig: ActivityRig) -> None:
 
 async def beside(rig: ActivityRig) -> ActivityRig:
     """Another session in the same project."""
-    new = NewSession(id=SessionId(rig.mint.new(Prefix.SESSION)), directory=str(rig.project), title="Another")
+    new = NewSession(id=SessionId(new_id(Prefix.SESSION)), directory=str(rig.project), title="Another")
     await sessions.create(rig.database, new, PERSON)
     return ActivityRig(rig.database, rig.loader, rig.project, new.id)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.store import sessions
 from activities.store.database import Database
 from activities.store.sessions import NewSession
@@ -14,6 +14,6 @@ ACTOR = Actor(subject="tester@here", method="test")
 
 @pytest.fixture
 async def session(database: Database) -> SessionId:
-    new = NewSession(id=SessionId(Mint().new(Prefix.SESSION)), directory="/p", title="A session")
+    new = NewSession(id=SessionId(new_id(Prefix.SESSION)), directory="/p", title="A session")
     await sessions.create(database, new, ACTOR)
     return new.id

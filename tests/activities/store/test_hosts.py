@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.store import grants, hosts, sessions
 from activities.store.database import Database
 from activities.store.hosts import Host, HostTaken
@@ -20,7 +20,7 @@ from workflows.domain.permissions.replies import Reply
 
 
 async def session_on(database: Database, host: str | None, directory: str = "/p") -> SessionId:
-    new = NewSession(id=SessionId(Mint().new(Prefix.SESSION)), host=host, directory=directory, title="A session")
+    new = NewSession(id=SessionId(new_id(Prefix.SESSION)), host=host, directory=directory, title="A session")
     await sessions.create(database, new, ACTOR)
     return new.id
 

@@ -16,7 +16,6 @@ from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.wire import AskState, CloseReason, WakeKind
 
 ASK_EDITS = {"permission": {"edit": "ask"}}
-SUSPENSION = SuspensionId("prk_1")
 
 
 def write(name: str) -> tuple[str, dict[str, str]]:
@@ -51,11 +50,11 @@ async def retry(rig: ActivityRig) -> None:
         await retries.accept(journal, RetryId("rty_1"))
 
 
-async def resume(rig: ActivityRig) -> None:
+async def resume(rig: ActivityRig) -> SuspensionId:
     async with rig.journal() as journal:
-        suspensions.suspend(journal, SUSPENSION, SuspendCause(reason=SuspendReason.RESTART))
+        await suspensions.suspend(journal, SuspendCause(reason=SuspendReason.RESTART))
     async with rig.journal() as journal:
-        await suspensions.resume(journal)
+        return await suspensions.resume(journal)
 
 
 async def pending(rig: ActivityRig) -> list[tuple[WakeKind, str]]:
@@ -137,8 +136,8 @@ async def test_a_stop_of_no_turn_is_not_signalled(rig: ActivityRig) -> None:
 
 async def test_a_session_that_may_go_on_is_signalled_while_there_is_something_to_do(rig: ActivityRig) -> None:
     await rig.open_turn()
-    await resume(rig)
-    assert (WakeKind.RESUME, SUSPENSION) in await pending(rig)
+    suspension = await resume(rig)
+    assert (WakeKind.RESUME, suspension) in await pending(rig)
     await rig.close()
     assert await pending(rig) == await rig.signals() == []
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.store import events, prompts, sessions, work, work_kinds
 from activities.store.database import Database
 from activities.store.journal import session_journal
@@ -27,7 +27,7 @@ async def test_the_same_prompt_again_is_accepted_once(database: Database, sessio
 
 
 async def test_an_id_of_another_session_is_refused(database: Database, session: SessionId) -> None:
-    other = NewSession(id=SessionId(Mint().new(Prefix.SESSION)), directory="/q", title="Another")
+    other = NewSession(id=SessionId(new_id(Prefix.SESSION)), directory="/q", title="Another")
     await sessions.create(database, other, ACTOR)
     async with session_journal(database, session, ACTOR) as journal:
         await prompts.accept(journal, *PROMPT)

@@ -6,7 +6,7 @@ from activities.store import outbox, reconcile, sessions, suspensions
 from activities.store.queries import Queries
 from activities.store.reconcile import DueSession
 from tests.activities.rig import ActivityRig
-from workflows.domain.ids import AskId, PartId, SuspensionId, TurnId
+from workflows.domain.ids import AskId, PartId, TurnId
 from workflows.domain.prompt import PromptMode
 from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.wire import CloseReason
@@ -134,7 +134,7 @@ async def test_a_claimed_call_that_nobody_runs_is_due(rig: ActivityRig) -> None:
 async def test_a_suspended_session_is_not_due(rig: ActivityRig) -> None:
     await rig.open_turn()
     async with rig.journal() as journal:
-        suspensions.suspend(journal, SuspensionId("prk_1"), SuspendCause(reason=SuspendReason.RESTART))
+        await suspensions.suspend(journal, SuspendCause(reason=SuspendReason.RESTART))
     assert not await is_due(rig)
     async with rig.journal() as journal:
         await suspensions.resume(journal)

@@ -12,22 +12,20 @@ from workflows.domain.open_call import CallResultState
 from workflows.domain.suspension import SuspendCause, SuspendReason
 from workflows.domain.wire import WakeKind
 
-PARK = SuspensionId("prk_1")
 
-
-async def park(rig: ActivityRig) -> None:
+async def suspend(rig: ActivityRig) -> SuspensionId:
     async with rig.journal() as journal:
-        suspensions.suspend(journal, PARK, SuspendCause(reason=SuspendReason.RESTART))
+        return await suspensions.suspend(journal, SuspendCause(reason=SuspendReason.RESTART))
 
 
-async def resume(rig: ActivityRig, name: SuspensionId | None = None) -> suspensions.ResumedSession:
+async def resume(rig: ActivityRig, suspension: SuspensionId | None = None) -> SuspensionId:
     async with rig.journal() as journal:
-        return await suspensions.resume(journal, name)
+        return await suspensions.resume(journal, suspension)
 
 
 async def test_no_model_is_asked_for_a_suspended_session(rig: ActivityRig) -> None:
     await rig.open_turn()
-    await park(rig)
+    await suspend(rig)
     async with rig.journal() as journal:
         assert await generations.begin(journal, rig.generation(1), rig.fence()) == generations.Suspended()
     await resume(rig)
@@ -40,7 +38,7 @@ async def test_no_call_begins_or_is_taken_over_and_a_stored_outcome_is_returned(
     done, claimed, prepared = await rig.answered(*[("write", {"filePath": n, "content": "x"}) for n in "abc"])
     await rig.run(done)
     await rig.claim(claimed)
-    await park(rig)
+    await suspend(rig)
     ran = [(await rig.run(call)).state for call in (done, claimed, prepared)]
     assert ran == [CallResultState.SETTLED, CallResultState.SUSPENDED, CallResultState.SUSPENDED]
     assert not (rig.project / "b").exists() and not (rig.project / "c").exists()
@@ -49,23 +47,24 @@ async def test_no_call_begins_or_is_taken_over_and_a_stored_outcome_is_returned(
 
 async def test_no_turn_is_opened_for_what_waits_until_it_is_resumed(rig: ActivityRig) -> None:
     await rig.prompt(model="scripted/model")
-    await park(rig)
+    await suspend(rig)
     assert (await rig.load()).turn is None
     await resume(rig)
     assert (await rig.load()).turn is not None
 
 
 async def test_a_resumed_session_is_signalled_once(rig: ActivityRig) -> None:
-    await park(rig)
-    assert await resume(rig) == await resume(rig, PARK)
-    assert await rig.signals() == [(WakeKind.RESUME, PARK)]
+    suspension = await suspend(rig)
+    assert await suspend(rig) == suspension
+    assert await resume(rig) == await resume(rig, suspension) == suspension
+    assert await rig.signals() == [(WakeKind.RESUME, suspension)]
     assert [type(event) for event in await rig.events()][1:] == [SessionSuspended, SuspensionEnded]
 
 
 async def test_a_session_that_is_not_suspended_cannot_be_resumed(rig: ActivityRig) -> None:
     with pytest.raises(Conflict, match="is not suspended"):
         await resume(rig)
-    await park(rig)
+    await suspend(rig)
     await resume(rig)
     with pytest.raises(Conflict, match="is not suspended"):
         await resume(rig)
@@ -74,21 +73,24 @@ async def test_a_session_that_is_not_suspended_cannot_be_resumed(rig: ActivityRi
 async def test_a_stop_ends_the_turn_and_the_suspension(rig: ActivityRig) -> None:
     await rig.open_turn()
     call = await rig.called("write", filePath="a", content="x")
-    await park(rig)
+    suspension = await suspend(rig)
     await rig.stop()
     await rig.run(call)
     await rig.close()
     assert await rig.state(call) is CallState.CANCELLED
     assert (await sessions.get(rig.database, rig.session)).suspension is None
-    assert SuspensionEnded(suspension=PARK, resumed=False) in await rig.events()
+    assert SuspensionEnded(suspension=suspension, resumed=False) in await rig.events()
 
 
 async def test_a_suspended_session_is_listed_with_its_reason(rig: ActivityRig) -> None:
     await rig.open_turn()
     assert await suspensions.sessions_at_work(rig.database) == [rig.session]
-    await park(rig)
+    suspension = await suspend(rig)
     seen = await sessions.get(rig.database, rig.session)
     (listed,) = await waiting_items.suspended_sessions(rig.database)
-    assert seen.suspension is not None and (seen.suspension.id, seen.suspension.reason) == (PARK, SuspendReason.RESTART)
+    assert seen.suspension is not None and (seen.suspension.id, seen.suspension.reason) == (
+        suspension,
+        SuspendReason.RESTART,
+    )
     assert (listed.session, listed.title) == (rig.session, "A session")
     assert await suspensions.sessions_at_work(rig.database) == []

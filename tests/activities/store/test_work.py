@@ -3,7 +3,7 @@
 import pytest
 from psycopg.errors import UniqueViolation
 
-from activities.mint import Mint
+from activities.mint import new_id
 from activities.store import prompts, retries, sessions, work, work_kinds
 from activities.store.journal import session_journal
 from activities.store.sessions import NewSession
@@ -76,7 +76,7 @@ async def test_a_session_has_one_untaken_retry_and_any_number_of_prompts(rig: Ac
 @pytest.mark.parametrize("same_session", [True, False])
 async def test_an_id_of_something_else_is_refused(rig: ActivityRig, same_session: bool) -> None:
     await fail_and_retry(rig)
-    other = NewSession(id=SessionId(Mint().new(Prefix.SESSION)), directory="/q", title="Another")
+    other = NewSession(id=SessionId(new_id(Prefix.SESSION)), directory="/q", title="Another")
     await sessions.create(rig.database, other, PERSON)
     session = rig.session if same_session else other.id
     with pytest.raises(Conflict, match="The id 'rty_1' belongs to a retry of session"):

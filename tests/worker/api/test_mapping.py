@@ -15,11 +15,10 @@ from activities.store.events import ChainVerification
 from activities.store.grants import GrantRow
 from activities.store.sessions import BackoffRow, Origin, OverviewRow, SuspensionRow, TotalsRow
 from activities.store.stops import StopRequested
-from activities.store.suspensions import ResumedSession
 from activities.store.transcript import CallTimesRow, MessageRow
 from activities.store.turns import UnfinishedTurnRow
 from activities.store.waiting_items import InboxRow, SuspendedRow
-from worker.api.accepted import AcceptedAnswer, AcceptedResume, AcceptedStop, SettledAsk
+from worker.api.accepted import AcceptedAnswer, AcceptedStop, SettledAsk
 from worker.api.events import PublishedDelta, Verification
 from worker.api.grants import GrantEntry
 from worker.api.inbox import Completion, InboxEntry, SuspendedSession
@@ -37,7 +36,6 @@ from workflows.domain.value import Value
 PARTS = (Holdfast, SessionClient, InboxReader, SessionReader, RecordReader, GrantsClient, ArchivesClient)
 ROWS: dict[type[Value], type[Value]] = {
     AcceptedAnswer: AnswerResult,
-    AcceptedResume: ResumedSession,
     AcceptedStop: StopRequested,
     CallTimes: CallTimesRow,
     Completion: CompletionRow,

@@ -33,8 +33,6 @@ TEST_VARIABLE: Final = "HOLDFAST_TEST_PROCESS"
 ARRIVALS: Final = "arrivals"  # file in the directory of the test: one line `name call pid` for each arrival
 
 NAMES: Final = {
-    "api.prompt.before_insert": "A: a prompt was posted, its row is not inserted",
-    "api.prompt.after_insert": "A: the row is inserted, its signal is not sent",
     "model.before_request": "C: the step is registered, the request not sent",
     "model.after_chunk": "D: a chunk of the answer has come",
     "model.retry_noted": "C: a provider's failure and its pause are committed, the failure not reported",
@@ -45,8 +43,6 @@ NAMES: Final = {
     "tool.committed": "K: the outcome is committed, the completion not reported",
     "task.started": "L: a subagent's session and prompt are committed, the completion not reported",
     "task.settled": "L: the subagent's turn is closed, its parent is not signalled yet",
-    "compaction.committed": "M: the summary is committed",
-    "stop.cancelling": "O: the stop is accepted, tools still run",
     "supervisor.leased": "S: the supervisor has the lease, the command has not begun",
     "supervisor.exit_written": "S: the exit status is written, no worker has seen it",
     "archive.written": "an old session's rows are in a file, and still in the database",
@@ -57,7 +53,7 @@ NAMES: Final = {
 }
 
 _SYNTAX: Final = re.compile(r"([a-z_0-9.]+)(?::([^=:]+))?=([a-z0-9]+)(?::([^@]+))?(?:@([1-9][0-9]*))?")
-_PLAIN_ACTIONS: Final = ("kill9", "stop", "exit", "drop", "ambiguous")
+_PLAIN_ACTIONS: Final = ("kill9", "stop", "drop", "ambiguous")
 _ACTIONS_WITH_VALUE: Final = ("raise", "sleep", "block", "deaf")
 _POLL_INTERVAL: Final = 0.01
 _NO_CALL: Final = "-"  # an arrival without a call
@@ -208,8 +204,6 @@ async def _perform(fault: ArmedFault, disconnect: Callable[[], Awaitable[None]])
             os.kill(os.getpid(), signal.SIGKILL)
         case "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
-        case "exit":
-            os._exit(1)
         case "raise":
             raise fault.exception()
         case "sleep":

@@ -1,7 +1,5 @@
 """The supervisor's two failpoints: its death before and after the command."""
 
-import pytest
-
 from activities.shell.launch import launch
 from activities.shell.lease import CommandEnd
 from activities.shell.supervisor import call_files
@@ -16,9 +14,8 @@ async def supervised_with(commands: CommandRig, point: str, action: str) -> None
     await launch(commands.directory(), command_spec)
 
 
-@pytest.mark.parametrize("action", ["kill9", "exit"])
-async def test_a_supervisor_that_dies_with_the_lease_keeps_all_from_starting(commands: CommandRig, action: str) -> None:
-    await supervised_with(commands, "supervisor.leased", action)
+async def test_a_supervisor_that_dies_with_the_lease_keeps_all_from_starting(commands: CommandRig) -> None:
+    await supervised_with(commands, "supervisor.leased", "kill9")
     assert await commands.run(EFFECT) is None
     assert commands.effects() == []
 

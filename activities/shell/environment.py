@@ -1,7 +1,7 @@
 """The environment of commands, from an allow-list."""
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -39,27 +39,12 @@ _FIXED: Final = {
 # For commands that only read with git. No setting switches off `diff.external` and `textconv`: the analysis looks for
 # them.
 READ_ONLY_GIT: Final = git_settings({**_EVERY_GIT, "core.hooksPath": "/dev/null"})
-# Even if a user lists them: they reach our stores, or make harmless programs run other code (security.md 10.1).
-_NEVER: Final = (
-    *("DATABASE_URL", "PG*", "TEMPORAL_*", "HOLDFAST_*"),
-    *("BASH_ENV", "ENV", "SHELLOPTS", "PS4", "CDPATH", "IFS", "LD_*", "GIT_*", "PYTHON*", "NODE_OPTIONS", "LESSOPEN"),
-    *("BASH_FUNC_*", "BASHOPTS"),
-)
 
 
-def tool_environment(
-    shell: Mapping[str, str], workspace: Workspace, call: str, allowed: Iterable[str] = (), secret: Iterable[str] = ()
-) -> dict[str, str]:
-    """A command's environment, from the recorded environment of the shell that started the session.
-
-    `allowed`: further names from the user's configuration (security.md 10.1). `secret`: names of provider keys,
-    withheld even if allowed.
-    """
-    wanted = (*_INHERITED, *_ENVIRONMENTS, *allowed)
-    withheld = (*_NEVER, *secret)
-    inherited = {name: value for name, value in shell.items() if _any(name, wanted) and not _any(name, withheld)}
+def tool_environment(shell: Mapping[str, str], workspace: Workspace, call: str) -> dict[str, str]:
+    """A command's environment, from the recorded environment of the shell that started the session."""
     path = _search_path(shell, str(workspace.root))
-    return {**inherited, **own_variables(workspace), "PATH": path, **_FIXED, CALL_VARIABLE: call}
+    return {**session_environment(shell), **own_variables(workspace), "PATH": path, **_FIXED, CALL_VARIABLE: call}
 
 
 def own_variables(workspace: Workspace) -> dict[str, str]:
@@ -70,7 +55,7 @@ def own_variables(workspace: Workspace) -> dict[str, str]:
 def session_environment(shell: Mapping[str, str]) -> dict[str, str]:
     """The recorded part of the starting shell's environment: only what commands may get."""
     wanted = ("PATH", *_INHERITED, *_ENVIRONMENTS)
-    return {name: value for name, value in shell.items() if _any(name, wanted) and not _any(name, _NEVER)}
+    return {name: value for name, value in shell.items() if any(fnmatchcase(name, each) for each in wanted)}
 
 
 def _search_path(shell: Mapping[str, str], workspace: str) -> str:
@@ -84,16 +69,9 @@ def _search_path(shell: Mapping[str, str], workspace: str) -> str:
 def _reaches_into(workspace: str, entry: str) -> bool:
     """By name or through links."""
     places = (entry, posixpath.realpath(entry))
-    return any(posixpath.commonpath((place, root)) == root for place in places for root in _names(workspace))
-
-
-def _names(workspace: str) -> tuple[str, str]:
-    return _plain(workspace), posixpath.realpath(workspace)
+    roots = (_plain(workspace), posixpath.realpath(workspace))
+    return any(posixpath.commonpath((place, root)) == root for place in places for root in roots)
 
 
 def _plain(path: str) -> str:
     return "/" + posixpath.normpath(path).strip("/")
-
-
-def _any(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -30,6 +30,7 @@ class ProgramRule(Value):
     """The rules of a program or sub-command; the head of `tables.toml` explains the fields."""
 
     options: str = ""
+    also: tuple[str, ...] = ()
     shares: tuple[str, ...] = ()
     closed: bool = True
     words: bool = False
@@ -61,7 +62,8 @@ class ProgramRule(Value):
 def program_rules() -> dict[str, ProgramRule]:
     """The whole table; a sub-command has its own entry, as `git log`."""
     with Path(__file__).with_name("tables.toml").open("rb") as file:
-        return {name: ProgramRule.model_validate(fields) for name, fields in tomllib.load(file).items()}
+        entries = {name: ProgramRule.model_validate(fields) for name, fields in tomllib.load(file).items()}
+    return {each: entry for name, entry in entries.items() for each in (name, *entry.also)}
 
 
 def find_subcommand(program: str, words: Sequence[str]) -> str | None:

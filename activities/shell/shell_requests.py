@@ -61,7 +61,6 @@ def shell_requests(command: str, workdir: Path, turn: TurnContext) -> ShellReque
         found.outside = {workdir: None, **found.outside}
     if special := found.special or find_special_files(command, program):
         program.guard(f"it reaches a device, process or socket ({', '.join(map(repr, special))})")
-    program.ask_reasons += found.ask_reasons
     return ShellRequests(
         requests=(
             *_external(command, found, workspace),

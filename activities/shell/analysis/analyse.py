@@ -97,7 +97,7 @@ class _Analyser:
         if run is None:
             return command
         if not run.transparent:
-            _add(program.ask_reasons, f"{command.name!r} runs other commands")
+            program.add_ask_reason(f"{command.name!r} runs other commands")
         command = _with_chdir(command)
         self.depth += 1
         if self.depth > _MAX_DEPTH:
@@ -144,17 +144,17 @@ def _with_chdir(command: Command) -> Command:
 def _check_words(command: Command, program: ShellProgram) -> None:
     name = command.name
     if command.parsed_arguments and (alias := command.parsed_arguments.alias):
-        _add(program.ask_reasons, f"'{name} {alias}' is an alias or an internal command of {name!r}")
+        program.add_ask_reason(f"'{name} {alias}' is an alias or an internal command of {name!r}")
     if any(_LOCAL_ADDRESS.search(word) for word in command.arguments):
-        _add(program.ask_reasons, f"{name!r} may reach a service on this machine or its network")
+        program.add_ask_reason(f"{name!r} may reach a service on this machine or its network")
     for word in sets_visible_variable(command):
-        _add(program.ask_reasons, f"it sets a variable that programs may read ({word})")
+        program.add_ask_reason(f"it sets a variable that programs may read ({word})")
     if name in _CHANGING and not command.only_restricts:
-        _add(program.opaque, f"{name!r} changes the shell")
+        program.add_opaque(f"{name!r} changes the shell")
     elif name in _EVALUATING and _evaluates(command):
-        _add(program.opaque, f"{name!r} may run its arguments as commands")
+        program.add_opaque(f"{name!r} may run its arguments as commands")
     elif name not in PRINTING and any(word.text is None for word in command.words[1:]):
-        _add(program.opaque, f"an argument of {name!r} is only known at run time")
+        program.add_opaque(f"an argument of {name!r} is only known at run time")
 
 
 def _evaluates(command: Command) -> bool:
@@ -163,8 +163,3 @@ def _evaluates(command: Command) -> bool:
     if command.name in ("test", "[") and any(word.text == "-v" for word in command.words[1:]):
         return True
     return any(not _PLAIN_ARGUMENT.fullmatch(word.known) for word in command.words[1:])
-
-
-def _add(reasons: list[str], reason: str) -> None:
-    if reason not in reasons:
-        reasons.append(reason)

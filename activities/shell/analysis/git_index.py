@@ -1,12 +1,15 @@
-"""The names of the files that a git repository tracks, from its index (gitformat-index)."""
+"""What a git repository tracks, from its index (gitformat-index)."""
 
 import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-_MAX_BYTES: Final = 16 * 1024 * 1024
-_STATUS: Final = 40  # bytes of an entry's `stat` data, before its object id
+_MAX_BYTES: Final = 64 * 1024 * 1024
+_MAX_PARSED_BYTES: Final = 16 * 1024 * 1024
+_MODE: Final = 24  # bytes of an entry's `stat` data before its mode,
+_STATUS: Final = 40  # and before its object id
+_REPOSITORY: Final = b"\0\0\xe0\0"  # the mode of a repository inside the work tree
 _IDS: Final = (20, 32)  # bytes of an object id: SHA-1, SHA-256
 _EXTENDED: Final = 0x4000
 _ELSEWHERE: Final = (b"link", b"sdir")  # extensions that move names to another index or a tree
@@ -18,23 +21,42 @@ class UnreadableIndex(ValueError):
 
 def read_tracked_names(index: Path) -> list[str]:
     """An index's names, relative to the work tree; none without an index. Raises UnreadableIndex."""
+    content = _read(index)
+    return [name for _, name in _parse(content)] if content else []
+
+
+def read_inner_repositories(index: Path) -> list[str]:
+    """The names of the repositories inside the work tree, such as submodules. Raises UnreadableIndex."""
+    content = _read(index)
+    # Few indexes have any, and parsing a large one takes long.
+    return [name for mode, name in _parse(content) if mode == _REPOSITORY] if _REPOSITORY in content else []
+
+
+def _read(index: Path) -> bytes:
+    """Nothing without an index. Raises UnreadableIndex."""
     try:
+        if not index.is_file():
+            return b""
         with index.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
-    except FileNotFoundError:
-        return []
     except OSError as error:
         raise UnreadableIndex from error
-    if len(content) <= _MAX_BYTES:
-        for size in _IDS:
-            try:
-                return list(_names(content, size))
-            except (ValueError, IndexError, struct.error, UnicodeDecodeError):
-                continue
+    if not 0 < len(content) <= _MAX_BYTES:
+        raise UnreadableIndex
+    return content
+
+
+def _parse(content: bytes) -> list[tuple[bytes, str]]:
+    """Modes and names. Raises UnreadableIndex."""
+    for size in _IDS if len(content) <= _MAX_PARSED_BYTES else ():
+        try:
+            return list(_entries(content, size))
+        except (ValueError, IndexError, struct.error, UnicodeDecodeError):
+            continue
     raise UnreadableIndex
 
 
-def _names(content: bytes, size: int) -> Iterator[str]:
+def _entries(content: bytes, size: int) -> Iterator[tuple[bytes, str]]:
     """Object ids have `size` bytes; if not, raises one of several errors."""
     signature, version, count = struct.unpack_from(">4sII", content)
     if signature != b"DIRC" or version not in (2, 3, 4):
@@ -51,7 +73,7 @@ def _names(content: bytes, size: int) -> Iterator[str]:
         end = content.index(b"\0", at)
         name = kept + content[at:end]
         at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
-        yield name.decode(errors="surrogateescape")
+        yield content[start + _MODE : start + _MODE + 4], name.decode(errors="surrogateescape")
     _check_rest(content, at, len(content) - size)
 
 

@@ -41,8 +41,7 @@ _PREFIXED: Final = re.compile(
 class PathAccess:
     """Real paths, each once and in order. `outside`: directories; `special`: devices and processes.
 
-    `implicit_reads`: unnamed files that a rule asks about. `ask_reasons`: reasons to ask in the files themselves.
-    `reaches_root_or_home`: an operand is `/` or the home directory.
+    `implicit_reads`: unnamed files that a rule asks about. `reaches_root_or_home`: an operand is `/` or the home.
     """
 
     reads: dict[Path, None] = field(default_factory=dict)
@@ -50,12 +49,11 @@ class PathAccess:
     writes: dict[Path, None] = field(default_factory=dict)
     outside: dict[Path, None] = field(default_factory=dict)
     special: list[str] = field(default_factory=list)
-    ask_reasons: list[str] = field(default_factory=list)
     reaches_root_or_home: bool = False
 
 
 def path_access(program: ShellProgram, turn: TurnContext) -> PathAccess:
-    """The paths that a shell program names, resolved now."""
+    """The paths that a shell program names, resolved now; the program gets the reasons to ask that its files give."""
     collector = _PathCollector(turn, program)
     with program.within_budget():
         for directory in dict.fromkeys(program.directories):
@@ -74,6 +72,7 @@ class _PathCollector:
         self.workspace = turn.workspace
         self.budget = program.budget
         self.guard = program.guard
+        self.add_ask_reason = program.add_ask_reason
         self.expander = WildcardExpander(program.budget, program.guard)
         self.found = PathAccess()
         self.seen: set[tuple[str, tuple[Path, ...]]] = set()
@@ -124,10 +123,6 @@ class _PathCollector:
         if word.pattern is None or word.known[0] not in "*?[":
             return False
         return any(os.path.relpath(path, directory).startswith("-") for path in self.expander.paths(word, directory))
-
-    def add_ask_reason(self, reason: str) -> None:
-        if reason not in self.found.ask_reasons:
-            self.found.ask_reasons.append(reason)
 
     def redirect(self, redirect: Redirect, directories: tuple[Path, ...]) -> None:
         self.budget.spend(len(directories))

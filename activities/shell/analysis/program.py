@@ -178,8 +178,15 @@ class ShellProgram:
     def guard(self, reason: str) -> None:
         """Ask about the whole text for a reason that no configuration overrides."""
         self.guarded = True
+        self.add_opaque(reason)
+
+    def add_opaque(self, reason: str) -> None:
         if reason not in self.opaque:
             self.opaque.append(reason)
+
+    def add_ask_reason(self, reason: str) -> None:
+        if reason not in self.ask_reasons:
+            self.ask_reasons.append(reason)
 
     @contextmanager
     def within_budget(self) -> Iterator[None]:

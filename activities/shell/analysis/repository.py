@@ -2,22 +2,15 @@
 
 import os.path
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from activities.shell.analysis.git_index import read_inner_repositories
 from activities.shell.analysis.gitconfig import unknown_setting
 
 _MAX_CONFIG: Final = 256 * 1024  # bytes
-_MAX_INDEX: Final = 64 * 1024 * 1024  # bytes
 _MAX_INSIDE: Final = 64  # repositories in one
 _WORK_TREE: Final = re.compile(r"(?im)^[ \t]*worktree[ \t]*=[ \t]*(\S+)[ \t]*$")
-# An inner repository's index entry (gitformat-index): mode, numbers and hash, flags, name.
-_LINKS: Final = tuple(
-    re.compile(rb"\0\0\xe0\0(?=.{%d}(.).([^\0]+)\0)" % (12 + size), re.S)
-    for size in (20, 32)  # bytes of a hash: SHA-1 and SHA-256
-)
-_EXTENDED: Final = 0x40  # a flag: two more bytes follow
 
 
 def find_repository(directory: Path) -> Path | None:
@@ -39,7 +32,9 @@ def unsafe_setting(root: Path) -> str | None:
             for file in (common / "config", git / "config.worktree"):
                 if unknown := _unknown(file, each, git):
                     return f"{unknown} in {os.path.relpath(file, root)}"
-            inside = [found for found in _inside(each, git / "index") if found not in seen]
+            # Git enters the inner repositories that are checked out.
+            named = [each / name for name in read_inner_repositories(git / "index")]
+            inside = [found for found in named if found not in seen and _has_git(found)]
             seen.update(inside)
             todo += inside
     except (OSError, ValueError) as error:
@@ -74,31 +69,13 @@ def _unknown(configuration: Path, root: Path, git: Path) -> str | None:
     """A configuration's first unsafe setting. A submodule names its work tree, which may be `root`."""
     if not configuration.is_file():
         return None
-    content = _read(configuration, _MAX_CONFIG).decode("utf-8")
+    with configuration.open("rb") as file:
+        raw = file.read(_MAX_CONFIG + 1)
+    if len(raw) > _MAX_CONFIG:
+        raise ValueError(f"{configuration} is too large")
+    content = raw.decode("utf-8")
     unknown = unknown_setting(content)
     if unknown == "core.worktree":
         trees = {os.path.realpath(git / found) for found in _WORK_TREE.findall(content)}
         unknown = unknown_setting(_WORK_TREE.sub("", content)) if trees == {os.path.realpath(root)} else unknown
     return unknown
-
-
-def _inside(root: Path, index: Path) -> Iterator[Path]:
-    """The checked-out repositories in a work tree, by its index; git enters these. Raises ValueError if that is too
-    large or abbreviates names.
-    """
-    content = _read(index, _MAX_INDEX) if index.is_file() else b""
-    links = [link for form in _LINKS for link in form.finditer(content)]
-    if links and content[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
-        raise ValueError("names of repositories in an index of another version")
-    for link in links:
-        name = link[2][2:] if link[1][0] & _EXTENDED else link[2]
-        if _has_git(root / os.fsdecode(name)):
-            yield root / os.fsdecode(name)
-
-
-def _read(file: Path, most: int) -> bytes:
-    with file.open("rb") as opened:
-        content = opened.read(most + 1)
-    if len(content) > most:
-        raise ValueError(f"{file} is too large")
-    return content

@@ -74,7 +74,7 @@ class SyntaxWalker:
         root = parse(self.source)
         self.has_error = root.has_error
         if root.has_error:
-            self.opaque("it is not valid bash")
+            self.program.add_opaque("it is not valid bash")
         if root.children:
             first, last = root.children[0].start_byte, root.children[-1].end_byte
             self.check_blank(0, first)
@@ -82,14 +82,6 @@ class SyntaxWalker:
         with self.program.within_budget():
             self.visit(root, directories)
         return self.program
-
-    def opaque(self, reason: str) -> None:
-        if reason not in self.program.opaque:
-            self.program.opaque.append(reason)
-
-    def add_ask_reason(self, reason: str) -> None:
-        if reason not in self.program.ask_reasons:
-            self.program.ask_reasons.append(reason)
 
     def visit(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
         """Analyse a node and all below; returns where the shell may be afterwards."""
@@ -101,12 +93,12 @@ class SyntaxWalker:
             return self.command(node, directories)
         if not node.is_named:
             if node.type not in _SEPARATORS and node.type.strip():
-                self.opaque(f"it has {node.type!r} where it is not expected")
+                self.program.add_opaque(f"it has {node.type!r} where it is not expected")
             return unchanged_directories(directories)
         if node.type in _VALUES:
             self.decode_words([node], directories)
         if node.type == "extglob_pattern" and re.search(r"[$`(]", node_text(node)):
-            self.opaque("it uses a pattern with more than wildcards")
+            self.program.add_opaque("it uses a pattern with more than wildcards")
         if node.type in _SILENT:
             return unchanged_directories(directories)
         self.depth += 1
@@ -135,7 +127,7 @@ class SyntaxWalker:
                 return self.test_command(node, directories)
         if not node.is_error:
             sets = node.type in _ASSIGNMENTS
-            self.opaque("it sets variables" if sets else f"it uses a {node.type.replace('_', ' ')}")
+            self.program.add_opaque("it sets variables" if sets else f"it uses a {node.type.replace('_', ' ')}")
         self.visit_loop(lambda: self.visit_unknown(node, directories))
         return unchanged_directories(directories)
 
@@ -159,10 +151,10 @@ class SyntaxWalker:
 
     def sequence(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
         if node.type == "compound_statement" and (node.text or b"")[1:2].strip():
-            self.opaque("it has a brace without a space before the next word")
+            self.program.add_opaque("it has a brace without a space before the next word")
         variable = node.child_by_field_name("variable")
         if variable is not None and not is_private_name(node_text(variable)):
-            self.add_ask_reason(f"it sets a variable that programs may read ({node_text(variable)})")
+            self.program.add_ask_reason(f"it sets a variable that programs may read ({node_text(variable)})")
         after = unchanged_directories(directories)
         for child in node.children:
             after = self.visit(child, after.in_any_case)
@@ -189,11 +181,11 @@ class SyntaxWalker:
     def subshell(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
         """Parts in a shell of their own: of a pipeline, in parentheses, in substitutions."""
         if node.type in _SUBSTITUTIONS:
-            self.add_ask_reason("it uses command substitution")
+            self.program.add_ask_reason("it uses command substitution")
         after, directory_unknown = directories, self.directory_unknown
         for child in node.children:
             if child.type in ("file_redirect", "heredoc_redirect"):
-                self.opaque("it redirects inside a substitution")
+                self.program.add_opaque("it redirects inside a substitution")
                 self.visit_unknown(child, directories)
             else:
                 after = self.visit(child, directories if node.type == "pipeline" else after).in_any_case
@@ -209,7 +201,7 @@ class SyntaxWalker:
         here = union(directories, after.in_any_case) if body is not None and body.type == "list" else directories
         words, _ = self.redirects(node, here)
         if body is None or words:
-            self.opaque("it redirects without a command")
+            self.program.add_opaque("it redirects without a command")
         if words:
             self.add_command(Command(node_text(node).strip(), tuple(words), here))
         return after
@@ -260,7 +252,7 @@ class SyntaxWalker:
     def heredoc(self, node: Node, directories: tuple[Path, ...]) -> str | None:
         for child in node.children:
             if child.type == "file_redirect":
-                self.opaque("it redirects after a here-document")
+                self.program.add_opaque("it redirects after a here-document")
                 self.file_redirect(child, directories)
             elif child.is_named and not child.type.startswith("heredoc"):
                 self.visit(child, directories)
@@ -269,7 +261,7 @@ class SyntaxWalker:
         try:
             return heredoc_text(node)
         except UndecodableWord as reason:
-            self.opaque(str(reason))
+            self.program.add_opaque(str(reason))
             return None
 
     def command(self, node: Node, directories: tuple[Path, ...], shown: Node | None = None) -> DirectoriesAfter:
@@ -300,7 +292,7 @@ class SyntaxWalker:
         """Returns the assigned name; analyses the value like a word."""
         name, value = (node.child_by_field_name(field) for field in ("name", "value"))
         if name is not None and name.type != "variable_name":
-            self.opaque("it sets an element of an array")
+            self.program.add_opaque("it sets an element of an array")
             self.visit_unknown(name, directories)
         self.decode_words([value] if value is not None else [], directories)
         return node_text(name) if name is not None else ""
@@ -315,14 +307,14 @@ class SyntaxWalker:
 
     def add_command(self, command: Command, at: int | None = None) -> DirectoriesAfter:
         if not command.words:
-            self.opaque("it sets variables")
+            self.program.add_opaque("it sets variables")
             return unchanged_directories(command.directories)
         if len(self.program.commands) >= _MAX_COMMANDS:
             self.program.guard("it contains too many commands")
         if any(not _HARMLESS.fullmatch(name) for name in command.assignments):
-            self.add_ask_reason("it sets environment variables for a command")
+            self.program.add_ask_reason("it sets environment variables for a command")
         if not command.has_plain_name or command.words[0].text in _KEYWORDS:
-            self.opaque(f"{command.words[0].source!r} is not a plain program name")
+            self.program.add_opaque(f"{command.words[0].source!r} is not a plain program name")
         self.program.commands.insert(len(self.program.commands) if at is None else at, command)
         self.directory_unknown = self.directory_unknown or _may_change_directory(command)
         if command.name in CHANGES_DIRECTORY:
@@ -335,7 +327,7 @@ class SyntaxWalker:
         to = cd_target(command, self.decoder(command.directories).home)
         if to is None or self.loop_depth or _ELSEWHERE.search(self.source):
             self.directory_unknown = True
-            self.opaque("it changes to a directory that is only known at run time")
+            self.program.add_opaque("it changes to a directory that is only known at run time")
             return unchanged_directories(command.directories)
         self.program.directories += to
         certain = len(self.program.commands) == 1 and all(map(is_directory, to))
@@ -348,7 +340,7 @@ class SyntaxWalker:
             self.substitutions(node, directories)
             source = node_text(node)
             if _DESCRIPTOR.match(self.source, node.start_byte):
-                self.opaque("it keeps the number of a file in a variable")
+                self.program.add_opaque("it keeps the number of a file in a variable")
             if node.type in _OPERATORS:
                 words.append(Word(source, source))
                 continue
@@ -357,7 +349,7 @@ class SyntaxWalker:
                 self.program.budget.spend(len(decoded))
                 words += decoded
             except UndecodableWord as reason:
-                self.opaque(str(reason))
+                self.program.add_opaque(str(reason))
                 words += reason.words or [Word(source, None)]
         return words
 
@@ -380,7 +372,7 @@ class SyntaxWalker:
 
     def check_blank(self, start: int, end: int, allowed: re.Pattern[bytes] = _BETWEEN) -> None:
         if allowed.fullmatch(self.source[start:end]) is None:
-            self.opaque("it has unexpected characters between its words")
+            self.program.add_opaque("it has unexpected characters between its words")
 
 
 def _may_change_directory(command: Command) -> bool:

@@ -6,9 +6,9 @@ import os
 from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final, TypeVar, cast
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 import prompts
 from activities.files import diff, permission_requests
@@ -17,7 +17,7 @@ from activities.files.replace import Replacement, file_digest, remove_temporarie
 from activities.files.safe_open import read_whole
 from activities.files.text_file import decode_lossy
 from activities.files.workspace import Workspace
-from activities.tools.arguments import P
+from activities.tools.arguments import Params
 from activities.tools.built_in_tool import BuiltInTool
 from activities.tools.tool import OutcomeUnknown, Output, Plan, ToolContext
 from activities.turn_context import TurnContext
@@ -50,6 +50,15 @@ class FilePreview:
         return diff.unified_diff(str(self.located.path), decode_lossy(self.before or b""), decode_lossy(self.after))
 
 
+class FileParams(Params):
+    """Arguments of a tool that changes a file; the path is as the model wrote it."""
+
+    file_path: str = Field(alias="filePath")
+
+
+P = TypeVar("P", bound=FileParams)
+
+
 class FileChangeTool(BuiltInTool[P]):
     """Gives one file new content; after a crash the hashes before and after tell what happened."""
 
@@ -61,10 +70,6 @@ class FileChangeTool(BuiltInTool[P]):
         return permission_keys.EDIT
 
     @abstractmethod
-    def path(self, params: P) -> str:
-        """The file to change, as the model wrote it."""
-
-    @abstractmethod
     def content(self, params: P, located: LocatedPath, before: bytes | None) -> bytes:
         """The new content. Raises ToolError. `before` is None where there is no regular file."""
 
@@ -72,7 +77,7 @@ class FileChangeTool(BuiltInTool[P]):
         texts = sum(len(value) for value in params.model_dump().values() if isinstance(value, str))
         return (
             texts > _MAX_SHORT_CHARS
-            or await asyncio.to_thread(_size, turn.workspace.directory / self.path(params)) > _MAX_SMALL_BYTES
+            or await asyncio.to_thread(_size, turn.workspace.directory / params.file_path) > _MAX_SMALL_BYTES
         )
 
     async def plan(self, params: P, turn: TurnContext) -> Plan:
@@ -122,7 +127,7 @@ class FileChangeTool(BuiltInTool[P]):
         )
 
     def _preview(self, params: P, workspace: Workspace) -> FilePreview:
-        located = locate(self.path(params), workspace)
+        located = locate(params.file_path, workspace)
         before = read_whole(located.path, MAX_FILE_BYTES) if located.kind is PathKind.FILE else None
         try:
             return FilePreview(located, before, self._checked_content(params, located, before))

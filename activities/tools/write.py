@@ -1,21 +1,15 @@
 """write: replace a file's whole content, or create it."""
 
-from typing import ClassVar
-
-from pydantic import Field
-
 from activities.files.locate import LocatedPath, PathKind
 from activities.files.text_file import BOM, TextFile, require_encodable
-from activities.tools.arguments import Params
-from activities.tools.file_change import FileChangeTool
+from activities.tools.file_change import FileChangeTool, FileParams
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.errors import ToolError
 
 
-class WriteParams(Params):
+class WriteParams(FileParams):
     """Arguments of write."""
 
-    file_path: str = Field(alias="filePath")
     content: str
 
 
@@ -25,10 +19,7 @@ class WriteTool(FileChangeTool[WriteParams]):
     name = "write"
     params = WriteParams
     display = CallDisplay(kind=DisplayKind.EDIT, verb="write a file", subject="filePath")
-    success_message: ClassVar[str] = "Wrote file successfully."
-
-    def path(self, params: WriteParams) -> str:
-        return params.file_path
+    success_message = "Wrote file successfully."
 
     def content(self, params: WriteParams, located: LocatedPath, before: bytes | None) -> bytes:
         if located.kind is PathKind.DIRECTORY:

@@ -1,22 +1,18 @@
 """edit: replace one passage of a file or all its copies, or create a file."""
 
-from typing import ClassVar
-
 from pydantic import Field
 
 from activities.files.locate import LocatedPath, PathKind
 from activities.files.text_file import TextFile, require_encodable
-from activities.tools.arguments import Params
 from activities.tools.edit.substitute import substitute
-from activities.tools.file_change import FileChangeTool
+from activities.tools.file_change import FileChangeTool, FileParams
 from workflows.domain.call_display import CallDisplay, DisplayKind
 from workflows.domain.errors import ToolError
 
 
-class EditParams(Params):
+class EditParams(FileParams):
     """Arguments of edit."""
 
-    file_path: str = Field(alias="filePath")
     old_string: str = Field(alias="oldString")
     new_string: str = Field(alias="newString")
     replace_all: bool = Field(default=False, alias="replaceAll")
@@ -28,10 +24,7 @@ class EditTool(FileChangeTool[EditParams]):
     name = "edit"
     params = EditParams
     display = CallDisplay(kind=DisplayKind.EDIT, verb="change a file", subject="filePath")
-    success_message: ClassVar[str] = "Edit applied successfully."
-
-    def path(self, params: EditParams) -> str:
-        return params.file_path
+    success_message = "Edit applied successfully."
 
     def content(self, params: EditParams, located: LocatedPath, before: bytes | None) -> bytes:
         if params.old_string == params.new_string:

@@ -26,9 +26,7 @@ from workflows.domain.messages import (
 from workflows.domain.prompt import PromptContent
 from workflows.domain.value import Value
 
-_QUERIES: Final = Queries("generations")
-_CALLS: Final = Queries("calls")
-_TRANSCRIPT: Final = Queries("transcript")
+_QUERIES: Final = Queries("transcript")
 _PAGE: Final = 50  # answers read together; each may have outputs of 50 KB
 _NO_END: Final = 2**31 - 1
 PART: Final[TypeAdapter[StoredPart]] = TypeAdapter(StoredPart)
@@ -61,25 +59,14 @@ class _Cursor(NamedTuple):
     step: int
 
 
-async def read(reader: RowReader, session: SessionId) -> Transcript:
-    """All taken prompts and committed answers, in order."""
-    prompts, answers, parts, calls = await asyncio.gather(
-        reader.rows(_QUERIES.prompts, session=session),
-        reader.rows(_QUERIES.messages, session=session),
-        reader.rows(_QUERIES.parts, session=session),
-        reader.rows(_CALLS.of_session, session=session),
-    )
-    return tuple(_in_order(prompts, answers, parts, calls))
-
-
-async def read_from(reader: RowReader, session: SessionId, turn: TurnId, step: int) -> Transcript:
-    """A step's answer and what follows; empty if there is no such turn."""
+async def read(reader: RowReader, session: SessionId, turn: TurnId | None = None, step: int = 0) -> Transcript:
+    """All taken prompts and committed answers, in order; or a step's answer and what follows, if there is its turn."""
     start = {"session": session, "turn": turn, "step": step}
     prompts, answers, parts, calls = await asyncio.gather(
-        reader.rows(_TRANSCRIPT.prompts_from, **start),
-        reader.rows(_TRANSCRIPT.answers_from, **start),
-        reader.rows(_TRANSCRIPT.parts_from, **start),
-        reader.rows(_TRANSCRIPT.calls_from, **start),
+        reader.rows(_QUERIES.prompts_from, **start),
+        reader.rows(_QUERIES.answers_from, **start),
+        reader.rows(_QUERIES.parts_from, **start),
+        reader.rows(_QUERIES.calls_from, **start),
     )
     return tuple(_in_order(prompts, answers, parts, calls))
 
@@ -88,16 +75,16 @@ async def iter_messages(reader: RowReader, session: SessionId) -> AsyncIterator[
     """The same with details, some answers at a time: a long session needs no more memory."""
     last = _Cursor(0, 0)
     while True:
-        answers = await reader.rows(_TRANSCRIPT.answers, session=session, limit=_PAGE, **last._asdict())
+        answers = await reader.rows(_QUERIES.answers, session=session, limit=_PAGE, **last._asdict())
         full = len(answers) == _PAGE
         end = _Cursor(answers[-1]["number"], answers[-1]["step"]) if full else _Cursor(_NO_END, _NO_END)
         messages = [row["id"] for row in answers]
         prompts, parts, calls = await asyncio.gather(
             reader.rows(
-                _TRANSCRIPT.prompts, session=session, **last._asdict(), last_number=end.number, last_step=end.step
+                _QUERIES.prompts, session=session, **last._asdict(), last_number=end.number, last_step=end.step
             ),
-            reader.rows(_TRANSCRIPT.parts, messages=messages),
-            reader.rows(_TRANSCRIPT.calls, messages=messages),
+            reader.rows(_QUERIES.parts, messages=messages),
+            reader.rows(_QUERIES.calls, messages=messages),
         )
         detail_rows = _DetailRows(prompts, answers, parts, calls)
         for message in _in_order(prompts, answers, parts, calls):

@@ -41,7 +41,7 @@ class TranscriptCache:
     async def _continued(self, reader: RowReader, session: SessionId, cached: _CachedTranscript) -> Transcript | None:
         """None if newer messages do not follow the cached ones."""
         last = cached.messages[-1]
-        more = await transcript.read_from(reader, session, last.turn, last.step)
+        more = await transcript.read(reader, session, last.turn, last.step)
         if not more or more[0].id != last.id:
             return None
         return (*cached.messages, *more[1:])

@@ -112,12 +112,10 @@ async def open_new(
     """Open a turn with a frozen configuration; with `error`, it can only be ended."""
     frozen = turn_config.id
     journal.write(_TURN_CONFIGS.insert, id=frozen, body=Json(turn_config.model_dump(mode="json")))
-    last: dict[str, Any] | None = await journal.row(_QUERIES.last_number, session=journal.session)
-    number = (last["number"] if last else 0) + 1
-    row = TurnRow(id=turn, number=number, turn_config=frozen, agent=agent, model=model, step=0, error=error)
-    journal.write(_QUERIES.open, session=journal.session, **row.model_dump(exclude={"step"}))
-    journal.record(TurnOpened(turn=turn, number=number, turn_config=frozen, agent=agent, model=model, retry=retry))
-    return row
+    named = {"turn_config": frozen, "agent": agent, "model": model}
+    (row,) = await journal.rows(_QUERIES.open, id=turn, session=journal.session, error=error, **named)
+    journal.record(TurnOpened(turn=turn, number=row["number"], retry=retry, **named))
+    return TurnRow(**row)
 
 
 async def turn_config(journal: Journal, identity: TurnConfigId) -> "TurnConfig":

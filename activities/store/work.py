@@ -60,13 +60,12 @@ def accept(journal: Journal, item: WorkItem, seq: int) -> None:
 
 
 async def oldest_untaken(journal: Journal) -> WorkItem | None:
-    row = await journal.row(_QUERIES.oldest_untaken, session=journal.session)
-    return WorkItem(**row) if row else None
+    return next(iter(await untaken(journal, limit=1)), None)
 
 
-async def untaken(journal: Journal) -> list[WorkItem]:
+async def untaken(journal: Journal, limit: int | None = None) -> list[WorkItem]:
     """The session's untaken items, in the order of acceptance."""
-    return [WorkItem(**row) for row in await journal.rows(_QUERIES.untaken, session=journal.session)]
+    return [WorkItem(**row) for row in await journal.rows(_QUERIES.untaken, session=journal.session, limit=limit)]
 
 
 def take(journal: Journal, item: WorkItem, turn: TurnId) -> None:

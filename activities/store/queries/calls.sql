@@ -9,10 +9,6 @@ VALUES (%(id)s, %(session)s, %(turn)s, %(step)s, %(position)s, %(message)s, %(pr
 -- The calls of a step, in the order of its answer.
 SELECT * FROM call WHERE turn = %(turn)s AND step = %(step)s ORDER BY position
 
--- name: of_session
--- The calls of a session, as a transcript shows them.
-SELECT id, message, position, provider_id, tool, arguments, state, outcome FROM call WHERE session = %(session)s
-
 -- name: unsettled
 -- Lock the calls of a turn that are not settled.
 SELECT * FROM call WHERE turn = %(turn)s AND state IN ('prepared', 'claimed') ORDER BY step, position FOR UPDATE

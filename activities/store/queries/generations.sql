@@ -50,19 +50,3 @@ VALUES (%(id)s, %(session)s, %(generation)s, %(turn)s, %(step)s, %(body)s)
 -- Store a text or reasoning part of an answer.
 INSERT INTO part (id, message, position, body, salt)
 VALUES (%(id)s, %(message)s, %(position)s, %(body)s, %(salt)s)
-
--- name: prompts
--- The taken prompts of a session, in the order of taking.
-SELECT p.id, p.body, w.turn, p.step, p.taken_seq, w.accepted_at, t.number
-FROM work w JOIN prompt p ON p.id = w.id JOIN turn t ON t.id = w.turn
-WHERE w.session = %(session)s AND w.state = 'taken' ORDER BY p.taken_seq
-
--- name: messages
--- The answers of a session's steps, in order.
-SELECT m.id, m.body, m.turn, m.step, m.created_at, t.number
-FROM message m JOIN turn t ON t.id = m.turn WHERE m.session = %(session)s ORDER BY t.number, m.step
-
--- name: parts
--- The text and reasoning parts of a session's answers.
-SELECT p.id, p.message, p.position, p.body FROM part p
-JOIN message m ON m.id = p.message WHERE m.session = %(session)s ORDER BY p.position

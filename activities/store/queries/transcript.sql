@@ -27,26 +27,26 @@ SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state,
 FROM message m JOIN call c ON c.turn = m.turn AND c.step = m.step WHERE m.id = ANY(%(messages)s)
 
 -- name: answers_from
--- The answers of a session from a turn and step on.
+-- The answers of a session, from a turn and step on if there is such a turn.
 SELECT m.id, m.body, m.turn, m.step, m.created_at, t.number
 FROM turn t JOIN message m ON m.turn = t.id AND m.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
-WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)
+WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)
 
 -- name: prompts_from
--- The prompts of a session that were taken after a turn and step.
+-- The taken prompts of a session, after a turn and step if there is such a turn.
 SELECT p.id, p.body, w.turn, p.step, p.taken_seq, w.accepted_at, t.number
 FROM turn t JOIN work w ON w.turn = t.id JOIN prompt p ON p.id = w.id AND p.step > CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
-WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)
+WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)
 
 -- name: parts_from
--- The text and reasoning parts of a session's answers from a turn and step on.
+-- The text and reasoning parts of these answers.
 SELECT p.id, p.message, p.position, p.body
 FROM turn t JOIN message m ON m.turn = t.id AND m.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
 JOIN part p ON p.message = m.id
-WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)
+WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)
 
 -- name: calls_from
--- The calls of a session from a turn and step on.
+-- The calls of these answers.
 SELECT c.id, c.message, c.position, c.provider_id, c.tool, c.arguments, c.state, c.outcome
 FROM turn t JOIN call c ON c.turn = t.id AND c.step >= CASE WHEN t.id = %(turn)s THEN %(step)s ELSE 0 END
-WHERE t.session = %(session)s AND t.number >= (SELECT number FROM turn WHERE id = %(turn)s)
+WHERE t.session = %(session)s AND t.number >= coalesce((SELECT number FROM turn WHERE id = %(turn)s), 0)

@@ -2,14 +2,12 @@
 -- The open turn of a session.
 SELECT id, number, turn_config, agent, model, step, error FROM turn WHERE session = %(session)s AND state = 'open'
 
--- name: last_number
--- The number of a session's newest turn, or 0.
-SELECT coalesce(max(number), 0) AS number FROM turn WHERE session = %(session)s
-
 -- name: open
--- Open a turn.
+-- Open a turn under the session's next number.
 INSERT INTO turn (id, session, number, turn_config, agent, model, error)
-VALUES (%(id)s, %(session)s, %(number)s, %(turn_config)s, %(agent)s, %(model)s, %(error)s)
+VALUES (%(id)s, %(session)s, 1 + (SELECT coalesce(max(number), 0) FROM turn WHERE session = %(session)s),
+        %(turn_config)s, %(agent)s, %(model)s, %(error)s)
+RETURNING id, number, turn_config, agent, model, step, error
 
 -- name: status
 -- A turn of this session, and whether a stop names it.

@@ -7,13 +7,9 @@ VALUES (%(id)s, %(session)s, %(kind)s, %(accepted_seq)s, %(author)s)
 -- A work item by its id.
 SELECT session, kind FROM work WHERE id = %(id)s
 
--- name: oldest_untaken
--- The untaken work item of a session that was accepted first.
-SELECT id, kind FROM work WHERE session = %(session)s AND state = 'accepted' ORDER BY accepted_seq LIMIT 1
-
 -- name: untaken
--- The untaken work items of a session, in the order of acceptance.
-SELECT id, kind FROM work WHERE session = %(session)s AND state = 'accepted' ORDER BY accepted_seq
+-- The untaken work items of a session, or the first of them, in the order of acceptance.
+SELECT id, kind FROM work WHERE session = %(session)s AND state = 'accepted' ORDER BY accepted_seq LIMIT %(limit)s::int
 
 -- name: take
 -- Take a work item into a turn.

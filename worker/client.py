@@ -63,9 +63,8 @@ class Holdfast:
         """Send the session's signals if Temporal is reachable, else leave them to the sweeper. True: acknowledged."""
         try:
             if self._sender is None:
-                if await outbox.is_empty(self.database, session):
-                    return True
-                if self.passes_on and await outbox.pass_on(self.database, session):
+                none_left = outbox.pass_on if self.passes_on else outbox.is_empty
+                if await none_left(self.database, session):
                     return True
                 self._sender = await self._connect()
             await self._sender.send(session)

@@ -30,10 +30,10 @@ def list_directory(path: Path) -> Listing:
     return Listing(tuple(sorted(found[:MAX_NAMES])), len(found) <= MAX_NAMES)
 
 
-def similar_names(path: Path, limit: int = 3) -> list[str]:
-    """Names beside a missing path that contain its name or are contained in it, ignoring case."""
+def similar_names(path: Path) -> list[str]:
+    """Up to three names beside a missing path that contain its name or are contained in it, ignoring case."""
     if not path.parent.is_dir():
         return []
     wanted = path.name.casefold()
     names = (name.rstrip("/") for name in list_directory(path.parent).names)
-    return [name for name in names if wanted in name.casefold() or name.casefold() in wanted][:limit]
+    return [name for name in names if wanted in name.casefold() or name.casefold() in wanted][:3]

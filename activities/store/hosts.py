@@ -1,7 +1,6 @@
 """Hosts: machines, or groups that share one file system, where sessions work; and their workers' liveness."""
 
 from contextlib import suppress
-from datetime import datetime
 from typing import Final
 
 from activities.store.database import Database
@@ -19,7 +18,6 @@ class Host(Value):
 
     name: str
     working: bool
-    seen_at: datetime | None
     machine: str | None
     sessions: int
 

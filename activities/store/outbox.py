@@ -55,13 +55,9 @@ async def callers(database: Database, child: SessionId) -> list[SessionId]:
 
 
 async def pass_on(database: Database, session: SessionId) -> bool:
-    """Have one of the listening workers send the session's signals; whether they are sent in time.
-
-    Raises Unavailable.
-    """
-    if not await database.rows(_QUERIES.pass_on, sender=_SENDER, session=session):
-        return False
-    until = asyncio.get_running_loop().time() + _SEND_TIMEOUT
+    """Have one of the listening workers, if any, send the session's signals; whether none is left in time."""
+    listening = await database.rows(_QUERIES.pass_on, sender=_SENDER, session=session)
+    until = asyncio.get_running_loop().time() + (_SEND_TIMEOUT if listening else 0)
     while not await is_empty(database, session):
         if asyncio.get_running_loop().time() > until:
             return False

@@ -14,15 +14,15 @@ ORDER BY created_at, id
 
 -- name: list_all
 -- All grants, or the live ones.
-SELECT id, session, project, body, author, uses, created_at, expires_at, revoked_at, revoked_by,
+SELECT id, session, project, body, author, uses, expires_at, revoked_at, revoked_by,
        coalesce(expires_at <= now(), false) AS expired
 FROM grant_
 WHERE %(all)s OR (revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()))
 ORDER BY created_at, id
 
 -- name: find
--- A grant's session, and its revocation.
-SELECT id, session, revoked_at, revoked_by FROM grant_ WHERE id = %(grant)s
+-- A grant's session.
+SELECT session FROM grant_ WHERE id = %(grant)s
 
 -- name: revoke
 -- Revoke a grant; a row if it was not revoked before.

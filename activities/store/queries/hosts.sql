@@ -15,7 +15,7 @@ FROM host WHERE name = %(name)s
 
 -- name: list_all
 -- All hosts that workers or sessions name, with how many sessions have something to do there.
-SELECT n.name, coalesce(h.seen_at > now() - interval '15 s', false) AS working, h.seen_at, h.machine,
+SELECT n.name, coalesce(h.seen_at > now() - interval '15 s', false) AS working, h.machine,
        (SELECT count(DISTINCT s.id) FROM session s
         WHERE s.host = n.name AND s.suspension IS NULL
           AND (s.id IN (SELECT session FROM turn WHERE state = 'open')

@@ -9,5 +9,5 @@ WHERE t.id = ANY(%(turns)s) AND t.state = 'open'
   AND (s.status = 'ended' OR EXISTS (SELECT FROM stop WHERE stop.turn = t.id))
 
 -- name: find
--- A stop by its id.
-SELECT id, session, turn FROM stop WHERE id = %(id)s
+-- The turn of a stop.
+SELECT turn FROM stop WHERE id = %(id)s

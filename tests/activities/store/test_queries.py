@@ -15,7 +15,7 @@ SOURCES = [path for folder in ("activities", "worker", "bench") for path in (ROO
 
 
 def test_a_query_is_the_text_below_its_name_and_its_sentence() -> None:
-    assert Queries("stops").find == b"SELECT id, session, turn FROM stop WHERE id = %(id)s"
+    assert Queries("stops").find == b"SELECT turn FROM stop WHERE id = %(id)s"
 
 
 def test_an_unknown_name_is_reported_with_its_file() -> None:

@@ -126,7 +126,7 @@ def rules_of(agent: str, config: Config, workspace: Workspace) -> Ruleset:
 def _configured_rules(agent: str, config: Config, workspace: Workspace) -> Ruleset:
     home = str(workspace.home)
     own = config.agent.get(agent, AgentSettings())
-    return rules.merge(rules.from_config(config.permission, home), rules.from_config(own.permission, home))
+    return (*rules.from_config(config.permission, home), *rules.from_config(own.permission, home))
 
 
 def _unsupported_fields(layers: Sequence[ConfigLayer]) -> Iterator[UnsupportedField]:

@@ -12,7 +12,7 @@ from workflows.domain.errors import Conflict
 from workflows.domain.events.asks import AnswerRefused
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId
 from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
-from workflows.domain.permissions.replies import AskDecision, OpenAsk, Reply, asks_closed_by_reject, asks_now_covered
+from workflows.domain.permissions.replies import AskDecision, OpenAsk, Reply, asks_now_covered
 from workflows.domain.permissions.rules import Ruleset
 from workflows.domain.value import Value
 from workflows.domain.wire import AskState
@@ -74,7 +74,7 @@ async def _settle(journal: Journal, row: AskRow, decision: AskDecision, rules: R
     asks.answer(journal, row, AskAnswer(reply=decision.reply, feedback=decision.feedback))
     others = await asks.open_of_session(journal)
     if decision.reply is Reply.REJECT:
-        also_settled = await _reject_others(journal, row.id, others, rules)
+        also_settled = _reject(journal, others)
     else:
         also_settled = await _answer_covered(journal, others, rules) if grant else ()
     return AnswerResult(ask=await asks.lock(journal, row.id), asks=(row.id, *also_settled), grant=grant)
@@ -94,13 +94,11 @@ async def _save_grant(journal: Journal, row: AskRow, decision: AskDecision, rule
     return grant
 
 
-async def _reject_others(journal: Journal, replied: AskId, others: list[AskRow], rules: Ruleset) -> tuple[AskId, ...]:
-    """A reject also rejects the session's other open asks, without its feedback."""
-    also_settled = asks_closed_by_reject(replied, [OpenAsk(ask.id, ask.body, rules) for ask in others])
+def _reject(journal: Journal, others: list[AskRow]) -> tuple[AskId, ...]:
+    """A reject also rejects the session's other open asks, without its feedback (opencode.md 2.4)."""
     for ask in others:
-        if ask.id in also_settled:
-            asks.answer(journal, ask, AskAnswer(reply=Reply.REJECT))
-    return tuple(also_settled)
+        asks.answer(journal, ask, AskAnswer(reply=Reply.REJECT))
+    return tuple(ask.id for ask in others)
 
 
 async def _answer_covered(journal: Journal, waiting: list[AskRow], rules: Ruleset) -> tuple[AskId, ...]:

@@ -11,7 +11,7 @@ from tests import cases
 from workflows.domain.ids import AskId, GrantId
 from workflows.domain.permissions.findings import evaluate_request
 from workflows.domain.permissions.grants import Grant, GrantScope, asked_rules, savable_patterns
-from workflows.domain.permissions.replies import OpenAsk, Reply, asks_closed_by_reject, asks_now_covered
+from workflows.domain.permissions.replies import OpenAsk, Reply, asks_now_covered
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Action, Rule, rules_about
 
@@ -75,7 +75,7 @@ class Play:
             case Reply.ALWAYS:
                 self.grant(directory, session, ask)
             case Reply.REJECT:
-                for other in asks_closed_by_reject(ask.id, list(directory.open(session).values())):
+                for other in list(directory.open(session)):
                     self.settle(directory.open(session), other, reply)
 
     def grant(self, directory: Directory, session: str, ask: OpenAsk) -> None:

@@ -1,6 +1,7 @@
 """Rules: reading, merging, evaluating them."""
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -19,7 +20,6 @@ from workflows.domain.permissions.rules import (
     find_shadowed,
     from_config,
     is_switched_off,
-    merge,
     nothing_to_protect,
     only_denies,
     rules_about,
@@ -109,14 +109,18 @@ def _answer(given: dict[str, Any]) -> Any:
             config: dict[str, Any] = {key: value if isinstance(value, str) else dict(value) for key, value in entries}
             return _dumped(from_config(config, home))
         case {"op": "merge", "rulesets": rulesets}:
-            return _dumped(merge(*map(_ruleset, rulesets)))
+            return _dumped(_joined(rulesets))
         case {"op": "evaluate", "permission": permission, "pattern": pattern, "rulesets": rulesets}:
-            rule = evaluate(permission, pattern, merge(*map(_ruleset, rulesets))).rule
+            rule = evaluate(permission, pattern, _joined(rulesets)).rule
             return rule and rule.model_dump(mode="json")
         case {"op": "disabled_tools", "tools": tools, "ruleset": ruleset}:
             rules = _ruleset(ruleset)
             return [tool for tool in tools if is_switched_off(PERMISSION_OF.get(tool, tool), rules)]
     raise ValueError(f"unknown operation {given['op']!r}")
+
+
+def _joined(rulesets: list[Any]) -> Ruleset:
+    return tuple(chain.from_iterable(map(_ruleset, rulesets)))
 
 
 def _of_approvals(given: dict[str, Any]) -> str:

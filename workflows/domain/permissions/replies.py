@@ -50,8 +50,3 @@ def asks_now_covered(asks: Iterable[OpenAsk], grants: Iterable[Grant]) -> list[t
     grants = tuple(grants)
     found = ((ask.id, covering_grant(ask.request, ask.rules, grants)) for ask in asks)
     return [(ask, grant) for ask, grant in found if grant is not None]
-
-
-def asks_closed_by_reject(replied: AskId, asks: Iterable[OpenAsk]) -> list[AskId]:
-    """The session's other open asks: a reject closes them too, without its feedback."""
-    return [ask.id for ask in asks if ask.id != replied]

@@ -1,6 +1,6 @@
 """Rules: the action for a permission and a pattern; the last matching rule decides."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
@@ -81,11 +81,6 @@ def from_config(config: PermissionConfig, home: str) -> Ruleset:
     if isinstance(config, str):
         return (Rule(permission="*", pattern="*", action=Action(config)),)
     return tuple(chain.from_iterable(_rules_of_key(key, value, home) for key, value in config.items()))
-
-
-def merge(*rulesets: Iterable[Rule]) -> Ruleset:
-    """Rulesets are only ever concatenated."""
-    return tuple(chain.from_iterable(rulesets))
 
 
 def evaluate(permission: str, pattern: str, rules: Ruleset) -> Decision:

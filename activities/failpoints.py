@@ -135,10 +135,7 @@ _ARMED: Final = _ArmedFaults()
 
 
 def configure(environment: Mapping[str, str]) -> None:
-    """Arm the faults that the environment names.
-
-    Raises `UsageError` outside a test, and for a malformed fault.
-    """
+    """Arm the faults that the environment names. Raises `UsageError` outside a test, and for a malformed fault."""
     wanted = environment.get(VARIABLE, "")
     directory = environment.get(TEST_VARIABLE, "")
     if wanted and not directory:

@@ -24,7 +24,6 @@ from workflows.domain.config.trust import apply_trust
 from workflows.domain.config.turn_config import Instruction, TurnConfig, UnsupportedField
 from workflows.domain.errors import UnknownAgent, UsageError
 from workflows.domain.permissions import defaults, rules
-from workflows.domain.permissions.ceiling import apply_ceiling
 from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
 
@@ -60,7 +59,7 @@ def _load_turn_config(workspace: Workspace, sources: ConfigSources, managed: Pat
     managed_model = managed_config.agent.get(agent.name, AgentSettings()).model or managed_config.model
     instructions, outside = read_instructions(workspace, layers, sources)
     ignored, scan_warnings = ignored_files(workspace, sources)
-    limited_rules = apply_ceiling(
+    limited_rules = rules.apply_ceiling(
         _configured_rules(agent.name, managed_config, workspace), rules_of(agent.name, settings, workspace)
     )
     return TurnConfig(

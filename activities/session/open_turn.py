@@ -102,13 +102,7 @@ async def open_requested_turn(
     model = named or directory_config.model
     problem = directory_config.problem or (None if model else NO_MODEL)
     turn = await turns.open_new(
-        journal,
-        request.turn,
-        turn_config,
-        agent,
-        model or "none",
-        error=problem,
-        retry=requested.retry,
+        journal, request.turn, turn_config, agent, model or "none", error=problem, retry=requested.retry
     )
     work_kinds.take(journal, requested.item, turn.id)
     return LoadResult(epoch=journal.give_out_epoch(), turn=await read_open_turn(journal, turn))

@@ -5,8 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from workflows.domain.context.tail import Tail, tail
-from workflows.domain.context.truncate import OutputLimits
+from workflows.domain.context.truncate import OutputLimits, Tail, tail
 
 LIVE_CHARACTERS: Final = 30_000  # of a running command, for watchers (opencode.md 3.4)
 

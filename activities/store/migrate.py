@@ -48,10 +48,7 @@ class DatabaseForeign(HoldfastError):
 
 
 async def migrate(postgres_url: str) -> int:
-    """Migrate to this code's schema; returns its number.
-
-    Raises DatabaseNewer, DatabaseForeign, Unavailable.
-    """
+    """Migrate to this code's schema; returns its number. Raises DatabaseNewer, DatabaseForeign, Unavailable."""
     migrations = scripts()
     with translate_errors():
         async with await connect(postgres_url) as connection:

@@ -10,11 +10,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from workflows.domain.errors import Unavailable
 
 _MOVED_ON: Final = "has moved on"  # the end of the message of hold_session and hold_step (migrations/0001_initial.sql)
-_NO_SCHEMA: Final = (
-    psycopg.errors.UndefinedTable,
-    psycopg.errors.UndefinedColumn,
-    psycopg.errors.UndefinedFunction,
-)
+_NO_SCHEMA: Final = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction)
 _LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed)  # without a code
 # Classes and codes of SQLSTATE (PostgreSQL, appendix A). Any other code is a bug of ours and stays.
 _UNREACHABLE_CODES: Final = ("08", "28", "57P")  # connection lost, login refused, shutting down or starting

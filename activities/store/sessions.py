@@ -21,7 +21,7 @@ from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.sessions import SessionConfigured, SessionCreated, SessionEnded
 from workflows.domain.ids import SessionId, SuspensionId, TurnId
 from workflows.domain.permissions.rules import Ruleset
-from workflows.domain.suspension import DirectoryIdentity, SuspendReason
+from workflows.domain.suspension import DirectoryIdentity, SuspendCause
 from workflows.domain.usage import Cost, Tokens
 from workflows.domain.value import Value
 from workflows.domain.wire import WakeKind
@@ -85,13 +85,10 @@ class BackoffRow(Value):
     until: datetime
 
 
-class SuspensionRow(Value):
+class SuspensionRow(SuspendCause):
     """Why a session is suspended."""
 
     id: SuspensionId
-    reason: SuspendReason
-    was: str | None
-    now: str | None
 
 
 class OverviewRow(Value):

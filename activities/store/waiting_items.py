@@ -15,7 +15,7 @@ from workflows.domain.permissions.reasons import reasons
 from workflows.domain.permissions.replies import AskState
 from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.permissions.rules import Ruleset
-from workflows.domain.suspension import SuspendReason
+from workflows.domain.suspension import SuspendCause
 from workflows.domain.value import Value
 
 _ASKS: Final = Queries("asks")
@@ -58,14 +58,11 @@ class InboxRow(Value):
         return reasons(self.request, self.rules)
 
 
-class SuspendedRow(Value):
+class SuspendedRow(SuspendCause):
     """A suspended session, and why."""
 
     session: SessionId
     id: SuspensionId
-    reason: SuspendReason
-    was: str | None
-    now: str | None
     title: str
 
 

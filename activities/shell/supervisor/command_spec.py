@@ -1,7 +1,4 @@
-"""What a supervisor runs: command, directory, environment, limits.
-
-Standard library only.
-"""
+"""What a supervisor runs: command, directory, environment, limits. Standard library only."""
 
 import json
 import os

@@ -1,7 +1,4 @@
-"""Process identity, descendants, and death with a parent.
-
-Standard library only.
-"""
+"""Process identity, descendants, and death with a parent. Standard library only."""
 
 import ctypes
 import os

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cases import Case, assert_matches, load, text
-from workflows.domain.context.tail import Tail
-from workflows.domain.context.tail import tail as limited
-from workflows.domain.context.truncate import OutputLimits
+from workflows.domain.context.truncate import OutputLimits, Tail
+from workflows.domain.context.truncate import tail as limited
 
 
 def tail(text: str, lines: int, size: int) -> Tail:
@@ -21,7 +20,7 @@ TEXTS = st.text(alphabet="ab\n\u00e9\u4e16\U0001f600", max_size=60)
 def test_the_tail_of_a_case(case: Case) -> None:
     asked = case.input
     found = tail(text(asked["text"]), asked["max_lines"], asked["max_bytes"])
-    assert_matches(found.model_dump(), case.expected)
+    assert_matches(found._asdict(), case.expected)
 
 
 @given(TEXTS, st.integers(1, 8), st.integers(4, 40))

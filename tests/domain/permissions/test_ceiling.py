@@ -1,8 +1,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.domain.permissions.ceiling import apply_ceiling
-from workflows.domain.permissions.rules import Action, Rule, Ruleset, evaluate, from_config, is_switched_off
+from workflows.domain.permissions.rules import (
+    Action,
+    Rule,
+    Ruleset,
+    apply_ceiling,
+    evaluate,
+    from_config,
+    is_switched_off,
+)
 
 NAMES = st.sampled_from(["*", "bash", "read", "edit"])
 PATTERNS = st.sampled_from(["*", "git *", "git push *", "a", "a*"])

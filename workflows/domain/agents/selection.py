@@ -32,10 +32,7 @@ def select_agent(name: str, known: Mapping[str, Agent]) -> Agent:
 
 
 def default_agent(config: Config, known: Mapping[str, Agent]) -> Agent:
-    """For a session that names none: `default_agent`, else `build`, else the first visible one.
-
-    Raises UnknownAgent.
-    """
+    """For a session that names none: `default_agent`, else `build`, else the first visible one. Raises UnknownAgent."""
     visible, named = _visible(known), config.default_agent
     if named is None:
         if not visible:

@@ -3,16 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Final
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    NonNegativeInt,
-    PositiveInt,
-)
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, JsonValue, NonNegativeInt, PositiveInt
 from pydantic.alias_generators import to_camel
 
 from workflows.domain.permissions.permission_keys import PATTERNLESS

@@ -1,4 +1,4 @@
-"""Shortens long tool output for the model (opencode.md 5.1)."""
+"""Shortens long tool output for the model (opencode.md 3.4, 5.1)."""
 
 from enum import StrEnum
 from itertools import islice
@@ -36,6 +36,13 @@ class Truncated(NamedTuple):
         return "\n\n".join(pieces)
 
 
+class Tail(NamedTuple):
+    """The end of a text, and whether anything was cut off before it."""
+
+    text: str
+    cut: bool
+
+
 def truncate(text: str, limits: OutputLimits, direction: Direction = Direction.HEAD) -> Truncated | None:
     """Whole lines from one end of `text` within the limits; None when it fits.
 
@@ -51,6 +58,25 @@ def truncate(text: str, limits: OutputLimits, direction: Direction = Direction.H
     return Truncated("\n".join(ordered), f"...{removed} truncated...", direction)
 
 
+def tail(text: str, limits: OutputLimits) -> Tail:
+    """The last lines of `text` within both limits; of a too long last line, its last bytes.
+
+    A final newline counts as one more, empty line. Bytes are UTF-8.
+    """
+    if text.count("\n") < limits.max_lines and _size(text) <= limits.max_bytes:
+        return Tail(text, cut=False)
+    kept: list[str] = []
+    left = limits.max_bytes
+    for line in reversed(text.rsplit("\n", limits.max_lines)[-limits.max_lines :]):
+        newline = 1 if kept else 0
+        if _size(line) + newline > left:
+            kept += [] if any(kept) else [_last_bytes(line, left - newline)]
+            break
+        kept.append(line)
+        left -= _size(line) + newline
+    return Tail("\n".join(reversed(kept)), cut=True)
+
+
 def _take_fitting(lines: list[str], limits: OutputLimits) -> tuple[list[str], int]:
     """The first lines that fit, and their bytes with line breaks."""
     kept: list[str] = []
@@ -62,6 +88,11 @@ def _take_fitting(lines: list[str], limits: OutputLimits) -> tuple[list[str], in
         kept.append(line)
         size += more
     return kept, size
+
+
+def _last_bytes(line: str, limit: int) -> str:
+    """Whole characters within `limit` bytes."""
+    return line.encode("utf-8", "replace")[-limit:].decode("utf-8", "ignore") if limit > 0 else ""
 
 
 def _size(text: str) -> int:

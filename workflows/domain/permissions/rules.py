@@ -124,6 +124,13 @@ def only_action(action: Action, rules: Ruleset) -> Ruleset:
     )
 
 
+def apply_ceiling(ceiling: Ruleset, rules: Ruleset) -> Ruleset:
+    """`rules` with a ceiling behind them, rules above all others: the stricter of both decides."""
+    if not ceiling:
+        return rules
+    return (*rules, *only_action(Action.ASK, ceiling), *only_denies(rules), *only_denies(ceiling))
+
+
 def is_denied_by_default(permission: str, rules: Ruleset) -> bool:
     """Whether a permission is denied wherever no narrower rule differs (`edit` for a read-only agent)."""
     return evaluate(permission, "*", rules).action is Action.DENY

@@ -1,1 +1,4 @@
-"""Postgres: one file per noun, named queries in queries/, numbered migrations."""
+"""Postgres: one file per noun, named queries in queries/, numbered migrations.
+
+Whatever reaches the database raises Unavailable while it is away.
+"""

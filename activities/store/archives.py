@@ -63,7 +63,7 @@ _DELETED_ROWS: Final = {
 
 
 class ArchiveCandidate(Value):
-    """A session of this host and those below it, parents first; the ends of their logs; what prevents archiving."""
+    """A session of a host and those below it, parents first; the ends of their logs; what prevents archiving."""
 
     host: str | None
     sessions: tuple[SessionId, ...]
@@ -78,13 +78,13 @@ class ArchiveCandidate(Value):
 async def candidates(
     reader: RowReader, before: datetime, host: str | None = None, session: SessionId | None = None
 ) -> list[ArchiveCandidate]:
-    """People's sessions unchanged since `before`, or one of them, with their obstacles, such as another host."""
+    """People's sessions unchanged since `before`, or one of them, also with another `host`: an obstacle."""
     rows = await reader.rows(_QUERIES.candidates, before=before, host=host, session=session)
     return [_candidate(list(tree_rows), host) for _, tree_rows in groupby(rows, key=lambda row: row["root"])]
 
 
 async def root_session(reader: RowReader, session: SessionId) -> SessionId:
-    """The top session of this one's tree, in any state."""
+    """The top session of this one's tree."""
     (row,) = await reader.rows(_QUERIES.root, session=session)
     return SessionId(row["id"])
 
@@ -134,7 +134,7 @@ class Export:
 
 @asynccontextmanager
 async def export(database: Database, sessions: Sequence[SessionId]) -> AsyncIterator[Export]:
-    """Read sessions in one snapshot. Raises Unavailable."""
+    """Read sessions in one snapshot."""
     async with database.transaction(limit=_LIMIT) as connection:
         await connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         yield Export(connection, sessions)
@@ -143,7 +143,7 @@ async def export(database: Database, sessions: Sequence[SessionId]) -> AsyncIter
 async def remove(
     database: Database, which: ArchiveCandidate, before: datetime, archived: ArchiveLocation
 ) -> list[PartId]:
-    """Remove the rows of archived sessions; returns their calls. Raises Conflict if a session has changed since."""
+    """Remove archived sessions' rows; returns their calls. Raises Conflict if a session has changed since."""
     parameters = {"sessions": list(which.sessions)}
     async with database.statements(limit=_LIMIT) as batch:
         await batch.rows(_QUERIES.lock, **parameters)
@@ -179,7 +179,7 @@ class Restore:
         self._cursor = cursor
 
     async def rows(self, table: str, rows: Iterable[Mapping[str, str | None]]) -> None:
-        """Insert rows. Raises Conflict for columns that only a newer version knows."""
+        """Raises Conflict for columns that only a newer version knows."""
         remaining = iter(rows)
         first = next(remaining)
         if unknown := sorted(set(first) - set(await _columns(self._connection, table))):

@@ -55,7 +55,7 @@ class AskRow(Value):
 
 
 class AskAnswer(Value):
-    """A person's decision and feedback."""
+    """A decision, of a person or by a grant."""
 
     reply: Reply
     feedback: str | None = None
@@ -63,7 +63,6 @@ class AskAnswer(Value):
 
 
 async def create(journal: Journal, call: CallRow, ask: AskId, request: int, body: PermissionRequest) -> AskRow:
-    """Open an ask for a call."""
     digest = call.digest or ""
     journal.write(
         _QUERIES.insert,
@@ -86,7 +85,7 @@ async def of_call(journal: Journal, call: PartId) -> list[AskRow]:
 
 
 def relevant_to(known: list[AskRow], call: CallRow) -> list[AskRow]:
-    """The asks of the call's present revision, and its loop guard's."""
+    """Those of the call's present revision, and its loop guard's."""
     return [
         ask for ask in known if ask.revision == call.revision or (ask.request == GUARD_REQUEST and ask.by_grant is None)
     ]
@@ -105,7 +104,7 @@ async def lock(journal: Journal, ask: AskId) -> AskRow:
 
 
 async def session_of(database: Database, ask: AskId) -> SessionId:
-    """The ask's session. Raises NotFound."""
+    """Raises NotFound."""
     found = await database.rows(_QUERIES.find, ask=ask)
     if not found:
         raise not_found(ask)
@@ -115,7 +114,7 @@ async def session_of(database: Database, ask: AskId) -> SessionId:
 def answer(
     journal: Journal, ask: AskRow, decided: AskAnswer, actor: Actor | None = None, *, notify: bool = True
 ) -> None:
-    """Answer an open ask; without `notify`, the caller hands the answer to the workflow, which needs no signal."""
+    """Answer an open ask; without `notify`, the caller itself returns the answer to the workflow."""
     feedback = seal(decided.feedback) if decided.feedback else None
     seq = journal.record(
         AskAnswered(
@@ -165,7 +164,7 @@ def _report_forged(journal: Journal, ask: AskRow) -> None:
 
 
 def _is_logged(journal: Journal, row: dict[str, Any], ask: AskRow) -> bool:
-    """Whether the log, or this transaction, has the answer that the row claims."""
+    """Whether the log, or this transaction, has the row's answer."""
     logged = [parse_record(bytes(row["answer"]))] if row["answer"] else [entry for entry, _ in journal.records]
     return any(_is_answer(entry, ask) for entry in logged)
 
@@ -197,7 +196,6 @@ async def close_of_turn(journal: Journal, turn: TurnId, reason: str) -> None:
 
 
 def close(journal: Journal, ask: AskRow, reason: str) -> None:
-    """Close an open ask without an answer."""
     journal.write(_QUERIES.close, ask=ask.id, reason=reason)
     journal.record(AskClosed(ask=ask.id, call=ask.call, reason=reason))
 

@@ -16,10 +16,8 @@ _LOG: Final = logging.getLogger("holdfast.store")
 
 
 async def retry_while_unavailable(write: Callable[[], Awaitable[T]]) -> T:
-    """Retry a transaction while PostgreSQL is away, until the attempt is cancelled.
-
-    So no paid answer and no known outcome is lost. The transaction must recognise its own earlier commit.
-    """
+    """Retry a transaction, which recognises its own earlier commit, until the attempt is cancelled: no paid answer and
+    no known outcome is lost."""
     pause, logged = _FIRST_PAUSE, ""
     while True:
         try:

@@ -10,23 +10,23 @@ _QUERIES: Final = Queries("completions")
 
 
 class CompletionRow(Value):
-    """An id and its description."""
+    """`title` describes the id."""
 
     id: str
     title: str
 
 
 async def complete_sessions(database: Database, prefix: str) -> list[CompletionRow]:
-    """Sessions by prefix of their id, the last changed first."""
+    """The last changed first."""
     return [CompletionRow(**row) for row in await database.rows(_QUERIES.sessions, prefix=prefix)]
 
 
 async def complete_asks(database: Database, prefix: str) -> list[CompletionRow]:
-    """Open asks by prefix of their id, the oldest first."""
+    """Open ones, the oldest first."""
     return [CompletionRow(**row) for row in await database.rows(_QUERIES.asks, prefix=prefix)]
 
 
 async def complete_grants(database: Database, prefix: str) -> list[CompletionRow]:
-    """Live grants by prefix of their id, the newest first."""
+    """Live ones, the newest first."""
     rows = await database.rows(_QUERIES.grants, prefix=prefix)
     return [CompletionRow(id=row["id"], title=f"{row['body']['permission']}, {row['title']}") for row in rows]

@@ -78,18 +78,18 @@ class Database:
         await self._pool.close()
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
-        """The rows of one query, in one round trip. Raises Unavailable."""
+        """The rows of one query, in one round trip."""
         async with self._connection() as connection, io_failpoint("external.sql", lambda: cut_connection(connection)):
             return await connection.rows(query, **values)
 
     async def now(self) -> datetime:
-        """The database's clock, which dates all rows. Raises Unavailable."""
+        """The database's clock, which dates all rows."""
         (row,) = await self.rows(b"SELECT now() AS now")
         now: datetime = row["now"]
         return now
 
     async def stream(self, query: bytes, **values: Any) -> AsyncGenerator[dict[str, Any], None]:
-        """The rows of one query as they arrive; holds a connection until closed. Raises Unavailable."""
+        """The rows of one query as they arrive; holds a connection until closed."""
         async with self._connection() as connection, connection.cursor(row_factory=dict_row) as cursor:
             rows = cast("AsyncGenerator[dict[str, Any], None]", cursor.stream(query, values))
             async with aclosing(rows):
@@ -98,10 +98,8 @@ class Database:
 
     @asynccontextmanager
     async def statements(self, begin: bytes = b"BEGIN", *, limit: float | None = None) -> AsyncIterator[Statements]:
-        """A transaction whose statements travel together; commits at the end of the block. Raises Unavailable.
-
-        `limit`: seconds for the server to answer, if not the usual.
-        """
+        """A transaction whose statements travel together; commits at the end of the block. `limit`: seconds for the
+        server to answer, if not the usual."""
         async with self._connection(limit) as connection:
             batch = Statements(connection, begin)
             try:
@@ -112,7 +110,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self, *, limit: float | None = None) -> AsyncIterator[AsyncConnection[TupleRow]]:
-        """A transaction; commits at the end of the block. `limit` as above. Raises Unavailable."""
+        """A transaction; commits at the end of the block. `limit` as above."""
         async with self._connection(limit) as connection, connection.transaction():
             yield connection
 
@@ -150,10 +148,10 @@ class Database:
 
     @asynccontextmanager
     async def advisory_lock(self, key: int, *, idle_timeout: int | None = None) -> AsyncIterator[bool]:
-        """Whether we hold an advisory lock during the block; the server also releases it when the connection breaks.
+        """Whether we hold an advisory lock during the block; a broken connection releases it.
 
-        With `idle_timeout`, also after so many seconds without traffic, as from a frozen or cut-off process, which may
-        wake and go on: only for work that may be done twice.
+        `idle_timeout`: seconds without traffic that release it, too, as from a frozen process, which may wake and go
+        on: only for work that may be done twice.
         """
         settings = "" if idle_timeout is None else f"-c idle_session_timeout={idle_timeout}s"
         with translate_errors():
@@ -186,7 +184,7 @@ async def _keep_alive(connection: PipelinedConnection, every: float) -> None:
 
 
 async def _unlock(connection: PipelinedConnection, key: int) -> None:
-    """Release a lock before its connection is closed, which the server notices some time later."""
+    """The server notices the end of a connection some time later."""
     with suppress(psycopg.Error), connection.response_timeout(_UNLOCK_TIMEOUT):
         await connection.rows(b"SELECT pg_advisory_unlock(%(key)s)", key=key)
 

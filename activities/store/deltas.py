@@ -38,7 +38,6 @@ class Watchers:
         self._asked_at = float("-inf") if present is None else asyncio.get_running_loop().time()
 
     async def present(self) -> bool:
-        """Raises Unavailable."""
         now = asyncio.get_running_loop().time()
         if now - self._asked_at >= POLL_INTERVAL:
             self._present = await is_watched(self._database, self._session)
@@ -52,12 +51,11 @@ async def is_watched(reader: RowReader, session: SessionId) -> bool:
 
 
 async def since(database: Database, session: SessionId, after_id: int) -> list[DeltaRow]:
-    """Pieces after `after_id`."""
     return [DeltaRow(**row) for row in await database.rows(_QUERIES.since, session=session, after=after_id)]
 
 
 async def newest_id(database: Database, session: SessionId) -> int:
-    """The newest piece's id, or 0."""
+    """0 if there is none."""
     (row,) = await database.rows(_QUERIES.newest, session=session)
     return int(row["newest"])
 
@@ -65,7 +63,6 @@ async def newest_id(database: Database, session: SessionId) -> int:
 async def publish(
     database: Database, session: SessionId, source: str, attempt: str, bodies: list[dict[str, JsonValue]]
 ) -> None:
-    """Publish pieces."""
     async with database.statements() as batch:
         for body in bodies:
             batch.write(_QUERIES.publish, session=session, source=source, attempt=attempt, body=Json(body))
@@ -73,10 +70,10 @@ async def publish(
 
 
 def delete(journal: Journal, source: str) -> None:
-    """Delete the pieces of a finished part: its event replaces them."""
+    """The event of a finished part replaces its pieces."""
     journal.write(_QUERIES.delete, source=source)
 
 
 async def delete_old(database: Database, before: datetime) -> None:
-    """Delete the pieces of attempts that never finished."""
+    """Of attempts that never finished."""
     await database.rows(_QUERIES.delete_old, before=before)

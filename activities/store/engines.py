@@ -21,7 +21,7 @@ class EngineIdentity(Value):
 
 
 class EngineHolder(WorkerLiveness):
-    """The engine that holds the database, and its workers' last report."""
+    """The engine that holds the database."""
 
     namespace: str
     target: str
@@ -41,7 +41,7 @@ class EngineTaken(UsageError):
 
 
 async def report_alive(database: Database, engine: EngineIdentity) -> None:
-    """Report a live worker of this engine. Raises EngineTaken, Unavailable."""
+    """Report a live worker of this engine. Raises EngineTaken."""
     noted = await database.rows(_QUERIES.report_alive, namespace=engine.namespace, target=engine.target)
     if not noted and (other := await _holder(database)) is not None:
         raise EngineTaken(engine, other)

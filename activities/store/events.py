@@ -39,7 +39,7 @@ class ChainVerification(Value):
 
 
 async def after(database: Database, session: SessionId, seq: int = 0) -> AsyncIterator[EventRecord]:
-    """The session's events after `seq` up to the present end, in order."""
+    """The session's events after `seq` up to the present end."""
     while True:
         rows = await _page(database, _QUERIES.after, session, seq, _PAGE)
         for row in rows:
@@ -58,7 +58,6 @@ async def contents(database: Database, records: Sequence[EventRecord]) -> dict[s
 
 
 def content_ids(record: EventRecord) -> Iterator[str]:
-    """The ids of the contents that an event names."""
     fields = dict(record.event)
     if isinstance(record.event, PromptAccepted):
         del fields["call"]  # belongs to the parent's session, in whose log it stands
@@ -83,10 +82,8 @@ async def ticks(
 
 
 async def verify(database: Database, session: SessionId) -> ChainVerification:
-    """Recompute the hash chain, the seals of stored contents, and the heads of subagents' logs.
-
-    Erased contents are no problem.
-    """
+    """Recompute the hash chain, the seals of stored contents (erased ones are no problem), and the heads of subagents'
+    logs."""
     head, seq, answers = hash_chain.GENESIS, 0, AnswerAudit()
     while rows := await _page(database, _QUERIES.hash_chain, session, seq, _VERIFY_BATCH):
         contents = await _recomputed_seals(database, rows)
@@ -127,7 +124,7 @@ class AnswerAudit:
         self._given: dict[AskId, EventRecord] = {}
 
     def problem(self, row: dict[str, Any]) -> str | None:
-        """Check the next event; returns the claim that no earlier answer explains."""
+        """The claim that no earlier answer explains, if it is the next event."""
         if row["type"] not in ("ask.answered", "call.claimed"):
             return None
         logged = parse_record(bytes(row["canonical"]))
@@ -211,5 +208,5 @@ def _readable(canonical: bytes) -> EventRecord | None:
 
 
 def parse_record(canonical: bytes) -> EventRecord:
-    """The event of its canonical bytes. Raises ValueError."""
+    """Raises ValueError."""
     return EVENT_RECORD_ADAPTER.validate_python(json.loads(canonical.decode("utf-8", "surrogatepass")))

@@ -11,7 +11,7 @@ _QUERIES: Final = Queries("faults")
 
 
 async def count_failed_attempt(database: Database, session: SessionId, work: str, fence: Fence) -> int:
-    """Count a failed attempt, once; returns the number of failures."""
+    """Count an attempt, once; returns the number of failures."""
     attempt = "-".join(map(str, fence))
     (row,) = await database.rows(_QUERIES.count, session=session, work=work, attempt=attempt)
     counted: int = row["count"]

@@ -33,7 +33,6 @@ class GrantRow(Value):
 
 
 def store(journal: Journal, grant: Grant, ask: AskId) -> None:
-    """Store the grant of an "always"."""
     wide = grant.scope is GrantScope.PROJECT
     journal.write(
         _QUERIES.insert,
@@ -50,7 +49,6 @@ def store(journal: Journal, grant: Grant, ask: AskId) -> None:
 
 
 async def list_live(journal: Journal) -> tuple[Grant, ...]:
-    """The live grants of this session."""
     return _grants(await journal.rows(_QUERIES.live, session=journal.session))
 
 
@@ -69,7 +67,7 @@ def count_use(journal: Journal, grant: GrantId) -> None:
 
 
 async def unpropagated(database: Database, before: datetime) -> list[GrantId]:
-    """Project grants from before a moment that may not have answered other sessions' asks."""
+    """Project grants that may not have answered other sessions' asks yet."""
     return [row["id"] for row in await database.rows(_QUERIES.unpropagated, before=before)]
 
 
@@ -79,12 +77,11 @@ async def waiting_sessions(database: Database, grant: GrantId) -> list[SessionId
 
 
 async def mark_propagated(database: Database, grant: GrantId) -> None:
-    """Record that the grant has answered the open asks of its project."""
     await database.rows(_QUERIES.mark_propagated, grant=grant)
 
 
 async def list_all(database: Database, *, include_revoked: bool = False) -> list[GrantRow]:
-    """All live grants, or all grants."""
+    """The live ones, or all."""
     rows = await database.rows(_QUERIES.list_all, all=include_revoked)
     fields = [name for name in GrantRow.model_fields if name != "grant"]
     return [GrantRow(grant=Grant.model_validate(row["body"]), **{name: row[name] for name in fields}) for row in rows]

@@ -23,10 +23,8 @@ class Host(Value):
 
 
 class WorkerLiveness(Value):
-    """The last report of some workers, `silent_seconds` ago from `address` (None: the database's own machine).
-
-    `working`: recent enough to count as alive.
-    """
+    """The last report of some workers, from `address` (None: the database's own machine). `working`: recent enough to
+    count as alive."""
 
     address: str | None
     working: bool
@@ -54,7 +52,7 @@ class HostTaken(UsageError):
 
 
 async def report_alive(database: Database, name: str, machine: str) -> None:
-    """Report a live worker. Raises HostTaken."""
+    """Raises HostTaken."""
     noted = await database.rows(_QUERIES.report_alive, name=name, machine=machine)
     if not noted and (holder := await _holder(database, name)) is not None:
         raise HostTaken(holder)

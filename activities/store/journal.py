@@ -37,7 +37,7 @@ class SealedContent:
 
 
 def seal(value: Any) -> SealedContent:
-    """Seal content: JSON text, a salt of 16 bytes, and the salted hash of both."""
+    """Seal JSON text with a salt of 16 bytes."""
     content = dumps(value)
     salt = secrets.token_bytes(16)
     return SealedContent(content, salt, hash_chain.salted_hash(salt, content.encode()))
@@ -101,7 +101,7 @@ class Journal:
 
     @property
     def version_after(self) -> SessionVersion:
-        """The session after the commit."""
+        """After the commit."""
         seq = self.version.seq + len(self.records)
         return replace(self.version, seq=seq, head=self._heads()[-1])
 
@@ -116,7 +116,6 @@ class Journal:
 
     @property
     def suspension(self) -> SuspensionId | None:
-        """The session's open suspension, as of the lock."""
         return self.version.suspension
 
     async def locked(self) -> None:
@@ -144,7 +143,7 @@ class Journal:
         return epoch
 
     def record(self, event: Event, actor: Actor | None = None) -> int:
-        """Append an event; returns its seq."""
+        """Append an event; returns its number."""
         seq = self.version.seq + len(self.records) + 1
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         record = EventRecord(session=self.session, seq=seq, at=now, actor=actor or self.actor, event=event)
@@ -156,13 +155,13 @@ class Journal:
         self.write(_OUTBOX.add, session=self.session, kind=kind, subject=subject, turn=turn)
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
-        """The rows of a query. Raises NotFound, StaleFence."""
+        """Raises NotFound, StaleFence."""
         pending = self._batch.submit(query, **values)
         await self.locked()
         return await self._batch.result(pending)
 
     async def row(self, query: bytes, **values: Any) -> dict[str, Any] | None:
-        """The first row of a query, or None. Raises NotFound, StaleFence."""
+        """The first row, if any."""
         rows = await self.rows(query, **values)
         return rows[0] if rows else None
 
@@ -176,7 +175,7 @@ class Journal:
 
     @asynccontextmanager
     async def child_journal(self, session: SessionId) -> AsyncIterator["Journal"]:
-        """The journal of a session below this one, in the same transaction. Raises NotFound."""
+        """Of a session below this one, in the same transaction. Raises NotFound."""
         other = Journal(self._batch, self.turn_configs, session, self.actor)
         await other.locked()
         yield other
@@ -232,10 +231,8 @@ async def session_journal(
     seen: SessionVersion | None = None,
     needs_newest: bool = True,
 ) -> AsyncIterator[Journal]:
-    """Open a session's journal in a transaction; a block that ends without error writes its events.
-
-    Raises NotFound, StaleFence, Unavailable; with `seen` VersionConflict.
-    """
+    """Open a session's journal in a transaction, which commits when the block ends without error. Raises NotFound,
+    StaleFence; with `seen` VersionConflict."""
     if seen is not None and seen.epoch != epoch:
         raise VersionConflict
     async with database.statements() as batch:

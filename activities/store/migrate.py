@@ -48,7 +48,7 @@ class DatabaseForeign(HoldfastError):
 
 
 async def migrate(postgres_url: str) -> int:
-    """Migrate to this code's schema; returns its number. Raises DatabaseNewer, DatabaseForeign, Unavailable."""
+    """Migrate to this code's schema; returns its number. Raises DatabaseNewer, DatabaseForeign."""
     migrations = scripts()
     with translate_errors():
         async with await connect(postgres_url) as connection:
@@ -72,7 +72,7 @@ async def migrate(postgres_url: str) -> int:
 
 
 async def drop_empty_schema(postgres_url: str) -> None:
-    """Make room for a dump. Raises Conflict for a database with sessions, Unavailable."""
+    """Make room for a dump. Raises Conflict for a database with sessions."""
     with translate_errors():
         async with await connect(postgres_url) as connection:
             connection.limit = _LIMIT
@@ -88,7 +88,7 @@ async def drop_empty_schema(postgres_url: str) -> None:
 
 
 async def current_version(postgres_url: str) -> int:
-    """The newest migration's number, 0 for an empty database. Raises DatabaseForeign, Unavailable."""
+    """0 for an empty database. Raises DatabaseForeign."""
     with translate_errors():
         async with await connect(postgres_url) as connection:
             return await _applied_version(connection, scripts())
@@ -104,7 +104,6 @@ async def require_current(postgres_url: str) -> None:
 
 
 def scripts() -> list[bytes]:
-    """All migrations' scripts, from number 1."""
     folder = files("activities.store") / "migrations"
     return [script.read_bytes() for script in sorted(folder.iterdir(), key=lambda file: file.name)]
 

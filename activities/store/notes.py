@@ -10,7 +10,7 @@ _QUERIES: Final = Queries("notes")
 
 
 def store(journal: Journal, note: NoteId, text: str) -> str:
-    """Store an event's text; returns its seal."""
+    """Returns the seal."""
     sealed = seal(text)
     journal.write(_QUERIES.insert, id=note, session=journal.session, body=sealed.content, salt=sealed.salt)
     return sealed.seal

@@ -59,10 +59,8 @@ class Subscription:
         self._woken.set()
 
     async def wait(self) -> None:
-        """Return when a followed session may have changed since the last return.
-
-        Raises Unavailable when the connection was lost since.
-        """
+        """Return when a followed session may have changed since the last return. Raises Unavailable when the connection
+        was lost since."""
         await self._woken.wait()
         self._woken.clear()
         failure, self._failure = self._failure, None
@@ -73,10 +71,9 @@ class Subscription:
 class NotificationHub:
     """Wakes watchers. Connects for the first one, reconnects, and disconnects after the last one.
 
-    A notification may be lost: once a second, one query for all sessions finds the watchers that lag.
-
-    Commits notify only of followed sessions, and deltas are written only for watched ones: shared advisory locks of
-    this connection mark them, one per session.
+    A notification may be lost: once a second, one query for all sessions finds the watchers that lag. Shared advisory
+    locks of this connection mark the sessions: commits notify only of followed ones, and deltas are written only for
+    watched ones.
     """
 
     def __init__(self, listen: Callable[[str], AbstractAsyncContextManager[PipelinedConnection]]) -> None:
@@ -152,7 +149,7 @@ class NotificationHub:
                 await self._wait(connection, _LOCK_INTERVAL if lacking else poll_at - clock())
 
     async def _wake_lagging(self, connection: PipelinedConnection) -> None:
-        """Wake the watchers that a lost notification has left behind. Also notices a lost connection."""
+        """Also notices a lost connection."""
         for row in await connection.rows(_QUERIES.newest, sessions=list(self._subscriptions)):
             session = SessionId(row["session"])
             for subscription in self._subscriptions.get(session, ()):

@@ -20,7 +20,7 @@ _CONNECTION_CHECK: Final = 10.0  # seconds between two checks of a listening con
 
 
 class PendingSignal(Value):
-    """A signal to be sent: a row of the outbox."""
+    """A row of the outbox."""
 
     id: int
     session: SessionId
@@ -30,17 +30,15 @@ class PendingSignal(Value):
 
 
 async def pending(database: Database, session: SessionId) -> list[PendingSignal]:
-    """The session's signals in order; those whose work is taken or over are dropped. Raises Unavailable."""
+    """The session's signals in order; those whose work is taken or over are dropped."""
     return [PendingSignal(**row) for row in await database.rows(_QUERIES.pending, session=session)]
 
 
 async def is_empty(database: Database, session: SessionId) -> bool:
-    """Whether the session has no signals. Raises Unavailable."""
     return not await database.rows(_QUERIES.any, session=session)
 
 
 async def delete(database: Database, signal: PendingSignal) -> None:
-    """Delete a signal that Temporal has acknowledged."""
     await database.rows(_QUERIES.delete, id=signal.id)
 
 
@@ -66,7 +64,7 @@ async def pass_on(database: Database, session: SessionId) -> bool:
 
 
 async def passed_on(database: Database) -> AsyncGenerator[SessionId, None]:
-    """The sessions that commands pass on to us, as long as the connection holds. Raises Unavailable."""
+    """The sessions that commands pass on to us, as long as the connection holds."""
     name = f"{_SENDER}{uuid.uuid4().hex}"
     async with database.listen(name, name=name) as connection:
         while True:

@@ -31,14 +31,14 @@ def validate_url(url: str) -> str:
 
 
 def connection_options(url: str, *, connect_timeout: float = CONNECT_TIMEOUT, settings: str = "") -> dict[str, Any]:
-    """Connection options for our queries; `settings`: more of the server's (`-c …`)."""
+    """For our queries; `settings`: more of the server's (`-c …`)."""
     own = _parts(url).get("options")
     options = " ".join(filter(None, (own, _OPTIONS, settings)))
     return network_options(url, connect_timeout=connect_timeout) | {"options": options, "autocommit": True}
 
 
 def network_options(url: str, *, connect_timeout: float = CONNECT_TIMEOUT) -> dict[str, Any]:
-    """The network limits that the address does not name."""
+    """The limits that the address does not name."""
     given = _parts(url)
     limits = NETWORK_OPTIONS | {"connect_timeout": math.ceil(connect_timeout)}
     return {name: value for name, value in limits.items() if name not in given}

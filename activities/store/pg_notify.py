@@ -29,7 +29,6 @@ class NotifySender:
         self._sending: asyncio.Task[None] | None = None
 
     def add(self, sessions: Iterable[SessionId]) -> None:
-        """Send these soon."""
         self._waiting.update(sessions)
         if self._waiting and (self._sending is None or self._sending.done()):
             self._sending = asyncio.create_task(self._run())

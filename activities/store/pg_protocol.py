@@ -51,10 +51,7 @@ class PipelinedConnection(AsyncConnection[TupleRow]):
         self._adapter: abc.Transformer | None = None
 
     async def wait(self, gen: PQGen[T], *given: Any, **named: Any) -> T:
-        """psycopg's wait for each result, row and piece of a copy. Raises OperationalError after the limit.
-
-        A wait with a `timeout` is for notifications, which may never come.
-        """
+        """psycopg's wait, with our limit; one with a `timeout` is for notifications, which may never come."""
         if named.get("timeout") is not None:
             return await super().wait(gen, *given, **named)
         loop = asyncio.get_running_loop()
@@ -70,7 +67,7 @@ class PipelinedConnection(AsyncConnection[TupleRow]):
 
     @contextmanager
     def response_timeout(self, seconds: float | None) -> Iterator[None]:
-        """Another limit within the block; None: the present one."""
+        """Another limit within the block, if any."""
         before = self.limit
         self.limit = before if seconds is None else seconds
         try:
@@ -79,7 +76,6 @@ class PipelinedConnection(AsyncConnection[TupleRow]):
             self.limit = before
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
-        """The rows of one statement."""
         (rows,) = await self.exchange([Statement(query, values)])
         return rows
 

@@ -27,25 +27,24 @@ class Server(Value):
 
 
 async def inspect_server(url: str) -> Server:
-    """Version and risky settings of the server. Raises Unavailable."""
     version, major, lossy = await query_row(url, _QUERY, list(_DURABILITY_SETTINGS))
     return Server(version=version.split()[0], major=major, lossy=tuple(lossy))
 
 
 async def server_time(url: str) -> float:
-    """The server's time, in seconds since 1970. Raises Unavailable."""
+    """In seconds since 1970."""
     (now,) = await query_row(url, "SELECT extract(epoch FROM clock_timestamp())::float8")
     return float(now)
 
 
 async def database_size(url: str) -> int:
-    """The database's size in bytes. Raises Unavailable."""
+    """In bytes."""
     (taken,) = await query_row(url, "SELECT pg_database_size(current_database())")
     return int(taken)
 
 
 async def query_row(url: str, query: LiteralString, *values: object) -> tuple[Any, ...]:
-    """The one row of a query, by a connection of its own. Raises Unavailable."""
+    """The one row of a query, by a connection of its own."""
     with translate_errors():
         async with await connect(validate_url(url), connect_timeout=_CONNECT_TIMEOUT) as connection:
             row = await (await connection.execute(query, values)).fetchone()
@@ -54,10 +53,7 @@ async def query_row(url: str, query: LiteralString, *values: object) -> tuple[An
 
 
 async def require_server(url: str, *, lossy: bool) -> Server:
-    """Raise UsageError for a server that is too old or, unless `lossy`, may lose what it has acknowledged.
-
-    Raises Unavailable.
-    """
+    """Raise UsageError for a server that is too old or, unless `lossy`, may lose what it has acknowledged."""
     server = await inspect_server(url)
     if server.major < OLDEST_MAJOR:
         raise UsageError(f"{display_address(url)} is PostgreSQL {server.version}: {OLDEST_MAJOR} or newer is needed.")
@@ -67,7 +63,6 @@ async def require_server(url: str, *, lossy: bool) -> Server:
 
 
 def describe_risk(server: Server) -> str:
-    """A lossy server's risk, in words."""
     return f"runs with {' and '.join(f'{name}=off' for name in server.lossy)}: a crash may lose what was acknowledged."
 
 

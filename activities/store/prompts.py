@@ -15,8 +15,8 @@ _QUERIES: Final = Queries("prompts")
 
 
 async def accept(journal: Journal, identity: MessageId, prompt: Prompt, call: PartId | None = None) -> bool:
-    """Accept a prompt under an id, which the client mints: a repeated request is the same prompt. False: accepted
-    before. `call`: the other session's call that it works for.
+    """Accept a prompt under an id that the client mints: a repeated request is the same prompt. False: accepted before.
+    `call`: the other session's call that it works for.
 
     Raises Conflict when the session has ended, or the id is another session's prompt's.
     """
@@ -38,16 +38,14 @@ async def steered(journal: Journal) -> list[MessageId]:
 
 
 def take(journal: Journal, prompt: MessageId, turn: TurnId, step: int) -> None:
-    """Take a prompt into a turn, for the model at this step."""
+    """Take a prompt into a turn, to be read by the model at this step."""
     seq = journal.record(PromptTaken(prompt=prompt, turn=turn, step=step))
     work.take(journal, _item(prompt), turn)
     journal.write(_QUERIES.take, id=prompt, step=step, taken_seq=seq)
 
 
 async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
-    """The turn that a prompt becomes. A subagent's prompt is withdrawn when its call is over: the end of the call may
-    have missed it.
-    """
+    """A subagent's prompt is withdrawn when its call is over: the end of the call may have missed it."""
     (row,) = await journal.rows(_QUERIES.turn_request, id=item.id)
     if row["call_over"]:
         withdraw_one(journal, item, "its call is over")
@@ -56,12 +54,10 @@ async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
 
 
 def begin_turn(journal: Journal, item: WorkItem, turn: TurnId) -> None:
-    """Take a prompt into the turn that was opened for it."""
     take(journal, MessageId(item.id), turn, step=1)
 
 
 def withdraw_one(journal: Journal, item: WorkItem, reason: str) -> None:
-    """Withdraw an untaken prompt."""
     prompt = MessageId(item.id)
     work.withdraw(journal, item)
     tasks.settle_of_prompt(journal, prompt)

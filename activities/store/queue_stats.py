@@ -1,4 +1,4 @@
-"""Counts of what waits and works."""
+"""What waits and works."""
 
 from typing import Final
 
@@ -21,6 +21,5 @@ class QueueStats(Value):
 
 
 async def read_queue_stats(database: Database) -> QueueStats:
-    """Raises Unavailable."""
     (row,) = await database.rows(_QUERIES.read)
     return QueueStats(**row)

@@ -40,17 +40,16 @@ class Repairs(Value):
 
 async def due(database: Database, quiet: float) -> list[DueSession]:
     """Sessions that have something to do, no signal to come, and have not moved for `quiet` seconds (longer after each
-    restart), whether or not a run works on them. Raises Unavailable."""
+    restart), whether or not a run works on them."""
     return [DueSession(**row) for row in await database.rows(_QUERIES.due, quiet=quiet)]
 
 
 def record(journal: Journal, run: str | None, count: int, restarts: int) -> None:
-    """Note a refresh or a restart of the session's run."""
     journal.write(_QUERIES.record, session=journal.session, run=run, count=count, restarts=restarts)
 
 
 def forget(journal: Journal) -> None:
-    """Count from the beginning again: a person decides what comes next."""
+    """A person decides what comes next."""
     journal.write(_QUERIES.forget, session=journal.session)
 
 
@@ -60,7 +59,6 @@ async def clear_stuck(database: Database, quiet: float) -> None:
 
 
 async def lately(url: str) -> Repairs:
-    """Of this database. Raises Unavailable."""
     query = """
         SELECT count(*), count(*) FILTER (WHERE restarts > 0) FROM holdfast.refresh WHERE at > now() - interval '1 day'
     """

@@ -25,7 +25,7 @@ class RefusalReason(StrEnum):
 
 
 class RefusalTotals(Value):
-    """How often each happened, in all sessions."""
+    """In all sessions."""
 
     foreign: int
     epoch: int
@@ -33,10 +33,7 @@ class RefusalTotals(Value):
 
 
 async def record(database: Database, session: SessionId, reason: RefusalReason, caller: str, activity: str) -> None:
-    """Count a refusal; the first one of a caller that may not call at all is an event. Nothing without a session.
-
-    Raises Unavailable.
-    """
+    """Count a refusal; the first one of a caller that may not call at all is an event. Nothing without a session."""
     caller = caller[:_MAX_CALLER_CHARS]
     rows = await database.rows(_QUERIES.count, session=session, reason=reason, caller=caller, others=_OTHERS)
     if not rows or rows[0]["times"] > 1 or reason is RefusalReason.STALE:
@@ -47,7 +44,6 @@ async def record(database: Database, session: SessionId, reason: RefusalReason, 
 
 
 async def totals(url: str) -> RefusalTotals:
-    """Of this database. Raises Unavailable."""
     query = """
         SELECT coalesce(sum(times) FILTER (WHERE reason = 'foreign'), 0)::int,
                coalesce(sum(times) FILTER (WHERE reason = 'epoch'), 0)::int,

@@ -16,9 +16,7 @@ _QUERIES: Final = Queries("retries")
 
 
 class RetryRequest(Value):
-    """An accepted retry of a failed turn; `agent`: the failed turn's, if its work named one; `model`: the one to ask,
-    if named.
-    """
+    """An accepted retry of a failed turn; agent and model: those that its work, or the retry, names."""
 
     retry: RetryId
     failed_turn: TurnId
@@ -27,10 +25,8 @@ class RetryRequest(Value):
 
 
 async def accept(journal: Journal, retry: RetryId, model: str | None = None) -> RetryRequest:
-    """Accept a retry of the newest turn. Repeating it changes nothing.
-
-    Raises Conflict when there is nothing to retry.
-    """
+    """Accept a retry of the newest turn. Repeating it changes nothing. Raises Conflict when there is nothing to
+    retry."""
     item = WorkItem(id=retry, kind=WorkKind.RETRY)
     if await work.was_accepted(journal, item):
         return await _find(journal, retry)
@@ -48,13 +44,11 @@ async def accept(journal: Journal, retry: RetryId, model: str | None = None) -> 
 
 
 async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest:
-    """The turn that a retry becomes; its opening event names the retry."""
     retry = await _find(journal, RetryId(item.id))
     return TurnRequest(item=item, agent=retry.agent, model=retry.model, retry=retry.retry)
 
 
 def withdraw(journal: Journal, item: WorkItem, reason: str) -> None:
-    """Withdraw an untaken retry."""
     work.withdraw(journal, item)
     journal.record(RetryWithdrawn(retry=RetryId(item.id), reason=reason))
 

@@ -35,11 +35,8 @@ def replace_unprintable(title: str) -> str:
 
 
 class NewSession(Value):
-    """A session to be created. `environment`: the shell's allowed variables. `host`: has the directory.
-
-    `sources`: of its configuration; None: the worker's own. `parent` and `rules`: of a subagent's session, whose
-    configuration is its parent's.
-    """
+    """`environment`: the shell's allowed variables. `host`: has the directory. `sources`: of the configuration; None:
+    the worker's own. `parent` and `rules`: of a subagent's session, whose configuration is its parent's."""
 
     id: SessionId
     host: str | None = None
@@ -136,7 +133,7 @@ class TotalsRow(Value):
 
 
 async def create(database: Database, new: NewSession, actor: Actor) -> None:
-    """Create the session and its first event; an existing one stays."""
+    """An existing session stays."""
     async with database.statements() as batch:
         if await batch.rows(_QUERIES.create, **_row(new)):
             journal = Journal(batch, database.turn_configs, new.id, actor)
@@ -147,7 +144,7 @@ async def create(database: Database, new: NewSession, actor: Actor) -> None:
 
 @asynccontextmanager
 async def create_child(journal: Journal, new: NewSession) -> AsyncIterator[Journal]:
-    """Create a session below this one, in the same transaction; yields its journal."""
+    """In the same transaction; yields its journal."""
     journal.write(_QUERIES.create, **_row(new))
     async with journal.child_journal(new.id) as child:
         child.record(_created_event(new))
@@ -198,18 +195,17 @@ async def overview(
 
 
 async def count(database: Database, *, directory: str | None = None, host: str | None = None) -> int:
-    """How many sessions people have started, also in a `directory` of that host."""
+    """Of people, in a `directory` of that host or in all."""
     (row,) = await database.rows(_QUERIES.count, directory=directory, host=host)
     return int(row["count"])
 
 
 async def ids(database: Database) -> list[SessionId]:
-    """All sessions, the last changed first."""
+    """The last changed first."""
     return [row["id"] for row in await database.rows(_QUERIES.ids)]
 
 
 async def unarchived(database: Database) -> list[Location]:
-    """The locations of unarchived sessions."""
     return [Location(**row) for row in await database.rows(_QUERIES.unarchived)]
 
 
@@ -220,7 +216,7 @@ async def last_used(database: Database, directory: str, host: str | None) -> Ses
 
 
 async def get(database: Database, session: SessionId) -> OverviewRow:
-    """One session. Raises NotFound."""
+    """Raises NotFound."""
     found = await overview(database, session=session)
     if not found:
         raise NotFound(f"There is no session {session!r}. `holdfast sessions` lists the sessions there are.")
@@ -228,7 +224,7 @@ async def get(database: Database, session: SessionId) -> OverviewRow:
 
 
 async def origin(reader: RowReader, session: SessionId) -> Origin:
-    """What the session was created with. Raises NotFound."""
+    """Raises NotFound."""
     found = await reader.rows(_QUERIES.origin, session=session)
     if not found:
         raise NotFound(f"There is no session {session!r}.")
@@ -251,7 +247,7 @@ async def configure(journal: Journal, sources: ConfigSources) -> tuple[str, ...]
 
 
 def save_directory_identity(journal: Journal, directory_identity: DirectoryIdentity | None) -> None:
-    """Record how a turn left the session's directory."""
+    """As a turn has left the directory."""
     journal.write(
         _QUERIES.save_directory_identity,
         session=journal.session,
@@ -265,7 +261,7 @@ async def tree(reader: RowReader, session: SessionId) -> list[SessionId]:
 
 
 async def totals(reader: RowReader, session: SessionId) -> TotalsRow:
-    """What the session and those below it have used."""
+    """Of the session and those below it."""
     sessions = await tree(reader, session)
     (row,) = await reader.rows(_QUERIES.totals, sessions=sessions)
     tokens = Tokens(**{name: row[name] for name in Tokens.model_fields})
@@ -273,7 +269,7 @@ async def totals(reader: RowReader, session: SessionId) -> TotalsRow:
 
 
 def add_rules(journal: Journal, known: Ruleset, more: Ruleset) -> None:
-    """Append to the session's own rules, the `known` ones."""
+    """Append to the `known` ones, the session's own."""
     new = tuple(rule for rule in more if rule not in known)
     if new:
         journal.write(_QUERIES.set_rules, session=journal.session, rules=_rules_json((*known, *new)))
@@ -289,5 +285,5 @@ async def end(journal: Journal, reason: str) -> None:
 
 
 async def mark_stuck(database: Database, session: SessionId, why: str | None) -> None:
-    """Record why a session's workflow task keeps failing; None clears it."""
+    """Record why the session's workflow task keeps failing; None clears it."""
     await database.rows(_QUERIES.mark_stuck, session=session, stuck=why)

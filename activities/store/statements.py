@@ -15,10 +15,10 @@ _LOOP_ROUNDS: Final = 2  # of the event loop: a task started in one submits in t
 
 
 class RowReader(Protocol):
-    """A source of rows: a database, a transaction, a journal."""
+    """A database, a transaction, a journal."""
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
-        """A query's rows, keyed by column."""
+        """A query's rows, by column."""
         ...
 
 
@@ -41,11 +41,10 @@ class Statements:
         self._closed = False
 
     def write(self, query: bytes, **values: Any) -> None:
-        """Add a statement without a result. Raises Unavailable after the transaction."""
         self._append(_PendingStatement(query, values))
 
     def submit(self, query: bytes, **values: Any) -> "asyncio.Future[Rows]":
-        """Add a query for `result`. Raises Unavailable after the transaction."""
+        """Add a query for `result`."""
         result: asyncio.Future[Rows] = asyncio.get_running_loop().create_future()
         self._append(_PendingStatement(query, values, result))
         return result
@@ -60,11 +59,9 @@ class Statements:
         return pending.result()
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
-        """Submit a query and wait for its rows."""
         return await self.result(self.submit(query, **values))
 
     async def commit(self) -> None:
-        """Commit, with the unsent statements."""
         async with self._sending:
             self.write(_COMMIT)
             await self._exchange()

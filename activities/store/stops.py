@@ -18,7 +18,7 @@ _TURNS: Final = Queries("turns")
 
 
 class StopRequested(Value):
-    """An accepted stop: its turn (None: none was open) and the prompts that it withdrew."""
+    """`turn`: None if none was open."""
 
     stop: StopId
     turn: TurnId | None
@@ -26,7 +26,7 @@ class StopRequested(Value):
 
 
 async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -> StopRequested:
-    """Accept a stop of the open turn. Without `keep_queued`, withdraw all untaken work and close the suspension.
+    """Stop the open turn. Without `keep_queued`, withdraw all untaken work and close the suspension.
 
     Repeating it changes nothing: it names the same turn.
     """

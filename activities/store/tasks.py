@@ -33,13 +33,12 @@ class SubagentTask(Value):
 
 
 def start(journal: Journal, call: PartId, child: SessionId, prompt: MessageId, agent: str) -> None:
-    """Record that another session's prompt works for a call of this one."""
+    """Another session's prompt works for a call of this one."""
     journal.write(_QUERIES.insert, call=call, session=journal.session, child=child, prompt=prompt)
     journal.record(TaskStarted(call=call, child=child, prompt=prompt, agent=agent))
 
 
 async def of_call(reader: RowReader, call: PartId) -> SubagentTask | None:
-    """A call's task, if any."""
     found = await reader.rows(_QUERIES.of_call, call=call)
     return SubagentTask(**found[0]) if found else None
 
@@ -55,5 +54,5 @@ def settle_of_turn(journal: Journal, turn: TurnId) -> None:
 
 
 def settle_of_prompt(journal: Journal, prompt: MessageId) -> None:
-    """Settle the task of a withdrawn prompt, with a signal for its caller's session."""
+    """The same for a withdrawn prompt."""
     journal.write(_QUERIES.settle_prompt, prompt=prompt)

@@ -136,7 +136,6 @@ def _in_order(prompts: Rows, answers: Rows, parts: Rows, calls: Rows) -> Iterato
 
 
 def tool_part(row: dict[str, Any]) -> ToolPart:
-    """A call's row as a message part."""
     return ToolPart(
         id=row["id"],
         provider_id=row["provider_id"],

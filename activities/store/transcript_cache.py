@@ -30,7 +30,6 @@ class TranscriptCache:
         self._cached: LruCache[SessionId, _CachedTranscript] = LruCache(max_bytes, lambda cached: cached.size)
 
     async def read(self, reader: RowReader, session: SessionId) -> Transcript:
-        """As `transcript.read`."""
         cached = self._cached.pop(session)
         found = await self._continued(reader, session, cached) if cached else None
         if found is None:

@@ -16,13 +16,13 @@ _MAX_ENTRIES: Final = 64
 
 
 class TurnConfigCache:
-    """The configurations used last, by id."""
+    """The ones used last."""
 
     def __init__(self) -> None:
         self._cached: LruCache[TurnConfigId, TurnConfig] = LruCache(_MAX_ENTRIES)
 
     async def get(self, reader: RowReader, identity: TurnConfigId) -> "TurnConfig":
-        """A configuration by id. Raises StaleFence for an unknown one."""
+        """Raises StaleFence for an unknown one."""
         from workflows.domain.config.turn_config import TurnConfig  # a seventh of the imports of `holdfast asks`
 
         cached = self._cached.get(identity)

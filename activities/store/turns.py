@@ -63,18 +63,17 @@ class UnfinishedTurnRow(Value):
 
 
 async def unfinished(reader: RowReader, session: SessionId) -> list[UnfinishedTurnRow]:
-    """The session's turns that failed, were stopped, or ended with it, in order."""
+    """The turns that failed, were stopped, or ended with the session, in order."""
     return [UnfinishedTurnRow(**row) for row in await reader.rows(_QUERIES.unfinished, session=session)]
 
 
 async def open_turn(journal: Journal) -> TurnRow | None:
-    """The session's open turn."""
     row = await journal.row(_QUERIES.open_turn, session=journal.session)
     return TurnRow(**row) if row else None
 
 
 async def turn_status(journal: Journal, turn: TurnId) -> TurnStatus:
-    """The turn as it is now. Raises StaleFence for another session's turn."""
+    """Raises StaleFence for another session's turn."""
     row = await journal.row(_QUERIES.status, turn=turn, session=journal.session)
     if row is None:
         raise StaleFence(f"Session {journal.session!r} has no turn {turn!r}.")
@@ -82,9 +81,8 @@ async def turn_status(journal: Journal, turn: TurnId) -> TurnStatus:
 
 
 async def why_over(journal: Journal, turn: TurnId) -> str | None:
-    """Why an open turn must not go on: it, or a turn that it works for as a subagent, was stopped or has an ended
-    session. None: it may.
-    """
+    """Why an open turn must not go on, if so: it, or a turn that it works for as a subagent, was stopped or has an
+    ended session."""
     row = await journal.row(_QUERIES.why_over, turn=turn)
     if row is None:
         return None
@@ -119,12 +117,11 @@ async def open_new(
 
 
 async def turn_config(journal: Journal, identity: TurnConfigId) -> "TurnConfig":
-    """A turn's configuration. Raises StaleFence for an unknown one."""
+    """Raises StaleFence for an unknown one."""
     return await journal.turn_configs.get(journal, identity)
 
 
 def record_step(journal: Journal, turn: TurnId, step: int) -> None:
-    """Record that a step of the turn has begun."""
     journal.write(_QUERIES.record_step, turn=turn, step=step)
 
 

@@ -76,12 +76,12 @@ async def pending_asks(
 
 
 async def pending_ask_ids(database: Database) -> list[AskId]:
-    """The open asks, the oldest first."""
+    """The oldest first."""
     return [row["id"] for row in await database.rows(_ASKS.open_ids)]
 
 
 async def suspended_sessions(database: Database, session: SessionId | None = None) -> list[SuspendedRow]:
-    """Suspended sessions in the order of suspension, without those below a suspended one."""
+    """In the order of suspension, without those below a suspended one."""
     return [SuspendedRow(**row) for row in await database.rows(_SUSPENSIONS.open, session=session)]
 
 

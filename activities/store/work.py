@@ -47,7 +47,7 @@ async def was_accepted(journal: Journal, item: WorkItem) -> bool:
 
 
 def accept(journal: Journal, item: WorkItem, seq: int) -> None:
-    """Store an item whose event has this number, with its signal."""
+    """Store an item and its signal; `seq`: its event's."""
     journal.write(
         _QUERIES.accept,
         id=item.id,
@@ -64,15 +64,13 @@ async def oldest_untaken(journal: Journal) -> WorkItem | None:
 
 
 async def untaken(journal: Journal, limit: int | None = None) -> list[WorkItem]:
-    """The session's untaken items, in the order of acceptance."""
+    """In the order of acceptance."""
     return [WorkItem(**row) for row in await journal.rows(_QUERIES.untaken, session=journal.session, limit=limit)]
 
 
 def take(journal: Journal, item: WorkItem, turn: TurnId) -> None:
-    """Take an item into a turn."""
     journal.write(_QUERIES.take, id=item.id, turn=turn)
 
 
 def withdraw(journal: Journal, item: WorkItem) -> None:
-    """Withdraw an untaken item."""
     journal.write(_QUERIES.withdraw, id=item.id)

@@ -30,7 +30,7 @@ ACTIONS: Final[Mapping[WorkKind, WorkActions]] = {
 
 
 async def next_turn(journal: Journal) -> TurnRequest | None:
-    """The turn that the oldest untaken item becomes."""
+    """What the oldest untaken item becomes."""
     while (item := await work.oldest_untaken(journal)) is not None:
         if (requested := await ACTIONS[item.kind].request_turn(journal, item)) is not None:
             return requested
@@ -38,7 +38,6 @@ async def next_turn(journal: Journal) -> TurnRequest | None:
 
 
 def take(journal: Journal, item: WorkItem, turn: TurnId) -> None:
-    """Take an item into the turn that was opened for it."""
     ACTIONS[item.kind].take(journal, item, turn)
 
 

@@ -19,11 +19,8 @@ _LOG: Final = logging.getLogger("holdfast.activity")
 
 
 class CallerCheckInterceptor(Interceptor):
-    """Refuses foreign callers before anything is read or written.
-
-    Temporal vouches for the workflow that scheduled an activity; the request itself proves nothing. The session's log
-    names each caller that was refused once.
-    """
+    """Refuses foreign callers before anything is read or written: Temporal vouches for the workflow that scheduled an
+    activity, the request itself proves nothing. The session's log names each refused caller once."""
 
     def __init__(self, database: Database) -> None:
         self.database = database

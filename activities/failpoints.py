@@ -2,8 +2,8 @@
 
 `HOLDFAST_FAILPOINTS="tool.claimed=kill9@1;tool.committed:prt_x=ambiguous"` arms them: `name[:call]=action[@n]`. At the
 external points, which all calls of a kind pass, `call` is the current activity; `*` is any. `HOLDFAST_TEST_PROCESS`
-must name the test's directory: arrivals are recorded there, so that `@n` counts over all processes of the test, and
-does not recur after each restart. Never in workflow code.
+names the test's directory: arrivals are recorded there, so that `@n` counts over all processes of the test. Never in
+workflow code.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ class ArmedFault:
         return self.name == name and self.call in (None, call)
 
     def exception(self) -> Exception:
-        """The exception of `raise:TypeName`: one of Python's or ours."""
+        """Of `raise:TypeName`: one of Python's or ours."""
         kind = getattr(builtins, self.value, None) or getattr(errors, self.value, None)
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
             raise UsageError(f"{VARIABLE} raises {self.value!r}: name an exception of Python's or of ours")
@@ -109,7 +109,7 @@ class ArmedFault:
 
 
 class _ArmedFaults:
-    """The faults of this process; changes only at start-up and in tests."""
+    """Of this process; changes only at start-up and in tests."""
 
     def __init__(self) -> None:
         self.faults: tuple[ArmedFault, ...] = ()
@@ -117,7 +117,7 @@ class _ArmedFaults:
         self.arrivals = Path()
 
     def record_arrival(self, name: str, call: str | None) -> ArmedFault | None:
-        """Record an arrival, and return the fault that is due at it."""
+        """Returns the fault that is due."""
         if name not in NAMES:
             raise LookupError(f"there is no failpoint {name!r}: add it to NAMES in {__name__}")
         with self.arrivals.open("a+", encoding="utf-8") as file:
@@ -135,7 +135,7 @@ _ARMED: Final = _ArmedFaults()
 
 
 def configure(environment: Mapping[str, str]) -> None:
-    """Arm the faults that the environment names. Raises `UsageError` outside a test, and for a malformed fault."""
+    """Arm the faults that the environment names. Raises UsageError outside a test, and for a malformed fault."""
     wanted = environment.get(VARIABLE, "")
     directory = environment.get(TEST_VARIABLE, "")
     if wanted and not directory:
@@ -146,7 +146,7 @@ def configure(environment: Mapping[str, str]) -> None:
 
 
 async def failpoint(name: str, call: str | None = None) -> None:
-    """A moment at which a test may inject a fault; does nothing outside tests."""
+    """A moment at which a test may inject a fault."""
     if not _ARMED.faults:
         return
     if fault := _ARMED.record_arrival(name, call):
@@ -154,10 +154,8 @@ async def failpoint(name: str, call: str | None = None) -> None:
 
 
 def io_failpoint(name: str, disconnect: Callable[[], Awaitable[None]]) -> AbstractAsyncContextManager[None]:
-    """A failpoint around an operation: `drop` disconnects before it, `ambiguous` after it.
-
-    `disconnect` raises what a really lost connection raises.
-    """
+    """Around an operation: `drop` disconnects before it, `ambiguous` after it. `disconnect` raises what a really lost
+    connection raises."""
     return _wrap_operation(name, disconnect) if name in _ARMED.names else _NO_OPERATION
 
 
@@ -214,18 +212,15 @@ async def _perform(fault: ArmedFault, disconnect: Callable[[], Awaitable[None]])
 
 
 async def _wait_for(path: Path) -> None:
-    """Report to the test that the point is reached, and wait until the file is gone."""
+    """Report that the point is reached, and wait until the file is gone."""
     path.with_name(f"{path.name}.reached").touch()
     for _ in iter(path.exists, True):
         await asyncio.sleep(_POLL_INTERVAL)
 
 
 async def _wait_ignoring_cancellation(waiting: asyncio.Task[None]) -> None:
-    """Wait to the end despite cancellation, like stuck code.
-
-    The SDK cancels activities after a missed heartbeat: without this, a worker that is cut off would soon stop being a
-    zombie.
-    """
+    """Like stuck code. The SDK cancels activities after a missed heartbeat: without this, a worker that is cut off
+    would soon stop being a zombie."""
     while not waiting.done():
         try:
             await asyncio.shield(waiting)

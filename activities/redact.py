@@ -47,8 +47,8 @@ _EMBEDDED_PATTERNS: Final = tuple(
 class Redactor:
     """Masks the given secret values in all common encodings, and everything that looks like a secret.
 
-    `values` is called each time, as keys come while a worker runs. A secret cut by the end of a text is not found: pass
-    whole texts, not pieces of a stream.
+    `values` is called each time, as keys come while a worker runs. Pass whole texts: a secret cut by their end is not
+    found.
     """
 
     def __init__(self, values: Callable[[], Iterable[str]] = tuple) -> None:
@@ -67,7 +67,7 @@ class Redactor:
         return text
 
     def _all_forms(self) -> tuple[str, ...]:
-        """Every encoding of every value, longest first."""
+        """Longest first."""
         known = frozenset(value for each in self._values() if len(value := each.strip()) >= _MIN_SECRET_CHARS)
         if known != self._known:
             forms = {form for value in known for form in _forms(value)}

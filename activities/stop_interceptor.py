@@ -21,7 +21,7 @@ POLL_INTERVAL: Final = 1.0  # seconds between two queries
 
 @dataclass(eq=False)
 class _Running:
-    """An activity that works for a turn; `stopped`: cancelled because of a stop's row."""
+    """`stopped`: cancelled because of a stop's row."""
 
     turn: TurnId
     task: "asyncio.Task[Any]"
@@ -32,10 +32,8 @@ _RUNNING: Final[ContextVar[_Running | None]] = ContextVar("running", default=Non
 
 
 class StopInterceptor(Interceptor):
-    """Cancels answers and calls whose turn is stopped or whose session has ended, as a stop's signal does.
-
-    A worker calls `cancel_stopped` once a second: one statement covers all its activities.
-    """
+    """Cancels answers and calls whose turn is stopped or whose session has ended. A worker calls `cancel_stopped` once
+    a second: one statement covers all its activities."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -45,7 +43,7 @@ class StopInterceptor(Interceptor):
         return _StopInbound(next, self)
 
     async def cancel_stopped(self) -> None:
-        """Cancel, once, the activities of turns to stop. Raises Unavailable."""
+        """Cancel, once, the activities of turns to stop."""
         waiting = [each for each in self._running if not each.stopped]
         if not waiting:
             return

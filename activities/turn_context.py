@@ -18,11 +18,8 @@ from workflows.domain.permissions.wildcard import matches
 
 @dataclass(frozen=True)
 class TurnContext:
-    """What the tools of a turn go by.
-
-    `rules`: of its agent and session; they also hide files from searches. `delegation`: the agents that it may hand
-    work to. `limits`: of a call's output for the model.
-    """
+    """`rules`: of the turn's agent and session; they also hide files from searches. `delegation`: the agents that it
+    may hand work to. `limits`: of a call's output for the model."""
 
     workspace: Workspace
     rules: Ruleset = ()
@@ -31,7 +28,6 @@ class TurnContext:
 
     @classmethod
     def from_config(cls, workspace: Workspace, turn_config: TurnConfig) -> "TurnContext":
-        """As the turn's configuration was frozen."""
         return cls(
             workspace=workspace,
             rules=turn_config.rules,
@@ -41,7 +37,6 @@ class TurnContext:
 
     @cached_property
     def denies_any_read(self) -> bool:
-        """Whether any rule denies reading something."""
         return any(rule.action is Action.DENY for rule in rules_about(permission_keys.READ, self.rules))
 
     def may_read(self, path: Path) -> bool:
@@ -50,7 +45,7 @@ class TurnContext:
 
     @cached_property
     def _restricting_patterns(self) -> tuple[str, ...]:
-        """Patterns of the rules that may deny reading a file or ask about it, in lower case."""
+        """Of rules that may deny reading a file or ask about it, in lower case."""
         rules = rules_about(permission_keys.READ, self.rules)
         last = max((at for at, rule in enumerate(rules) if rule.pattern == "*" and not rule.unless), default=0)
         return tuple({rule.pattern.casefold() for rule in rules[last:] if rule.action is not Action.ALLOW})
@@ -66,7 +61,6 @@ class TurnContext:
         return any(matches(name, pattern) for pattern in self._restricting_patterns)
 
     def asks_before_read(self, path: Path) -> bool:
-        """Whether a rule asks before a real path is read."""
         return bool(self.rules) and self._read_finding(path).action is Action.ASK
 
     def search_filter(self, root: Path) -> Callable[[Path], bool]:

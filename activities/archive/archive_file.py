@@ -101,7 +101,7 @@ def open_writer(path: Path) -> Iterator[ArchiveWriter]:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The unverified manifest. Raises UsageError, DamagedArchive."""
+    """Unverified. Raises UsageError, DamagedArchive."""
     try:
         with gzip.open(path) as stream:
             return Manifest.model_validate_json(stream.readline())

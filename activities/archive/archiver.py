@@ -26,10 +26,8 @@ _LOG: Final = logging.getLogger("holdfast.archive")
 
 
 class Archiver:
-    """Archives one host's sessions under `data`, the data directory with the files of their calls.
-
-    The next run repeats one that was cut short.
-    """
+    """Archives one host's sessions under `data`, the data directory with the files of their calls. The next run repeats
+    one that was cut short."""
 
     def __init__(self, database: Database, data: Path, host: str | None = None) -> None:
         self.database = database
@@ -74,7 +72,7 @@ class Archiver:
         )
 
     async def restore(self, path: Path) -> Manifest:
-        """Restore an archive's sessions; the file stays. Raises UsageError, Conflict."""
+        """The file stays. Raises UsageError, Conflict."""
         await asyncio.to_thread(check_archive, path)
         manifest = archive_file.read_manifest(path)
         ends = {head.session: (head.seq, head.head) for head in manifest.sessions}
@@ -84,7 +82,7 @@ class Archiver:
         return manifest
 
     async def _archive(self, which: ArchiveCandidate, before: datetime) -> Path:
-        """Check the file before removing the rows, in one transaction. Raises Conflict."""
+        """Checks the file before removing the rows, in one transaction. Raises Conflict."""
         path = self.data / "archive" / f"{which.session}{archive_file.SUFFIX}"
         now = datetime.now(UTC)
         await self._write(path, which, now)

@@ -14,7 +14,7 @@ _Lines = Sequence[str]
 
 
 class _Change(NamedTuple):
-    """Lines `old_from` up to `old_to` of the old text become lines `new_from` up to `new_to` of the new one."""
+    """Lines of the old text become lines of the new one."""
 
     old_from: int
     old_to: int
@@ -51,7 +51,6 @@ def _changes(old: _Lines, new: _Lines) -> list[_Change]:
 
 
 def _common_prefix_length(old: _Lines, new: _Lines) -> int:
-    """How many lines both begin with."""
     count = 0
     for one, other in zip(old, new, strict=False):
         if one != other:
@@ -61,7 +60,7 @@ def _common_prefix_length(old: _Lines, new: _Lines) -> int:
 
 
 def _group_changes(changes: Sequence[_Change]) -> Iterator[list[_Change]]:
-    """Changes whose contexts would touch, grouped."""
+    """Changes whose contexts would touch."""
     group: list[_Change] = []
     for change in changes:
         if group and change.old_from - group[-1].old_to > 2 * _CONTEXT:

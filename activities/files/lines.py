@@ -17,10 +17,8 @@ _TRUNCATED_MARK: Final = f"... (line truncated to {LINE_LIMIT} chars)"
 
 @dataclass(frozen=True)
 class Window:
-    """Lines from line `first` on, without their endings; empty when the file has no such line.
-
-    `total`: lines of the file; None when it is longer than MAX_SCANNED_BYTES. `capped`: BYTE_LIMIT ended the window.
-    """
+    """Lines from line `first` on, without their endings. `total`: lines of the file; None when it is longer than
+    MAX_SCANNED_BYTES. `capped`: BYTE_LIMIT ended the window."""
 
     first: int
     lines: tuple[str, ...]

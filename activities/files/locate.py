@@ -21,10 +21,8 @@ class PathKind(StrEnum):
 
 @dataclass(frozen=True)
 class LocatedPath:
-    """A real path without links, and what is there: the path to judge, to show, and later to open.
-
-    `hard_links`: more than one means that the file has other names.
-    """
+    """A real path without links: to judge, to show, and later to open. `hard_links`: more than one means that the file
+    has other names."""
 
     path: Path
     kind: PathKind
@@ -32,11 +30,8 @@ class LocatedPath:
 
 
 def locate(written: str, workspace: Workspace) -> LocatedPath:
-    """Resolve a tool's path literally (no `~`, `$X` or URL), relative to the session's directory.
-
-    A missing path is resolved by its parent. ToolError for loops, dangling links, paths through files, and impossible
-    names.
-    """
+    """Resolve a tool's path literally (no `~`, `$X` or URL), relative to the session's directory; a missing path by its
+    parent. ToolError for loops, dangling links, paths through files, and impossible names."""
     path = workspace.directory / _require_valid_path(written)
     with raise_tool_errors(path):
         located = _inspect_path(path)

@@ -20,7 +20,6 @@ def is_outside(located: LocatedPath, workspace: Workspace) -> bool:
 
 
 def external_requests(located: LocatedPath, workspace: Workspace) -> tuple[PermissionRequest, ...]:
-    """The request for a path outside the project; none for one inside."""
     request = paths.external_request(
         located.path,
         is_directory=located.kind is PathKind.DIRECTORY,
@@ -32,7 +31,7 @@ def external_requests(located: LocatedPath, workspace: Workspace) -> tuple[Permi
 
 
 def read_requests(located: LocatedPath, workspace: Workspace) -> tuple[PermissionRequest, ...]:
-    """The requests of reading a file or directory. "Always" saves its directory, of a guarded file only the file."""
+    """The requests of reading; "always" saves the directory, of a guarded file only the file."""
     subject = workspace.relative(located.path)
     always = subject if paths.may_hold_secrets(located.path) else _always_pattern(located, workspace, "*")
     own = PermissionRequest(permission=permission_keys.READ, patterns=(subject,), always=_savable(always))
@@ -40,7 +39,7 @@ def read_requests(located: LocatedPath, workspace: Workspace) -> tuple[Permissio
 
 
 def edit_requests(located: LocatedPath, workspace: Workspace, diff: str) -> tuple[PermissionRequest, ...]:
-    """The requests of writing a file. Protected and unclear paths ask even where edits are allowed."""
+    """The requests of writing. Protected and unclear paths ask even where edits are allowed."""
     subject = workspace.relative(located.path)
     always = subject if paths.may_hold_secrets(located.path) else _always_pattern(located, workspace, "**")
     caution = _find_caution(located)

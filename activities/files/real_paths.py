@@ -1,11 +1,11 @@
-"""Where a path leads, as far as the operating system reports it; never raises."""
+"""Where a path leads, as far as it is visible; never raises."""
 
 import os.path
 from pathlib import Path
 
 
 def real_path(path: Path) -> Path:
-    """Where a path leads. One that cannot be followed (no search permission, too long a name) is only normalised."""
+    """A path that cannot be followed (no search permission, too long a name) is only normalised."""
     try:
         return Path(os.path.realpath(path))
     except (OSError, ValueError):
@@ -13,7 +13,6 @@ def real_path(path: Path) -> Path:
 
 
 def is_directory(path: Path) -> bool:
-    """Whether it is visibly a directory."""
     try:
         return path.is_dir()
     except OSError:
@@ -21,7 +20,6 @@ def is_directory(path: Path) -> bool:
 
 
 def is_link(path: Path) -> bool:
-    """Whether it is visibly a link."""
     try:
         return path.is_symlink()
     except OSError:

@@ -20,9 +20,7 @@ _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLO
 @dataclass(frozen=True)
 class Replacement:
     """New content for the file at a real path, which held `before` (SHA-256 in hex; None: no file) when it was read.
-
-    `call` and `attempt` name the temporary file, so that a later attempt finds and removes it.
-    """
+    `call` and `attempt` name the temporary file, which a later attempt removes."""
 
     target: Path
     before: str | None

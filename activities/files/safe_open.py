@@ -17,7 +17,7 @@ _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @contextmanager
 def raise_tool_errors(path: Path) -> Iterator[None]:
-    """Turn an operating system error at `path` into a ToolError for the model."""
+    """Turn an operating system error into a ToolError for the model."""
     try:
         yield
     except OSError as error:
@@ -39,7 +39,7 @@ def open_file(path: Path) -> BufferedReader:
 
 
 def read_whole(path: Path, limit: int) -> bytes:
-    """All bytes of a regular file; one longer than `limit` is refused."""
+    """ToolError for a file longer than `limit`."""
     with open_file(path) as file, raise_tool_errors(path):
         content = file.read(limit + 1)
     if len(content) > limit:
@@ -49,7 +49,7 @@ def read_whole(path: Path, limit: int) -> bytes:
 
 @contextmanager
 def open_directory(path: Path, *, create: bool = False) -> Iterator[int]:
-    """A descriptor of the directory at a real path, for lookups in it; `create` makes missing directories."""
+    """A descriptor, for lookups in the directory at a real path; `create` makes missing directories."""
     if create:
         _make_directories(path)
     with raise_tool_errors(path):

@@ -7,11 +7,8 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Workspace:
-    """The directories of a session, absolute and resolved.
-
-    `worktree`: root of the git work tree around `directory`, if any. `data`: Holdfast's data directory, with complete
-    outputs in `tool-output` and the private directories of calls in `calls`.
-    """
+    """Absolute and resolved. `worktree`: root of the git work tree around `directory`, if any. `data`: Holdfast's data
+    directory, with complete outputs in `tool-output` and the private directories of calls in `calls`."""
 
     directory: Path
     worktree: Path | None

@@ -41,14 +41,14 @@ def read_layers(workspace: Workspace, sources: ConfigSources, managed: Path) -> 
 
 
 def directories_to_root(workspace: Workspace) -> tuple[Path, ...]:
-    """The directories from the session's up to the root of its work tree."""
+    """From the session's directory up to the root of its work tree."""
     upwards = (workspace.directory, *workspace.directory.parents)
     return upwards[: upwards.index(workspace.root) + 1]
 
 
 def user_config_folders(workspace: Workspace, sources: ConfigSources) -> tuple[tuple[Path, bool], ...]:
-    """The configuration folders besides the project's: the user's, `~/.opencode`, and the one that a variable names;
-    each with whether it is trusted."""
+    """The folders besides the project's: the user's, `~/.opencode`, and the one that a variable names; each with
+    whether it is trusted."""
     # A folder inside the project is the project's: its agent could change it.
     folder = Path(sources.folder)
     usual = folder == Path(sources.home, ".config", "opencode")
@@ -64,7 +64,7 @@ def user_config_folders(workspace: Workspace, sources: ConfigSources) -> tuple[t
 
 
 def project_config_folders(workspace: Workspace, sources: ConfigSources) -> tuple[Path, ...]:
-    """The project's `.opencode` directories, nearest first."""
+    """Nearest first."""
     return (
         ()
         if sources.disable_project_config
@@ -73,7 +73,7 @@ def project_config_folders(workspace: Workspace, sources: ConfigSources) -> tupl
 
 
 def _trusted_files(workspace: Workspace, sources: ConfigSources) -> dict[Path, bool]:
-    """The configuration files in order, and whether each is trusted."""
+    """In order, each with whether it is trusted."""
     (folder, trusted), *more = user_config_folders(workspace, sources)
     last = {each / name: known for each, known in more for name in _NAMES}
     first = {folder / name: trusted for name in ("config.json", *_NAMES) if folder / name not in last}
@@ -85,7 +85,7 @@ def _trusted_files(workspace: Workspace, sources: ConfigSources) -> dict[Path, b
 
 
 def _file_from_variable(workspace: Workspace, sources: ConfigSources) -> Iterator[tuple[Path, bool]]:
-    """The file that a variable names. It must exist: its limits would not hold otherwise."""
+    """It must exist: its limits would not hold otherwise."""
     if sources.file is None:
         return
     file = Path(sources.file)

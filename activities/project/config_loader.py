@@ -42,10 +42,7 @@ PRIMARY_ROLE: Final = Role()
 async def load_turn_config(
     workspace: Workspace, sources: ConfigSources, managed: Path, role: Role = PRIMARY_ROLE
 ) -> TurnConfig:
-    """The turn configuration of a workspace; `managed`: the administrator's configuration folder.
-
-    Reads files only. Raises ConfigError, UnknownAgent.
-    """
+    """`managed`: the administrator's configuration folder. Reads files only. Raises ConfigError, UnknownAgent."""
     return await asyncio.to_thread(_load_turn_config, workspace, sources, managed, role)
 
 
@@ -91,10 +88,8 @@ def _subagent(role: Role, known: Mapping[str, Agent]) -> Agent:
 
 
 def _primary(role: Role, known: Mapping[str, Agent], settings: Config, own: Config, workspace: Workspace) -> Agent:
-    """The named agent, or the default one. Raises UnknownAgent.
-
-    Raises UsageError when the project's files make an agent the default that may do more than the user's own default.
-    """
+    """The named agent, or the default one. Raises UnknownAgent, and UsageError when the project's files make an agent
+    the default that may do more than the user's own default."""
     if role.agent is not None:
         return select_agent(role.agent, known)
     agent, own_default = default_agent(settings, known), _own_default(own)

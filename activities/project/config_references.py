@@ -37,7 +37,7 @@ async def resolve(text: str, environ: Mapping[str, str]) -> str:
 
 
 async def resolve_all(value: JsonValue, environ: Mapping[str, str]) -> JsonValue:
-    """`value` with the references in all its texts resolved."""
+    """The same for all texts in `value`."""
     match value:
         case dict():
             return {key: await resolve_all(item, environ) for key, item in value.items()}
@@ -74,7 +74,7 @@ def find_secrets(tree: JsonObject) -> Iterator[FieldPath]:
 
 
 def _holds_secret(text: str, at: FieldPath) -> bool:
-    """Whether a text holds a secret, by its field or its form. A scheme before a reference is none."""
+    """By its field or its form. A scheme before a reference is none."""
     if _REDACTOR.text(text) != text:
         return True
     plain = references.replace_references(text, lambda kind, name: "").strip()
@@ -83,7 +83,6 @@ def _holds_secret(text: str, at: FieldPath) -> bool:
 
 
 def _is_secret(at: FieldPath) -> bool:
-    """Whether the field is a key or header for a provider."""
     return at[0] == "provider" and (
         "headers" in at[:-1] or ("options" in at[:-1] and bool(_SECRET_OPTION.search(_field_name(at))))
     )

@@ -17,10 +17,11 @@ PERMISSION_VARIABLE: Final = "OPENCODE_PERMISSION"
 
 
 def read_sources(environ: Mapping[str, str], *, home: Path, folder: Path) -> ConfigSources:
-    """The configuration sources of a shell; `folder`: the user's configuration folder. Paths are absolute.
+    """The configuration sources of a shell; `folder`: the user's configuration folder. Paths are absolute, file
+    references in contents relative to the current directory.
 
-    File references in contents are relative to the current directory. Raises ConfigError for contents that are no valid
-    configuration or hold a secret, since they are stored with the session.
+    Raises ConfigError for contents that are no valid configuration or hold a secret, since they are stored with the
+    session.
     """
     content, permission = environ.get(CONTENT_VARIABLE), environ.get(PERMISSION_VARIABLE)
     return ConfigSources(
@@ -50,7 +51,7 @@ def _path(environ: Mapping[str, str], name: str) -> str | None:
 
 
 def _read_variable(name: str, text: str, home: Path) -> JsonObject:
-    """The configuration in a variable, checked like a file; file references become absolute."""
+    """Checked like a file; file references become absolute."""
     variable = Path(name)
     tree = normalize_permissions(jsonc.parse(text, variable))
     if name == PERMISSION_VARIABLE and tree.keys() != {"permission"}:

@@ -66,7 +66,7 @@ def _project_candidates(folders: Sequence[Path], names: Iterable[str]) -> Iterat
 
 
 def _candidates_of_layer(layer: ConfigLayer, workspace: Workspace) -> Iterator[Candidate]:
-    """The files that one layer's `instructions` names; relative patterns are searched upwards."""
+    """Relative patterns are searched upwards."""
     for entry in _entries(layer):
         if _is_url(entry):
             continue
@@ -81,7 +81,7 @@ def _candidates_of_layer(layer: ConfigLayer, workspace: Workspace) -> Iterator[C
 
 
 def instruction_urls(layer: ConfigLayer) -> Iterator[str]:
-    """The URLs in one layer's `instructions`, which are not fetched."""
+    """They are not fetched."""
     return filter(_is_url, _entries(layer))
 
 

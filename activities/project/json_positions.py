@@ -13,7 +13,7 @@ JsonPath = tuple[str | int, ...]
 
 
 def line_number(text: str, offset: int) -> int:
-    """The line of the character at `offset`, from 1."""
+    """From 1."""
     return text.count("\n", 0, offset) + 1
 
 
@@ -28,12 +28,11 @@ def locate(text: str, path: Sequence[str | int]) -> tuple[JsonPath, int]:
 
 
 def duplicate_keys(text: str) -> list[tuple[JsonPath, int]]:
-    """Keys that occur more than once in an object, each with the line of the later one."""
+    """Each with the line of the later one."""
     return [(path, line_number(text, offset)) for path, offset in _walk(text).duplicates]
 
 
 def _offsets(text: str) -> dict[JsonPath, int]:
-    """The start of each key and array item."""
     return _walk(text).offsets
 
 

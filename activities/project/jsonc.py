@@ -15,7 +15,7 @@ _LIMIT: Final = 1 << 20  # bytes; far above any real configuration
 
 
 def read_text(file: Path) -> str | None:
-    """The text of a file that holds configuration or that it names; None without such a file."""
+    """None without such a file."""
     try:
         return read_whole(file.resolve(strict=True), _LIMIT).decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):

@@ -18,7 +18,7 @@ from workflows.domain.errors import UsageError
 
 @dataclass(frozen=True)
 class DirectoryConfig:
-    """A directory's configuration to freeze, the model that it names, and why no turn can run, if so."""
+    """The model that the configuration names, and why no turn can run, if so."""
 
     turn_config: TurnConfig
     model: str | None = None
@@ -40,17 +40,16 @@ class ProjectLoader:
     default_sources: ConfigSources
 
     def workspace(self, directory: str, home: str | None = None) -> Workspace:
-        """The directories of a session. `home`: of the person who started it, by default the worker's own."""
+        """`home`: of the person who started the session, by default the worker's own."""
         return worktree.find_workspace(
             Path(directory), data=self.data, home=Path(home or self.default_sources.home), temporary=self.temporary
         )
 
     def turn_context(self, directory: str, turn_config: TurnConfig) -> TurnContext:
-        """A turn in a session's directory, under its frozen configuration."""
         return TurnContext.from_config(self.workspace(directory, turn_config.home), turn_config)
 
     async def load(self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE) -> TurnConfig:
-        """The configuration of a directory for these sources. Raises ConfigError, UnknownAgent."""
+        """Raises ConfigError, UnknownAgent."""
         sources = sources or self.default_sources
         return await config_loader.load_turn_config(
             self.workspace(directory, sources.home), sources, self.managed, role
@@ -71,7 +70,7 @@ class ProjectLoader:
 
 
 def built_in_config(workspace: Workspace) -> TurnConfig:
-    """The built-in rules, for a turn that only reports a problem."""
+    """The built-in rules, of a turn that only reports a problem."""
     config = Config()
     root = str(workspace.worktree) if workspace.worktree else None
     rules = config_loader.rules_of(BUILD.name, config, workspace)

@@ -33,7 +33,7 @@ _CUT_WARNING: Final = (
 
 
 class _FileKind(NamedTuple):
-    """A kind of file: its folders, its endings, and whether it may lie deeper."""
+    """Its folders, its endings, and whether it may lie deeper."""
 
     name: str
     folders: tuple[str, ...]
@@ -136,7 +136,6 @@ class _FolderScan:
 
 
 def _sets_permissions(path: Path) -> bool:
-    """Whether an agent's file sets permissions."""
     try:
         with open_file(path.resolve()) as file:
             content = file.read(MAX_READ_BYTES + 1)

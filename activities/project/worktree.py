@@ -15,7 +15,6 @@ _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
 def find_workspace(directory: Path, *, data: Path, home: Path, temporary: Path) -> Workspace:
-    """The workspace of a session in `directory`; all paths absolute and resolved."""
     here = directory.resolve()
     return Workspace(
         directory=here,
@@ -41,7 +40,7 @@ def current_branch(worktree: Path) -> str | None:
 
 
 def identify_directory(directory: Path) -> DirectoryIdentity | None:
-    """The identity of a directory now; None without one."""
+    """None if it is gone."""
     try:
         found = directory.stat()
     except OSError:
@@ -72,7 +71,7 @@ def _git_directory(worktree: Path) -> Path:
 
 
 def _boot() -> str:
-    """The machine's boot id; empty where the system has none."""
+    """Empty where the system has none."""
     try:
         return _BOOT.read_text().strip()
     except OSError:

@@ -32,8 +32,8 @@ class AnswerResult(Value):
 async def answer_ask(database: Database, ask: AskId, decision: AskDecision, actor: Actor) -> AnswerResult:
     """Settle an open ask, once; the same decision again returns the first record.
 
-    Raises NotFound. Raises Conflict, and records an event, when the ask is settled otherwise, its turn is stopped, its
-    session has ended, the effect is not the one that the person saw, or an "always" has nothing to save.
+    Raises NotFound; Conflict, recorded as an event, when the ask is settled otherwise, its turn is stopped, its session
+    has ended, the effect is not the one that the person saw, or an "always" has nothing to save.
     """
     session = await asks.session_of(database, ask)
     async with session_journal(database, session, actor) as journal:
@@ -61,10 +61,8 @@ async def answer_covered_asks(database: Database, session: SessionId) -> tuple[A
 
 
 async def apply_project_grant(database: Database, grant: GrantId) -> list[SessionId]:
-    """Let a project's grant answer the open asks of its sessions, one transaction each; returns those with answers.
-
-    It may miss an ask that is being opened: the sweeper repeats it.
-    """
+    """Answer the open asks of the project's sessions, one transaction each; returns those with answers. The sweeper
+    repeats it: an ask may just be being opened."""
     reached = await grants.waiting_sessions(database, grant)
     return [session for session in reached if await answer_covered_asks(database, session)]
 

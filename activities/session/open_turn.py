@@ -40,10 +40,8 @@ class ProjectActivities:
 
     @activity.defn(name="holdfast.project.load")
     async def load(self, request: LoadRequest) -> LoadResult:
-        """The open turn in its present state; else a new one for the oldest untaken work; else nothing.
-
-        With each result the session's next epoch is given out, and what earlier ones begin later is refused.
-        """
+        """The open turn in its present state; else a new one for the oldest untaken work; else nothing. Each result
+        gives out the session's next epoch; what earlier ones begin later is refused."""
         async with heartbeats():
             try:
                 async with count_faults(self.database, request, "the beginning of a turn", request.turn):
@@ -81,7 +79,7 @@ class ProjectActivities:
 
 
 async def find_turn(journal: Journal, describe: CallDescriber) -> LoadResult | TurnRequest:
-    """The open turn, the result that none may be opened, or the turn that the oldest untaken work becomes."""
+    """The open turn, the result that none may be opened, or what the oldest untaken work becomes."""
     turn = await turns.open_turn(journal)
     if turn is not None:
         found = await read_open_turn(journal, turn, describe)
@@ -96,7 +94,6 @@ async def find_turn(journal: Journal, describe: CallDescriber) -> LoadResult | T
 async def open_requested_turn(
     journal: Journal, request: LoadRequest, requested: TurnRequest, origin: Origin, directory_config: DirectoryConfig
 ) -> LoadResult:
-    """Open the turn that a work item becomes, and take the item into it."""
     turn_config, agent = directory_config.turn_config, requested.agent or origin.agent
     named = turn_config.named_model(requested.model, origin.model, other_agent=agent != origin.agent)
     model = named or directory_config.model
@@ -109,7 +106,7 @@ async def open_requested_turn(
 
 
 async def read_open_turn(journal: Journal, turn: TurnRow, describe: CallDescriber = describe_nothing) -> OpenTurn:
-    """An open turn by its rows: its latest registered step, with that step's calls if it was answered."""
+    """Its latest registered step, with that step's calls if it was answered."""
     found, evaluator, rows, turn_config, rejected, recent_digests = await asyncio.gather(
         generations.step_status(journal, turn.id, turn.step),
         load_evaluator(journal, turn.turn_config),

@@ -21,10 +21,8 @@ RECONCILE: Final = Actor(subject="worker", method="reconcile")
 
 
 async def repair(database: Database, due: DueSession, run: str | None) -> Repair | None:
-    """Record the next repair of a session whose open `run` (None: it has none) does nothing, with the signal for it.
-
-    None: the session has moved meanwhile, or waits after all. Raises Unavailable.
-    """
+    """Record the next repair of a session whose open `run`, if any, does nothing, with the signal for it. None: the
+    session has moved meanwhile, or waits after all."""
     async with session_journal(database, due.session, RECONCILE) as journal:
         await journal.locked()
         if journal.version.seq != due.seq or await waits(journal, due):

@@ -24,7 +24,7 @@ from workflows.domain.ids import SessionId, TurnId
 from workflows.domain.messages import CallState
 from workflows.domain.wire import CloseReason, CloseRequest, CloseResult, Fence
 
-_WITHOUT_REST: Final = (CloseReason.STOPPED, CloseReason.ENDED)  # whatever else has begun
+_WITHOUT_REST: Final = (CloseReason.STOPPED, CloseReason.ENDED)  # also after a step that the run has not seen
 
 
 class TurnActivities:
@@ -36,7 +36,6 @@ class TurnActivities:
 
     @activity.defn(name="holdfast.turns.close")
     async def close(self, request: CloseRequest) -> CloseResult:
-        """End the turn, and the session if requested; the result says whether prompts wait."""
         async with heartbeats():
             try:
                 return await self.end_or_give_up(request, fence_of(request))
@@ -101,7 +100,6 @@ class TurnActivities:
         return claimed
 
     async def settle(self, request: CloseRequest, fence: Fence, call: CallRow, given_up: str | None) -> None:
-        """End what a claimed call still runs, and settle it."""
         state, outcome = await stop_claimed_call(self.call_contexts, call, fence, given_up)
         async with session_journal(
             self.database, request.session, WORKER, epoch=request.epoch, needs_newest=False

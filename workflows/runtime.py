@@ -48,17 +48,16 @@ class SessionRuntime:
         self.cancelling = False
 
     def fence(self) -> dict[str, Any]:
-        """A new request's session, epoch and next sequence number."""
         self.state.sequence += 1
         return {"session": self.state.session, "epoch": self.state.epoch, "sequence": self.state.sequence}
 
     async def run_activity(self, activity: Callable[..., Any], request: Q, config: ActivityConfig) -> Any:
-        """Run one of our activities: one model in, one model out. Raises ReloadDue."""
+        """One model in, one model out. Raises ReloadDue."""
         self.require_no_reload()
         return await self._await_result(workflow.execute_activity_method(activity, request, **config))
 
     async def run_local_activity(self, activity: Callable[..., Any], request: Q, config: LocalActivityConfig) -> Any:
-        """Run it within this workflow task, on the same worker; signals wait meanwhile. Raises ReloadDue."""
+        """Within this workflow task, on the same worker; signals wait meanwhile. Raises ReloadDue."""
         self.require_no_reload()
         return await self._await_result(workflow.execute_local_activity_method(activity, request, **config))
 
@@ -124,8 +123,8 @@ class SessionRuntime:
         return " ".join(words)[:100].encode(errors="replace")[:300].decode(errors="ignore")
 
     async def load(self) -> bool:
-        """Load the open turn, else open one for the oldest untaken prompt. False: the session is none of this run's:
-        it is archived, or of a database that was since restored, or its epoch is forged."""
+        """Load the open turn, else open one for the oldest untaken prompt. False: the session is none of this run's: it
+        is archived, or of a database that was since restored, or its epoch is forged."""
         self.state.load_due = self.state.reload = False
         request = LoadRequest(**self.fence(), turn=ids.TurnId(self.mint(ids.Prefix.TURN)))
         try:
@@ -140,7 +139,7 @@ class SessionRuntime:
         return True
 
     async def close(self, reason: CloseReason, error: str | None = None, *, end: bool = False) -> None:
-        """End the open turn, and with `end` the session. Raises ReloadDue."""
+        """With `end`, the session ends too. Raises ReloadDue."""
         self.state.load_due = False
         turn = self.state.turn
         named = {"turn": turn.id, "step": turn.seen_step} if turn is not None else {}
@@ -152,19 +151,17 @@ class SessionRuntime:
         self.state.close_turn(prompts_waiting=closed.prompts_waiting, ended=closed.ended)
 
     async def wait_until_resumed(self) -> None:
-        """Wait until a person resumes the session, whose rows then have to be loaded. Raises ReloadDue."""
+        """Raises ReloadDue: the session's rows have to be loaded then."""
         workflow.set_current_details("Suspended until a person resumes it")
         await workflow.wait_condition(lambda: self.state.reload)
         raise ReloadDue
 
     def can_continue_as_new(self) -> bool:
-        """Whether history is long and no activity is in flight."""
         info = workflow.info()
         long = info.get_current_history_length() >= self.state.limits.events or info.is_continue_as_new_suggested()
         return long and self.in_flight == 0
 
     async def continue_as_new_if_due(self) -> None:
-        """Continue as a new run with the same state, after all handlers."""
         if self.can_continue_as_new():
             await workflow.wait_condition(workflow.all_handlers_finished)
             workflow.continue_as_new(self.state.with_all_fields_set())

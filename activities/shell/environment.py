@@ -15,7 +15,7 @@ _INHERITED: Final = ("USER", "LOGNAME", "LANG", "LC_*", "TZ")
 
 
 def git_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Variables with git settings that no file overrides."""
+    """Git settings as variables, which no file overrides."""
     variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for index, (key, value) in enumerate(settings.items()):
         variables |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}

@@ -22,7 +22,7 @@ _DEAD = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 class Process(Value):
-    """A process: pid and start time (None where the system reports none)."""
+    """By pid and start time (None where the system reports none)."""
 
     pid: int
     start: str | None = None
@@ -48,7 +48,7 @@ class Process(Value):
             send_signal(os.kill, self.pid, number)
 
     def wait(self, seconds: float) -> bool:
-        """Block for at most `seconds`; returns whether the process has ended."""
+        """Block for at most `seconds`; whether the process has ended."""
         with suppress(ProcessLookupError, psutil.NoSuchProcess):
             if self.alive():
                 _wait(self.pid, seconds)
@@ -64,8 +64,6 @@ class Lease(Value):
 
 
 class EndCause(StrEnum):
-    """Why the supervisor ended a command."""
-
     TIMEOUT = "timeout"
     STOPPED = "stopped"
     ABANDONED = "abandoned"
@@ -73,11 +71,8 @@ class EndCause(StrEnum):
 
 
 class CommandEnd(Value):
-    """How a command ended.
-
-    `status`: exit code; negative: a signal. `cause`: why the supervisor ended it, `limit` (seconds or bytes) what it
-    exceeded. `write_error`: why a part of its output was lost.
-    """
+    """`status`: exit code; negative: a signal. `cause`: why the supervisor ended the command, `limit` (seconds or
+    bytes) what it exceeded. `write_error`: why a part of its output was lost."""
 
     status: int
     cause: EndCause | None = None

@@ -12,7 +12,7 @@ RETENTION: Final = 7 * 24 * 3600  # seconds, as for complete outputs (opencode.m
 
 
 def remove_expired(folder: Path, now: float, unsettled: Collection[str]) -> list[str]:
-    """Remove directories of calls unchanged for RETENTION (`now`: seconds since 1970); returns their names.
+    """Remove directories unchanged for RETENTION (`now`: seconds since 1970); returns their names.
 
     Keeps those with a living supervisor, and those of `unsettled` calls: without a lease, a later attempt would run the
     command again.

@@ -36,7 +36,7 @@ _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs", "Co", "Cn"})  # wha
 
 
 class ShellRequests(Value):
-    """A command's permission requests in order, extra environment variables, and the scripts that it runs."""
+    """In order, with extra environment variables, and the scripts that the command runs."""
 
     requests: tuple[PermissionRequest, ...]
     environment: dict[str, str] = {}
@@ -44,10 +44,8 @@ class ShellRequests(Value):
 
 
 def shell_requests(command: str, workdir: Path, turn: TurnContext) -> ShellRequests:
-    """The requests of a command in `workdir` (absolute and resolved). Reads files, changes nothing.
-
-    Raises ToolError for an empty, too long or invalid text.
-    """
+    """The requests of a command in `workdir` (absolute and resolved). Reads files, changes nothing. Raises ToolError
+    for an empty, too long or invalid text."""
     _check_text(command)
     workspace = turn.workspace
     shell = ShellContext(workdir, workspace.home, own_variables(workspace))
@@ -161,7 +159,7 @@ def _files(permission: str, paths: Iterable[Path], workspace: Workspace) -> Iter
 
 
 def _implicit_read_request(paths: list[Path], workspace: Workspace) -> Iterable[PermissionRequest]:
-    """One request for all implicit reads, with as many paths as a person can review."""
+    """With as many paths as a person can review."""
     if paths:
         request = _file(permission_keys.READ, paths[:_MAX_IMPLICIT_READS], workspace)
         yield request if len(paths) <= _MAX_IMPLICIT_READS else request.model_copy(update={"always": ()})

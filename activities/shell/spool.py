@@ -11,7 +11,6 @@ LIVE_CHARACTERS: Final = 30_000  # of a running command, for watchers (opencode.
 
 
 def size(spool: Path) -> int:
-    """Bytes written so far."""
     try:
         return spool.stat().st_size
     except FileNotFoundError:
@@ -31,7 +30,7 @@ def read_tail(spool: Path, limits: OutputLimits) -> Tail:
 
 
 def preserve(spool: Path, path: Path) -> None:
-    """Keep the complete output under a name that outlives the private directory. Idempotent."""
+    """Keep the complete output when the private directory goes. Idempotent."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.exists():
         return

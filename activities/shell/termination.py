@@ -18,10 +18,10 @@ _ROUND_SECONDS: Final = 0.1
 
 
 def stop_command(directory: CallDirectory, call: str) -> Lease:
-    """End a call's processes, or prevent their start; blocks for up to 2 s, rarely longer.
+    """End a call's processes, also those that a finished command left in the background, or prevent their start; blocks
+    for up to 2 s, rarely longer.
 
-    Also ends what a finished command left in the background. The lease has no supervisor if the command had not
-    started; `directory.end()` says how it ended, if recorded.
+    The lease has no supervisor if the command had not started; `directory.end()` says how it ended, if recorded.
     """
     directory.create()
     if directory.prevent_start():
@@ -39,7 +39,7 @@ def stop_command(directory: CallDirectory, call: str) -> Lease:
 
 
 def kill_command(lease: Lease, call: str) -> None:
-    """Kill the remaining processes in rounds, until none is left or the rest hangs in the kernel."""
+    """In rounds, until none is left or the rest hangs in the kernel."""
     for _ in range(_ROUNDS):
         found = remaining_processes(lease, call)
         if not found:
@@ -51,7 +51,7 @@ def kill_command(lease: Lease, call: str) -> None:
 
 
 def remaining_processes(lease: Lease, call: str) -> list[psutil.Process]:
-    """A command's running processes: by group, session, or the call id in the environment."""
+    """Running ones, by group, session, or the call id in the environment."""
     group = lease.shell.pid if lease.shell and not lease.shell.is_stale() else None
     return [process for process in psutil.process_iter() if _belongs(process, group, call)]
 

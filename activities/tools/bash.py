@@ -33,7 +33,7 @@ _FAILPOINTS: Final = ("supervisor.leased", "supervisor.exit_written")
 
 
 class BashParams(Params):
-    """Arguments of bash; the older `description` is ignored."""
+    """The older `description` is ignored."""
 
     command: str = Field(description="The command, run by bash as it stands")
     timeout: int | None = Field(default=None, gt=0, description="Time limit in milliseconds; 120000 when left out")
@@ -43,8 +43,6 @@ class BashParams(Params):
 
 
 class CommandLimits(Value):
-    """Default limits of a command."""
-
     timeout_ms: int = 120_000
     spool_bytes: int = 50 * 1024 * 1024  # of output, then the command is killed (security.md 13)
     lease_seconds: float = 1_800.0  # how long a command runs on without a worker (reliability.md 6)
@@ -86,7 +84,7 @@ class BashTool(BuiltInTool[BashParams]):
         )
 
     async def run(self, params: BashParams, plan: Plan, context: ToolContext) -> Output:
-        """The first attempt: if writing the order to disk fails, nothing has run or will."""
+        """If writing the order to disk fails, nothing has run or will."""
         try:
             await self._start_command(params, plan, context)
         except OSError as error:
@@ -151,8 +149,6 @@ async def _missing_end_error(directory: CallDirectory, context: ToolContext) -> 
 
 @dataclass
 class OutputProgress:
-    """Shows new output of a running command."""
-
     title: str
     output: Path
     context: ToolContext

@@ -37,7 +37,7 @@ def build_output(command: str, end: CommandEnd, directory: CallDirectory, contex
 
 
 def describe_lost_command(lease: Lease, directory: CallDirectory, context: ToolContext) -> str:
-    """The start and output of a command whose supervisor died."""
+    """Of a command whose supervisor died."""
     started_at = datetime.fromtimestamp(lease.started_at or 0, UTC)
     written = spool.read_tail(directory.spool, context.turn.limits).text or "(no output)"
     return (
@@ -47,7 +47,7 @@ def describe_lost_command(lease: Lease, directory: CallDirectory, context: ToolC
 
 
 def failure_message(end: CommandEnd) -> str | None:
-    """Why the command counts as an error: it was killed or no worker followed it; None: no error."""
+    """Why the command counts as an error, if so: it was killed or no worker followed it."""
     if end.cause is EndCause.ABANDONED:
         return f"The command was stopped: no worker was there for {(end.limit or 0) / 60:g} min."
     if end.cause is None and end.status < 0:

@@ -19,7 +19,7 @@ class BuiltInTool(Tool[P], Generic[P]):
     params: ClassVar[type[Params]]
 
     def description_values(self, turn_config: TurnConfig) -> dict[str, str] | None:
-        """Values for the description's placeholders; None: not offered in this turn."""
+        """For the description's placeholders; None: not offered in this turn."""
         return {}
 
     def offer(self, turn_config: TurnConfig) -> ToolOffer | None:
@@ -36,7 +36,7 @@ class BuiltInTool(Tool[P], Generic[P]):
 
 @cache  # of classes: there are few
 def parameters_schema(params: type[Params]) -> dict[str, JsonValue]:
-    """The JSON schema of a tool's arguments for the model: no titles, references or null."""
+    """For the model: no titles, references or null."""
     whole = params.model_json_schema(by_alias=True)
     offered: dict[str, JsonValue] = _inline_references(whole, whole.pop("$defs", {}))
     return offered

@@ -32,7 +32,7 @@ _MAX_SMALL_BYTES: Final = 64 * 1024  # bytes of a file: diffed within millisecon
 
 @dataclass(frozen=True)
 class FilePreview:
-    """The file now and after the call, or the call's error."""
+    """Now and after the call, or the call's error."""
 
     located: LocatedPath
     before: bytes | None
@@ -71,7 +71,7 @@ class FileChangeTool(BuiltInTool[P]):
 
     @abstractmethod
     def content(self, params: P, located: LocatedPath, before: bytes | None) -> bytes:
-        """The new content. Raises ToolError. `before` is None where there is no regular file."""
+        """Raises ToolError. `before` is None where there is no regular file."""
 
     async def takes_long(self, params: P, turn: TurnContext) -> bool:
         texts = sum(len(value) for value in params.model_dump().values() if isinstance(value, str))

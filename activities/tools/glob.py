@@ -26,8 +26,6 @@ _TRUNCATED_NOTICE: Final = (
 
 
 class GlobParams(Params):
-    """Arguments of glob."""
-
     pattern: str
     path: str | None = None
 

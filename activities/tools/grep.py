@@ -24,8 +24,6 @@ _TRUNCATED_NOTICE: Final = "(Results truncated. Consider using a more specific p
 
 
 class GrepParams(Params):
-    """Arguments of grep."""
-
     pattern: str
     path: str | None = None
     include: str | None = None

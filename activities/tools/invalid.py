@@ -14,14 +14,12 @@ INVALID: Final = "invalid"
 
 
 class InvalidParams(Params):
-    """The intended tool and the error."""
-
     tool: str
     error: str
 
 
 class InvalidTool(BuiltInTool[InvalidParams]):
-    """Only returns the error; never offered to a model, never asked about."""
+    """Never offered to a model, never asked about."""
 
     name = INVALID
     recovery = Recovery.REPEATABLE

@@ -28,8 +28,6 @@ _PREVIEW_LINES: Final = 20  # lines for people
 
 
 class ReadParams(Params):
-    """Arguments of read."""
-
     file_path: str = Field(alias="filePath")
     offset: int = Field(default=1, ge=0)
     limit: int = Field(default=DEFAULT_LIMIT, gt=0)
@@ -40,7 +38,7 @@ class ReadParams(Params):
 
 
 class ReadTool(BuiltInTool[ReadParams]):
-    """Shows what is at a path. Reveals whether it exists only after reading is permitted."""
+    """Reveals whether a path exists only after reading is permitted."""
 
     name = "read"
     recovery = Recovery.REPEATABLE

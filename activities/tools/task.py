@@ -28,8 +28,6 @@ _MAX_TITLE_CHARS: Final = 200  # characters of a description meant to have five 
 
 
 class TaskParams(Params):
-    """Arguments of task."""
-
     description: str = Field(description="What the task is, in three to five words")
     prompt: str = Field(description="All that the subagent has to know and to do; it sees nothing else")
     subagent_type: str = Field(description="The name of the subagent")

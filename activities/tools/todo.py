@@ -13,7 +13,7 @@ from workflows.domain.permissions.requests import PermissionRequest
 
 
 class Todo(Params):
-    """One task; status and priority are free text, as in OpenCode."""
+    """Status and priority are free text, as in OpenCode."""
 
     content: str
     status: str
@@ -21,8 +21,6 @@ class Todo(Params):
 
 
 class TodoWriteParams(Params):
-    """Arguments of todowrite."""
-
     todos: list[Todo]
 
 

@@ -29,11 +29,8 @@ P = TypeVar("P")
 
 
 class Output(Value):
-    """A call's result: `output` is for the model, the rest for people and clients.
-
-    `truncated`: the tool has shortened its output itself; else `activities.calls.output` does. `changes` are stored in
-    the outcome's transaction.
-    """
+    """`output` is for the model, the rest for people and clients. `truncated`: the tool has shortened its output
+    itself; else `activities.calls.output` does. `changes` are stored in the outcome's transaction."""
 
     title: str
     output: str
@@ -44,8 +41,7 @@ class Output(Value):
 
 
 class TaskRequest(Value):
-    """Work for a subagent: title, prompt, agent, and the caller's rules for it. `session` continues a session of an
-    earlier call."""
+    """Work for a subagent. `session` continues a session of an earlier call."""
 
     agent: Agent
     title: str
@@ -54,7 +50,7 @@ class TaskRequest(Value):
 
 
 class SubagentCall(Value):
-    """A call of a subagent's turn, as clients show it; `status` is OpenCode's word."""
+    """As clients show it; `status` is OpenCode's word."""
 
     id: PartId
     tool: str
@@ -63,11 +59,8 @@ class SubagentCall(Value):
 
 
 class SubagentStatus(Value):
-    """A subagent's session, its progress, and its last text.
-
-    `settled`: it does no more for this call. `reason`: how its turn ended (None: it never began). `error`: the error of
-    its last act, if any. `calls`: the turn's newest MAX_CALLS.
-    """
+    """`settled`: the session does no more for this call. `reason`: how its turn ended (None: it never began). `error`:
+    of its last act, if any. `text`: its last one. `calls`: the turn's newest MAX_CALLS."""
 
     session: SessionId
     agent: str
@@ -107,13 +100,9 @@ class Delegated(Value):
 
 @dataclass(frozen=True)
 class ToolContext:
-    """What a call may use.
-
-    `environment`: the whole environment of a program that the tool starts (security.md 10.1). `progress` shows live
+    """`environment`: the whole environment of a program that the tool starts (security.md 10.1). `progress` shows live
     metadata (`title`, `metadata`); updates may be lost. `fence`: call it directly before an irrevocable step (rename,
-    start of a program); raises `StaleFence` when a later attempt has taken over. `subagent`: to
-    hand work to.
-    """
+    start of a program); raises StaleFence when a later attempt has taken over. `subagent`: to hand work to."""
 
     session: SessionId
     call: PartId
@@ -147,8 +136,8 @@ class CallStopped(Exception):
 class Tool(ABC, Generic[P]):
     """What a model can call: offered, parsed, planned, run and recovered.
 
-    A toolset holds instances: two of one class may differ in name, schema and process. The model reads a `ToolError`,
-    wherever raised, as the call's error.
+    A toolset holds instances: two of one class may differ in name, schema and process. The model reads a `ToolError` as
+    the call's error.
     """
 
     name: str
@@ -160,7 +149,6 @@ class Tool(ABC, Generic[P]):
 
     @property
     def permission(self) -> str:
-        """The permission that its calls need."""
         return self.name
 
     @abstractmethod
@@ -169,7 +157,7 @@ class Tool(ABC, Generic[P]):
 
     @abstractmethod
     def parse(self, arguments: Mapping[str, JsonValue]) -> P:
-        """The parsed arguments. Raises ToolError."""
+        """Raises ToolError."""
 
     @abstractmethod
     async def plan(self, params: P, turn: TurnContext) -> Plan:
@@ -196,17 +184,15 @@ class Tool(ABC, Generic[P]):
         """Carry out the plan, or have a subagent do it; at most once per claim."""
 
     async def recover(self, params: P, claimed: Plan, context: ToolContext) -> Output | Delegated:
-        """Finish or reconstruct what an earlier attempt began under the `claimed` plan.
-
-        Default: unknown. Repeatable and idempotent tools run again instead.
-        """
+        """Finish or reconstruct what an earlier attempt began under the `claimed` plan. Repeatable and idempotent tools
+        run again instead."""
         raise OutcomeUnknown("The worker died while this call ran, and nothing tells whether it took effect.")
 
     async def stop(self, params: P, claimed: Plan, context: ToolContext) -> Output | None:
-        """End what this call of a stopped turn still runs; return its partial result, if any.
+        """End what this call of a stopped turn still runs; return its partial result, if any. Not called when a worker
+        shuts down.
 
-        Not called when a worker shuts down. Raises `OutcomeUnknown` when the effect is uncertain; by default only
-        repeatable tools are certain to have none.
+        Raises `OutcomeUnknown` when the effect is uncertain; by default only repeatable tools are certain to have none.
         """
         if self.recovery in (Recovery.REPEATABLE, Recovery.IDEMPOTENT):
             return None

@@ -18,8 +18,6 @@ class Toolsets(Protocol):
 
 
 class SameTools:
-    """The same tools in every turn."""
-
     def __init__(self, tools: Toolset) -> None:
         self.tools = tools
 

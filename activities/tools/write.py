@@ -8,13 +8,11 @@ from workflows.domain.errors import ToolError
 
 
 class WriteParams(FileParams):
-    """Arguments of write."""
-
     content: str
 
 
 class WriteTool(FileChangeTool[WriteParams]):
-    """Overwrites a file or creates it with its folders; keeps a byte order mark."""
+    """Makes missing folders; keeps a byte order mark."""
 
     name = "write"
     params = WriteParams

@@ -6,7 +6,7 @@ from workflows.domain.value import Value
 
 
 class ArchiveLocation(Value):
-    """The file with a session's rows, and its SHA-256."""
+    """The file with the rows, and its SHA-256."""
 
     file: str
     sha256: str

@@ -6,8 +6,6 @@ from workflows.domain.value import Value
 
 
 class DisplayKind(StrEnum):
-    """What a call does, for interfaces that show kinds differently."""
-
     READ = "read"  # reads or searches: its arguments fit on a line
     EDIT = "edit"  # changes a file: its diff is shown
     EXECUTE = "execute"  # runs a command: its output and exit code are shown
@@ -17,11 +15,9 @@ class DisplayKind(StrEnum):
 
 
 class CallDisplay(Value):
-    """A call in words. `verb`: the agent wants to … in a directory.
-
-    The others name arguments, as the model does: `subject` says what the call is about, and rules match it; `heading`
-    are shown first, on one line; `name` is the model's own name for the tool.
-    """
+    """`verb`: the agent wants to … in a directory. The others name arguments, as the model does: `subject` says what
+    the call is about, and rules match it; `heading` are shown first, on one line; `name` is the model's own name for
+    the tool."""
 
     kind: DisplayKind = DisplayKind.OTHER
     verb: str = "act"

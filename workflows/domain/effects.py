@@ -22,10 +22,8 @@ class Recovery(StrEnum):
 
 
 class Target(Value):
-    """A file that a call changes or runs: real path, SHA-256 before (None: absent) and after.
-
-    `before` of a program too large to read is its file system metadata.
-    """
+    """A file that a call changes or runs: real path, SHA-256 before (None: absent; too large: its metadata) and
+    after."""
 
     path: str
     before: str | None
@@ -33,10 +31,8 @@ class Target(Value):
 
 
 class Effect(Value):
-    """The effect record (security.md 4): a person approves it, the claim recomputes it.
-
-    `arguments`: validated, or the raw command. `unchecked`: only tool, arguments and directory are known.
-    """
+    """The effect record (security.md 4): a person approves it, the claim recomputes it. `arguments`: validated, or the
+    raw command. `unchecked`: only tool, arguments and directory are known."""
 
     version: int = 1
     tool: str
@@ -57,8 +53,8 @@ class Effect(Value):
 class Plan(Value):
     """A call's effect and the permissions it needs, found without side effects.
 
-    Made when the answer is stored and again in the claim, directly before the effect; a difference is drift. Calls with
-    the same `file_key` (the changed file) run one after the other. `quick`: ends within milliseconds and may run twice.
+    Made when the answer is stored and again in the claim; a difference is drift. Calls with the same `file_key` (the
+    changed file) run one after the other. `quick`: ends within milliseconds and may run twice.
     """
 
     requests: tuple[PermissionRequest, ...]

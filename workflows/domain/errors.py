@@ -62,7 +62,7 @@ class Conflict(HoldfastError):
 
 class ToolError(HoldfastError):
     """A call failed; the model reads the message, nothing is retried. `metadata` is for people and clients, `changes`
-    are of its session (`messages.SessionChange`)."""
+    are of the session (`messages.SessionChange`)."""
 
     def __init__(self, message: str, metadata: Mapping[str, Any] | None = None, changes: tuple[Any, ...] = ()) -> None:
         super().__init__(message)

@@ -26,7 +26,6 @@ class Generation(Value):
 
     @property
     def message(self) -> MessageId:
-        """The id of its answer."""
         return answer_id(self.id)
 
     @property

@@ -18,12 +18,11 @@ def canonical_json(value: Any) -> bytes:
 
 
 def chain_hash(previous: bytes, event: bytes) -> bytes:
-    """The hash over the previous event's hash and this event's canonical bytes."""
     return hashlib.sha256(_DOMAIN + previous + event).digest()
 
 
 def salted_hash(salt: bytes, content: bytes) -> str:
-    """By it, in hex, an event names large or personal content that can be erased later."""
+    """In hex; an event names large or personal content by it, which can be erased later."""
     return hashlib.sha256(salt + content).hexdigest()
 
 

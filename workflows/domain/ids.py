@@ -55,21 +55,19 @@ WORKFLOW_TYPE: Final = "holdfast.session"  # of a session
 
 
 def workflow_id(session: SessionId) -> str:
-    """The id of this session's workflow."""
     return f"session/{session}"
 
 
 def session_id_for(prompt: MessageId) -> SessionId:
-    """The session that this prompt begins, derived before either is stored."""
+    """The session that a prompt begins, derived before either is stored."""
     moment, tail = int(prompt[4:16], 16), prompt[16:]
     return SessionId(f"{Prefix.SESSION}_{~moment & _MASK:012x}{tail}")
 
 
 def answer_id(generation: GenerationId) -> MessageId:
-    """The id of this generation's answer, which has the same time and tail."""
+    """With the generation's time and tail."""
     return MessageId(f"{Prefix.MESSAGE}{generation[3:]}")
 
 
 def is_id(prefix: Prefix, text: str) -> bool:
-    """Whether `text` is an id with this prefix."""
     return text.startswith(f"{prefix}_") and _FORM.fullmatch(text) is not None

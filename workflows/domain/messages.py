@@ -14,7 +14,7 @@ from workflows.domain.value import Value
 
 
 class CallState(StrEnum):
-    """A call's state in the ledger (design 6)."""
+    """In the ledger (design 6)."""
 
     PREPARED = "prepared"
     CLAIMED = "claimed"
@@ -36,14 +36,12 @@ class CallState(StrEnum):
 
 
 class TodosReplaced(Value):
-    """The session's task list was replaced."""
-
     type: Literal["todos"] = "todos"
     todos: list[JsonValue]
 
 
 class SubagentSettled(Value):
-    """A subagent ended with its call: its session and its log's position."""
+    """A subagent ended with its call: its log's position."""
 
     type: Literal["subagent"] = "subagent"
     child: SessionId
@@ -55,10 +53,8 @@ SessionChange: TypeAlias = TodosReplaced | SubagentSettled
 
 
 class Outcome(Value):
-    """A settled call's result: `output` for the model, the rest for people.
-
-    `changes` to its session are made in the outcome's transaction and not stored with it.
-    """
+    """A settled call's result: `output` for the model, the rest for people. `changes` to its session are made in the
+    outcome's transaction and not stored with it."""
 
     title: str = ""
     output: str
@@ -83,7 +79,7 @@ class FilePart(Value):
 
 
 class AgentPart(Value):
-    """A prompt's mention of a subagent, which is to be given work."""
+    """A prompt's mention of a subagent that shall work."""
 
     type: Literal["agent"] = "agent"
     name: str
@@ -110,7 +106,7 @@ class ReasoningPart(Value):
 
 @dataclass(frozen=True, slots=True)
 class RequestedCall:
-    """A call as the model wrote it; `arguments` may be anything. `id` is unique within the answer."""
+    """As the model wrote it; `arguments` may be anything. `id` is unique within the answer."""
 
     id: str
     name: str
@@ -170,8 +166,6 @@ class UserMessage(Value):
 
 
 class AssistantMessage(Value):
-    """A stored answer with its parts, in order."""
-
     role: Literal["assistant"] = "assistant"
     id: MessageId
     turn: TurnId

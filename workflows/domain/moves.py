@@ -23,7 +23,7 @@ Move: TypeAlias = Generate | Settle
 
 
 def next_move(turn: TurnState) -> Move | None:
-    """The turn's next move; None when it is over."""
+    """None: the turn is over."""
     if turn.is_aborted:
         return None
     if turn.open_calls():

@@ -15,7 +15,7 @@ class PromptMode(StrEnum):
 
 
 class PromptContent(Value):
-    """What a prompt says, as stored; events name it by its seal. `system`: instructions for its turn."""
+    """As stored; events name it by its seal. `system`: instructions for the prompt's turn."""
 
     parts: tuple[PromptPart, ...]
     system: str | None = None
@@ -26,11 +26,8 @@ class PromptContent(Value):
 
 
 class Prompt(PromptContent):
-    """A user message, as it is sent to a session.
-
-    `agent`, `model` and `variant` are those of the turn that it opens, else the session's. A steered prompt that joins
-    a running turn is worked on by that turn's agent and model: they apply only if it opens a turn of its own.
-    """
+    """A user message, as it is sent to a session. `agent`, `model` and `variant` are those of the turn that it opens,
+    else the session's; they do not apply while it joins a running turn (steered)."""
 
     agent: str | None = None
     model: str | None = None

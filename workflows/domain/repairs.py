@@ -8,7 +8,7 @@ MAX_RESTARTS: Final = 5  # before a person is asked
 
 
 class Repair(StrEnum):
-    """REFRESH: its run loads the rows again; RESTART: the run is terminated, another one begins; SUSPEND: until a
+    """REFRESH: the session's run loads the rows again; RESTART: it is terminated, another one begins; SUSPEND: until a
     person resumes it."""
 
     REFRESH = "refresh"
@@ -17,10 +17,8 @@ class Repair(StrEnum):
 
 
 def next_repair(run: str | None, watched: str | None, refreshes: int, restarts: int) -> Repair:
-    """The next repair, if neither `refreshes` of the `watched` run nor `restarts` had the session move.
-
-    `run`: the open one now, if any; a newer one is refreshed first.
-    """
+    """After `refreshes` of the `watched` run and `restarts` had no effect. `run`: the open one now, if any; a newer one
+    is refreshed first."""
     if refreshes < MAX_REFRESHES or run not in (None, watched):
         return Repair.REFRESH
     return Repair.RESTART if restarts < MAX_RESTARTS else Repair.SUSPEND

@@ -4,8 +4,6 @@ from enum import StrEnum
 
 
 class StepFlaw(StrEnum):
-    """Why an answer is unusable."""
-
     BLOCKED = "blocked"  # refused by the provider's content filter or the model
     CUT = "cut"  # output limit reached before any text or call
     EMPTY = "empty"  # neither text nor calls, or no proper finish: retried

@@ -34,7 +34,7 @@ class DirectoryIdentity(Value):
 
 
 class SuspendCause(Value):
-    """Why a session is suspended: what was, and what is now."""
+    """What was, and what is now."""
 
     reason: SuspendReason
     was: str | None = None
@@ -44,7 +44,7 @@ class SuspendCause(Value):
 def find_directory_change(
     directory: str, was: DirectoryIdentity | None, now: DirectoryIdentity | None
 ) -> SuspendCause | None:
-    """How a directory differs from what it `was` after the last turn (None: no turn); `now` is None if it is gone."""
+    """How a directory differs from what it `was` after the last turn, if any; `now` is None if it is gone."""
     if now is None:
         return SuspendCause(reason=SuspendReason.GONE, was=directory)
     if was is None:

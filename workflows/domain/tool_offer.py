@@ -6,7 +6,7 @@ from workflows.domain.value import Value
 
 
 class ToolOffer(Value):
-    """A tool that the model may call; `parameters` is a JSON schema."""
+    """`parameters` is a JSON schema."""
 
     name: str
     description: str

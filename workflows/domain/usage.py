@@ -21,10 +21,8 @@ class ReportedUsage(Value):
 
 
 class Tokens(Value):
-    """Tokens of one or more answers: `input` without cache reads and writes, `output` without reasoning.
-
-    `total`: the provider's own figure, if any.
-    """
+    """Of one or more answers: `input` without cache reads and writes, `output` without reasoning. `total`: the
+    provider's own figure, if any."""
 
     total: int | None = None
     input: int = 0
@@ -100,7 +98,6 @@ class Price(Rates):
 
     @property
     def free(self) -> bool:
-        """Whether no token costs anything."""
         return not self.cost(Tokens(input=1, output=1, reasoning=1, cache_read=1, cache_write=1))
 
 
@@ -112,7 +109,7 @@ class Cost(Value):
 
     @classmethod
     def of(cls, recorded: str | None) -> Self:
-        """One answer's cost from an event: a decimal string, None if unknown."""
+        """An answer's cost from an event: a decimal string, None if unknown."""
         return cls(unpriced=1) if recorded is None else cls(dollars=Decimal(recorded))
 
     def __add__(self, other: "Cost") -> "Cost":
@@ -139,12 +136,12 @@ def normalize_usage(reported: ReportedUsage) -> Tokens:
 
 
 def cost(tokens: Tokens, price: Price | None) -> Decimal | None:
-    """An answer's cost in US dollars; None without a price."""
+    """In US dollars; None without a price."""
     return None if price is None else price.rates(tokens.prompt).cost(tokens)
 
 
 def decimal_text(amount: Decimal) -> str:
-    """An amount for events: plain digits, no exponent, no trailing zeros."""
+    """For events: plain digits, no exponent, no trailing zeros."""
     return format(amount.normalize(), "f")
 
 

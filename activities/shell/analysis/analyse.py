@@ -37,7 +37,7 @@ PRINTING: Final = frozenset({"echo", "true", "false", ":", "printf", "pwd"})
 
 @dataclass(frozen=True)
 class ShellContext:
-    """The shell of a text: directory, home, and the variables that we set."""
+    """Where a text runs; `variables`: those that we set."""
 
     directory: Path
     home: Path
@@ -45,8 +45,7 @@ class ShellContext:
 
     def decoder_factory(self, text: str) -> Callable[[tuple[Path, ...]], WordDecoder]:
         """Word decoders by the shell's possible directories. A variable's value is certain if we set it and the text
-        only reads it.
-        """
+        only reads it."""
         names = {name for name in (*self.variables, "HOME", "PWD") if not re.search(rf"(?<![${{\w]){name}\b", text)}
         known = {name: value for name, value in self.variables.items() if name in names}
 
@@ -59,7 +58,7 @@ class ShellContext:
 
 
 def analyse(text: str, shell: ShellContext) -> ShellProgram:
-    """All that `text` would do, as far as known. Raises ToolError for too deep nesting."""
+    """As far as known. Raises ToolError for too deep nesting."""
     return _Analyser(shell).analyse_text(text, (shell.directory,))
 
 

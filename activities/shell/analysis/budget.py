@@ -7,12 +7,10 @@ MAX_WORK: Final = 20_000  # parts of a text, times their directories
 
 
 class WorkBudgetExceeded(Exception):
-    """The analysis exceeds its budget: ask about the command."""
+    """Ask about the command."""
 
 
 class WorkBudget:
-    """An analysis's remaining work."""
-
     def __init__(self, units: int = MAX_WORK) -> None:
         self.left = units
 

@@ -21,7 +21,7 @@ class TreeTooLarge(Exception):
 
 @dataclass(frozen=True)
 class WithheldFiles:
-    """Files that a program would read and a rule asks about or denies."""
+    """Those that a program would read and a rule asks about or denies."""
 
     asked: tuple[Path, ...] = ()
     denied: tuple[Path, ...] = ()
@@ -36,13 +36,12 @@ class WithheldFiles:
 def withheld_in_tree(
     tree: Path, turn: TurnContext, parsed_arguments: ParsedArguments, budget: WorkBudget
 ) -> WithheldFiles:
-    """A tree's withheld files, and the tree itself if a rule asks before reading it. Raises TreeTooLarge."""
+    """And the tree itself if a rule asks before reading it. Raises TreeTooLarge."""
     found = withheld_among(_entries(tree, parsed_arguments, budget), tree, turn)
     return WithheldFiles((tree, *found.asked), found.denied) if turn.asks_before_read(tree) else found
 
 
 def withheld_among(paths: Iterable[Path], tree: Path, turn: TurnContext) -> WithheldFiles:
-    """Those of `paths` (below `tree`) that rules withhold."""
     shown = turn.search_filter(tree)
     withheld = [path for path in paths if turn.may_restrict(path) and not shown(path)]
     denied = tuple(path for path in withheld if not turn.may_read(path))
@@ -54,7 +53,7 @@ def _is_within(path: Path, paths: list[Path]) -> bool:
 
 
 def _entries(tree: Path, parsed_arguments: ParsedArguments, budget: WorkBudget) -> Iterator[Path]:
-    """The entries read; with `follows`, also the targets of links. MAX_ENTRIES ends circles."""
+    """With `follows`, also the targets of links. MAX_ENTRIES ends circles."""
     count = 0
     for folder, folders, files in os.walk(tree, followlinks=parsed_arguments.follows):
         if not parsed_arguments.hidden:

@@ -19,7 +19,7 @@ _INTERPRETER: Final = re.compile(r"(?:python|node|ruby|perl|php|lua|bash|sh|dash
 
 
 def executed_scripts(program: ShellProgram) -> tuple[Target, ...]:
-    """The files that a program's commands run, each once, with a digest of content (large files: of `stat`)."""
+    """Each once, with a digest of content (large files: of `stat`)."""
     found: dict[Path, Target | None] = {}
     with program.within_budget():
         for command in program.commands:

@@ -92,10 +92,8 @@ _HARMLESS: Final = {
 
 
 def unknown_setting(content: str) -> str | None:
-    """The first setting not known to be harmless, or line that git may read differently, or None.
-
-    Includes `core.worktree`: only the caller knows where it may lead.
-    """
+    """The first setting not known to be harmless, or line that git may read differently, if any. Includes
+    `core.worktree`: only the caller knows where it may lead."""
     section, name = "", None
     for line in content.replace("\r\n", "\n").split("\n"):
         if _STRANGE.search(line) or line.endswith("\\"):

@@ -39,7 +39,7 @@ class ImplicitReadFinder:
         self.indexes: dict[Path, WithheldFiles] = {}
 
     def withheld_reads(self, command: Command, directory: Path) -> Iterator[WithheldFiles]:
-        """The withheld files that a command reads. A rule that names its program replaces the questions of others."""
+        """A rule that names the command's program replaces the questions of others."""
         parsed_arguments = command.parsed_arguments
         if parsed_arguments is None or not (parsed_arguments.recursive or parsed_arguments.tracked):
             return
@@ -78,7 +78,7 @@ class ImplicitReadFinder:
         return self.trees[key]
 
     def within(self, named: list[Path], directory: Path) -> WithheldFiles:
-        """The withheld files among those that git tracks at or below `named`; without paths, among all."""
+        """Those that git tracks at or below `named`; without paths, all."""
         root = find_repository(directory)
         if root is None:
             return WithheldFiles()

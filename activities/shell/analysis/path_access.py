@@ -39,10 +39,8 @@ _PREFIXED: Final = re.compile(
 
 @dataclass
 class PathAccess:
-    """Real paths, each once and in order. `outside`: directories; `special`: devices and processes.
-
-    `implicit_reads`: unnamed files that a rule asks about. `reaches_root_or_home`: an operand is `/` or the home.
-    """
+    """Real paths, each once and in order. `outside`: directories; `special`: devices and processes. `implicit_reads`:
+    unnamed files that a rule asks about. `reaches_root_or_home`: an operand is `/` or the home directory."""
 
     reads: dict[Path, None] = field(default_factory=dict)
     implicit_reads: dict[Path, None] = field(default_factory=dict)
@@ -53,7 +51,7 @@ class PathAccess:
 
 
 def path_access(program: ShellProgram, turn: TurnContext) -> PathAccess:
-    """The paths that a shell program names, resolved now; the program gets the reasons to ask that its files give."""
+    """The program gets the reasons to ask that its files give."""
     collector = _PathCollector(turn, program)
     with program.within_budget():
         for directory in dict.fromkeys(program.directories):
@@ -99,7 +97,6 @@ class _PathCollector:
             self.check_unnamed_files(command, directory)
 
     def check_unnamed_files(self, command: Command, directory: Path) -> None:
-        """Add the objections by files that no word names."""
         if command.name == "git":
             self.check_repository(directory)
             self.check_git_names(command, directory)
@@ -108,7 +105,6 @@ class _PathCollector:
         self.add_withheld(command, directory)
 
     def add_withheld(self, command: Command, directory: Path) -> None:
-        """Add the withheld files that a command reads without naming them."""
         try:
             for found in self.implicit_reads.withheld_reads(command, directory):
                 self.found.implicit_reads |= dict.fromkeys(found.asked)
@@ -165,13 +161,13 @@ class _PathCollector:
                 yield directory / behind[1]
 
     def add_name(self, path: Path) -> None:
-        """Note a name that rules restrict. The file need not exist: git may have it under that name."""
+        """If rules restrict it. The file need not exist: git may have it under that name."""
         path = Path(os.path.normpath(path))
         if may_hold_secrets(path) or not self.turn.may_read(path):
             self.found.reads[path] = None
 
     def check_git_names(self, command: Command, directory: Path) -> None:
-        """Add names that git may read from its own storage; the work tree need not have them."""
+        """Git may read these from its own storage; the work tree need not have them."""
         words = [name for word in command.words[1:] for name in word.names if not name.startswith("-")]
         if any(word.count(":") > MAX_COLONS for word in words):
             self.guard(f"a word of 'git' has more than {MAX_COLONS} colons")
@@ -181,7 +177,7 @@ class _PathCollector:
                 self.add_name(start / written)
 
     def add_path(self, path: Path, *, writes: bool, matched: bool = False) -> None:
-        """Note a path, resolved and as named. A `matched` one lies in the searched directory."""
+        """Resolved and as named. A `matched` one lies in the searched directory."""
         if (path, writes, matched) in self.noted:
             return
         self.noted.add((path, writes, matched))

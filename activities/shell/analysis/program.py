@@ -34,12 +34,9 @@ GLOBAL_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a command.
-
-    `text` is None if a part is only known at run time: then `start` and `end` are the known parts before and after it,
-    and `template` is the whole, with `${_}` for each unknown part. `pattern`: a word with wildcards as the `glob`
-    module writes it.
-    """
+    """`text` is None if a part is only known at run time: then `start` and `end` are the known parts before and after
+    it, and `template` is the whole, with `${_}` for each unknown part. `pattern`: a word with wildcards as the `glob`
+    module writes it."""
 
     source: str
     text: str | None
@@ -73,19 +70,15 @@ class Word:
 
 @dataclass(frozen=True)
 class Redirect:
-    """A redirection to or from a file."""
-
     target: Word
     writes: bool
 
 
 @dataclass(frozen=True)
 class Command:
-    """One simple command: its source as clients see it, its words, and its possible directories.
-
-    `inner`: the commands that it runs, as a wrapper or from a text given to a shell. `directory_unknown`: it may also
-    run in directories only known at run time.
-    """
+    """One simple command: its source as clients see it, its words, and its possible directories. `inner`: the commands
+    that it runs, as a wrapper or from a text given to a shell. `directory_unknown`: it may also run in directories only
+    known at run time."""
 
     source: str
     words: tuple[Word, ...]
@@ -160,12 +153,9 @@ class Command:
 
 @dataclass
 class ShellProgram:
-    """A text's commands in order, its redirections, and the reasons to ask.
-
-    `opaque`: reasons to ask about the whole text. `ask_reasons`: reasons to ask about single commands. `guarded`: a
-    reason asks even against an allowing rule (security.md 2.3, 9). `directories`: those that the text changes to.
-    `budget`: the remaining work of its analysis.
-    """
+    """A text's commands in order, its redirections, and the directories that it changes to. `opaque`: reasons to ask
+    about the whole text, `ask_reasons` about single commands. `guarded`: a reason asks even against an allowing rule
+    (security.md 2.3, 9). `budget`: the remaining work of its analysis."""
 
     commands: list[Command] = field(default_factory=list)
     redirects: list[tuple[Redirect, tuple[Path, ...]]] = field(default_factory=list)

@@ -14,9 +14,7 @@ _WORK_TREE: Final = re.compile(r"(?im)^[ \t]*worktree[ \t]*=[ \t]*(\S+)[ \t]*$")
 
 
 def find_repository(directory: Path) -> Path | None:
-    """The repository of a command in `directory`: the nearest parent that has a `.git` or is a bare repository (which
-    may be checked-out files).
-    """
+    """The nearest parent that has a `.git` or is a bare repository (which may be checked-out files)."""
     return next((each for each in (directory, *directory.parents) if _has_git(each) or _is_bare(each)), None)
 
 

@@ -11,11 +11,9 @@ from workflows.domain.errors import ToolError
 
 @dataclass(frozen=True)
 class Wrapper:
-    """How a program's arguments lead to another command.
-
-    `values`: options that take the next word; `flags`: other known options; `operands`: number of words between these
-    and the command. `transparent`: rules for the inner command decide.
-    """
+    """How a program's arguments lead to another command. `values`: options that take the next word; `flags`: other
+    known options; `operands`: number of words between these and the command. `transparent`: rules for the inner command
+    decide."""
 
     values: frozenset[str] = frozenset()
     flags: frozenset[str] = frozenset()
@@ -25,7 +23,7 @@ class Wrapper:
 
 @dataclass(frozen=True)
 class InnerCommands:
-    """What a command would run: other commands, as words, and shell texts."""
+    """Other commands, as words, and shell texts."""
 
     commands: tuple[tuple[Word, ...], ...] = ()
     texts: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ _NAMED: Final = re.compile(rf"{_BEFORE}(dev(?:/+{_STREAMS}(?:\w{{2,}}|[$*?\[])|(
 
 
 def find_special_files(text: str, program: ShellProgram) -> list[str]:
-    """The first device or process in a text's source or decoded words."""
+    """The first one in a text's source or decoded words."""
     words = (word.known for command in program.commands for each in command.with_inner() for word in each.words)
     found = next((named for each in (text, *words) if (named := _NAMED.search(each))), None)
     return [f"/{found[1]}"] if found else []

@@ -1,7 +1,5 @@
-"""Variables set without an assignment: `for`, `read`, `wait`, `{name}>file`.
-
-Variables that shell and programs read (PATH, GIT_CONFIG_VALUE_0, PS4) can make a harmless command run another one.
-"""
+"""Variables set without an assignment: `for`, `read`, `wait`, `{name}>file`. Those that shell and programs read (PATH,
+GIT_CONFIG_VALUE_0, PS4) can make a harmless command run another one."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +20,7 @@ def is_private_name(name: str) -> bool:
 
 
 def sets_visible_variable(command: Command) -> Iterator[str]:
-    """The words by which a command may set a variable that programs read."""
+    """The words that may set a variable that programs read."""
     judge = {"read": _by_read, "wait": _by_wait}.get(command.name)
     if judge is not None:
         yield from (word.source for word in command.words[1:] if judge(word))

@@ -69,7 +69,6 @@ class SyntaxWalker:
         self.program = ShellProgram(budget=budget)
 
     def read(self, text: str, directories: tuple[Path, ...]) -> ShellProgram:
-        """Analyse a text that starts in one of `directories`."""
         self.source = text.encode()
         root = parse(self.source)
         self.has_error = root.has_error
@@ -84,7 +83,7 @@ class SyntaxWalker:
         return self.program
 
     def visit(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
-        """Analyse a node and all below; returns where the shell may be afterwards."""
+        """Returns where the shell may be afterwards."""
         if len(directories) > MAX_DIRECTORIES:  # the rest is analysed in some of them: denies still match
             self.program.guard(f"it may run in more than {MAX_DIRECTORIES} directories")
             directories = directories[:MAX_DIRECTORIES]
@@ -207,7 +206,7 @@ class SyntaxWalker:
         return after
 
     def redirects(self, node: Node, directories: tuple[Path, ...]) -> tuple[list[Word], str | None]:
-        """Note a node's redirections; returns the words after them, and the text fed to the command."""
+        """Returns the words after a node's redirections, and the text fed to the command."""
         words: list[Word] = []
         stdin_text: str | None = None
         for child in node.children_by_field_name("redirect"):
@@ -220,7 +219,7 @@ class SyntaxWalker:
         return words, stdin_text
 
     def file_redirect(self, node: Node, directories: tuple[Path, ...]) -> list[Word]:
-        """Note a redirection's target; returns the words after it, which the tree takes for further targets."""
+        """Returns the words after the target, which the tree takes for further targets."""
         targets = [child for child in node.children if child.is_named and child.type not in _NO_TARGETS]
         words = self.decode_words(targets, directories)
         for one, two in pairwise(targets):
@@ -237,7 +236,6 @@ class SyntaxWalker:
         return words[1:]
 
     def known_only_at_run_time(self, target: Word) -> bool:
-        """Whether a redirection's file is only known at run time."""
         if target.text is None or target.pattern is not None:
             return True
         return (self.directory_unknown and not target.text.startswith("/")) or (
@@ -265,7 +263,7 @@ class SyntaxWalker:
             return None
 
     def command(self, node: Node, directories: tuple[Path, ...], shown: Node | None = None) -> DirectoriesAfter:
-        """Note a simple command; `shown`: the statement with its redirections, for clients."""
+        """`shown`: the statement with its redirections, for clients."""
         self.check_gaps(node, _BETWEEN_WORDS)
         at = len(self.program.commands)  # before the commands in its words
         assigned = [child for child in node.children if child.type == "variable_assignment"]
@@ -322,7 +320,6 @@ class SyntaxWalker:
         return unchanged_directories(command.directories)
 
     def change_directory(self, command: Command) -> DirectoriesAfter:
-        """Where the shell is after a change of directory."""
         self.program.budget.spend(sum(len(directory.parts) for directory in command.directories))
         to = cd_target(command, self.decoder(command.directories).home)
         if to is None or self.loop_depth or _ELSEWHERE.search(self.source):
@@ -334,7 +331,7 @@ class SyntaxWalker:
         return unchanged_directories(to) if certain else DirectoriesAfter(to, union(command.directories, to))
 
     def decode_words(self, nodes: Iterable[Node], directories: tuple[Path, ...]) -> list[Word]:
-        """The nodes' words; visits the commands inside. An undecodable word is an unknown one."""
+        """Visits the commands inside. An undecodable word is an unknown one."""
         words: list[Word] = []
         for node in nodes:
             self.substitutions(node, directories)

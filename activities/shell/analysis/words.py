@@ -39,23 +39,21 @@ _CODE: Final = re.compile(
 
 
 class UndecodableWord(Exception):
-    """A piece of a word is not understood; the message says which.
-
-    `words`: the whole word, with the known parts around the piece.
-    """
+    """The message says which piece of a word is not understood. `words`: the whole word, with the known parts around
+    the piece."""
 
     words: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True)
 class WordDecoder:
-    """Decodes a text's words. `lookup` knows the variables that we set; `home` is the value of `~`, if known."""
+    """`lookup` knows the variables that we set; `home` is the value of `~`, if known."""
 
     lookup: Lookup
     home: str | None
 
     def words(self, node: Node) -> list[Word]:
-        """A node's words: several for a brace list. Raises UndecodableWord."""
+        """Several for a brace list. Raises UndecodableWord."""
         source = node_text(node)
         if node.type in ("word", "number", "command_name") and _SIMPLE.fullmatch(source):
             return [Word(source, source)]
@@ -149,7 +147,7 @@ class WordDecoder:
 
 
 def decode_ansi_c(text: str) -> str:
-    """The text of `$'…'`; octal and hexadecimal codes are bytes, supported up to 127."""
+    """`$'…'`; octal and hexadecimal codes are bytes, supported up to 127."""
     return _CODE.sub(_decoded, text).split("\0")[0]
 
 

@@ -20,12 +20,9 @@ _NEUTRAL: Final = frozenset({"--cached", "--staged", "--color", "--no-color", "-
 
 @dataclass
 class ParsedArguments:
-    """A command's words, by its program's rules.
-
-    `required_words`: words that a rule must contain to allow the command (security.md 2.4). `written`: files that
-    options write. `recursive`: reads directories with all below, with `hidden` files, and `follows` links. `tracked`:
-    shows contents of tracked files. `alias`: a sub-command that git does not know.
-    """
+    """By the program's rules. `required_words`: words that a rule must contain to allow the command (security.md 2.4).
+    `written`: files that options write. `recursive`: reads directories with all below, with `hidden` files, and
+    `follows` links. `tracked`: shows contents of tracked files. `alias`: a sub-command that git does not know."""
 
     required_words: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
@@ -44,7 +41,7 @@ class ParsedArguments:
 
 
 def parse_arguments(program: str, words: Iterable[str]) -> ParsedArguments | None:
-    """A program's words by its rules; None without rules."""
+    """None for a program without rules."""
     entry = program_rules().get(program)
     if entry is None:
         return None
@@ -68,7 +65,7 @@ def _with_subcommand(program: str, entry: ProgramRule, words: list[str]) -> Pars
 
 
 def _before_subcommand(entry: ProgramRule, words: list[str]) -> tuple[list[str], list[str]]:
-    """The options before a sub-command that a rule must name (all but known plain flags), and the rest."""
+    """The options that a rule must name (all but known plain flags), and the rest."""
     required_words, rest = list[str](), list(words)
     while rest and rest[0].startswith("-"):
         name, attached, _ = rest.pop(0).partition("=")
@@ -113,7 +110,7 @@ class _ArgumentParser:
         return listed == _ALWAYS or not set(listed.split()).isdisjoint(self.found.options)
 
     def shows_names(self) -> bool:
-        """Whether the options make git show only names."""
+        """Whether git shows only names."""
         options = set(self.found.options) - _NEUTRAL
         return bool(options) and options <= set(self.entry.names.split())
 

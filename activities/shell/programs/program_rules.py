@@ -11,7 +11,7 @@ from workflows.domain.value import Value
 
 
 class ArgumentKind(StrEnum):
-    """What an option takes; the values are the marks in `tables.toml`."""
+    """The values are the marks in `tables.toml`."""
 
     FLAG = ""
     VALUE = ":"
@@ -27,7 +27,7 @@ _BY_MARK: Final = sorted(ArgumentKind, key=len, reverse=True)
 
 
 class ProgramRule(Value):
-    """The rules of a program or sub-command; the head of `tables.toml` explains the fields."""
+    """The head of `tables.toml` explains the fields."""
 
     options: str = ""
     also: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class ProgramRule(Value):
 
     @cached_property
     def kinds(self) -> dict[str, ArgumentKind]:
-        """Each known option, with those of the shared lists."""
+        """With those of the shared lists."""
         shared = {name: kind for share in self.shares for name, kind in program_rules()[share].kinds.items()}
         return {**shared, **dict(map(_option, self.options.split()))}
 

@@ -1,7 +1,4 @@
-"""Names and durable writes of the files in a call's private directory.
-
-Shared by supervisor and worker; standard library only.
-"""
+"""Names and durable writes of the files in a call's private directory. Standard library only."""
 
 import json
 import os
@@ -50,7 +47,7 @@ def create_durably(directory: int, name: str, record: Mapping[str, object]) -> b
 
 
 def publish(directory: int, draft: str, name: str) -> None:
-    """Give a written record its final name, atomically and durably."""
+    """Atomically and durably."""
     os.replace(draft, name, src_dir_fd=directory, dst_dir_fd=directory)
     os.fsync(directory)
 

@@ -1,4 +1,4 @@
-"""What a supervisor runs: command, directory, environment, limits. Standard library only."""
+"""What a supervisor runs. Standard library only."""
 
 import json
 import os
@@ -35,7 +35,6 @@ class CommandSpec:
         return json.dumps(vars(self)).encode()
 
     def trigger_failpoint(self, point: str) -> None:
-        """Trigger the fault armed at `point`, if any."""
         match self.faults.get(point):
             case "kill9":
                 os.kill(os.getpid(), signal.SIGKILL)

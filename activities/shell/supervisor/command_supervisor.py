@@ -1,7 +1,5 @@
-"""Supervises a running command: collects output, enforces limits, records the end, kills what remains.
-
-Standard library only.
-"""
+"""Supervises a running command: collects output, enforces limits, records the end, kills what remains. Standard library
+only."""
 
 import os
 import select
@@ -25,7 +23,7 @@ _WHOLE_PIPE = 1 << 20  # the largest size of a pipe
 
 
 class SpoolWriter:
-    """The output file: limited in bytes, and by the disk's space."""
+    """Limited in bytes, and by the disk's space."""
 
     def __init__(self, directory: int, remaining_bytes: int) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
@@ -78,7 +76,6 @@ class CommandSupervisor:
                 self.record()
 
     def wait(self) -> None:
-        """Sleep until output, a signal, or a deadline."""
         ready, _, _ = select.select(self.sources, [], [], self.wait_seconds(time.monotonic()))
         if self.output in ready:
             self.pump(_CHUNK)
@@ -113,7 +110,6 @@ class CommandSupervisor:
                 self.status = os.waitstatus_to_exitcode(status) if pid == self.shell else self.status
 
     def enforce_limits(self, now: float) -> None:
-        """End the command at its time limit or when no worker follows; kill what survives the grace period."""
         if now >= self.kill_at:
             self.signal(signal.SIGKILL)
         elif self.recorded or self.cause is not None:

@@ -3,9 +3,8 @@
 `activities.shell.launch` starts it with a call's private directory and the name of a command spec in it. It imports
 only a part of the standard library, to start in a few hundredths of a second.
 
-The worker's child forks, waits until the detached process has taken the lease, and exits. The detached process keeps a
-FIFO open for writing until it has recorded the end: so workers notice the end, or the supervisor's death, without
-polling.
+The worker's child forks, waits until the detached process has taken the lease, and exits. That process keeps a FIFO
+open for writing until it has recorded the end: so workers notice the end, or its death, without polling.
 """
 
 import os
@@ -20,7 +19,7 @@ from activities.shell.supervisor.process import adopt_orphans, die_with_parent, 
 
 
 def main() -> None:
-    """Run the command spec in the arguments; the worker's child returns once the lease is taken."""
+    """The worker's child returns once the lease is taken."""
     directory = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
     command_spec = CommandSpec.read(call_files.read_file(sys.argv[2], directory))
     os.unlink(sys.argv[2], dir_fd=directory)
@@ -79,7 +78,7 @@ def exec_command(command_spec: CommandSpec, gate: int, output: int) -> None:
 
 
 def take_lease(directory: int, shell: int) -> bool:
-    """Create the lease; False if there is one. Only its creator runs the command."""
+    """False if there is one. Only its creator runs the command."""
     lease: dict[str, object] = {
         "supervisor": process_identity(os.getpid()),
         "shell": process_identity(shell),

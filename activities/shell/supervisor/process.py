@@ -39,7 +39,7 @@ def die_with_parent() -> None:
 
 
 def send_signal(function: Callable[[int, int], None], target: int, number: int) -> None:
-    """Signal a process or group, which may be gone or not ours."""
+    """The process or group may be gone or not ours."""
     try:
         function(target, number)
     except (ProcessLookupError, PermissionError):

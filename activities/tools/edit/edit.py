@@ -11,16 +11,12 @@ from workflows.domain.errors import ToolError
 
 
 class EditParams(FileParams):
-    """Arguments of edit."""
-
     old_string: str = Field(alias="oldString")
     new_string: str = Field(alias="newString")
     replace_all: bool = Field(default=False, alias="replaceAll")
 
 
 class EditTool(FileChangeTool[EditParams]):
-    """Finds `oldString` in a file, exactly or nearly, and replaces it by `newString`."""
-
     name = "edit"
     params = EditParams
     display = CallDisplay(kind=DisplayKind.EDIT, verb="change a file", subject="filePath")

@@ -1,7 +1,6 @@
 """Eight ways to find a quoted passage in a text, from exact to tolerant (opencode.md 7.3); pure.
 
-Each finder returns the spans of the text that match the quote. OpenCode's ninth, "every exact occurrence", equals the
-first.
+Each returns the spans of the text that match the quote. OpenCode's ninth, "every exact occurrence", equals the first.
 """
 
 import re
@@ -40,19 +39,19 @@ class _Lines:
         return list(accumulate((len(line) + 1 for line in self.raw), initial=0))
 
     def span(self, first: int, count: int) -> Span:
-        """Of `count` lines from line `first` on, without the last line ending."""
+        """Without the last line ending."""
         last = first + count - 1
         return self._starts[first], self._starts[last] + len(self.raw[last].removesuffix("\r"))
 
     def blocks(self, count: int, may_begin: Callable[[str], bool]) -> Iterator[tuple[int, str]]:
-        """Number of the first line, and text, of each block of `count` lines whose first line passes `may_begin`."""
+        """First line's number, and text, of each block of `count` lines whose first line passes `may_begin`."""
         for first in range(len(self.raw) - count + 1):
             if may_begin(self.raw[first]):
                 yield first, "\n".join(self.raw[first : first + count])
 
 
 def exact(text: str, quote: str) -> Iterator[Span]:
-    """Every exact match, also overlapping ones."""
+    """Also overlapping matches."""
     at = text.find(quote)
     while at >= 0:
         yield at, at + len(quote)

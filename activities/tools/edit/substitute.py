@@ -7,10 +7,8 @@ from workflows.domain.errors import ToolError
 
 
 def substitute(content: str, old: str, new: str, *, replace_all: bool = False) -> str:
-    """`content` with `old` replaced by `new`; `everywhere` replaces all copies of the match.
-
-    The first finder with a match decides. Several matches are an error: editing the wrong one would go unnoticed.
-    """
+    """`content` with `old` replaced by `new`. The first finder with a match decides. Several matches are an error:
+    editing the wrong one would go unnoticed."""
     matches = next(filter(None, (_first_two(finder(content, old)) for finder in FINDERS)), None)
     if matches is None:
         raise ToolError(

@@ -6,11 +6,8 @@ from workflows.domain.value import Value
 
 
 class Agent(Value):
-    """The settings of one agent.
-
-    `prompt_file`: in `prompts/agents/` (None: `prompts/system/base.md`). `rules` come after those of every agent and
-    before the configuration's. `named_permissions`: those that its settings in the user's own files name.
-    """
+    """`prompt_file`: in `prompts/agents/` (None: `prompts/system/base.md`). `rules` come after those of every agent and
+    before the configuration's. `named_permissions`: those that its settings in the user's own files name."""
 
     name: str
     mode: AgentMode = AgentMode.ALL
@@ -24,7 +21,7 @@ class Agent(Value):
 
     @property
     def selectable(self) -> bool:
-        """Whether people may choose it."""
+        """By people."""
         return self.mode is not AgentMode.SUBAGENT
 
     def names_permission(self, permission: str) -> bool:
@@ -32,7 +29,7 @@ class Agent(Value):
         return permission in self.named_permissions or any(rule.permission == permission for rule in self.rules)
 
     def with_settings(self, settings: AgentSettings, own: AgentSettings) -> "Agent":
-        """This agent with the configured settings; `own` is the part from the user's own files."""
+        """`own` is the part of the settings from the user's own files."""
         settings_given = settings.model_dump(
             include={"mode", "hidden", "description", "model", "steps"}, exclude_none=True
         )

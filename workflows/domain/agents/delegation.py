@@ -24,7 +24,7 @@ class Delegation(Value):
         return next((agent for agent in self.agents if agent.name == name), None)
 
     def offered_agents(self, rules: Ruleset) -> list[Agent]:
-        """The agents that a model is offered under these rules."""
+        """Under these rules."""
         willing = (agent for agent in self.agents if agent.mode is not AgentMode.PRIMARY)
         return [
             agent for agent in willing if evaluate(permission_keys.TASK, agent.name, rules).action is not Action.DENY
@@ -32,8 +32,7 @@ class Delegation(Value):
 
 
 def subagent_rules(agent: Agent, parent: Ruleset) -> Ruleset:
-    """A subagent's session rules: its parent's denies; no task list or subagents unless its agent names those
-    permissions."""
+    """Its parent's denies; no task list or subagents unless its agent names those permissions."""
     return (*_default_denies(agent), *only_denies(parent))
 
 

@@ -9,10 +9,8 @@ from workflows.domain.errors import UnknownAgent
 
 
 def available_agents(config: Config, own: Config | None = None) -> Mapping[str, Agent]:
-    """All agents of a configuration by name, without reserved names.
-
-    `own`: the part from the user's own files (None: all), which alone may lift a subagent's bounds.
-    """
+    """By name, without reserved names. `own`: the part from the user's own files (None: all), which alone may lift a
+    subagent's bounds."""
     trusted, plain = config if own is None else own, AgentSettings()
     return {
         name: agent_named(name).with_settings(config.agent.get(name, plain), trusted.agent.get(name, plain))
@@ -22,7 +20,7 @@ def available_agents(config: Config, own: Config | None = None) -> Mapping[str, 
 
 
 def select_agent(name: str, known: Mapping[str, Agent]) -> Agent:
-    """The agent with this name. Raises UnknownAgent, also for subagents and reserved names."""
+    """Raises UnknownAgent, also for subagents and reserved names."""
     agent = known.get(name)
     if agent is not None and agent.selectable:
         return agent

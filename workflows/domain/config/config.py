@@ -40,7 +40,7 @@ class Section(BaseModel):
 
 
 class ProviderOptions(Section):
-    """How to reach a provider; `{env:…}`, `{file:…}` and `{config:…}` are resolved at use."""
+    """`{env:…}`, `{file:…}` and `{config:…}` are resolved at use."""
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
 
@@ -60,7 +60,7 @@ class Prices(Section):
 
 
 class ModelLimits(Section):
-    """Numbers of tokens."""
+    """In tokens."""
 
     context: PositiveInt
     output: PositiveInt
@@ -95,10 +95,8 @@ class AgentMode(StrEnum):
 
 
 class AgentSettings(Section):
-    """Settings of an agent; `tools` is the older form of `permission`.
-
-    `steps`: the most answers of a turn, the last without tools; `maxSteps` is its older name.
-    """
+    """`tools` is the older form of `permission`. `steps`: the most answers of a turn, the last without tools;
+    `maxSteps` is its older name."""
 
     mode: AgentMode | None = None
     description: str | None = None
@@ -111,23 +109,18 @@ class AgentSettings(Section):
 
 
 class ToolOutput(Section):
-    """Limits of tool output for the model (opencode.md 5.1)."""
+    """For the model (opencode.md 5.1)."""
 
     max_lines: PositiveInt | None = None
     max_bytes: PositiveInt | None = None
 
 
 class Experimental(Section):
-    """OpenCode's experimental switches."""
-
     continue_loop_on_deny: bool = False
 
 
 class Config(Section):
-    """The merged configuration; fields that Holdfast does not act on are reported as ignored.
-
-    Texts may hold references, resolved at use.
-    """
+    """The merged configuration; other fields are reported as ignored. Texts may hold references, resolved at use."""
 
     model: str | None = None
     default_agent: str | None = None
@@ -142,8 +135,6 @@ class Config(Section):
 
 
 class Compaction(Section):
-    """How a long conversation is shortened."""
-
     auto: bool | None = None
     prune: bool | None = None
     reserved: int | None = None

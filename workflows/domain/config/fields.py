@@ -97,17 +97,17 @@ def is_within(path: FieldPath, wanted: Sequence[FieldPath]) -> bool:
 
 
 def unsupported_fields(tree: JsonObject) -> tuple[FieldPath, ...]:
-    """Fields of `tree` that OpenCode knows and Holdfast does not support yet."""
+    """Fields that OpenCode knows and Holdfast does not support yet."""
     return tuple(path for path in split_by_paths(tree, SUPPORTED_FIELDS)[1] if path[0] in KNOWN_FIELDS)
 
 
 def unknown_fields(tree: JsonObject) -> tuple[str, ...]:
-    """Top-level fields of `tree` unknown to OpenCode too: probably misspelt."""
+    """Top-level ones, unknown to OpenCode too: probably misspelt."""
     return tuple(key for key in tree if key not in KNOWN_FIELDS)
 
 
 def value_at(tree: JsonObject, path: FieldPath) -> JsonValue:
-    """The value at `path`, or None; list items are named by their index, from 0."""
+    """None if there is none; list items are named by their index, from 0."""
     value: JsonValue = tree
     for key in path:
         items = dict(zip(map(str, count()), value, strict=False)) if isinstance(value, list) else value
@@ -116,7 +116,6 @@ def value_at(tree: JsonObject, path: FieldPath) -> JsonValue:
 
 
 def with_value_at(tree: JsonObject, path: FieldPath, value: JsonValue) -> JsonObject:
-    """`tree` with `value` at `path`."""
     key, *below = path
     inner = tree.get(key)
     return {
@@ -126,7 +125,6 @@ def with_value_at(tree: JsonObject, path: FieldPath, value: JsonValue) -> JsonOb
 
 
 def without_path(tree: JsonObject, path: FieldPath) -> JsonObject:
-    """`tree` without `path`."""
     key, *below = path
     if not below:
         return {name: value for name, value in tree.items() if name != key}

@@ -6,10 +6,8 @@ from workflows.domain.permissions.rules import Action, Rule, Ruleset
 
 
 def loosens(own: Ruleset, other: Ruleset, *, silently: bool = False) -> bool:
-    """Whether `other` makes some request easier than `own`; `silently`: lets one pass unasked.
-
-    Errs on the strict side: a region that only two later rules together cover counts as uncovered.
-    """
+    """Whether `other` makes some request easier than `own`; `silently`: lets one pass unasked. Errs on the strict side:
+    a region that only two later rules together cover counts as uncovered."""
     return any(
         not (silently and rule.action is Action.ASK)
         and _eases(rule, guard)

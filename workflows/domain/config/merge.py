@@ -11,11 +11,8 @@ from workflows.domain.value import Value
 
 
 class ConfigLayer(Value):
-    """One configuration file, or a variable that holds one.
-
-    `trusted`: the user's own, or the administrator's (`managed`). `doubled`: keys that occur twice in one object, with
-    the second's line.
-    """
+    """One configuration file, or a variable that holds one. `trusted`: the user's own, or the administrator's
+    (`managed`). `duplicate_keys`: with the second's line."""
 
     file: str
     trusted: bool

@@ -36,10 +36,8 @@ _REFERENCE: Final = re.compile(r"\{(env|file|config):([^}]*)\}")
 
 
 def used_references(config: Config) -> frozenset[tuple[ReferenceKind, str]]:
-    """Kind and name of the references resolved at use.
-
-    Only the user's own files decide those fields: no repository can name a variable to read.
-    """
+    """Kind and name of the references resolved at use. Only the user's own files decide those fields: no repository can
+    name a variable to read."""
     texts = [config.model, *(agent.model for agent in config.agent.values())]
     for provider in config.provider.values():
         texts += [provider.options.api_key, provider.options.base_url, *provider.options.headers.values()]
@@ -50,7 +48,7 @@ def used_references(config: Config) -> frozenset[tuple[ReferenceKind, str]]:
 
 
 def iter_texts(value: JsonValue, at: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
-    """The texts in a value at any depth, with their paths."""
+    """At any depth, with their paths."""
     match value:
         case dict():
             for key, item in value.items():

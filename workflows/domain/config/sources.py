@@ -21,11 +21,9 @@ _VARIABLES: Final = {  # field: variable
 
 
 class ConfigSources(Value):
-    """The configuration variables of the shell that started a session.
-
-    Paths are absolute. `folder`: the user's configuration folder (`$XDG_CONFIG_HOME/opencode`). `content` and
-    `permission`: `OPENCODE_CONFIG_CONTENT` and `OPENCODE_PERMISSION`, with unresolved references; they hold no secrets.
-    """
+    """The configuration variables of the shell that started a session. Paths are absolute. `folder`: the user's
+    configuration folder (`$XDG_CONFIG_HOME/opencode`). `content` and `permission`: with unresolved references; they
+    hold no secrets."""
 
     home: str
     folder: str
@@ -43,7 +41,6 @@ class ConfigSources(Value):
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
     def differences(self, other: "ConfigSources") -> tuple[str, ...]:
-        """The variables whose values differ."""
         return tuple(
             variable for field, variable in _VARIABLES.items() if getattr(self, field) != getattr(other, field)
         )

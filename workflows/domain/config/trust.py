@@ -164,11 +164,8 @@ def _admit_permissions(
 
 
 class _PermissionMerger:
-    """Adds permissions one by one to the user's own settings, unless they loosen them.
-
-    One for all agents is checked by the rules of `build`, and against what the user's rules for each other agent ask
-    about or deny.
-    """
+    """Adds permissions one by one to the user's own settings, unless they loosen them. One for all agents is checked by
+    the rules of `build`, and against what the user's rules for each other agent ask about or deny."""
 
     def __init__(self, own: JsonObject, rules_of: RulesOf, agents: Sequence[str]) -> None:
         self.tree = own

@@ -28,10 +28,8 @@ class UnsupportedField(Value):
 
 
 class IgnoredFiles(Value):
-    """Files of one folder that only OpenCode reads: their number, and the first `names`.
-
-    `with_rules`: files with permissions; their denies have no effect.
-    """
+    """Files of one folder that only OpenCode reads: their number, and the first `names`. `with_rules`: those with
+    permissions, whose denies have no effect."""
 
     kind: str
     folder: str
@@ -44,13 +42,13 @@ class TurnConfig(Value):
     """Configuration, rules and instructions of a directory for one turn.
 
     `config` keeps its references, so it holds no value of a variable or key file. `rules`: of the turn's `agent` and
-    its session. `home`: of the person who started the session. `model_is_managed`: an administrator has set the model;
-    no flag changes it. `untrusted_fields`, `unsupported_fields`, `ignored` and `warnings` are for that person.
+    its session. `home`: of the person who started the session (None: the worker's own). `model_is_managed`: an
+    administrator has set the model; no flag changes it. The last four are for that person.
     """
 
     directory: str
     worktree: str | None
-    home: str | None = None  # None: the worker's own
+    home: str | None = None
     model_is_managed: bool = False
     config: Config
     rules: Ruleset
@@ -63,10 +61,8 @@ class TurnConfig(Value):
     warnings: tuple[str, ...] = ()
 
     def named_model(self, model: str | None, of_session: str | None, *, other_agent: bool) -> str | None:
-        """The model of a turn that its work names, else the session's; None: this configuration's.
-
-        An `other_agent` than the session's brings a model of its own, if it has one (opencode.md 4.6).
-        """
+        """The model that the turn's work names, else the session's; None: this configuration's. An `other_agent` than
+        the session's brings a model of its own, if it has one (opencode.md 4.6)."""
         if self.model_is_managed:
             return None
         return model or (None if other_agent and self.agent.model else of_session)
@@ -78,5 +74,5 @@ class TurnConfig(Value):
 
     @property
     def id(self) -> TurnConfigId:
-        """The key of its row; events of its turns hold it."""
+        """Of its row; events of its turns hold it."""
         return TurnConfigId(f"{Prefix.TURN_CONFIG}_{self.digest[:32]}")

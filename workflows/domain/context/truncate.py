@@ -8,7 +8,7 @@ from workflows.domain.value import Value
 
 
 class OutputLimits(Value):
-    """Limits of output (`tool_output.max_lines`, `tool_output.max_bytes`)."""
+    """`tool_output.max_lines`, `tool_output.max_bytes`."""
 
     max_lines: int = 2000
     max_bytes: int = 51_200
@@ -37,17 +37,15 @@ class Truncated(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """The end of a text, and whether anything was cut off before it."""
+    """`cut`: whether there was anything before it."""
 
     text: str
     cut: bool
 
 
 def truncate(text: str, limits: OutputLimits, direction: Direction = Direction.HEAD) -> Truncated | None:
-    """Whole lines from one end of `text` within the limits; None when it fits.
-
-    A final newline begins one more line. A first line over the byte limit leaves nothing.
-    """
+    """Whole lines from one end of `text` within the limits; None when it fits. A final newline begins one more line. A
+    first line over the byte limit leaves nothing."""
     lines, total = text.split("\n"), _size(text)
     if len(lines) <= limits.max_lines and total <= limits.max_bytes:
         return None
@@ -59,10 +57,8 @@ def truncate(text: str, limits: OutputLimits, direction: Direction = Direction.H
 
 
 def tail(text: str, limits: OutputLimits) -> Tail:
-    """The last lines of `text` within both limits; of a too long last line, its last bytes.
-
-    A final newline counts as one more, empty line. Bytes are UTF-8.
-    """
+    """The last lines of `text` within both limits; of a too long last line, its last bytes. A final newline counts as
+    one more, empty line. Bytes are UTF-8."""
     if text.count("\n") < limits.max_lines and _size(text) <= limits.max_bytes:
         return Tail(text, cut=False)
     kept: list[str] = []

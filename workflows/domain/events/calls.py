@@ -18,7 +18,7 @@ class CallPrepared(Value):
 
 
 class CallDrifted(Value):
-    """The call's effect has changed since it was decided: it needs a new decision."""
+    """The call needs a new decision: its effect has changed."""
 
     type: Literal["call.drifted"] = "call.drifted"
     call: PartId

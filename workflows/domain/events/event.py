@@ -74,7 +74,7 @@ Event: TypeAlias = Annotated[
 
 
 class EventRecord(Value):
-    """One row of the log, as hashed: event, position in the session's chain, time and actor."""
+    """As hashed: event, position in the session's chain, time and actor."""
 
     session: SessionId
     seq: int

@@ -7,10 +7,8 @@ from workflows.domain.value import Value
 
 
 class PromptAccepted(Value):
-    """A prompt was accepted, from a person or from a `call` of the parent session.
-
-    `agent`, `model` and `variant`: those that it names for its turn.
-    """
+    """From a person or from a `call` of the parent session. `agent`, `model` and `variant`: those that it names for its
+    turn."""
 
     type: Literal["prompt.accepted"] = "prompt.accepted"
     prompt: MessageId

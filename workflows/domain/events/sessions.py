@@ -32,7 +32,7 @@ class SessionEnded(Value):
 
 
 class SessionSuspended(Value):
-    """The session waits for a person to resume it: what was, and what is now."""
+    """What was, and what is now."""
 
     type: Literal["session.suspended"] = "session.suspended"
     suspension: SuspensionId
@@ -42,7 +42,7 @@ class SessionSuspended(Value):
 
 
 class SessionRefreshed(Value):
-    """The session had something to do and did not move: its `run` (None: there was none) was told to load its rows."""
+    """The session had something to do and did not move: its `run`, if any, was told to load its rows."""
 
     type: Literal["session.refreshed"] = "session.refreshed"
     run: str | None
@@ -66,10 +66,8 @@ class SuspensionEnded(Value):
 
 
 class CallerRefused(Value):
-    """Activities were refused to who may not ask for them: a foreign workflow, or a run with a forged epoch.
-
-    Once for each caller, and once for all after the first few.
-    """
+    """Activities were refused to a foreign workflow, or to a run with a forged epoch: once for each caller, and once
+    for all after the first few."""
 
     type: Literal["caller.refused"] = "caller.refused"
     caller: str

@@ -19,7 +19,7 @@ class TurnOpened(Value):
 
 
 class TurnEnded(Value):
-    """A turn ended; `note` is its error."""
+    """`note` is its error."""
 
     type: Literal["turn.ended"] = "turn.ended"
     turn: TurnId

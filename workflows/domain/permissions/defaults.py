@@ -1,7 +1,5 @@
-"""The rules of every agent before any configuration (opencode.md 1.1).
-
-In built-in patterns `{data}` is Holdfast's data directory, `{temporary}` the host's temporary directory.
-"""
+"""The rules of every agent before any configuration (opencode.md 1.1). `{data}` is Holdfast's data directory,
+`{temporary}` the host's temporary directory."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -31,8 +29,8 @@ _SPOOLS: Final = Rule(permission="external_directory", pattern="{data}/tool-outp
 
 
 def agent_rules(built_in: Ruleset, own: Iterable[Rule], *, data: Path, temporary: Path) -> Ruleset:
-    """The rules of every agent, `built_in`, `own` (the user's, then the agent's), and the allow of complete outputs'
-    spools, unless `own` denies exactly those."""
+    """`built_in`, then `own` (the user's, then the agent's), and the allow of complete outputs' spools, unless `own`
+    denies exactly those."""
     own, spools = tuple(own), _fill(_SPOOLS, data, temporary)
     rules = (*(_fill(rule, data, temporary) for rule in (*DEFAULT_RULES, *built_in)), *own)
     denied = any(rule.pattern == spools.pattern and rule.action is Action.DENY for rule in own)

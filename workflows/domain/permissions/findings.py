@@ -19,10 +19,8 @@ _PATH_PERMISSIONS: Final = frozenset(
 
 
 class Finding(Value):
-    """The action for one request, and the index of its rule or the id of its grant.
-
-    Serialized without empty fields: each costs history.
-    """
+    """The action for one request, and the index of its rule or the id of its grant. Serialized without empty fields:
+    each costs history."""
 
     permission: str
     action: Action
@@ -35,7 +33,7 @@ class Finding(Value):
 
 
 def evaluate_request(request: PermissionRequest, rules: Ruleset, grants: Iterable[Grant] = ()) -> Finding:
-    """Evaluate a request: the strictest form counts, a grant answers a question but lifts no deny."""
+    """The strictest form counts, a grant answers a question but lifts no deny."""
     decision = max(_decisions(request, rules), key=lambda each: each.action.strictness, default=Decision(Action.ASK))
     action = decision.action
     if action is Action.ALLOW and _must_ask(request, rules):

@@ -36,11 +36,8 @@ class GrantScope(StrEnum):
 
 
 class Grant(Value):
-    """A stored "always": its patterns allow what would be asked.
-
-    `asked`: the configured ask rules that the person answered, empty if none matched. The grant silences only those,
-    and none narrower than its own pattern.
-    """
+    """A stored "always": its patterns allow what would be asked. `asked`: the configured ask rules that the person
+    answered, empty if none matched. The grant silences only those, and none narrower than its own pattern."""
 
     id: GrantId
     permission: str
@@ -66,7 +63,7 @@ class RequestSubject:
 
 
 def subjects(request: PermissionRequest) -> list[RequestSubject]:
-    """A request's subjects with all their spellings."""
+    """With all their spellings."""
     empty = [()] * len(request.patterns)
     zipped = zip(request.patterns, [*request.spellings, *empty], [*request.required_words, *empty], strict=False)
     return [RequestSubject((pattern, *spellings), required_words) for pattern, spellings, required_words in zipped]
@@ -89,10 +86,8 @@ def asked_rules(request: PermissionRequest, rules: Ruleset) -> tuple[Rule, ...]:
 
 
 def savable_patterns(request: PermissionRequest, rules: Ruleset) -> tuple[str, ...]:
-    """What "always" saves, shown before the choice.
-
-    An entry wider than the rule that asked (`*` for a question raised by `*.env`) shrinks to the paths of the question.
-    """
+    """What "always" saves, shown before the choice. An entry wider than the rule that asked (`*` for a question raised
+    by `*.env`) shrinks to the paths of the question."""
     if request.guarded:
         return ()
     asked = asked_rules(request, rules)

@@ -29,14 +29,14 @@ def is_outside(path: Path, directory: Path, worktree: Path | None) -> bool:
 
 
 def external_pattern(directory: Path) -> str:
-    """The pattern of the question about a directory outside the project."""
+    """Of the question about a directory outside the project."""
     return f"{str(directory).rstrip('/')}/*"
 
 
 def external_request(
     path: Path, *, is_directory: bool, directory: Path, worktree: Path | None, home: Path
 ) -> PermissionRequest | None:
-    """The request for a resolved path outside the project; None inside (opencode.md 2.7)."""
+    """For a resolved path outside the project; None inside (opencode.md 2.7)."""
     if not is_outside(path, directory, worktree):
         return None
     parent = path if is_directory else path.parent

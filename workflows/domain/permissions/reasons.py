@@ -17,10 +17,8 @@ from workflows.domain.permissions.specificity import contains_word
 
 
 def reasons(request: PermissionRequest, rules: Ruleset) -> tuple[str, ...]:
-    """Why a request is asked about under these rules, besides `opaque`, each once.
-
-    Each completes "because …". If `evaluate_request` says ask, there is one, or `opaque`.
-    """
+    """Why a request is asked about under these rules, besides `opaque`, each once; completes "because …". If
+    `evaluate_request` says ask, there is one, or `opaque`."""
     return tuple(dict.fromkeys(_reasons(request, rules)))
 
 

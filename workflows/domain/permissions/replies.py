@@ -12,23 +12,19 @@ from workflows.domain.value import Value
 
 
 class AskState(StrEnum):
-    """The state of an ask, with how it was closed."""
-
     OPEN = "open"
     ANSWERED = "answered"
     CLOSED = "closed"
 
 
 class Reply(StrEnum):
-    """A person's answer to an ask."""
-
     ONCE = "once"
     ALWAYS = "always"
     REJECT = "reject"
 
 
 class AskDecision(Value):
-    """A person's decision: the reply, the digest of the effect that they saw, and their feedback."""
+    """With the digest of the effect that the person saw."""
 
     reply: Reply
     digest: str | None = None
@@ -38,7 +34,7 @@ class AskDecision(Value):
 
 @dataclass(frozen=True)
 class OpenAsk:
-    """An open ask, with the rules of its turn."""
+    """With the rules of its turn."""
 
     id: AskId
     request: PermissionRequest
@@ -46,7 +42,7 @@ class OpenAsk:
 
 
 def asks_now_covered(asks: Iterable[OpenAsk], grants: Iterable[Grant]) -> list[tuple[AskId, Grant]]:
-    """The open asks that the session's grants now cover, each with its grant."""
+    """Each with its grant."""
     grants = tuple(grants)
     found = ((ask.id, covering_grant(ask.request, ask.rules, grants)) for ask in asks)
     return [(ask, grant) for ask, grant in found if grant is not None]

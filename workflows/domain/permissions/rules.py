@@ -22,7 +22,7 @@ _PROTECTING_PERMISSIONS: Final = (
 
 
 class Action(StrEnum):
-    """A rule's action; `strictness` orders them."""
+    """`strictness` orders them."""
 
     ALLOW = "allow"
     ASK = "ask"
@@ -34,10 +34,8 @@ class Action(StrEnum):
 
 
 class Rule(Value):
-    """A glob for the permission, a glob for the subject, and the action.
-
-    `unless`: exceptions, as pairs of such globs, so that a parent's denies hold for its subagents.
-    """
+    """A glob for the permission, one for the subject, and the action. `unless`: exceptions, as pairs of such globs, so
+    that a parent's denies hold for its subagents."""
 
     permission: str
     pattern: str
@@ -49,7 +47,6 @@ class Rule(Value):
         return {name: value for name, value in handler(self).items() if name != "unless" or value}
 
     def decides(self, permission: str, subject: str) -> bool:
-        """Whether this rule matches the permission and subject."""
         return _both_match(permission, subject, self.permission, self.pattern) and not any(
             _both_match(permission, subject, *excepted) for excepted in self.unless
         )
@@ -70,7 +67,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class ShadowedRules:
-    """Rules made ineffective by a later, different one: a warning when a project is loaded."""
+    """Made ineffective by a later, different one: a warning when a project is loaded."""
 
     rules: Ruleset
     by: Rule
@@ -92,7 +89,7 @@ def evaluate(permission: str, pattern: str, rules: Ruleset) -> Decision:
 
 
 def rules_about(permission: str, rules: Ruleset) -> Ruleset:
-    """The rules about a permission, with any pattern; a refusal shows them (opencode.md 2.5)."""
+    """With any pattern; a refusal shows them (opencode.md 2.5)."""
     return tuple(rule for rule in rules if matches(permission, rule.permission))
 
 

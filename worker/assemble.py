@@ -70,7 +70,7 @@ def build_activities(
     call_contexts = CallContextFactory(database, loader, toolsets, machine_id(settings.home), deliver, planner)
     endpoints = EndpointResolver(Keys(settings.auth), environment, port)
     describe = call_describer(settings)
-    budget = RetryBudget(total_seconds=settings.patience_seconds, first_pause=settings.retry_seconds)
+    budget = RetryBudget(total_seconds=settings.retry_budget_seconds, first_pause=settings.retry_seconds)
     attempts, answers = Attempts(database, redactor(settings), budget), AnswerStream(port)
     model = Model(attempts, answers, endpoints, loader, toolsets, describe, planner)
     calls, turns = ToolActivities(database, call_contexts), TurnActivities(database, call_contexts)

@@ -97,7 +97,7 @@ class Settings(Value):
     heartbeat_seconds: float = Field(default=3, gt=0)  # an activity silent for longer counts as dead
     sticky_seconds: float = Field(default=1, gt=0)  # a silent worker loses a run's next task after this
     reconcile_seconds: float = Field(default=30, gt=0)  # a session that should move and does not is repaired after this
-    patience_seconds: float = Field(default=86_400, gt=0)  # total time to wait out a provider's failures
+    retry_budget_seconds: float = Field(default=86_400, gt=0)  # total time to wait out a provider's failures
     retry_seconds: float = Field(default=2, gt=0)  # first pause after a failure; later ones grow
     headers_seconds: float = Field(default=120, gt=0)  # deadline for a provider to accept a request
     first_token_seconds: float = Field(default=600, gt=0)  # then for its first piece

@@ -191,7 +191,7 @@ async def test_row_36_a_provider_that_stays_away_fails_the_turn_in_the_end_and_a
     open_trial: Open,
 ) -> None:
     away = (Refuse(headers=SOON), Refuse(headers={"Retry-After": "3600"}))
-    async with open_trial(failing(*away), patience_seconds=60.0) as trial:
+    async with open_trial(failing(*away), retry_budget_seconds=60.0) as trial:
         trial.wasted = 2
         session = await trial.played("Hello?")
         error = (await trial.harness.client.sessions.get(session)).error

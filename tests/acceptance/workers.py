@@ -24,7 +24,7 @@ _SCALED: Final = (
     "idle_seconds",
     "history_events",
     "reconcile_seconds",
-    "patience_seconds",
+    "retry_budget_seconds",
     "retry_seconds",
     "headers_seconds",
     "first_token_seconds",

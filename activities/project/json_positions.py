@@ -19,7 +19,7 @@ def line_number(text: str, offset: int) -> int:
 
 def locate(text: str, path: Sequence[str | int]) -> tuple[JsonPath, int]:
     """The longest part of `path` in `text`, and its line; parts that are no key or index are skipped."""
-    offsets = _offsets(text)
+    offsets = _walk(text).offsets
     found: JsonPath = ()
     for part in path:
         if (*found, part) in offsets:
@@ -30,10 +30,6 @@ def locate(text: str, path: Sequence[str | int]) -> tuple[JsonPath, int]:
 def duplicate_keys(text: str) -> list[tuple[JsonPath, int]]:
     """Each with the line of the later one."""
     return [(path, line_number(text, offset)) for path, offset in _walk(text).duplicates]
-
-
-def _offsets(text: str) -> dict[JsonPath, int]:
-    return _walk(text).offsets
 
 
 def _walk(text: str) -> "_Walk":

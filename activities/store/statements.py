@@ -19,7 +19,6 @@ class RowReader(Protocol):
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
         """A query's rows, by column."""
-        ...
 
 
 @dataclass(frozen=True)

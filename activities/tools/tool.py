@@ -24,7 +24,6 @@ from workflows.domain.wire import CloseReason
 
 ABORTED: Final = "Tool execution aborted"  # of a stopped call, as models know it (opencode.md 7)
 
-
 P = TypeVar("P")
 
 
@@ -80,15 +79,12 @@ class SubagentHandle(Protocol):
 
     async def start(self, task_request: TaskRequest) -> SubagentStatus:
         """Start it; one that already runs stays as it is. Raises ToolError for a session that is not ours."""
-        ...
 
     async def status(self) -> SubagentStatus | None:
         """Its progress; None: nothing was begun."""
-        ...
 
     async def stop(self) -> SubagentStatus | None:
         """Stop it and wait for its end; None: nothing was begun."""
-        ...
 
 
 class Delegated(Value):

@@ -14,7 +14,6 @@ class Toolsets(Protocol):
 
     def of(self, turn: TurnConfig) -> Toolset:
         """The tools of a turn by name, with `invalid`; the same for the same configuration."""
-        ...
 
 
 class SameTools:

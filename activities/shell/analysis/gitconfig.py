@@ -8,24 +8,22 @@ _SECTION: Final = re.compile(r'[ \t]*\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\]|\\.)
 _SETTING: Final = re.compile(r"[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
 _STRANGE: Final = re.compile(r"[^\t\x20-\U0010ffff]")  # git may treat these as blanks or ends of lines
 
-# Settings by section; `section.` has a name in it, `*` is any setting. Hooks run only in commands that change something
-# (the others: `READ_ONLY_GIT`), and allowing a commit allows its hooks.
+# Sections (with a dot: with a name in them) of which any setting is harmless: git ignores an alias named like its own
+# command, and gitbutler, gitflow and github are other programs.
+_HARMLESS_SECTIONS: Final = """advice alias alias. color color. column commitgraph extensions feature fetch fsck
+    gitbutler gitflow gitflow. github grep gui http http. i18n index maintenance pack pretty pull push receive rerere
+    revert showbranch stash status transfer versionsort worktree"""
+# Further settings by section. Hooks run only in commands that change something (the others: `READ_ONLY_GIT`), and
+# allowing a commit allows its hooks.
 _HARMLESS: Final = {
     section: frozenset(names.split())
     for section, names in {
-        "advice": "*",
-        "alias": "*",  # git ignores an alias named like its own command
-        "alias.": "*",
         "apply": "whitespace ignorewhitespace",
         "blame": "coloring date showemail showroot markunblamablelines markignoredlines",
         "branch": "autosetupmerge autosetuprebase sort",
         "branch.": """remote merge rebase pushremote description base vscode-merge-base gh-merge-base
             github-pr-owner-number github-pr-base-branch""",
-        "color": "*",
-        "color.": "*",
-        "column": "*",
         "commit": "cleanup gpgsign status verbose",
-        "commitgraph": "*",
         "core": """abbrev autocrlf bare bigfilethreshold checkstat commentchar commitgraph compression
             deltabasecachelimit eol excludesfile filemode fscache fsmonitor fsmonitorhookversion fsync
             fsyncmethod fsyncobjectfiles hidedotfiles hookspath ignorecase ignorestat logallrefupdates longpaths
@@ -39,54 +37,26 @@ _HARMLESS: Final = {
             interhunkcontext mnemonicprefix noprefix relative renamelimit renames statgraphwidth statnamewidth submodule
             suppressblankempty tool wordregex wserrorhighlight""",
         "diff.": "algorithm binary cachetextconv funcname wordregex xfuncname",
-        "extensions": "*",
-        "feature": "*",
-        "fetch": "*",
         "filter.": "required",
         "format": "pretty",
-        "fsck": "*",
         "gc": "auto autodetach autopacklimit cruftpacks packrefs pruneexpire reflogexpire reflogexpireunreachable",
-        "gitbutler": "*",  # these four belong to other programs
-        "gitflow": "*",
-        "gitflow.": "*",
-        "github": "*",
         "gpg": "format",
-        "grep": "*",
-        "gui": "*",
         "help": "autocorrect format",
-        "http": "*",
-        "http.": "*",
-        "i18n": "*",
-        "index": "*",
         "init": "defaultbranch",
         "lfs": "repositoryformatversion",
         "lfs.": "access locksverify",
         "log": "abbrevcommit date decorate diffmerges follow graphcolors showroot",
-        "maintenance": "*",
         "merge": "autostash branchdesc conflictstyle directoryrenames ff log renamelimit renames stat verbosity",
         "merge.": "name recursive",
-        "pack": "*",
-        "pretty": "*",
-        "pull": "*",
-        "push": "*",
         "rebase": "abbreviatecommands autosquash autostash forkpoint rebasemerges stat updaterefs",
-        "receive": "*",
         "remote": "pushdefault",
         "remote.": """fetch followremotehead gh-resolved mirror partialclonefilter promisor prune prunetags push pushurl
             skipdefaultupdate skipfetchall tagopt url github-pr-remote""",
-        "rerere": "*",
-        "revert": "*",
-        "showbranch": "*",
-        "stash": "*",
-        "status": "*",
         "submodule": "active fetchjobs propagatebranches recurse",
         "submodule.": "active branch fetchrecursesubmodules ignore path shallow url",
         "tag": "gpgsign sort",
-        "transfer": "*",
         "url.": "insteadof pushinsteadof",
         "user": "email name signingkey useconfigonly",
-        "versionsort": "*",
-        "worktree": "*",
     }.items()
 }
 
@@ -111,5 +81,5 @@ def unknown_setting(content: str) -> str | None:
 
 
 def _harmless(section: str, name: str | None, setting: str) -> bool:
-    known = _HARMLESS.get(section if name is None else f"{section}.", frozenset())
-    return "*" in known or setting in known
+    part = section if name is None else f"{section}."
+    return part in _HARMLESS_SECTIONS.split() or setting in _HARMLESS.get(part, ())

@@ -12,7 +12,7 @@ from workflows.domain.config.fields import (
 def test_a_tree_is_split_by_field_paths() -> None:
     tree: JsonObject = {"a": {"x": {"keep": 1, "drop": 2}}, "b": 3, "c": {"d": 4}}
 
-    kept, rest = split_by_paths(tree, field_paths("a.*.keep", "c"))
+    kept, rest = split_by_paths(tree, field_paths("a.*.keep c"))
 
     assert kept == {"a": {"x": {"keep": 1}}, "c": {"d": 4}}
     assert rest == (("a", "x", "drop"), ("b",))

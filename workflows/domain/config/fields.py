@@ -15,9 +15,9 @@ FieldPath = tuple[str, ...]
 CLIENT_FIELDS: Final = ("$schema", "keybinds", "theme", "tui")
 
 
-def field_paths(*fields: str) -> tuple[FieldPath, ...]:
-    """Field paths to match: `*` stands for any one key; a path includes everything below it."""
-    return tuple(tuple(field.split(".")) for field in fields)
+def field_paths(fields: str) -> tuple[FieldPath, ...]:
+    """The fields of a text, as paths to match: `*` stands for any one key; a path includes everything below it."""
+    return tuple(tuple(field.split(".")) for field in fields.split())
 
 
 def _section_paths(model: type[Section]) -> Iterator[FieldPath]:
@@ -40,36 +40,14 @@ def _section_of(annotation: Any) -> tuple[FieldPath, type[Section] | None]:
     return (), next((found for each in inner if (found := _section_of(each)[1]) is not None), None)
 
 
-SUPPORTED_FIELDS: Final = (*field_paths(*CLIENT_FIELDS), *_section_paths(Config))
+SUPPORTED_FIELDS: Final = (*((field,) for field in CLIENT_FIELDS), *_section_paths(Config))
 
-_UNSUPPORTED_FIELDS: Final = (
-    "attachment",
-    "autoshare",
-    "autoupdate",
-    "command",
-    "compaction",
-    "disabled_providers",
-    "enabled_providers",
-    "enterprise",
-    "formatter",
-    "layout",
-    "logLevel",
-    "lsp",
-    "mcp",
-    "mode",
-    "plugin",
-    "references",
-    "server",
-    "share",
-    "shell",
-    "skills",
-    "small_model",
-    "snapshot",
-    "username",
-    "watcher",
+_UNSUPPORTED_FIELDS: Final = field_paths(
+    """attachment autoshare autoupdate command compaction disabled_providers enabled_providers enterprise formatter
+    layout logLevel lsp mcp mode plugin references server share shell skills small_model snapshot username watcher"""
 )
 
-KNOWN_FIELDS: Final = frozenset(path[0] for path in SUPPORTED_FIELDS).union(_UNSUPPORTED_FIELDS)
+KNOWN_FIELDS: Final = frozenset(path[0] for path in (*SUPPORTED_FIELDS, *_UNSUPPORTED_FIELDS))
 
 
 def split_by_paths(tree: JsonObject, wanted: Sequence[FieldPath]) -> tuple[JsonObject, tuple[FieldPath, ...]]:

@@ -24,13 +24,8 @@ from workflows.domain.config.fields import (
 
 ReferenceKind = Literal["env", "file", "config"]
 _RESOLVED_FIELDS: Final = field_paths(
-    "model",
-    "agent.*.model",
-    "provider.*.options.apiKey",
-    "provider.*.options.baseURL",
-    "provider.*.options.headers",
-    "provider.*.models.*.headers",
-    "provider.*.models.*.options",
+    """model agent.*.model provider.*.options.apiKey provider.*.options.baseURL provider.*.options.headers
+    provider.*.models.*.headers provider.*.models.*.options"""
 )
 _REFERENCE: Final = re.compile(r"\{(env|file|config):([^}]*)\}")
 

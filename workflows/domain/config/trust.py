@@ -32,26 +32,10 @@ _MOST_RULES: Final = 200  # of one project file: checking them takes quadratic t
 
 # What a project's file may set; permissions are checked one by one.
 _UNRESTRICTED: Final = field_paths(
-    "agent.*.description",
-    "agent.*.disable",
-    "agent.*.hidden",
-    "agent.*.maxSteps",
-    "agent.*.mode",
-    "agent.*.model",
-    "agent.*.steps",
-    "compaction",
-    "default_agent",
-    "experimental.continue_loop_on_deny",
-    "instructions",
-    "model",
-    "provider.*.models.*.attachment",
-    "provider.*.models.*.name",
-    "provider.*.models.*.reasoning",
-    "provider.*.models.*.temperature",
-    "provider.*.models.*.tool_call",
-    "provider.*.name",
-    "tool_output",
-    "username",
+    """agent.*.description agent.*.disable agent.*.hidden agent.*.maxSteps agent.*.mode agent.*.model agent.*.steps
+    compaction default_agent experimental.continue_loop_on_deny instructions model
+    provider.*.models.*.attachment provider.*.models.*.name provider.*.models.*.reasoning
+    provider.*.models.*.temperature provider.*.models.*.tool_call provider.*.name tool_output username"""
 )
 _ENDPOINT: Final = "endpoints, keys, prices, limits and names of models are read only from your own configuration"
 _REFERENCE: Final = "a reference in what a provider gets to see counts from your own configuration only"
@@ -61,9 +45,7 @@ _STEPS: Final = "a limit of steps is raised by your own configuration only"
 _LOOSE: Final = "it would make something easier than your own rules and the built-in ones do"
 _ANY_AGENT: Final = "any"  # an agent without settings of its own
 _TOO_MANY: Final = f"it has more than {_MOST_RULES} rules, too many to judge"
-_PERMISSION_FIELDS: Final = field_paths(
-    "permission", "agent.*.permission", "tools", "agent.*.tools"
-)  # or part of those already
+_PERMISSION_FIELDS: Final = field_paths("permission agent.*.permission tools agent.*.tools")  # or part of those already
 
 _DEPTH_FIELD: Final = ("subagent_depth",)
 

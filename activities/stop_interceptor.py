@@ -86,7 +86,6 @@ class _StopInbound(ActivityInboundInterceptor):
 
 
 def stopped_result(request: GenerateRequest | RunRequest) -> StepResult | CallResult:
-    """The result that makes the workflow treat the activity as stopped."""
     if isinstance(request, GenerateRequest):
         return StepResult(finish=FINISH_STOPPED)
     return CallResult(state=CallResultState.SETTLED, stopped=True)

@@ -1,7 +1,7 @@
 """An archive: the rows of a session and its subagents in one compressed file, which can be verified by itself.
 
-It is gzip over lines of JSON: a manifest, one line per row (`{"table": {"column": "text"}}`, values in PostgreSQL's
-text format), and a seal: the SHA-256 of all bytes before it.
+It is gzip over lines of JSON: a manifest, one line per row (`{"table": {"column": "text"}}`, in PostgreSQL's text
+format), and a seal: the SHA-256 of all bytes before it.
 """
 
 import gzip

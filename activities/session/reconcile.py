@@ -43,8 +43,8 @@ async def repair(database: Database, due: DueSession, run: str | None) -> Repair
 
 
 async def waits(journal: Journal, due: DueSession) -> bool:
-    """Whether each call that seems ready waits after all: for an ask whose answer no event explains, which is opened
-    again, or for an earlier call that changes the same file."""
+    """Whether each call that seems ready waits after all: for an ask whose answer no event explains, or for an earlier
+    call that changes the same file."""
     if due.turn is None or due.step is None or due.interrupted or not due.ready:
         return False
     rows = await calls.of_step(journal, due.turn, due.step)

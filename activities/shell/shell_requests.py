@@ -145,7 +145,6 @@ def _spellings(command: Command) -> list[str]:
 
 
 def _files(permission: str, paths: Iterable[Path], workspace: Workspace) -> Iterable[PermissionRequest]:
-    """One request for ordinary files, and one per protected or possibly secret file."""
     plain: list[Path] = []
     for path in paths:
         if permission == permission_keys.EDIT and is_protected(path, workspace.home):

@@ -24,7 +24,6 @@ def live_tail(spool: Path) -> str:
 
 
 def read_tail(spool: Path, limits: OutputLimits) -> Tail:
-    """The output's end within the model's limits."""
     text = _end(spool, limits.max_bytes + 4)  # 4: a character cut in two falls outside the limit
     return tail(text, limits)
 

@@ -9,7 +9,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from workflows.domain.errors import Unavailable
 
-_MOVED_ON: Final = "has moved on"  # the end of the message of hold_session and hold_step (migrations/0001_initial.sql)
+_MOVED_ON: Final = "has moved on"  # ends the messages of hold_session and hold_generation (0001_initial.sql)
 _NO_SCHEMA: Final = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction)
 _LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed)  # without a code
 # Classes and codes of SQLSTATE (PostgreSQL, appendix A). Any other code is a bug of ours and stays.

@@ -20,7 +20,7 @@ class NotifySender:
     """Sends the ids of changed sessions; those that come meanwhile go together.
 
     PostgreSQL holds a database-wide lock from a transaction's notification to the end of its commit, so none of our
-    writing transactions carries one. Notifications may be lost: the hub of watchers also polls, once a second.
+    writing transactions carries one. Notifications may be lost.
     """
 
     def __init__(self, send: Callable[[list[SessionId]], Awaitable[None]]) -> None:

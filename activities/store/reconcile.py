@@ -40,7 +40,7 @@ class Repairs(Value):
 
 async def due(database: Database, quiet: float) -> list[DueSession]:
     """Sessions that have something to do, no signal to come, and have not moved for `quiet` seconds (longer after each
-    restart), whether or not a run works on them."""
+    restart)."""
     return [DueSession(**row) for row in await database.rows(_QUERIES.due, quiet=quiet)]
 
 

@@ -40,9 +40,8 @@ class CallTimesRow(Value):
 
 
 class MessageRow(Value):
-    """A message, the number of its turn and when that was opened. Of a prompt: agent and model of its turn, and
-    the variant that it names; of an answer: the ids of its texts, and when its calls ran.
-    """
+    """A message, the number of its turn and when that was opened. Of a prompt: its turn's agent and model, and its
+    variant; of an answer: the ids of its texts, and when its calls ran."""
 
     message: Message
     number: int

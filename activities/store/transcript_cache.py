@@ -20,11 +20,8 @@ class _CachedTranscript(NamedTuple):
 
 
 class TranscriptCache:
-    """The final parts of the transcripts read last.
-
-    Taken prompts, committed answers and settled calls never change, so only the last final answer and what follows it
-    are read; if that answer is another or gone, the whole transcript.
-    """
+    """Taken prompts, committed answers and settled calls never change, so only the last final answer and what follows
+    it are read; if that answer is another or gone, the whole transcript."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._cached: LruCache[SessionId, _CachedTranscript] = LruCache(max_bytes, lambda cached: cached.size)

@@ -14,8 +14,8 @@ from workflows.domain.ids import TurnId
 class WorkActions:
     """What is done with the items of a kind; each records its event.
 
-    `request_turn`: the turn that an item becomes; None when it has withdrawn the item instead. `take`: into the turn
-    that was opened for it. `withdraw`: before a turn has taken it, with the reason.
+    `request_turn`: the turn that an item becomes; None when it has withdrawn the item instead. `take`: into that turn.
+    `withdraw`: with the reason.
     """
 
     request_turn: Callable[[Journal, WorkItem], Awaitable[TurnRequest | None]]

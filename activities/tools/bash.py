@@ -49,7 +49,7 @@ class CommandLimits(Value):
 
 
 class BashTool(BuiltInTool[BashParams]):
-    """Runs a command in a fresh shell. Of several supervisors, only the one with the lease runs it."""
+    """Of several supervisors, only the one with the lease runs the command."""
 
     name = "bash"
     recovery = Recovery.REATTACHABLE

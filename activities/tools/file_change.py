@@ -51,8 +51,6 @@ class FilePreview:
 
 
 class FileParams(Params):
-    """Arguments of a tool that changes a file; the path is as the model wrote it."""
-
     file_path: str = Field(alias="filePath")
 
 
@@ -60,7 +58,7 @@ P = TypeVar("P", bound=FileParams)
 
 
 class FileChangeTool(BuiltInTool[P]):
-    """Gives one file new content; after a crash the hashes before and after tell what happened."""
+    """After a crash the file's hashes before and after tell what happened."""
 
     recovery = Recovery.RECONCILABLE
     success_message: ClassVar[str]

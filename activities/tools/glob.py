@@ -31,7 +31,7 @@ class GlobParams(Params):
 
 
 class GlobTool(BuiltInTool[GlobParams]):
-    """Lists files below a directory, without hidden and ignored ones and those that no rule allows to read."""
+    """Leaves out hidden and ignored files and those that no rule allows to read."""
 
     name = "glob"
     recovery = Recovery.REPEATABLE

@@ -30,7 +30,7 @@ class GrepParams(Params):
 
 
 class GrepTool(BuiltInTool[GrepParams]):
-    """Searches a directory's files, or one file, without ignored ones and those that no rule allows to read unasked."""
+    """Leaves out ignored files and those that no rule allows to read unasked."""
 
     name = "grep"
     recovery = Recovery.REPEATABLE

@@ -39,8 +39,6 @@ class TaskParams(Params):
 
 
 class TaskTool(BuiltInTool[TaskParams]):
-    """Hands work to a subagent; the call ends with the subagent's turn, which outlives the worker."""
-
     name = "task"
     recovery = Recovery.REATTACHABLE
     params = TaskParams

@@ -25,7 +25,7 @@ class TodoWriteParams(Params):
 
 
 class TodoWriteTool(BuiltInTool[TodoWriteParams]):
-    """Replaces the session's list; clients read it in the metadata too."""
+    """Clients read the list in the metadata too."""
 
     name = "todowrite"
     recovery = Recovery.IDEMPOTENT

@@ -75,8 +75,6 @@ class SubagentStatus(Value):
 
 
 class SubagentHandle(Protocol):
-    """The subagent of one call."""
-
     async def start(self, task_request: TaskRequest) -> SubagentStatus:
         """Start it; one that already runs stays as it is. Raises ToolError for a session that is not ours."""
 
@@ -88,8 +86,6 @@ class SubagentHandle(Protocol):
 
 
 class Delegated(Value):
-    """A subagent works for the call, which goes on until the subagent's signal."""
-
     child: SessionId
     agent: str
 

@@ -10,8 +10,6 @@ Toolset: TypeAlias = Mapping[str, Tool[Any]]
 
 
 class Toolsets(Protocol):
-    """Where the tools of a turn come from."""
-
     def of(self, turn: TurnConfig) -> Toolset:
         """The tools of a turn by name, with `invalid`; the same for the same configuration."""
 

@@ -1,7 +1,7 @@
 """What a run's code decides beyond its rows and settings, as a number that a run keeps for good.
 
-Moving such a decision (which calls are quick, how long a pause is, which activity comes next) takes a new number; a run
-of an earlier one goes on as it began.
+Changing such a decision (which calls are quick, which activity comes next) takes a new number; a run of an earlier one
+goes on as it began.
 """
 
 from typing import Final

@@ -114,7 +114,7 @@ class RequestedCall:
 
 
 class ToolPart(Value):
-    """A call with its outcome, if any; `provider_id` is the provider's name for it."""
+    """`provider_id` is the provider's name for the call."""
 
     type: Literal["tool"] = "tool"
     id: PartId
@@ -131,7 +131,6 @@ PromptPart: TypeAlias = Annotated[TextPart | FilePart | AgentPart | SubtaskPart,
 
 
 def join_texts(parts: Iterable[PromptPart]) -> str:
-    """The text of a prompt, as a model reads it."""
     return "\n\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 

@@ -6,7 +6,7 @@ import signal
 
 
 class CommandSpec:
-    """A command and its limits (times in seconds). `faults` arms the supervisor's failpoints."""
+    """Times in seconds. `faults` arms the supervisor's failpoints."""
 
     def __init__(
         self,

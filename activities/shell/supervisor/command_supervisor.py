@@ -32,7 +32,6 @@ class SpoolWriter:
         self.write_error: str | None = None
 
     def add(self, data: bytes) -> bool:
-        """Append `data`; False when it exceeds the limit."""
         kept = data[: self.remaining_bytes]
         self.remaining_bytes -= len(kept)
         if self.write_error is None:
@@ -44,7 +43,7 @@ class SpoolWriter:
 
 
 class CommandSupervisor:
-    """Supervises a command until all its processes are gone, background ones included."""
+    """Works until all processes of the command are gone, background ones included."""
 
     def __init__(self, directory: int, command_spec: CommandSpec, shell: int, output: int, exit_fifo: int) -> None:
         self.directory = directory

@@ -1,10 +1,9 @@
 """A small, detached program that runs one bash command and outlives the worker.
 
-`activities.shell.launch` starts it with a call's private directory and the name of a command spec in it. It imports
-only a part of the standard library, to start in a few hundredths of a second.
-
-The worker's child forks, waits until the detached process has taken the lease, and exits. That process keeps a FIFO
-open for writing until it has recorded the end: so workers notice the end, or its death, without polling.
+`activities.shell.launch` starts it with a call's private directory and the name of a command spec in it; it imports
+little, to start in a few hundredths of a second. The worker's child forks, waits until the detached process has taken
+the lease, and exits. That process keeps a FIFO open for writing until it has recorded the end: so workers notice the
+end, or its death, without polling.
 """
 
 import os

@@ -51,7 +51,6 @@ KNOWN_FIELDS: Final = frozenset(path[0] for path in (*SUPPORTED_FIELDS, *_UNSUPP
 
 
 def split_by_paths(tree: JsonObject, wanted: Sequence[FieldPath]) -> tuple[JsonObject, tuple[FieldPath, ...]]:
-    """The part of `tree` at the `wanted` paths, and the paths of the rest."""
     kept: JsonObject = {}
     rest: list[FieldPath] = []
     for key, value in tree.items():

@@ -1,7 +1,7 @@
 """References in configuration texts: `{env:NAME}`, `{file:path}`, `{config:path#field}` (opencode.md 14.2).
 
-A TurnConfig keeps references; they are resolved at use. The third form is ours: it replaces a plain-text key of a
-configuration file, so that no TurnConfig holds it.
+A TurnConfig keeps them; they are resolved at use. The third form is ours: it replaces a plain-text key of a file, so
+that no TurnConfig holds it.
 """
 
 import re
@@ -66,10 +66,8 @@ def unresolved_references(tree: JsonObject) -> Iterator[FieldPath]:
 
 
 def has_reference(text: str) -> bool:
-    """Whether `text` must be resolved before use."""
     return _REFERENCE.search(text) is not None
 
 
 def replace_references(text: str, by: Callable[[ReferenceKind, str], str]) -> str:
-    """`text` with each reference replaced by `by(kind, name)`."""
     return _REFERENCE.sub(lambda hit: by(cast(ReferenceKind, hit[1]), hit[2]), text)

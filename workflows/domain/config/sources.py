@@ -37,7 +37,6 @@ class ConfigSources(Value):
 
     @property
     def digest(self) -> str:
-        """SHA-256 in hex, equal for equal sources."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
     def differences(self, other: "ConfigSources") -> tuple[str, ...]:

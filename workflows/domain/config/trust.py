@@ -1,7 +1,5 @@
-"""What a project's files may not decide alone: how models are reached, and looser permissions (security.md 12).
-
-In a hostile repository the user's own configuration holds; ignored settings are reported.
-"""
+"""What a project's files may not decide alone: how models are reached, and looser permissions (security.md 12). In a
+hostile repository the user's own configuration holds."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -104,7 +102,7 @@ def _raised_step_limits(layer: ConfigLayer, own: Config) -> Iterator[FieldPath]:
 
 
 def _split_harmless(layer: ConfigLayer, own: Config) -> tuple[JsonObject, list[UntrustedField]]:
-    """What needs no trust: no reference in a text for a provider, no agent newly available to others, no more steps."""
+    """What needs no trust, and what was left out."""
     models = [("model",), *(("agent", name, "model") for name in _object(layer.tree.get("agent")))]
     sent = [path for path in models if isinstance(text := value_at(layer.tree, path), str) and has_reference(text)]
     modes = [("agent", name, "mode") for name in _primary_agents(own)]

@@ -13,7 +13,7 @@ from workflows.domain.value import Value
 
 
 class Instruction(Value):
-    """A file of instructions for the model; if not `complete`, only its start is here."""
+    """If not `complete`, only a file's start."""
 
     path: str
     text: str
@@ -21,8 +21,6 @@ class Instruction(Value):
 
 
 class UnsupportedField(Value):
-    """A field that OpenCode knows and Holdfast does not support yet."""
-
     file: str
     field: str
 
@@ -41,9 +39,9 @@ class IgnoredFiles(Value):
 class TurnConfig(Value):
     """Configuration, rules and instructions of a directory for one turn.
 
-    `config` keeps its references, so it holds no value of a variable or key file. `rules`: of the turn's `agent` and
-    its session. `home`: of the person who started the session (None: the worker's own). `model_is_managed`: an
-    administrator has set the model; no flag changes it. The last four are for that person.
+    `config` keeps its references, so it holds no value of a variable or key file. `rules`: of `agent` and the session.
+    `home`: of the person who started the session (None: the worker's own). `model_is_managed`: no flag changes it. The
+    last four are for that person.
     """
 
     directory: str
@@ -69,7 +67,6 @@ class TurnConfig(Value):
 
     @property
     def digest(self) -> str:
-        """SHA-256 in hex, equal for equal content."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
     @property

@@ -15,8 +15,6 @@ class OutputLimits(Value):
 
 
 class Direction(StrEnum):
-    """Which end of the output is kept."""
-
     HEAD = "head"
     TAIL = "tail"
 
@@ -29,7 +27,6 @@ class Truncated(NamedTuple):
     direction: Direction = Direction.HEAD
 
     def with_message(self, message: str) -> str:
-        """The text for the model: the kept part, the marker at the cut, and the message."""
         pieces = [self.kept, self.marker, message]
         if self.direction is Direction.TAIL:
             pieces = [self.marker, message, self.kept]

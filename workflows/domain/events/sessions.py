@@ -58,8 +58,6 @@ class SessionRestarted(Value):
 
 
 class SuspensionEnded(Value):
-    """A person resumed (`resumed`), stopped or ended the session."""
-
     type: Literal["suspension.ended"] = "suspension.ended"
     suspension: SuspensionId
     resumed: bool

@@ -7,8 +7,6 @@ from workflows.domain.value import Value
 
 
 class TaskStarted(Value):
-    """A subagent got a prompt; its answer ends the call."""
-
     type: Literal["task.started"] = "task.started"
     call: PartId
     child: SessionId

@@ -9,7 +9,7 @@ from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, EDIT, runs
 from tests.acceptance.temporal_proxy import proxy
 from tests.harness import Harness, signals
-from tests.polling import WAIT_TIMEOUT
+from tests.polling import attempts
 from worker.scripted.script import DEFAULT_SCRIPT, Script
 from workflows.domain.errors import Unavailable
 from workflows.domain.events.turns import TurnEnded
@@ -94,11 +94,10 @@ async def turns_and_prompts(harness: Harness, session: SessionId) -> list[int]:
 
 async def signalled(harness: Harness, session: SessionId, times: dict[WakeKind, int]) -> None:
     """Wait until the session's run has got these numbers of signals."""
-    kinds: Counter[WakeKind] = Counter()
-    async with asyncio.timeout(WAIT_TIMEOUT):
-        while any(kinds[name] < count for name, count in times.items()):
-            await asyncio.sleep(0.2)
-            kinds = Counter(signal.kind for signal in signals(await harness.history(session)))
+    async for _ in attempts():
+        kinds = Counter(signal.kind for signal in signals(await harness.history(session)))
+        if all(kinds[name] >= count for name, count in times.items()):
+            return
 
 
 async def test_row_55_two_allowed_edits_of_one_file_are_made_in_order_though_a_commit_is_lost(open_trial: Open) -> None:

@@ -1,6 +1,5 @@
 """An observed worker: metrics are scraped, spans collected, and the dashboard names existing metrics."""
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -17,7 +16,7 @@ from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE
 from tests.acceptance.trial import Trial
 from tests.acceptance.workers import environment
-from tests.polling import wait_until
+from tests.polling import attempts, wait_until
 from tests.port_pairs import adjacent_free_ports
 from worker.scripted.script import ScriptedAnswer, ScriptedCall, ScriptedUsage
 from worker.stack.ports import LOOPBACK
@@ -96,9 +95,9 @@ async def test_a_session_shows_in_metrics_and_traces_and_the_dashboard_names_wha
         async with observed(trial, metrics, traces):
             session = await trial.harness.start_session("Write it.")
             (ask,) = await trial.harness.wait_for_asks(session)
-            async with asyncio.timeout(60):
-                while (await scraped(metrics)).get("holdfast_asks_open") != 1:
-                    await asyncio.sleep(0.1)
+            async for _ in attempts():
+                if (await scraped(metrics)).get("holdfast_asks_open") == 1:
+                    break
             await trial.harness.answer(ask)
             await trial.harness.ended(session)
             ours, theirs = await scraped(metrics), await scraped(sdk)

@@ -1,7 +1,5 @@
 """Watchers: every event once and in order over any broken connection (bug B21)."""
 
-import asyncio
-
 import pytest
 
 from activities.store.pg_notify import WATCHER_LOCK_CLASS
@@ -9,13 +7,13 @@ from tests.acceptance.conftest import Open
 from tests.acceptance.scenarios import DONE, runs
 from tests.acceptance.session_listener import listening
 from tests.acceptance.trial import Trial
-from tests.polling import WAIT_TIMEOUT
+from tests.polling import attempts
 
 pytestmark = pytest.mark.acceptance
 
-LISTENERS = """
+LISTENERS = b"""
 SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database d ON d.oid = database
-WHERE locktype = 'advisory' AND classid = %s AND d.datname = current_database()
+WHERE locktype = 'advisory' AND classid = %(lock_class)s AND d.datname = current_database()
 """  # who watches holds a lock that says so, on the connection that listens
 
 
@@ -40,10 +38,6 @@ async def test_b21_streams_and_waits_go_on_when_the_listening_connection_is_cut(
 
 async def cut_listener(trial: Trial) -> None:
     """Cut the connection that listens for both, once it does."""
-    cut = 0
-    async with asyncio.timeout(WAIT_TIMEOUT):
-        while not cut:
-            async with trial.harness.database.transaction() as connection:
-                found = await (await connection.execute(LISTENERS.encode(), [WATCHER_LOCK_CLASS])).fetchall()
-            cut += len(found)
-            await asyncio.sleep(0 if found else 0.1)
+    async for _ in attempts():
+        if await trial.harness.database.rows(LISTENERS, lock_class=WATCHER_LOCK_CLASS):
+            return

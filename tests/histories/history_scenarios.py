@@ -13,7 +13,7 @@ from tests.workflows.session_runs import activities
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from worker.settings import ResumePolicy
 from worker.startup_suspension import suspend_all
-from workflows.domain.ids import SessionId, workflow_id
+from workflows.domain.ids import SessionId
 from workflows.domain.wire import WAKE, Wake, WakeKind
 
 _POLL_INTERVAL = 0.05
@@ -57,7 +57,7 @@ async def steps_used_up(harness: Harness, gate: Path) -> SessionId:
 async def idle_exit(harness: Harness, gate: Path) -> SessionId:
     """An idle run completes after its idle time."""
     session = await whole_turn(harness, gate)
-    await harness.temporal.get_workflow_handle(workflow_id(session)).result()
+    await harness.workflow(session).result()
     return session
 
 
@@ -80,7 +80,7 @@ async def reloaded(harness: Harness, gate: Path) -> SessionId:
     """A run that waits for a person loads its rows again in place, and waits on."""
     session = await ask_waiting(harness, gate)
     before = await completed(harness, session)
-    await harness.temporal.get_workflow_handle(workflow_id(session)).signal(WAKE, Wake(kind=WakeKind.REFRESH))
+    await harness.workflow(session).signal(WAKE, Wake(kind=WakeKind.REFRESH))
     while await completed(harness, session) == before:
         await asyncio.sleep(_POLL_INTERVAL)
     for entry in await harness.client.inbox.asks(session=session):

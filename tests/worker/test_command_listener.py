@@ -19,7 +19,7 @@ from worker.background_tasks import run_in_background
 from worker.client import Holdfast, SessionClient
 from worker.connect import DATA_CONVERTER
 from worker.outbox import CommandListener, SignalSender
-from workflows.domain.ids import SessionId, workflow_id
+from workflows.domain.ids import SessionId
 
 COMMAND = """
 import asyncio, json, sys
@@ -75,7 +75,7 @@ async def brief(harness: Harness) -> AsyncIterator[SessionClient]:
 async def begun(harness: Harness, session: SessionId) -> bool:
     """Whether the session has a run."""
     try:
-        await harness.temporal.get_workflow_handle(workflow_id(session)).describe()
+        await harness.workflow(session).describe()
     except RPCError:
         return False
     return True

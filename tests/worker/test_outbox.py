@@ -43,7 +43,7 @@ def test_search_attributes_fit_a_keyword() -> None:
 
 async def test_the_first_signal_starts_a_run_and_is_deleted_when_acknowledged(harness: Harness) -> None:
     accepted = await harness.client.start(str(harness.project), Prompt.of_text("Hello.", model="scripted/model"))
-    run = await harness.temporal.get_workflow_handle(workflow_id(accepted.session)).describe()
+    run = await harness.workflow(accepted.session).describe()
     assert run.status is WorkflowExecutionStatus.RUNNING and accepted.delivered
     assert signals(await harness.history(accepted.session)) == [Wake(kind=WakeKind.WORK, subject=accepted.prompt)]
     assert await undelivered(harness, accepted.session) == []
@@ -77,11 +77,11 @@ async def test_a_completed_run_is_revived(harness: Harness) -> None:
     session = await harness.start_session("Hello.")
     await harness.client.stop(session)
     async with harness.running_worker():
-        first = harness.temporal.get_workflow_handle(workflow_id(session))
+        first = harness.workflow(session)
         await first.result()
         before = await first.describe()
         await harness.signal(session, WakeKind.WORK)
-        after = await harness.temporal.get_workflow_handle(workflow_id(session)).describe()
+        after = await harness.workflow(session).describe()
     assert before.status is WorkflowExecutionStatus.COMPLETED and after.run_id != before.run_id
 
 
@@ -134,7 +134,7 @@ async def test_the_stock_ui_names_the_session_where_it_may_and_says_where_the_re
         own = harness.settings.model_copy(update={"summaries": detail})
         sender = SignalSender(harness.database, harness.temporal, own)
         summaries.append(sender.summary(await sessions.origin(harness.database, session)))
-    run = await harness.temporal.get_workflow_handle(workflow_id(session)).describe()
+    run = await harness.workflow(session).describe()
 
     assert summaries[0] == "build" and summaries[1].startswith("build: Use ") and len(summaries[1].encode()) <= 200
     assert token not in summaries[1]

@@ -51,7 +51,7 @@ async def repairs(harness: Harness, session: SessionId) -> list[str]:
 
 
 async def described(harness: Harness, session: SessionId) -> WorkflowExecutionDescription:
-    return await harness.temporal.get_workflow_handle(workflow_id(session)).describe()
+    return await harness.workflow(session).describe()
 
 
 async def sent(rig: ActivityRig) -> None:

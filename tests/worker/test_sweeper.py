@@ -9,7 +9,7 @@ from temporalio.service import RPCError
 from tests.activities.rig import ActivityRig, open_rig
 from tests.harness import Harness, signals
 from tests.worker.conftest import client_without_engine, undelivered_prompt
-from worker.outbox import SignalSender, workflow_id
+from worker.outbox import SignalSender
 from worker.reconcile import Reconciler
 from worker.sweeper import Sweeper, sweep_lock
 from workflows.domain.ids import AskId, SessionId
@@ -34,7 +34,7 @@ async def lost(harness: Harness) -> SessionId:
 
 async def running(harness: Harness, session: SessionId) -> bool:
     try:
-        run = await harness.temporal.get_workflow_handle(workflow_id(session)).describe()
+        run = await harness.workflow(session).describe()
     except RPCError:
         return False
     return run.status is WorkflowExecutionStatus.RUNNING

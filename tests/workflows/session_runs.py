@@ -18,7 +18,7 @@ MARKER = EventType.EVENT_TYPE_MARKER_RECORDED
 
 async def session_histories(harness: Harness, session: SessionId, runs: int = 1) -> list[WorkflowHistory]:
     """The histories of the newest run and its predecessors; waits until there are `runs`."""
-    newest = await harness.temporal.get_workflow_handle(workflow_id(session)).describe()
+    newest = await harness.workflow(session).describe()
     run = newest.raw_description.workflow_execution_info.first_run_id
     found: list[WorkflowHistory] = []
     while run:

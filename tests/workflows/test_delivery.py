@@ -19,7 +19,7 @@ from workflows.domain.events.asks import SignalWithoutAnswer
 from workflows.domain.events.prompts import PromptAccepted
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.turns import TurnEnded
-from workflows.domain.ids import SessionId, StopId, TurnId, workflow_id
+from workflows.domain.ids import SessionId, StopId, TurnId
 from workflows.domain.messages import CallState
 from workflows.domain.prompt import Prompt
 from workflows.domain.wire import WAKE, Wake, WakeKind
@@ -37,7 +37,7 @@ def with_sweeper(request: pytest.FixtureRequest) -> bool:
 async def slept(harness: Harness, session: SessionId) -> None:
     """Wait until the session's run has completed."""
     async with asyncio.timeout(60):
-        await harness.temporal.get_workflow_handle(workflow_id(session)).result()
+        await harness.workflow(session).result()
 
 
 async def turns(harness: Harness, session: SessionId) -> list[TurnEnded]:
@@ -169,7 +169,7 @@ async def test_a_retried_stop_leaves_the_next_turn_alone(open_harness: Open, tmp
         await harness.client.prompt(session, "Another task.")
         await wait_for_file(gates[1])
         await harness.client.stop(session, stop=StopId("stp_1"))
-        handle = harness.temporal.get_workflow_handle(workflow_id(session))
+        handle = harness.workflow(session)
         await handle.signal(WAKE, Wake(kind=WakeKind.STOP, subject="stp_1", turn=stopped.turn))
         gates[1].touch()
         await harness.ended(session, 2)
@@ -182,7 +182,7 @@ async def test_signals_of_unknown_ids_are_kept_without_effect(open_harness: Open
         harness.configure(permission={"edit": "ask"})
         session = await harness.start_session("Write a.txt.")
         (ask,) = await harness.wait_for_asks(session)
-        handle = harness.temporal.get_workflow_handle(workflow_id(session))
+        handle = harness.workflow(session)
         for kind in (WakeKind.ANSWER, WakeKind.STOP, WakeKind.SETTLED, WakeKind.WORK):
             await handle.signal(WAKE, Wake(kind=kind, subject="of_no_row", turn=TurnId("trn_unknown")))
         await harness.answer(ask)
@@ -196,7 +196,7 @@ async def test_b24_a_signal_without_an_answer_leads_back_to_waiting(open_harness
         harness.configure(permission={"edit": "ask"})
         session = await harness.start_session("Write a.txt.")
         (ask,) = await harness.wait_for_asks(session)
-        handle = harness.temporal.get_workflow_handle(workflow_id(session))
+        handle = harness.workflow(session)
         for times in (1, 2):
             await handle.signal(WAKE, Wake(kind=WakeKind.ANSWER, subject=ask))
             await harness.until(session, lambda event: isinstance(event, SignalWithoutAnswer), times)
@@ -211,7 +211,7 @@ async def test_b24_an_answer_that_comes_while_a_forged_one_is_checked_is_applied
         harness.configure(permission={"edit": "ask"})
         session = await harness.start_session("Write a.txt.")
         (ask,) = await harness.wait_for_asks(session)
-        handle = harness.temporal.get_workflow_handle(workflow_id(session))
+        handle = harness.workflow(session)
         await asyncio.gather(
             *(handle.signal(WAKE, Wake(kind=WakeKind.ANSWER, subject=ask)) for _ in range(5)), harness.answer(ask)
         )
@@ -240,7 +240,7 @@ async def test_row_58_a_stop_that_comes_while_a_new_run_loads_is_applied(open_ha
         harness.configure(permission={"edit": "ask"})
         session = await harness.start_session("Write a.txt.")
         (ask,) = await harness.wait_for_asks(session)
-        await harness.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        await harness.workflow(session).terminate()
         turn = (await harness.client.sessions.get(session)).turn
         async with session_journal(harness.database, session, ACTOR) as journal:
             await journal.locked()

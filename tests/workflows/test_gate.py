@@ -15,7 +15,7 @@ from workflows.domain.errors import Conflict, NotFound
 from workflows.domain.events.asks import AskReopened
 from workflows.domain.events.calls import CallClaimed
 from workflows.domain.events.turns import TurnEnded
-from workflows.domain.ids import AskId, SessionId, workflow_id
+from workflows.domain.ids import AskId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import Reply
 from workflows.domain.wire import WAKE, Wake, WakeKind
@@ -197,9 +197,7 @@ async def test_a_row_and_a_signal_without_the_answers_event_approve_nothing(open
             await connection.execute(
                 b"UPDATE ask SET state = 'answered', reply = 'once', author = 'ada@laptop', settled_at = now()"
             )
-        await harness.temporal.get_workflow_handle(workflow_id(session)).signal(
-            WAKE, Wake(kind=WakeKind.ANSWER, subject=ask)
-        )
+        await harness.workflow(session).signal(WAKE, Wake(kind=WakeKind.ANSWER, subject=ask))
         await harness.until(session, lambda event: isinstance(event, AskReopened))
         assert not (harness.project / "a.txt").exists()
         await harness.answer(ask)

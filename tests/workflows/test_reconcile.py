@@ -19,7 +19,7 @@ from tests.workflows.session_runs import reset
 from worker.scripted.script import DEFAULT_SCRIPT, Script, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.sessions import SessionRefreshed, SessionRestarted
 from workflows.domain.events.turns import TurnEnded
-from workflows.domain.ids import WORKFLOW_TYPE, AskId, SessionId, workflow_id
+from workflows.domain.ids import WORKFLOW_TYPE, AskId, SessionId
 from workflows.domain.messages import CallState
 from workflows.domain.state import SessionState
 from workflows.domain.suspension import SuspendCause, SuspendReason
@@ -197,7 +197,7 @@ async def test_a_run_that_was_terminated_at_work_is_followed_by_another(open_har
         async with worker(harness):
             session, ask = await asked(harness)
             async with losing(harness, WakeKind.ANSWER):
-                await harness.temporal.get_workflow_handle(workflow_id(session)).terminate()
+                await harness.workflow(session).terminate()
                 await harness.answer(ask)
             assert await reason(harness, session) == "done" and await repaired(harness, session)
     assert len(harness.model.ledger.entries) == 2

@@ -16,7 +16,7 @@ from tests.workflows.delegation import FOUND, children, delegates, delegation_sc
 from tests.workflows.session_runs import activities, session_histories
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.turns import TurnEnded
-from workflows.domain.ids import SessionId, StopId, workflow_id
+from workflows.domain.ids import SessionId, StopId
 from workflows.domain.messages import CallState
 from workflows.domain.permissions.replies import AskDecision, Reply
 from workflows.domain.wire import WAKE, Wake, WakeKind
@@ -47,7 +47,7 @@ async def overtake(harness: Harness, session: SessionId) -> None:
 
 
 async def wake(harness: Harness, session: SessionId, kind: WakeKind = WakeKind.REFRESH) -> None:
-    await harness.temporal.get_workflow_handle(workflow_id(session)).signal(WAKE, Wake(kind=kind))
+    await harness.workflow(session).signal(WAKE, Wake(kind=kind))
 
 
 async def loaded(harness: Harness, session: SessionId, newest: int) -> None:

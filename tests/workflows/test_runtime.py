@@ -7,7 +7,6 @@ from tests.histories.history_scenarios import DONE, LOOK, WRITE
 from tests.workflows.conftest import Open
 from tests.workflows.session_runs import SCHEDULED, session_histories
 from worker.connect import DATA_CONVERTER
-from worker.outbox import workflow_id
 from workflows.domain.ids import SessionId
 from workflows.domain.state import SessionState
 from workflows.domain.wire import Request
@@ -61,7 +60,7 @@ async def test_a_later_epoch_has_higher_fences(open_harness: Open) -> None:
         session = await harness.start_session("Go.")
         (ask,) = await harness.wait_for_asks(session)
         first = await session_histories(harness, session)
-        await harness.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        await harness.workflow(session).terminate()
         await harness.answer(ask)
         await harness.ended(session)
         second = await session_histories(harness, session)

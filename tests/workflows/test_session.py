@@ -8,7 +8,6 @@ from tests.harness import wait_for_file
 from tests.histories.history_scenarios import DONE, WRITE
 from tests.workflows.conftest import Open
 from tests.workflows.session_runs import activities, session_histories
-from worker.outbox import workflow_id
 from worker.scripted.script import Hold, ScriptedAnswer, ScriptedCall
 from workflows.domain import search_attributes
 from workflows.domain.errors import Conflict
@@ -210,7 +209,7 @@ async def test_cancelling_the_workflow_ends_the_session(open_harness: Open, tmp_
     async with open_harness(script) as harness, harness.running_worker():
         session = await harness.start_session("Hello?")
         await wait_for_file(tmp_path / "gate")
-        await harness.temporal.get_workflow_handle(workflow_id(session)).cancel()
+        await harness.workflow(session).cancel()
         await harness.until(session, lambda event: event.type == "session.ended")
         overview = await harness.client.sessions.get(session)
     assert (overview.status, overview.turn_state) == ("ended", "ended")
@@ -222,7 +221,7 @@ async def test_the_end_of_a_session_closes_its_open_ask(open_harness: Open, by_a
         harness.configure(permission={"edit": "ask"})
         session = await harness.start_session("Write a.txt.")
         (ask,) = await harness.wait_for_asks(session)
-        run = harness.temporal.get_workflow_handle(workflow_id(session))
+        run = harness.workflow(session)
         await (harness.client.end(session) if by_a_person else run.cancel())
         await harness.ended(session)
         assert await harness.client.inbox.asks(session=session) == []
@@ -241,7 +240,7 @@ async def test_a_new_run_goes_on_after_a_terminated_one(open_harness: Open) -> N
         harness.configure(permission={"edit": "ask"})
         session = await harness.start_session("Write a.txt.")
         (ask,) = await harness.wait_for_asks(session)
-        await harness.temporal.get_workflow_handle(workflow_id(session)).terminate()
+        await harness.workflow(session).terminate()
         await harness.answer(ask)
         await harness.ended(session)
     assert (harness.project / "a.txt").read_text() == "a"
@@ -251,7 +250,7 @@ async def test_a_new_run_goes_on_after_a_terminated_one(open_harness: Open) -> N
 async def test_a_session_is_found_by_its_id_directory_and_agent(open_harness: Open) -> None:
     async with open_harness(DONE) as harness:
         session = await harness.start_session("Hello?")
-        run = await harness.temporal.get_workflow_handle(workflow_id(session)).describe()
+        run = await harness.workflow(session).describe()
     found = {pair.key.name: pair.value for pair in run.typed_search_attributes}
     assert found == {
         search_attributes.SESSION: session,

@@ -11,7 +11,6 @@ from tests.harness import wait_for_file
 from tests.workflows.conftest import Open
 from tests.workflows.delegation import DONE, FOUND, LOOK, children, delegates, delegation_scripts, tasks
 from tests.workflows.session_runs import session_histories
-from worker.outbox import workflow_id
 from worker.scripted.script import Hold, Refuse, ScriptedAnswer, ScriptedCall
 from workflows.domain.events.tasks import TaskSettled
 from workflows.domain.events.turns import TurnEnded
@@ -182,7 +181,7 @@ async def test_row_56_a_terminated_subagent_is_resumed_and_its_question_stays(op
         session = await harness.start_session("Find it.")
         (child,) = await children(harness, session)
         (ask,) = await harness.wait_for_asks(child)
-        await harness.temporal.get_workflow_handle(workflow_id(child)).terminate("an operator")
+        await harness.workflow(child).terminate("an operator")
         await harness.answer(ask)
         await harness.ended(session)
         (call,) = await tasks(harness, session)
@@ -198,7 +197,7 @@ async def test_a_terminated_parent_finds_its_subagent_again(open_harness: Open, 
     ):
         session = await harness.start_session("Find it.")
         await wait_for_file(gate)
-        handle = harness.temporal.get_workflow_handle(workflow_id(session))
+        handle = harness.workflow(session)
         await handle.terminate("an operator")
         assert (await handle.describe()).status is WorkflowExecutionStatus.TERMINATED
         gate.touch()
@@ -278,7 +277,7 @@ async def test_twenty_signals_of_settled_calls_cost_nothing(open_harness: Open) 
         session = await harness.start_session("Find it.")
         await harness.ended(session)
         (call,) = await tasks(harness, session)
-        handle = harness.temporal.get_workflow_handle(workflow_id(session))
+        handle = harness.workflow(session)
         before = len(harness.model.ledger.entries)
         await asyncio.gather(*(handle.signal("wake", {"kind": "settled", "subject": call.id}) for _ in range(20)))
         await harness.client.prompt(session, "Anything else?")

@@ -15,7 +15,6 @@ from tests.polling import WAIT_TIMEOUT
 from tests.workflows.conftest import Open
 from tests.workflows.session_runs import MARKER, SCHEDULED, activities, local_calls, session_histories
 from worker.connect import DATA_CONVERTER
-from worker.outbox import workflow_id
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from worker.settings import SummaryDetail
 from workflows.domain.events.calls import CallClaimed, CallFinished
@@ -48,7 +47,7 @@ async def shows(harness: Harness, session: SessionId, wanted: str) -> bool:
     with suppress(TimeoutError):
         async with asyncio.timeout(WAIT_TIMEOUT):
             while shown != wanted:
-                run = harness.temporal.get_workflow_handle(workflow_id(session))
+                run = harness.workflow(session)
                 shown = str((await run.query("__temporal_workflow_metadata")).current_details)
     return shown == wanted
 
@@ -167,7 +166,7 @@ async def test_a_call_that_fails_for_good_ends_its_turn_although_another_one_wai
         async with harness.database.transaction() as connection:
             cursor = await connection.execute("DELETE FROM ask WHERE id = %s RETURNING call", [lost])
             await connection.execute("DELETE FROM call WHERE id = %s", await cursor.fetchone())
-        run = harness.temporal.get_workflow_handle(workflow_id(session))
+        run = harness.workflow(session)
         await run.signal(WAKE, Wake(kind=WakeKind.ANSWER, subject=lost))
         ended = await harness.ended(session)
         assert await harness.client.inbox.asks(session=session) == []

@@ -14,7 +14,6 @@ from tests import databases
 from tests.harness import ACTOR, Harness
 from tests.worker.cli.conftest import OpenHarness, shell
 from worker.client import Holdfast
-from worker.outbox import workflow_id
 from worker.scripted.script import ScriptedAnswer, ScriptedCall
 from worker.stack.cluster import Cluster
 from workflows.domain.prompt import Prompt
@@ -50,7 +49,7 @@ async def test_a_backup_makes_a_home_whose_sessions_are_whole_and_whose_asks_can
             )
             made = await shell(harness).run("backup", "--workspaces", "--yes", str(tmp_path))
         file = Path(made.out.strip())
-        await harness.temporal.get_workflow_handle(workflow_id(asking)).terminate("its database is lost")
+        await harness.workflow(asking).terminate("its database is lost")
         shutil.rmtree(harness.project)
         with databases.new_database(template) as url:
             async with rebuilt(harness, url) as fresh:

@@ -12,7 +12,6 @@ from worker.cli import command_support, exit_codes
 from worker.cli.ask_prompt import AskPrompt
 from worker.cli.exit_codes import ExitCode
 from worker.cli.interrupt_guard import InterruptGuard
-from worker.cli.non_blocking_stdout import redirect_stdout
 from worker.cli.prompt_sender import PromptSender, SentPrompt
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.formatting import escape_prose, format_duration
@@ -69,13 +68,9 @@ async def follow_session(
     """
     terminal = None if as_json else Terminal(client.settings, session, thinking=options.thinking)
     renderer = terminal.view if terminal is not None else create_json_view(session)
-    async with redirect_stdout() as stdout:
-        with terminal or nullcontext():
-            follower = SessionFollower(client, session, seq, stdout, terminal)
-            end = await RunLoop(client, session, accepted, renderer, follower, terminal, options).follow(guard)
-        if end is ExitCode.INTERRUPTED:
-            stdout.limit_drain()
-    return end
+    with terminal or nullcontext():
+        follower = SessionFollower(client, session, seq, terminal)
+        return await RunLoop(client, session, accepted, renderer, follower, terminal, options).follow(guard)
 
 
 async def describe_totals(client: SessionClient, session: SessionId) -> str:

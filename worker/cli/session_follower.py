@@ -14,7 +14,6 @@ from activities.cancellation import cancel_and_wait
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.cli import absent_worker, command_support
 from worker.cli.keyboard import Keyboard
-from worker.cli.non_blocking_stdout import NonBlockingStdout
 from worker.cli.render.terminal import Terminal
 from worker.client import SessionClient
 from worker.settings import Settings
@@ -51,7 +50,7 @@ UiEvent: TypeAlias = EventWithContents | PublishedDelta | LineEntered | Interrup
 class SessionFollower:
     """Yields what happens to a session after `seq`, in order, from `__aenter__` on.
 
-    While standard output is congested, events wait; typed lines and Ctrl-C do not. A live `terminal` gets redraw ticks.
+    Typed lines and Ctrl-C come before waiting events. A live `terminal` gets redraw ticks.
     """
 
     def __init__(
@@ -59,7 +58,6 @@ class SessionFollower:
         client: SessionClient,
         session: SessionId,
         seq: int,
-        stdout: NonBlockingStdout,
         terminal: Terminal | None = None,
     ) -> None:
         self._client = client
@@ -69,7 +67,6 @@ class SessionFollower:
         self._urgent: deque[UiEvent] = deque()
         self._room = asyncio.Semaphore(_AHEAD)
         self._failed: Exception | None = None
-        self._stdout = stdout
         self._live = terminal is not None and terminal.writer.live
         self._reads_keyboard = terminal is not None
         self._terminal_lent = False
@@ -85,7 +82,7 @@ class SessionFollower:
             self._stack.callback(loop.remove_signal_handler, number)
         kept_up = keep_stack_up(self._client.settings, self.print_note)
         absence_watch = absent_worker.report_absent_worker(self._client, self._session, self.print_note)
-        for work in (self._watch(), kept_up, absence_watch, self._stdout.wait_until_broken()):
+        for work in (self._watch(), kept_up, absence_watch):
             self._stack.push_async_callback(cancel_and_wait, asyncio.create_task(self._feed(work)))
         self._stack.callback(self.keyboard.release)
         if self._reads_keyboard and is_interactive():
@@ -97,14 +94,11 @@ class SessionFollower:
 
     async def ui_events(self) -> AsyncIterator[UiEvent]:
         """Raises Unavailable when the stack is taken down or cannot be restarted."""
-        news = True
         while True:
-            await self._wait_for_output()
-            # Without news, redraw only if the terminal is read: else spinner frames would pile up.
-            if self._live and not self._urgent and self._queue.empty() and (news or self._stdout.idle):
+            await asyncio.sleep(0)  # lets signal handlers run though more events are queued
+            if self._live and not self._urgent and self._queue.empty():
                 yield RedrawTick()
-            news = (ui_event := await self._next()) is not None
-            if ui_event is not None:
+            if (ui_event := await self._next()) is not None:
                 yield ui_event
 
     async def _next(self) -> UiEvent | None:
@@ -122,13 +116,6 @@ class SessionFollower:
             self._room.release()
         return ui_event
 
-    async def _wait_for_output(self) -> None:
-        """Wait while standard output is congested, unless the person acts."""
-        await asyncio.sleep(0)  # lets signal handlers run though more events are queued
-        while not self._urgent and self._stdout.congested:
-            self._stdout.changed.clear()
-            await self._stdout.changed.wait()
-
     async def wait_until_reachable(self, reading: Callable[[], Awaitable[T]]) -> T:
         """Retry `reading` until the database answers. Raises Unavailable as `ui_events`."""
         while True:
@@ -141,7 +128,6 @@ class SessionFollower:
 
     async def lend_terminal(self, program: Callable[[], None]) -> None:
         """Run another program on the terminal; it gets all keys, also Ctrl-C."""
-        await self._stdout.drain()
         self.keyboard.release()
         self._terminal_lent = True
         try:
@@ -161,7 +147,6 @@ class SessionFollower:
         """Put a person's action before waiting events."""
         self._urgent.append(ui_event)
         self._on_change()
-        self._stdout.changed.set()
 
     def _on_close(self) -> None:
         self._queue.put_nowait(OSError(errno.EIO, "The terminal was closed"))  # as a write to it would fail

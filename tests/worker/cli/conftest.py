@@ -70,13 +70,6 @@ class PtySession:
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
 
-    def pause_reading(self) -> None:
-        """Stop reading, as Ctrl-S does: the command's writes block."""
-        asyncio.get_running_loop().remove_reader(self.master)
-
-    def resume_reading(self) -> None:
-        asyncio.get_running_loop().add_reader(self.master, self.read)
-
     def hang_up(self) -> None:
         """Close the terminal, as closing its window does."""
         asyncio.get_running_loop().remove_reader(self.master)

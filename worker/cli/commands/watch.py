@@ -9,7 +9,6 @@ from worker.api.sessions import Overview
 from worker.cli import command_support, completers, exit_codes, id_lookup, other_sessions
 from worker.cli.ask_prompt import AskPrompt
 from worker.cli.exit_codes import ExitCode
-from worker.cli.non_blocking_stdout import redirect_stdout
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.jsonlines import create_json_view_after
 from worker.cli.render.terminal import Terminal
@@ -60,16 +59,10 @@ async def watch(
             await other_sessions.report_other_sessions(client, found.id)
         terminal = None if as_json else Terminal(settings, found.id, thinking=thinking)
         renderer = terminal.view if terminal is not None else await create_json_view_after(client, found.id, after)
-        async with redirect_stdout() as stdout:
-            with terminal or nullcontext():
-                follower = SessionFollower(client, found.id, after, stdout, terminal)
-                watch_loop = WatchLoop(
-                    client, found.id, renderer, follower, terminal, after=after, until_idle=until_idle
-                )
-                end = await watch_loop.follow()
-            if end is ExitCode.INTERRUPTED:
-                stdout.limit_drain()
-    return end
+        with terminal or nullcontext():
+            follower = SessionFollower(client, found.id, after, terminal)
+            watch_loop = WatchLoop(client, found.id, renderer, follower, terminal, after=after, until_idle=until_idle)
+            return await watch_loop.follow()
 
 
 class WatchLoop:

@@ -428,36 +428,6 @@ async def test_ctrl_c_between_the_acceptance_of_a_task_and_its_following_stops_i
     assert isinstance(finished, TurnEnded) and finished.reason == "done"  # nothing has stopped it
 
 
-async def test_a_terminal_that_is_not_read_holds_up_neither_the_task_nor_ctrl_c(open_harness: OpenHarness) -> None:
-    paragraphs = [f"{'so ' * 150}it is {number}." for number in range(200)]  # more than a terminal has room for
-    long = TOUCH.model_copy(update={"text": "\n\n".join(paragraphs), "chunk": 2**20})
-    async with open_harness(long, HANGS) as harness, harness.running_worker():
-        async with shell(harness).terminal("run", *MODEL, "go") as running:
-            await running.until(said(0))  # the others are being written, or wait for that
-            running.pause_reading()
-            await harness.model.stalled.wait()
-            running.type(CTRL_C)
-            (session,) = await harness.client.sessions.list_recent()
-            ended = await harness.ended(session.id)
-            running.resume_reading()
-            for number in range(1, len(paragraphs)):
-                await running.until(said(number))
-            await running.until("has ended: stopped")
-            running.type(CTRL_D)
-            code = await running.ended()
-        async with shell(harness).terminal("watch", session.id) as watching:
-            await watching.until(said(0))
-            watching.pause_reading()
-            watching.type(CTRL_C)
-            left = await watching.ended()
-
-    assert isinstance(ended, TurnEnded) and ended.reason == "stopped" and (code, left) == (5, 130)
-
-
-def said(number: int) -> str:
-    return rf"it\s+is\s+{number}\."
-
-
 async def test_a_closed_terminal_leaves_the_task_running(open_harness: OpenHarness) -> None:
     async with open_harness(TOUCH, HELLO) as harness, harness.running_worker():
         harness.configure(**ASKING)

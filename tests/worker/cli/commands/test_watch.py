@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,6 @@ from tests.worker.cli.conftest import CTRL_C, CommandResult, OpenHarness, shell
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
 from worker.cli.commands.watch import WatchLoop
-from worker.cli.non_blocking_stdout import NonBlockingStdout
 from worker.cli.session_follower import SessionFollower
 from worker.client import Holdfast, SessionClient
 from worker.scripted.script import ScriptedAnswer, ScriptedCall, Stall
@@ -163,9 +161,8 @@ async def watched(harness: Harness, settings: Settings, session: SessionId, name
 
 
 async def followed(client: SessionClient, session: SessionId, heard: Heard) -> None:
-    async with NonBlockingStdout(sys.stdout.fileno()) as stdout:
-        follower = SessionFollower(client, session, 0, stdout)
-        await WatchLoop(client, session, heard, follower, after=0, until_idle=True).follow()
+    follower = SessionFollower(client, session, 0)
+    await WatchLoop(client, session, heard, follower, after=0, until_idle=True).follow()
 
 
 async def test_a_session_that_waits_for_its_hosts_worker_is_reported_by_every_command(

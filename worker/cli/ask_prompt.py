@@ -12,7 +12,6 @@ from worker.cli.render import pager
 from worker.cli.render.formatting import escape_prose, one_line
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
-from worker.client import SessionClient
 from workflows.domain.errors import Conflict, Unavailable
 from workflows.domain.ids import AskId
 from workflows.domain.permissions.replies import AskDecision
@@ -24,8 +23,8 @@ _MANY = 5  # questions of a run before a rule is suggested (security.md 4)
 class AskPrompt:
     """Puts asks to the person and sends the answers; drops an ask that is settled elsewhere."""
 
-    def __init__(self, client: SessionClient, terminal: Terminal, follower: SessionFollower) -> None:
-        self._client = client
+    def __init__(self, follower: SessionFollower, terminal: Terminal) -> None:
+        self._client = follower.client
         self._terminal = terminal
         self._writer = terminal.writer
         self._status_line = terminal.status_line

@@ -2,12 +2,10 @@
 
 from activities.mint import new_id
 from worker.cli.render.formatting import escape_prose
-from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
 from worker.cli.slash_commands import SlashCommand, parse_slash_command
-from worker.client import SessionClient
 from workflows.domain.errors import HoldfastError
-from workflows.domain.ids import MessageId, Prefix, RetryId, SessionId
+from workflows.domain.ids import MessageId, Prefix, RetryId
 from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
@@ -24,18 +22,9 @@ class PromptSender:
     A refused line returns to the keyboard. Entered again it keeps its id, as the first try may be recorded.
     """
 
-    def __init__(
-        self,
-        client: SessionClient,
-        session: SessionId,
-        terminal: Terminal,
-        follower: SessionFollower,
-        model: str | None,
-        agent: str | None,
-    ) -> None:
-        self._client = client
-        self._session = session
-        self._terminal = terminal
+    def __init__(self, follower: SessionFollower, model: str | None, agent: str | None) -> None:
+        self._client = follower.client
+        self._session = follower.session
         self._follower = follower
         self._model = model
         self._agent = agent

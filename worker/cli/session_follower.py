@@ -60,15 +60,15 @@ class SessionFollower:
         seq: int,
         terminal: Terminal | None = None,
     ) -> None:
-        self._client = client
-        self._session = session
+        self.client = client
+        self.session = session
+        self.terminal = terminal
         self._seq = seq
         self._queue: asyncio.Queue[UiEvent | Exception] = asyncio.Queue()
         self._urgent: deque[UiEvent] = deque()
         self._room = asyncio.Semaphore(_AHEAD)
         self._failed: Exception | None = None
         self._live = terminal is not None and terminal.writer.live
-        self._reads_keyboard = terminal is not None
         self._terminal_lent = False
         self.print_note = terminal.print_note if terminal is not None else command_support.print_note
         self.keyboard = Keyboard(self._on_line, self._on_change, self._on_close, live=self._live)
@@ -80,12 +80,12 @@ class SessionFollower:
         for number, handler in handlers.items():
             loop.add_signal_handler(number, handler)
             self._stack.callback(loop.remove_signal_handler, number)
-        kept_up = keep_stack_up(self._client.settings, self.print_note)
-        absence_watch = absent_worker.report_absent_worker(self._client, self._session, self.print_note)
+        kept_up = keep_stack_up(self.client.settings, self.print_note)
+        absence_watch = absent_worker.report_absent_worker(self.client, self.session, self.print_note)
         for work in (self._watch(), kept_up, absence_watch):
             self._stack.push_async_callback(cancel_and_wait, asyncio.create_task(self._feed(work)))
         self._stack.callback(self.keyboard.release)
-        if self._reads_keyboard and is_interactive():
+        if self.terminal is not None and is_interactive():
             self.keyboard.listen()
         return self
 
@@ -163,7 +163,7 @@ class SessionFollower:
             self.keyboard.detach()
 
     async def _watch(self) -> None:
-        async with aclosing(self._client.records.watch(self._session, self._seq, with_subagents=True)) as watched:
+        async with aclosing(self.client.records.watch(self.session, self._seq, with_subagents=True)) as watched:
             async for ui_event in watched:
                 await self._room.acquire()
                 self._queue.put_nowait(ui_event)

@@ -4,29 +4,19 @@ from contextlib import nullcontext
 
 import click
 
-from worker.api.events import EventWithContents, PublishedDelta
+from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
 from worker.cli import command_support, completers, exit_codes, id_lookup, other_sessions
-from worker.cli.ask_prompt import AskPrompt
 from worker.cli.exit_codes import ExitCode
+from worker.cli.follow_loop import FollowLoop
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.jsonlines import create_json_view_after
 from worker.cli.render.terminal import Terminal
-from worker.cli.session_follower import (
-    Interrupted,
-    LineEntered,
-    RedrawTick,
-    SessionFollower,
-    is_interactive,
-)
-from worker.client import SessionClient
+from worker.cli.session_follower import SessionFollower
 from worker.settings import Settings
-from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.prompts import PromptWithdrawn
 from workflows.domain.events.sessions import SessionEnded
 from workflows.domain.events.turns import RetryWithdrawn, TurnEnded, TurnOpened
-from workflows.domain.ids import AskId, SessionId
-from workflows.domain.wire import AskState
 
 _RESTING = (TurnEnded, SessionEnded, PromptWithdrawn, RetryWithdrawn)
 _IDLE = "Idle. Ctrl-C leaves."
@@ -58,37 +48,18 @@ async def watch(
         if found.parent is None:
             await other_sessions.report_other_sessions(client, found.id)
         terminal = None if as_json else Terminal(settings, found.id, thinking=thinking)
-        renderer = terminal.view if terminal is not None else await create_json_view_after(client, found.id, after)
         with terminal or nullcontext():
+            renderer = terminal or await create_json_view_after(client, found.id, after)
             follower = SessionFollower(client, found.id, after, terminal)
-            watch_loop = WatchLoop(client, found.id, renderer, follower, terminal, after=after, until_idle=until_idle)
-            return await watch_loop.follow()
+            return await WatchLoop(follower, renderer, after=after, until_idle=until_idle).follow()
 
 
-class WatchLoop:
-    """Shows a session; puts asks to the person at the terminal, or shows how to answer them."""
+class WatchLoop(FollowLoop):
+    """Shows a session that another command works on."""
 
-    def __init__(
-        self,
-        client: SessionClient,
-        session: SessionId,
-        renderer: Renderer,
-        follower: SessionFollower,
-        terminal: Terminal | None = None,
-        *,
-        after: int,
-        until_idle: bool,
-    ) -> None:
-        self._client = client
-        self._session = session
-        self._renderer = renderer
-        self._follower = follower
-        self._terminal = terminal
-        self._after = after
+    def __init__(self, follower: SessionFollower, renderer: Renderer, *, after: int, until_idle: bool) -> None:
+        super().__init__(follower, renderer)
         self._until_idle = until_idle
-        interactive_terminal = terminal if is_interactive() else None
-        self._ask_prompt = AskPrompt(client, interactive_terminal, follower) if interactive_terminal else None
-        self._shown_asks: set[AskId] = set()
         self._initial_seq = after  # the last event at the start; earlier ends ring no bell
         self._rendered_seq = after
         self._is_idle = True  # no turn is open, as far as events were shown
@@ -100,46 +71,22 @@ class WatchLoop:
         """
         async with self._follower:
             now = await self._load_session()
-            self._initial_seq = now.seq
-            if (end := self._exit_code(self._after, now)) is not None:
-                return end
-            async for ui_event in self._follower.ui_events():
-                match ui_event:
-                    case Interrupted():
-                        return ExitCode.INTERRUPTED
-                    case PublishedDelta():
-                        self._renderer.on_delta(ui_event)
-                    case RedrawTick() if self._terminal is not None:
-                        self._refresh(self._terminal)
-                    case LineEntered():
-                        await self._on_line(ui_event)
-                    case EventWithContents():
-                        if self._terminal is not None:
-                            self._terminal.on_event(ui_event)
-                        self._renderer.on_event(ui_event)
-                        if (end := await self._on_session_event(ui_event)) is not None:
-                            return end
-        raise AssertionError("happenings do not end")
+            after, self._initial_seq = self._initial_seq, now.seq
+            end = self._exit_code(after, now)
+            return end if end is not None else await self._until_end()
 
-    def _refresh(self, terminal: Terminal) -> None:
-        question = self._ask_prompt.prompt if self._ask_prompt is not None else ""
+    def _refresh(self, terminal: Terminal, question: str) -> None:
         terminal.refresh(question, idle=_IDLE if self._rendered_seq >= self._initial_seq else "")
 
-    async def _on_line(self, typed: LineEntered) -> None:
-        """Handle an answer; prompts are not taken here."""
-        if self._ask_prompt is not None and typed.ask is not None:
-            await self._ask_prompt.on_line(typed.text, typed.ask)
-        elif typed.text and typed.text.strip():
+    async def _on_interrupt(self) -> ExitCode:
+        return ExitCode.INTERRUPTED
+
+    async def _on_line(self, text: str | None) -> None:
+        if text and text.strip():
             self._follower.print_note(f"Not sent, for `watch` takes answers only: holdfast run -s {self._session}")
 
-    async def _on_session_event(self, seen: EventWithContents) -> ExitCode | None:
+    async def _on_own_event(self, seen: EventWithContents) -> ExitCode | None:
         event, seq = seen.record.event, seen.record.seq
-        if isinstance(event, AskRaised):
-            await self._on_ask(event.ask)
-        if isinstance(event, (AskAnswered, AskClosed)) and self._ask_prompt is not None:
-            await self._ask_prompt.on_settled(event.ask)
-        if seen.record.session != self._session:  # a subagent's
-            return None
         self._rendered_seq = seq
         if isinstance(event, TurnEnded) and seq > self._initial_seq:
             command_support.ring_bell(self._client.settings)
@@ -147,17 +94,6 @@ class WatchLoop:
             self._is_idle = isinstance(event, _RESTING)
         # Any event may be the last: a late answer follows the end of its turn.
         return self._exit_code(seq, await self._load_session()) if self._is_idle and seq >= self._initial_seq else None
-
-    async def _on_ask(self, ask: AskId) -> None:
-        for entry in await self._follower.wait_until_reachable(lambda: self._client.inbox.asks(ask=ask)):
-            if entry.state is not AskState.OPEN or ask in self._shown_asks:
-                continue
-            self._shown_asks.add(ask)
-            command_support.ring_bell(self._client.settings)
-            if self._ask_prompt is not None:
-                await self._ask_prompt.on_raised(entry)
-            else:
-                self._renderer.on_ask(entry)
 
     async def _load_session(self) -> Overview:
         return await self._follower.wait_until_reachable(lambda: self._client.sessions.get(self._session))

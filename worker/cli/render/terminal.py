@@ -5,10 +5,11 @@ from typing import Final, Self
 
 import click
 
-from worker.api.events import EventWithContents
+from worker.api.events import EventWithContents, PublishedDelta
+from worker.api.inbox import InboxEntry
 from worker.cli import command_support
 from worker.cli.render.status_line import StatusLine
-from worker.cli.render.subagent_view import SubagentView, create_session_view
+from worker.cli.render.subagent_view import create_session_view
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import clip_start, wrap_words
 from worker.settings import Settings
@@ -28,7 +29,7 @@ class Terminal:
     def __init__(self, settings: Settings, session: SessionId, *, thinking: bool = False) -> None:
         self.writer = TerminalWriter(live=is_live_terminal(settings))
         self.status_line = StatusLine(session)
-        self.view: SubagentView = create_session_view(self.writer, session, self.status_line, thinking=thinking)
+        self._view = create_session_view(self.writer, session, self.status_line, thinking=thinking)
 
     def __enter__(self) -> Self:
         return self
@@ -38,8 +39,14 @@ class Terminal:
         self.writer.close()
 
     def on_event(self, seen: EventWithContents) -> None:
-        """Update the status line."""
         self.status_line.on_event(seen)
+        self._view.on_event(seen)
+
+    def on_delta(self, delta: PublishedDelta) -> None:
+        self._view.on_delta(delta)
+
+    def on_ask(self, entry: InboxEntry) -> None:
+        self._view.on_ask(entry)
 
     def print_note(self, text: str) -> None:
         """Print a note above the status line, or on standard error if not live."""

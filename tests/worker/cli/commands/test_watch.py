@@ -162,7 +162,7 @@ async def watched(harness: Harness, settings: Settings, session: SessionId, name
 
 async def followed(client: SessionClient, session: SessionId, heard: Heard) -> None:
     follower = SessionFollower(client, session, 0)
-    await WatchLoop(client, session, heard, follower, after=0, until_idle=True).follow()
+    await WatchLoop(follower, heard, after=0, until_idle=True).follow()
 
 
 async def test_a_session_that_waits_for_its_hosts_worker_is_reported_by_every_command(

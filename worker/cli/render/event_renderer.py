@@ -54,6 +54,7 @@ from workflows.domain.messages import ReasoningPart, TextPart
 from workflows.domain.prompt import PromptMode
 
 _QUICK: Final = ("repeatable", "idempotent")  # such calls are shown when they are done
+_DIM: Final = "dim"
 _FURTHER: Final = 4  # blanks before continuation rows, which may quote: no other line of ours begins so
 
 
@@ -125,19 +126,21 @@ class EventRenderer:
 
     @singledispatchmethod
     def _render(self, event: Event, seen: EventWithContents) -> None:
-        """Show one event. Those without a method here are for auditors: see `holdfast log --events`."""
+        """Show one event. Those without a text here are for auditors: see `holdfast log --events`."""
+        if (sentence := _turn_sentence(event, seen) or _ask_sentence(event, seen)) is not None:
+            self._print(*sentence)
 
     @_render.register
     def _turn_opened(self, event: TurnOpened, _: EventWithContents) -> None:
         self._working = True
-        self._print(f"Turn {event.number} · {one_line(event.agent)} · {escape_exact(event.model)}", dim=True)
+        self._print(f"Turn {event.number} · {one_line(event.agent)} · {escape_exact(event.model)}", _DIM)
 
     @_render.register
     def _turn_ended(self, event: TurnEnded, seen: EventWithContents) -> None:
         self._restart_answer()
         self._working = False
         if event.note is not None:
-            self._print(f"The task failed: {escape_prose(note_of(seen, event.note))}", fg="red")
+            self._print(f"The task failed: {escape_prose(note_of(seen, event.note))}", "red")
             if not self._is_subagent:
                 self._print(f"  {retry_hint(seen.record.session)}")
         elif event.reason != "done":
@@ -151,7 +154,7 @@ class EventRenderer:
         due, now = datetime.fromisoformat(event.next_at), self._now()
         when = f"retrying at {format_upcoming(due, now)}" if due > now else "retried"
         message = one_line(note_of(seen, event.note), 200)
-        self._print(f"{when} (attempt {event.attempt}): {message}", fg="yellow")
+        self._print(f"{when} (attempt {event.attempt}): {message}", "yellow")
 
     @_render.register
     def _message_completed(self, event: MessageCompleted, seen: EventWithContents) -> None:
@@ -164,7 +167,7 @@ class EventRenderer:
         if event.finish == "length":
             tokens = event.tokens.output + event.tokens.reasoning
             limit = f"{tokens:,} tokens" if tokens else "its limit"
-            self._print(f"! The answer was cut at {limit}.", fg="yellow")
+            self._print(f"! The answer was cut at {limit}.", "yellow")
         self._streamed = self._new_answer()
 
     @_render.register
@@ -175,7 +178,7 @@ class EventRenderer:
         agent = f", as {one_line(event.agent)}" if event.mode == PromptMode.QUEUE and event.agent is not None else ""
         self._print(f"+ {one_line(prompt_of(seen, event.prompt))} ({how}{agent})")
         if self._status_line is not None and (behind := self._status_line.queued_prompts()):
-            self._print(f"  {behind}", fg="yellow")
+            self._print(f"  {behind}", "yellow")
 
     @_render.register
     def _prompt_taken(self, event: PromptTaken, seen: EventWithContents) -> None:
@@ -185,49 +188,11 @@ class EventRenderer:
             self.writer.write_line(click.style(f"> {row}", bold=True))
 
     @_render.register
-    def _prompt_withdrawn(self, event: PromptWithdrawn, seen: EventWithContents) -> None:
-        self._print(f"Withdrawn: {one_line(prompt_of(seen, event.prompt))}")
-
-    @_render.register
-    def _retry_accepted(self, _: RetryAccepted, seen: EventWithContents) -> None:
-        self._print(f"The failed turn is retried, by {actor_of(seen)}.")
-
-    @_render.register
-    def _retry_withdrawn(self, event: RetryWithdrawn, _: EventWithContents) -> None:
-        self._print(f"The retry was withdrawn: {one_line(event.reason)}.")
-
-    @_render.register
     def _session_suspended(self, event: SessionSuspended, seen: EventWithContents) -> None:
         why = suspension_text.describe_suspension(event.reason, event.was, event.now)
-        self._print(f"Suspended: {why}", fg="yellow")
+        self._print(f"Suspended: {why}", "yellow")
         for each in suspension_text.list_actions(seen.record.session):
             self._print(each)
-
-    @_render.register
-    def _suspension_ended(self, event: SuspensionEnded, seen: EventWithContents) -> None:
-        if event.resumed:
-            self._print(f"Resumed by {actor_of(seen)}.")
-
-    @_render.register
-    def _session_refreshed(self, event: SessionRefreshed, _: EventWithContents) -> None:
-        why = "did not go on" if event.run else "had work and no run"
-        self._print(f"The session {why}: it is told to look at its work again.")
-
-    @_render.register
-    def _session_restarted(self, event: SessionRestarted, _: EventWithContents) -> None:
-        self._print(f"The session still did not go on: it is started anew ({event.restarts}).", fg="yellow")
-
-    @_render.register
-    def _session_ended(self, event: SessionEnded, _: EventWithContents) -> None:
-        self._print(f"The session has ended: {one_line(event.reason)}.")
-
-    @_render.register
-    def _stop_accepted(self, _: StopAccepted, seen: EventWithContents) -> None:
-        self._print(f"A stop was accepted, from {actor_of(seen)}.")
-
-    @_render.register
-    def _session_configured(self, _: SessionConfigured, seen: EventWithContents) -> None:
-        self._print(f"The next turns go by the configuration of {actor_of(seen)}'s shell.")
 
     @_render.register
     def _call_prepared(self, event: CallPrepared, _: EventWithContents) -> None:
@@ -256,10 +221,6 @@ class EventRenderer:
                 self.writer.write_line(each)
 
     @_render.register
-    def _task_started(self, event: TaskStarted, _: EventWithContents) -> None:
-        self._print(f"  @{one_line(event.agent)} works on it ({event.child})", dim=True)
-
-    @_render.register
     def _call_drifted(self, event: CallDrifted, seen: EventWithContents) -> None:
         self._print(f"What {self._label(seen, event.call)} would do has changed since it was decided.")
 
@@ -267,44 +228,12 @@ class EventRenderer:
     def _ask_raised(self, event: AskRaised, seen: EventWithContents) -> None:
         self._asked_calls.add(event.call)
         label = self._label(seen, event.call, less=len(event.ask))
-        self._print(f"? {label} needs an answer ({event.ask})", fg="yellow")
+        self._print(f"? {label} needs an answer ({event.ask})", "yellow")
 
-    @_render.register
-    def _ask_answered(self, event: AskAnswered, seen: EventWithContents) -> None:
-        self._print(f"  → {describe_answer(seen, event)}", fg="yellow")
-
-    @_render.register
-    def _ask_closed(self, event: AskClosed, _: EventWithContents) -> None:
-        self._print(f"  The question {event.ask} was closed: {one_line(event.reason)}.")
-
-    @_render.register
-    def _ask_reopened(self, event: AskReopened, _: EventWithContents) -> None:
-        self._print(f"! {event.ask} was marked as answered, but not in the log: it is open again.", fg="red")
-
-    @_render.register
-    def _caller_refused(self, event: CallerRefused, _: EventWithContents) -> None:
-        self._print(f"! {one_line(event.activity)} was refused to {one_line(event.caller, 100)}.", fg="red")
-
-    @_render.register
-    def _answer_refused(self, event: AnswerRefused, _: EventWithContents) -> None:
-        self._print(f"  An answer ({event.reply}) was refused: {one_line(event.reason, 300)}")
-
-    @_render.register
-    def _answer_not_run(self, event: AnswerNotRun, _: EventWithContents) -> None:
-        self._print(f"  The answer to {event.ask} was accepted, but not run: the turn was stopped.")
-
-    @_render.register
-    def _grant_made(self, event: GrantMade, _: EventWithContents) -> None:
-        rule = format_rule(event.permission, event.patterns)
-        self._print(f"  From now on allowed in this {event.scope}: {rule} ({event.grant})", dim=True)
-
-    @_render.register
-    def _grant_revoked(self, event: GrantRevoked, seen: EventWithContents) -> None:
-        self._print(f"The grant {event.grant} was revoked by {actor_of(seen)}.")
-
-    def _print(self, text: str, *, fg: str | None = None, dim: bool | None = None) -> None:
+    def _print(self, text: str, colour: str | None = None) -> None:
         for row in wrap_words(text, self.writer.columns, _FURTHER).split("\n"):
-            self.writer.write_line(click.style(row, fg=fg, dim=dim) if fg or dim else row)
+            style = partial(click.style, dim=True) if colour == _DIM else partial(click.style, fg=colour)
+            self.writer.write_line(style(row) if colour else row)
 
     def _on_piece(self, source: str, body: dict[str, JsonValue]) -> None:
         """Text grows on the terminal; other pieces only change the status line."""
@@ -333,3 +262,53 @@ class EventRenderer:
             return f"a call whose content was erased ({name})"
         room = min((self.writer.columns or 150) - 36 - less, 100)
         return f"{escape_exact(call.name)}  {one_line(call.label, max(room, 20))}"
+
+
+def _turn_sentence(event: Event, seen: EventWithContents) -> tuple[str, str | None] | None:
+    """The sentence and its colour for an event of the session and its turns."""
+    match event:
+        case PromptWithdrawn():
+            return f"Withdrawn: {one_line(prompt_of(seen, event.prompt))}", None
+        case RetryAccepted():
+            return f"The failed turn is retried, by {actor_of(seen)}.", None
+        case RetryWithdrawn():
+            return f"The retry was withdrawn: {one_line(event.reason)}.", None
+        case SuspensionEnded(resumed=True):
+            return f"Resumed by {actor_of(seen)}.", None
+        case SessionRefreshed():
+            why = "did not go on" if event.run else "had work and no run"
+            return f"The session {why}: it is told to look at its work again.", None
+        case SessionRestarted():
+            return f"The session still did not go on: it is started anew ({event.restarts}).", "yellow"
+        case SessionEnded():
+            return f"The session has ended: {one_line(event.reason)}.", None
+        case StopAccepted():
+            return f"A stop was accepted, from {actor_of(seen)}.", None
+        case SessionConfigured():
+            return f"The next turns go by the configuration of {actor_of(seen)}'s shell.", None
+    return None
+
+
+def _ask_sentence(event: Event, seen: EventWithContents) -> tuple[str, str | None] | None:
+    """The same for asks, grants and what was refused."""
+    match event:
+        case TaskStarted():
+            return f"  @{one_line(event.agent)} works on it ({event.child})", _DIM
+        case AskAnswered():
+            return f"  → {describe_answer(seen, event)}", "yellow"
+        case AskClosed():
+            return f"  The question {event.ask} was closed: {one_line(event.reason)}.", None
+        case AskReopened():
+            return f"! {event.ask} was marked as answered, but not in the log: it is open again.", "red"
+        case CallerRefused():
+            return f"! {one_line(event.activity)} was refused to {one_line(event.caller, 100)}.", "red"
+        case AnswerRefused():
+            return f"  An answer ({event.reply}) was refused: {one_line(event.reason, 300)}", None
+        case AnswerNotRun():
+            return f"  The answer to {event.ask} was accepted, but not run: the turn was stopped.", None
+        case GrantMade():
+            rule = format_rule(event.permission, event.patterns)
+            return f"  From now on allowed in this {event.scope}: {rule} ({event.grant})", _DIM
+        case GrantRevoked():
+            return f"The grant {event.grant} was revoked by {actor_of(seen)}.", None
+    return None

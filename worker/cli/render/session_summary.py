@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import singledispatchmethod
 from typing import Final
 
 import click
+from pydantic import JsonValue
 
 from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
 from worker.cli.render import suspension_text
-from worker.cli.render.event_contents import CallContent, actor_of, call_of, describe_answer, prompt_of, time_of
+from worker.cli.render.event_contents import actor_of, call_of, describe_answer, prompt_of, time_of
 from worker.cli.render.formatting import escape_exact, format_duration, format_past, format_rule, one_line, pluralize
 from worker.cli.render.session_status import describe_status
 from worker.cli.render.turn_summary import AskSummary, TurnSummary, describe_usage, render_turn, render_turn_line
@@ -56,11 +56,16 @@ class SessionSummary:
         """Add an event; ignored before the log's first turn."""
         match event := seen.record.event:
             case PromptAccepted():
-                self._on_prompt_accepted(seen, event)
+                self._prompts[event.prompt] = f"{prompt_of(seen, event.prompt)} ({actor_of(seen)})"
+                if event.prompt in self._tasks:  # a subagent's events follow, perhaps for another turn
+                    self._turn, self._name = self._tasks[event.prompt]
             case RetryAccepted():
                 self._retried_by[event.retry] = actor_of(seen)
             case TurnOpened() if self._is_own(seen):
-                self._on_turn_opened(event, time_of(seen))
+                self._turn = TurnSummary(number=event.number, started_at=time_of(seen))
+                self.turns.append(self._turn)
+                if event.retry is not None:
+                    self._turn.prompts.append(f"retried by {self._retried_by.get(event.retry, 'somebody')}")
             case _ if self._turn is not None:
                 self._add(event, self._turn, seen)
 
@@ -68,28 +73,30 @@ class SessionSummary:
         """Whether the event is not a subagent's."""
         return seen.record.session == self.session
 
-    def _on_prompt_accepted(self, seen: EventWithContents, event: PromptAccepted) -> None:
-        self._prompts[event.prompt] = f"{prompt_of(seen, event.prompt)} ({actor_of(seen)})"
-        if event.prompt in self._tasks:  # a subagent's events follow, perhaps for another turn
-            self._turn, self._name = self._tasks[event.prompt]
-
-    def _on_turn_opened(self, event: TurnOpened, at: datetime) -> None:
-        self._turn = TurnSummary(number=event.number, started_at=at)
-        self.turns.append(self._turn)
-        if event.retry is not None:
-            self._turn.prompts.append(f"retried by {self._retried_by.get(event.retry, 'somebody')}")
-
-    @singledispatchmethod
     def _add(self, event: Event, turn: TurnSummary, seen: EventWithContents) -> None:
-        """Add an event to its turn; those without a method here are left out."""
+        """Add an event to its turn."""
+        at = time_of(seen)
+        match event:
+            case PromptTaken() if self._is_own(seen):
+                turn.prompts.append(self._prompts.get(event.prompt, "(accepted before)"))
+            case MessageCompleted():
+                self._add_message(event, turn, seen)
+            case CallFinished():
+                self._add_call(event, turn, seen)
+            case TaskStarted():
+                self._tasks[event.prompt] = turn, f"{self._name}{one_line(event.agent)} › "
+            case TurnEnded() if self._is_own(seen):
+                _end_turn(event, turn, seen)
+            case AskRaised():
+                turn.asked[event.ask] = AskSummary(at, self._label(seen, event.call), event.ask)
+            case AskAnswered() | AskClosed() | GrantMade() if asked := turn.asked.get(event.ask):
+                _add_reply(event, asked, seen)
+            case ModelRetry() if event.turn is not None:
+                turn.add_failure(at, escape_exact(event.kind), one_line(note_of(seen, event.note), 200))
+            case _ if trouble := self._trouble(event, seen):
+                turn.troubles.append((at, trouble))
 
-    @_add.register
-    def _prompt_taken(self, event: PromptTaken, turn: TurnSummary, seen: EventWithContents) -> None:
-        if self._is_own(seen):
-            turn.prompts.append(self._prompts.get(event.prompt, "(accepted before)"))
-
-    @_add.register
-    def _message_completed(self, event: MessageCompleted, turn: TurnSummary, seen: EventWithContents) -> None:
+    def _add_message(self, event: MessageCompleted, turn: TurnSummary, seen: EventWithContents) -> None:
         turn.tokens += event.tokens
         turn.cost += Cost.of(event.cost)
         if event.turn is None:
@@ -101,101 +108,64 @@ class SessionSummary:
         if texts and self._is_own(seen):
             turn.text = texts[-1].strip()
 
-    @_add.register
-    def _call_finished(self, event: CallFinished, turn: TurnSummary, seen: EventWithContents) -> None:
+    def _add_call(self, event: CallFinished, turn: TurnSummary, seen: EventWithContents) -> None:
         call, state = call_of(seen, event.call), CallState(event.state)
         if call is None:
             turn.calls["(erased)"] += 1
             return
         turn.calls[escape_exact(call.tool)] += 1
+        metadata = call.outcome.metadata if call.outcome else {}
         if call.display.kind is DisplayKind.EXECUTE:
-            ended = CallState.FAILED if state is CallState.DONE and _exited_nonzero(call) else state
-            turn.add_command(self._name + call.label, ended)
+            failed = state is CallState.DONE and metadata.get("exit") not in (None, 0)
+            turn.add_command(self._name + call.label, CallState.FAILED if failed else state)
         if call.display.kind is DisplayKind.EDIT and state is CallState.DONE:
-            turn.add_change(call.label, *_count_changed_lines(call))
+            turn.add_change(call.label, *_count_changed_lines(metadata))
         if state is CallState.UNKNOWN:
-            self._add_trouble(turn, seen, "it is not known whether it happened", event.call)
+            what = f"{self._label(seen, event.call)}: it is not known whether it happened"
+            turn.troubles.append((time_of(seen), what))
 
-    @_add.register
-    def _task_started(self, event: TaskStarted, turn: TurnSummary, _: EventWithContents) -> None:
-        self._tasks[event.prompt] = turn, f"{self._name}{one_line(event.agent)} › "
-
-    @_add.register
-    def _turn_ended(self, event: TurnEnded, turn: TurnSummary, seen: EventWithContents) -> None:
-        if not self._is_own(seen):
-            return
-        turn.end_outage(time_of(seen))
-        turn.ended, turn.reason = time_of(seen), event.reason
-        if event.note is not None:
-            self._add_trouble(turn, seen, f"the turn failed: {note_of(seen, event.note)}")
-
-    @_add.register
-    def _ask_raised(self, event: AskRaised, turn: TurnSummary, seen: EventWithContents) -> None:
-        turn.asked[event.ask] = AskSummary(time_of(seen), self._label(seen, event.call), event.ask)
-
-    @_add.register
-    def _ask_answered(self, event: AskAnswered, turn: TurnSummary, seen: EventWithContents) -> None:
-        if asked := turn.asked.get(event.ask):
-            waited = format_duration((time_of(seen) - asked.at).total_seconds())
-            asked.text = one_line(describe_answer(seen, event, after=f" after {waited}"), _ANSWER)
-
-    @_add.register
-    def _ask_closed(self, event: AskClosed, turn: TurnSummary, _: EventWithContents) -> None:
-        if asked := turn.asked.get(event.ask):
-            asked.text = f"closed: {one_line(event.reason)}"
-
-    @_add.register
-    def _grant_made(self, event: GrantMade, turn: TurnSummary, _: EventWithContents) -> None:
-        if asked := turn.asked.get(event.ask):
-            asked.rule = f"{format_rule(event.permission, event.patterns)} in this {event.scope}"
-
-    @_add.register
-    def _model_retry(self, event: ModelRetry, turn: TurnSummary, seen: EventWithContents) -> None:
-        if event.turn is not None:
-            turn.add_failure(time_of(seen), escape_exact(event.kind), one_line(note_of(seen, event.note), 200))
-
-    @_add.register
-    def _call_claimed(self, event: CallClaimed, turn: TurnSummary, seen: EventWithContents) -> None:
-        if event.recovered and not _is_subagent_call(seen, event.call):
-            self._add_trouble(turn, seen, "resumed after an interruption", event.call)
-
-    @_add.register
-    def _call_drifted(self, event: CallDrifted, turn: TurnSummary, seen: EventWithContents) -> None:
-        self._add_trouble(turn, seen, "changed after it was decided, and decided anew", event.call)
-
-    @_add.register
-    def _answer_not_run(self, event: AnswerNotRun, turn: TurnSummary, seen: EventWithContents) -> None:
-        self._add_trouble(turn, seen, "allowed, but not run: the turn was stopped", event.call)
-
-    @_add.register
-    def _answer_refused(self, event: AnswerRefused, turn: TurnSummary, seen: EventWithContents) -> None:
-        why = one_line(event.reason, 200)
-        self._add_trouble(turn, seen, f"an answer by {actor_of(seen)} ({event.reply}) was refused: {why}")
-
-    @_add.register
-    def _stop_accepted(self, _: StopAccepted, turn: TurnSummary, seen: EventWithContents) -> None:
-        self._add_trouble(turn, seen, f"stopped by {actor_of(seen)}")
-
-    @_add.register
-    def _session_suspended(self, event: SessionSuspended, turn: TurnSummary, seen: EventWithContents) -> None:
-        why = suspension_text.describe_suspension(event.reason, event.was, event.now)
-        self._add_trouble(turn, seen, f"suspended: {why}")
-
-    @_add.register
-    def _suspension_ended(self, event: SuspensionEnded, turn: TurnSummary, seen: EventWithContents) -> None:
-        if event.resumed:
-            self._add_trouble(turn, seen, f"resumed by {actor_of(seen)}")
-
-    @_add.register
-    def _write_refused(self, event: WriteRefused, turn: TurnSummary, seen: EventWithContents) -> None:
-        self._add_trouble(turn, seen, f"a write of a process that was taken for dead was refused ({event.target})")
-
-    def _add_trouble(self, turn: TurnSummary, seen: EventWithContents, what: str, call: PartId | None = None) -> None:
-        turn.troubles.append((time_of(seen), what if call is None else f"{self._label(seen, call)}: {what}"))
+    def _trouble(self, event: Event, seen: EventWithContents) -> str | None:
+        match event:
+            case CallClaimed(recovered=True) if not _is_subagent_call(seen, event.call):
+                return f"{self._label(seen, event.call)}: resumed after an interruption"
+            case CallDrifted():
+                return f"{self._label(seen, event.call)}: changed after it was decided, and decided anew"
+            case AnswerNotRun():
+                return f"{self._label(seen, event.call)}: allowed, but not run: the turn was stopped"
+            case AnswerRefused():
+                why = one_line(event.reason, 200)
+                return f"an answer by {actor_of(seen)} ({event.reply}) was refused: {why}"
+            case StopAccepted():
+                return f"stopped by {actor_of(seen)}"
+            case SessionSuspended():
+                return f"suspended: {suspension_text.describe_suspension(event.reason, event.was, event.now)}"
+            case SuspensionEnded(resumed=True):
+                return f"resumed by {actor_of(seen)}"
+            case WriteRefused():
+                return f"a write of a process that was taken for dead was refused ({event.target})"
+        return None
 
     def _label(self, seen: EventWithContents, call: PartId) -> str:
         found = call_of(seen, call)
         return self._name + (f"{escape_exact(found.tool)} {one_line(found.label)}" if found else "(erased)")
+
+
+def _end_turn(event: TurnEnded, turn: TurnSummary, seen: EventWithContents) -> None:
+    turn.end_outage(time_of(seen))
+    turn.ended, turn.reason = time_of(seen), event.reason
+    if event.note is not None:
+        turn.troubles.append((turn.ended, f"the turn failed: {note_of(seen, event.note)}"))
+
+
+def _add_reply(event: AskAnswered | AskClosed | GrantMade, asked: AskSummary, seen: EventWithContents) -> None:
+    match event:
+        case AskAnswered():
+            waited = format_duration((time_of(seen) - asked.at).total_seconds())
+            asked.text = one_line(describe_answer(seen, event, after=f" after {waited}"), _ANSWER)
+        case AskClosed():
+            asked.text = f"closed: {one_line(event.reason)}"
+        case GrantMade():
+            asked.rule = f"{format_rule(event.permission, event.patterns)} in this {event.scope}"
 
 
 def render_session_summary(summary: SessionSummary, seen: Overview, at: datetime, columns: int) -> Iterator[str]:
@@ -234,13 +204,8 @@ def _is_subagent_call(seen: EventWithContents, call: PartId) -> bool:
     return found is not None and found.display.kind is DisplayKind.DELEGATE
 
 
-def _exited_nonzero(call: CallContent) -> bool:
-    return call.outcome is not None and call.outcome.metadata.get("exit") not in (None, 0)
-
-
-def _count_changed_lines(call: CallContent) -> tuple[int, int]:
-    found = call.outcome.metadata.get("filediff") if call.outcome else None
-    match found:
+def _count_changed_lines(metadata: dict[str, JsonValue]) -> tuple[int, int]:
+    match metadata.get("filediff"):
         case {"additions": int(added), "deletions": int(removed)}:
             return added, removed
     return 0, 0

@@ -20,12 +20,7 @@ _QUESTIONS: Final = 12
 _TROUBLES: Final = 8
 _LABEL: Final = 9  # columns
 _FURTHER: Final = 2  # blanks before continuation rows
-_NOT_DONE: Final = {
-    CallState.FAILED: "failed",
-    CallState.UNKNOWN: "unknown",
-    CallState.CANCELLED: "cancelled",
-    CallState.REFUSED: "refused",
-}
+_NOT_DONE: Final = (CallState.FAILED, CallState.UNKNOWN, CallState.CANCELLED, CallState.REFUSED)
 
 
 @dataclass
@@ -137,20 +132,16 @@ def _activity_rows(turn: TurnSummary, max_columns: int) -> Iterator[str]:
         yield f"changed {one_line(name, max_columns - 24)} (+{added} −{removed})"
     yield from _overflow_row(len(turn.files) - _FILES, "changed file")
     # Failed commands first: they are what a reader looks for, and must not be among the counted ones.
-    ordered = sorted(turn.commands.items(), key=lambda each: not _count_failures(each[1]))
+    ordered = sorted(turn.commands.items(), key=lambda each: not any(each[1][state] for state in _NOT_DONE))
     for command, ends in ordered[:_COMMANDS]:
         yield f"ran {one_line(command, max_columns - 28)}{_describe_ends(ends)}"
     yield from _overflow_row(len(turn.commands) - _COMMANDS, "command")
 
 
-def _count_failures(ends: Counter[CallState]) -> int:
-    return sum(ends[state] for state in _NOT_DONE)
-
-
 def _describe_ends(ends: Counter[CallState]) -> str:
     times = ends.total()
-    bad = [f"{ends[state]} {word}" if times > 1 else word for state, word in _NOT_DONE.items() if ends[state]]
-    content = [*([f"{times} times"] if times > 1 else []), *bad]
+    bad = [f"{ends[state]} {state}" if times > 1 else str(state) for state in _NOT_DONE if ends[state]]
+    content = [f"{times} times", *bad] if times > 1 else bad
     return f" ({', '.join(content)})" if content else ""
 
 

@@ -10,9 +10,9 @@ import click
 
 from worker.cli.keyboard import Keyboard
 from worker.cli.render.formatting import escape_exact, escape_prose
-from worker.cli.render.terminal import PROMPT
+from worker.cli.render.terminal import prompt_row
 from worker.cli.render.terminal_writer import TerminalWriter
-from worker.cli.render.wrap import clip_start, wrap_words
+from worker.cli.render.wrap import wrap_words
 from worker.cli.slash_commands import SLASH_HELP, SlashCommand, parse_slash_command
 from workflows.domain.errors import HoldfastError
 from workflows.domain.ids import AskId
@@ -88,8 +88,7 @@ class FirstPromptReader:
             return found
 
     def _draw(self) -> None:
-        room = (self._writer.columns or 0) - len(PROMPT) - 1
-        self._writer.set_footer(f"{PROMPT}{clip_start(self._keyboard.typed, room)}")
+        self._writer.set_footer(prompt_row(self._keyboard.typed, self._writer.columns or 0))
 
     def _on_line(self, text: str | None, _: AskId | None) -> None:
         self._lines.put_nowait(text)

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Final
 
 from workflows.domain.emoji import EMOJI_JOINER
@@ -15,14 +16,9 @@ _JOINER: Final = "\N{ZERO WIDTH JOINER}"
 _PADDING: Final = re.compile(r"(?<=\S) {16,}")
 _HOST: Final = re.compile(r"(?://(?:[^\s/@]*@)?|[\w.+-]@)([^\s/:?#'\"]+)")
 _DOTTED: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+")  # a host, or a file
-_SCRIPTS: Final = (
-    "CYRILLIC",
-    "GREEK",
-    "ARMENIAN",
-    "CHEROKEE",
-    "FULLWIDTH",
-    "MATHEMATICAL",
-)  # that have Latin-looking letters
+# They have letters that look Latin.
+_SCRIPTS: Final = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "FULLWIDTH", "MATHEMATICAL")
+_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 class CollapseLimit(Value):
@@ -64,7 +60,7 @@ def escape_exact(text: str, *, lines: bool = False, tabs: bool = False) -> str:
 
 def one_line(text: str, longest: int = 100) -> str:
     """Escaped text on one line, with its middle cut to keep it within `longest` characters."""
-    flat = _escape_text(" ".join(text.split()), "", blanks=True)
+    flat = escape_prose(" ".join(text.split()))
     if len(flat) <= longest:
         return flat
     head = longest * 2 // 3
@@ -123,22 +119,16 @@ def find_foreign_letters(programs: list[str], text: str) -> list[str]:
 
 def format_age(since: datetime, now: datetime) -> str:
     """The time since then, in its largest unit."""
-    past = max(now - since, timedelta())
-    if past >= timedelta(days=1):
-        return f"{past.days} d"
-    minutes, seconds = divmod(past.seconds, 60)
-    if minutes >= 60:
-        return f"{minutes // 60} h"
-    return f"{minutes} min" if minutes else f"{seconds} s"
+    return " ".join(format_duration(int((now - since).total_seconds())).split()[:2])
 
 
 def format_duration(seconds: float) -> str:
     """A duration in its two largest units."""
     whole = max(round(seconds), 0)
-    for size, unit, below, name in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s")):
+    for (size, unit), (smaller, its_unit) in pairwise(_UNITS):
         if whole >= size:
-            left = whole % size // below
-            return f"{whole // size} {unit} {left} {name}" if left else f"{whole // size} {unit}"
+            left = whole % size // smaller
+            return f"{whole // size} {unit} {left} {its_unit}" if left else f"{whole // size} {unit}"
     return f"{whole} s"
 
 
@@ -202,10 +192,9 @@ def _join_around_hidden(hidden: str, head: str, tail: str) -> str:
 
 
 def _letters(text: str) -> str:
-    strange = dict.fromkeys(character for character in text if not character.isascii())
-    return ", ".join(
-        f"{escape_exact(each)} ({unicodedata.name(each, f'U+{ord(each):04X}').lower()})" for each in strange
-    )
+    foreign = dict.fromkeys(each for each in text if not each.isascii())
+    named = ((each, unicodedata.name(each, f"U+{ord(each):04X}").lower()) for each in foreign)
+    return ", ".join(f"{escape_exact(each)} ({name})" for each, name in named)
 
 
 def _mixed(name: str) -> bool:

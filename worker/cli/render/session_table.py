@@ -10,7 +10,7 @@ from worker.api.sessions import Overview
 from worker.cli.render.formatting import display_width, escape_exact, format_age, one_line
 from worker.cli.render.session_status import status_label
 from worker.cli.render.text_table import format_table
-from worker.cli.render.wrap import wrap_chars, wrap_text
+from worker.cli.render.wrap import clip_start, wrap_chars, wrap_text
 
 _TITLE: Final = 60  # characters
 _NARROWEST: Final = 12  # columns of a cut title or directory
@@ -35,7 +35,7 @@ def render_session_table(
     most = max(left - max(map(display_width, titles)), left // 3, _NARROWEST)  # for the directories
     titles = [_truncate_end(title, left - min(longest, most)) for title in titles]
     header = ("TITLE", *_HEADER, *(() if same_directory else ("DIRECTORY",)))
-    ends = [()] * len(found) if same_directory else [(_truncate_start(where, most),) for where in wheres]
+    ends = [()] * len(found) if same_directory else [(clip_start(where, most),) for where in wheres]
     columns = [(title, *each, *end) for title, each, end in zip(titles, stand, ends, strict=True)]
     first, *others = format_table([header, *columns])
     return [click.style(first, dim=True), *others]
@@ -64,11 +64,3 @@ def _where(overview: Overview) -> str:
 
 def _truncate_end(text: str, longest: int) -> str:
     return text if display_width(text) <= longest else f"{wrap_chars(text, longest - 1)[0]}…"
-
-
-def _truncate_start(text: str, longest: int) -> str:
-    if display_width(text) <= longest:
-        return text
-    while display_width(text) >= longest:
-        text = text[1:]
-    return f"…{text}"

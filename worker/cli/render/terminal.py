@@ -8,6 +8,7 @@ import click
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
 from worker.cli import command_support
+from worker.cli.render.formatting import escape_prose
 from worker.cli.render.status_line import StatusLine
 from worker.cli.render.subagent_view import create_session_view
 from worker.cli.render.terminal_writer import TerminalWriter
@@ -15,12 +16,19 @@ from worker.cli.render.wrap import clip_start, wrap_words
 from worker.settings import Settings
 from workflows.domain.ids import SessionId
 
-PROMPT: Final = "> "
+_PROMPT: Final = "> "
+_BREAK: Final = "⏎"
 
 
 def is_live_terminal(settings: Settings) -> bool:
     """Whether standard output is a terminal with redrawable rows."""
     return sys.stdout.isatty() and settings.environment.get("TERM") != "dumb"
+
+
+def prompt_row(typed: str, columns: int) -> str:
+    """The end of a prompt that is being typed, on one row."""
+    end = escape_prose(typed[-max(columns, 1) :].replace("\n", _BREAK).replace("\t", " "))
+    return f"{_PROMPT}{clip_start(end, columns - len(_PROMPT) - 1)}"
 
 
 class Terminal:
@@ -64,5 +72,5 @@ class Terminal:
         written = (click.style(f"  │ {row}", dim=True) for row in self.status_line.output_tail)
         rows = [question] if question else [*written, self.status_line.text() or idle]
         if prompt is not None and not question:
-            rows.append(f"{PROMPT}{clip_start(prompt, (self.writer.columns or 0) - len(PROMPT) - 1)}")
+            rows.append(prompt_row(prompt, self.writer.columns or 0))
         self.writer.set_footer(*filter(None, rows))

@@ -8,14 +8,13 @@ from typing import Final
 
 import click
 
-from worker.cli.render.formatting import display_width, escape_prose
+from worker.cli.render.formatting import display_width
 
 _STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")
 _WORD: Final = re.compile(r"( *)((?:`[^`]*`|[^ `]|`)+)")  # text in backquotes is for copying, and stays whole
 _NARROWEST: Final = 20
 _LEAST: Final = 4  # columns of a continuation row: blanks, and a character of two columns
 _TAB: Final = 8
-_BREAK: Final = "⏎"
 
 
 def terminal_columns(*, err: bool = False) -> int | None:
@@ -85,7 +84,12 @@ def add_bar(text: str, columns: int | None = None, colour: Callable[[str], str |
 
     With `columns`, continuation rows have another bar. `colour` gives each line's colour.
     """
-    return [row for line in text.split("\n") for row in _bar_rows(line, columns, colour(line) if colour else None)]
+    rows = []
+    for line in text.split("\n"):
+        fg = colour(line) if colour else None
+        for number, row in enumerate(wrap_chars(line, max(columns - 4, _NARROWEST)) if columns is not None else [line]):
+            rows.append(f"  {'┊' if number else '│'} {click.style(row, fg=fg) if fg else row}")
+    return rows
 
 
 def clip(line: str, columns: int) -> str:
@@ -102,16 +106,10 @@ def clip(line: str, columns: int) -> str:
 
 
 def clip_start(text: str, columns: int) -> str:
-    """The end of a text being typed, on one row; a cut is marked."""
-    shown = escape_prose(text[-max(columns, 1) :].replace("\n", _BREAK).replace("\t", " "))
-    if len(text) <= columns and display_width(shown) <= columns:
-        return shown
+    """The end of a text, without styles; a cut is marked."""
+    shown = text[-max(columns, 1) :]
+    if display_width(text) <= columns:
+        return text
     while shown and display_width(shown) >= columns:
         shown = shown[1:]
     return f"…{shown}"
-
-
-def _bar_rows(line: str, columns: int | None, colour: str | None) -> Iterator[str]:
-    rows = [line] if columns is None else wrap_chars(line, max(columns - 4, _NARROWEST))
-    for number, row in enumerate(rows):
-        yield f"  {'┊' if number else '│'} {click.style(row, fg=colour) if colour else row}"

@@ -8,7 +8,8 @@ from worker.cli.ask_prompt import AskPrompt
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.terminal import Terminal
-from worker.cli.session_follower import Interrupted, LineEntered, RedrawTick, SessionFollower, UiEvent, is_interactive
+from worker.cli.session_follower import SessionFollower
+from worker.cli.terminal_input import Interrupted, LineEntered, RedrawTick, UiEvent, is_interactive
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.ids import AskId
 from workflows.domain.wire import AskState

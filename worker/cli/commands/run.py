@@ -25,8 +25,8 @@ from worker.cli.render import suspension_text
 from worker.cli.render.formatting import escape_exact, one_line
 from worker.cli.render.terminal import is_live_terminal
 from worker.cli.run_loop import FollowOptions, follow_session
-from worker.cli.session_follower import is_interactive
 from worker.cli.session_preparation import PreparedSession
+from worker.cli.terminal_input import is_interactive
 from worker.cli.working_directory import current_directory
 from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of

@@ -6,7 +6,8 @@ from typing import Final
 import click
 
 from worker.api.sessions import Overview
-from worker.cli import command_support, id_lookup
+from worker.cli import id_lookup
+from worker.cli.command_support import confirm
 from worker.cli.render.formatting import one_line
 from worker.client import SessionClient
 
@@ -23,5 +24,5 @@ async def confirm_session(client: SessionClient, typed: str, question: str, *, y
     named = f"{one_line(overview.title)!r} ({overview.id})"
     by_id = typed != id_lookup.LAST and not sys.stdin.isatty()
     refusal = f"`last` is {named}: without a terminal to ask on, name the session by its id, or add --yes."
-    command_support.confirm(question.format(named), yes=yes or by_id, refusal=refusal)
+    confirm(question.format(named), yes=yes or by_id, refusal=refusal)
     return overview

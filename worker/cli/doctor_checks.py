@@ -3,7 +3,8 @@
 from activities.model.keys import Keys, find_key
 from activities.model.providers import check_provider, provider_named, split_model_id
 from activities.project.config_references import resolve
-from worker.cli import command_support, config_remarks
+from worker.cli import config_remarks
+from worker.cli.command_support import print_note
 from worker.cli.render.formatting import escape_exact
 from worker.cli.working_directory import current_directory
 from worker.credential_handoff import CredentialEnvironment
@@ -48,7 +49,7 @@ async def check_model_answer(settings: Settings, named: str | None) -> CheckResu
     turn_config = await load_project_config(settings, current_directory())
     model = await resolve(config_remarks.choose_model(settings, turn_config, named), CredentialEnvironment(settings))
     check_provider(split_model_id(model)[0], turn_config.config.provider)
-    command_support.print_note(f"Asking {escape_exact(model)} for a word.")
+    print_note(f"Asking {escape_exact(model)} for a word.")
     probed = await probe(settings, model, turn_config.config)
     level = Level.OK if probed.answered else Level.FAILURE
     return CheckResult(check="model", level=level, message=probed.message, remedy=probed.remedy)

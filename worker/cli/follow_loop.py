@@ -3,8 +3,8 @@
 from abc import ABC, abstractmethod
 
 from worker.api.events import EventWithContents, PublishedDelta
-from worker.cli import command_support
 from worker.cli.ask_prompt import AskPrompt
+from worker.cli.command_support import ring_bell
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.terminal import Terminal
@@ -86,7 +86,7 @@ class FollowLoop(ABC):
         if not entries or entries[0].state is not AskState.OPEN or ask in self._shown_asks:
             return None
         self._shown_asks.add(ask)
-        command_support.ring_bell(self._client.settings)
+        ring_bell(self._client.settings)
         if self._ask_prompt is not None:
             await self._ask_prompt.on_raised(entries[0])
             return None

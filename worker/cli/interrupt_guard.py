@@ -6,7 +6,7 @@ from typing import Self
 
 import click
 
-from worker.cli import command_support
+from worker.cli.command_support import print_note
 
 _STOPPING = "It is stopped as soon as it is accepted. Ctrl-C again leaves without waiting for that."
 _LEFT = "Left before it was known whether the task is accepted; if it is, `holdfast sessions` lists it."
@@ -30,7 +30,7 @@ class InterruptGuard:
             raise click.Abort from None
 
     def _on_interrupt(self) -> None:
-        command_support.print_note(_LEFT if self.interrupted else _STOPPING)
+        print_note(_LEFT if self.interrupted else _STOPPING)
         self._left = self.interrupted
         self.interrupted = True
         if self._left and self._task is not None:

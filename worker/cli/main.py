@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from worker.cli import command_support
+from worker.cli.command_support import print_note, thinking_option
 from worker.cli.exit_codes import ExitCode, exit_code_of_error
 from worker.cli.render.formatting import escape_prose
 from worker.settings import Settings
@@ -138,7 +138,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     epilog="Exit codes and examples: docs/usage.md, and `holdfast COMMAND --help`.",
 )
 @click.option("-c", "--continue", "again", is_flag=True, help="Go on in the last session of this directory.")
-@command_support.thinking_option
+@thinking_option
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )
@@ -201,14 +201,14 @@ def _print_click_error(error: click.ClickException) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return error.exit_code
-    command_support.print_note(f"holdfast: {escape_prose(error.format_message())}")
+    print_note(f"holdfast: {escape_prose(error.format_message())}")
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        command_support.print_note(f"`{error.ctx.command_path} --help` shows what can be typed.")
+        print_note(f"`{error.ctx.command_path} --help` shows what can be typed.")
     return error.exit_code
 
 
 def _print_error(error: HoldfastError) -> ExitCode:
-    command_support.print_note(f"holdfast: {escape_prose(str(error))}")
+    print_note(f"holdfast: {escape_prose(str(error))}")
     return exit_code_of_error(error)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from activities.project import worktree
 from worker.api.sessions import Overview
-from worker.cli import command_support
+from worker.cli.command_support import print_note
 from worker.cli.render.formatting import escape_exact
 from worker.client import SessionClient
 from workflows.domain.ids import SessionId
@@ -18,15 +18,13 @@ async def report_other_sessions(client: SessionClient, session: SessionId) -> No
     """Name the sessions at work in the same directory."""
     others = list(find_others(await client.sessions.list_recent(limit=_SCAN_LIMIT), await client.sessions.get(session)))
     if len(others) > _NAMED:
-        command_support.print_note(
+        print_note(
             f"{len(others)} other sessions are at work here, too; they share the same files. "
             "`holdfast sessions --here` lists them."
         )
         return
     for other in others:
-        command_support.print_note(
-            f"Session {other.id} is at work in {escape_exact(other.directory)}, too; they share the same files."
-        )
+        print_note(f"Session {other.id} is at work in {escape_exact(other.directory)}, too; they share the same files.")
 
 
 def find_others(sessions: Iterable[Overview], this: Overview) -> Iterator[Overview]:

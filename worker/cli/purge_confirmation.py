@@ -4,7 +4,7 @@ from typing import Final
 
 import click
 
-from worker.cli import command_support
+from worker.cli.command_support import confirm, print_note
 from worker.cli.render.formatting import escape_exact
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import terminal_columns, wrap_text
@@ -19,7 +19,7 @@ async def confirm_purge(settings: Settings, *, yes: bool) -> None:
     found = purge_items(settings)
     _print_targets(settings, found)
     if found:
-        command_support.confirm("Remove all of that for good?", yes=yes, refusal=_REFUSAL)
+        confirm("Remove all of that for good?", yes=yes, refusal=_REFUSAL)
 
 
 async def run_purge(settings: Settings) -> None:
@@ -38,9 +38,9 @@ def _print_targets(settings: Settings, found: list[PurgeItem]) -> None:
     ):
         _print_wrapped(row)
     if settings.postgres_url is not None:
-        command_support.print_note("The database of HOLDFAST_POSTGRES_URL is not touched.")
+        print_note("The database of HOLDFAST_POSTGRES_URL is not touched.")
     if settings.external_temporal is not None:
-        command_support.print_note("The Temporal server that is named elsewhere is not touched.")
+        print_note("The Temporal server that is named elsewhere is not touched.")
 
 
 def _print_wrapped(text: str, indent: int = 0) -> None:

@@ -8,7 +8,8 @@ import click
 
 from worker.api.accepted import AcceptedStop
 from worker.api.events import EventWithContents
-from worker.cli import command_support, exit_codes
+from worker.cli import exit_codes
+from worker.cli.command_support import ring_bell
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
 from worker.cli.interrupt_guard import InterruptGuard
@@ -146,7 +147,7 @@ class RunLoop(FollowLoop):
                 self._untaken.discard(gone)
                 return await self._on_turn_over(ExitCode.STOPPED) if self._turn is None else None
             case TurnEnded() if event.turn == self._turn:
-                command_support.ring_bell(self._client.settings)
+                ring_bell(self._client.settings)
                 self._turn = None
                 if event.reason == CloseReason.DONE:
                     await self._print_done()

@@ -6,7 +6,8 @@ from contextlib import aclosing
 from typing import Final, Self, TypeVar
 
 from activities.cancellation import cancel_and_wait
-from worker.cli import absent_worker, command_support
+from worker.cli import absent_worker
+from worker.cli.command_support import print_note, start_stack
 from worker.cli.render.terminal import Terminal
 from worker.cli.terminal_input import TerminalInput, is_interactive
 from worker.client import SessionClient
@@ -31,7 +32,7 @@ class SessionFollower(TerminalInput):
         self.client = client
         self.session = session
         self.terminal = terminal
-        self.print_note = terminal.print_note if terminal is not None else command_support.print_note
+        self.print_note = terminal.print_note if terminal is not None else print_note
         self._seq = seq
         self._failed: Exception | None = None
 
@@ -77,5 +78,5 @@ async def keep_stack_up(settings: Settings, print_note: Callable[[str], None]) -
                 "The stack was stopped with `holdfast down`. The task waits for its next start: `holdfast up`."
             )
         if seen.supervisor is None:  # a live one is serving, starting or stopping
-            await command_support.start_stack(settings, print_note)
+            await start_stack(settings, print_note)
         await asyncio.sleep(_POLL_INTERVAL)

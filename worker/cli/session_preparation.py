@@ -7,7 +7,8 @@ import click
 
 from worker import credential_handoff
 from worker.api.sessions import Overview
-from worker.cli import command_support, config_remarks
+from worker.cli import config_remarks
+from worker.cli.command_support import print_note
 from worker.cli.render.formatting import escape_exact
 from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
@@ -52,9 +53,7 @@ class PreparedSession(Value):
         if self.sources is None:
             return
         names = ", ".join(self.changed)
-        command_support.print_note(
-            f"From its next turn on the session uses this shell's {names}." if names else _NO_CHANGE
-        )
+        print_note(f"From its next turn on the session uses this shell's {names}." if names else _NO_CHANGE)
 
 
 async def prepare_session(
@@ -94,7 +93,7 @@ async def prepare_session(
 def report_joined_turn(overview: Overview, agent: str | None) -> None:
     """Report that a prompt for this agent may join a turn of another one."""
     if overview.turn_state == "open" and agent not in (None, overview.turn_agent):
-        command_support.print_note(
+        print_note(
             f"Turn {overview.number} is at work as {escape_exact(overview.turn_agent or '')}, and the prompt joins it. "
             f"{escape_exact(agent or '')} works in a turn that begins with a prompt: send it with --queue."
         )
@@ -110,11 +109,11 @@ def _warn_about_differences(settings: Settings, sources: ConfigSources) -> None:
     try:
         differing = sources.differences(sources_of(settings))
     except ConfigError as error:
-        command_support.print_note(f"The session keeps its own configuration; this shell's cannot be used: {error}")
+        print_note(f"The session keeps its own configuration; this shell's cannot be used: {error}")
         return
     if differing:
         names = ", ".join(differing)
-        command_support.print_note(
+        print_note(
             f"The session keeps the configuration it was started with; this shell has another {names}. "
             "To use this shell's: --config here"
         )

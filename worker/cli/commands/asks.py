@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from worker.api.inbox import InboxEntry, SuspendedSession
-from worker.cli import command_support, completers, id_lookup
+from worker.cli import completers, id_lookup
 from worker.cli.answer_words import ALLOWING_ANSWERS, ANSWERS
+from worker.cli.command_support import async_command, open_client, open_inbox, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
 from worker.cli.render.formatting import escape_exact, format_age, format_rule, one_line, pluralize
@@ -35,7 +36,7 @@ _SHORT = 12  # digits of a digest
 )
 @click.option("-n", "--limit", type=click.IntRange(1), help="How many, the oldest first.  [default: 30; all as JSON]")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
-@command_support.async_command
+@async_command
 async def asks(
     settings: Settings, asks: tuple[str, ...], session: str | None, limit: int | None, as_json: bool
 ) -> None:
@@ -51,7 +52,7 @@ async def asks(
     """
     suspended: list[SuspendedSession] = []
     more = 0
-    async with command_support.open_inbox(settings) as inbox:
+    async with open_inbox(settings) as inbox:
         if asks:
             entries = [await id_lookup.find_ask(inbox, typed) for typed in asks]
         else:
@@ -64,12 +65,12 @@ async def asks(
     for entry in entries:
         _print_ask(entry, whole=bool(asks))
     if more:
-        command_support.print_note(f"And {more:,} more: holdfast asks -n {len(entries) + more}")
+        print_note(f"And {more:,} more: holdfast asks -n {len(entries) + more}")
     asking = [each for each in suspended if each.reason is not SuspendReason.KEPT]
     for each in asking:
         _print_suspended(each)
     if not entries and not asking:
-        command_support.print_note("Nothing waits for an answer.")
+        print_note("Nothing waits for an answer.")
 
 
 @click.command()
@@ -79,7 +80,7 @@ async def asks(
 @click.option("-m", "--message", help="With reject: what the agent should do instead.")
 @click.option("--digest", help="Answer only if the effect is still this one: its digest, or the beginning of it.")
 @click.option("--json", "as_json", is_flag=True, help="What was settled, as JSON.")
-@command_support.async_command
+@async_command
 async def answer(
     settings: Settings,
     words: tuple[str, ...],
@@ -106,7 +107,7 @@ async def answer(
     ask, chosen = _split_words(words)
     if message is not None and chosen != "reject":
         raise UsageError("-m says why something is rejected; send a prompt with `holdfast send` to say more.")
-    async with command_support.open_client(settings) as client:
+    async with open_client(settings) as client:
         inbox = client.inbox
         entry = await (id_lookup.find_ask(inbox, ask) if ask is not None else id_lookup.find_only_ask(inbox))
         if chosen in ALLOWING_ANSWERS and digest is None:
@@ -121,7 +122,7 @@ async def answer(
 
 
 async def _resolve_session(settings: Settings, typed: str) -> SessionId:
-    async with command_support.open_client(settings) as client:
+    async with open_client(settings) as client:
         return (await client.sessions.get(await id_lookup.find_session(client, typed))).id
 
 

@@ -9,7 +9,7 @@ from activities.model.keys import Keys
 from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.providers import PROVIDERS, nearest_name
 from worker import credential_handoff
-from worker.cli import command_support
+from worker.cli.command_support import async_command, print_note
 from worker.cli.render.formatting import escape_exact
 from worker.settings import Settings
 from workflows.domain.errors import NotFound, UsageError
@@ -32,7 +32,7 @@ def auth() -> None:
 
 @auth.command()
 @click.argument("provider")
-@command_support.async_command
+@async_command
 async def login(settings: Settings, provider: str) -> None:
     """Store a provider's key, from a hidden prompt or standard input.
 
@@ -43,7 +43,7 @@ async def login(settings: Settings, provider: str) -> None:
     if provider not in LITELLM_PROVIDERS | PROVIDERS.keys():
         near = nearest_name(provider)
         meant = f" Did you mean {near!r}?" if near else ""
-        command_support.print_note(
+        print_note(
             f"No provider {escape_exact(provider)!r} is known by name: the key is for one that you configure.{meant}"
         )
     asked = sys.stdin.isatty()
@@ -56,7 +56,7 @@ async def login(settings: Settings, provider: str) -> None:
 
 @auth.command("list", short_help="List the providers that have a key.")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object: providers, and variables.")
-@command_support.async_command
+@async_command
 async def list_(settings: Settings, as_json: bool) -> None:
     """List the providers that have a key, and the variables that were handed over.
 
@@ -73,14 +73,12 @@ async def list_(settings: Settings, as_json: bool) -> None:
     for variable in given:
         click.echo(f"{escape_exact(variable)}  handed over by a shell, until `holdfast down`")
     if not stored and not given:
-        command_support.print_note(
-            "No key is stored, and no shell has handed one over: `holdfast auth login PROVIDER` stores one."
-        )
+        print_note("No key is stored, and no shell has handed one over: `holdfast auth login PROVIDER` stores one.")
 
 
 @auth.command()
 @click.argument("provider")
-@command_support.async_command
+@async_command
 async def logout(settings: Settings, provider: str) -> None:
     """Forget a provider's key.
 

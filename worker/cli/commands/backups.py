@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from worker.cli import command_support
+from worker.cli.command_support import async_command, confirm, open_client, print_note
 from worker.cli.render.formatting import escape_exact, format_size, pluralize
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import terminal_columns
@@ -31,7 +31,7 @@ _REFUSAL: Final = "Nothing was written. Without a terminal to ask on, --yes is n
     help="With this directory; the only way to have the root directory or your home in it.",
 )
 @click.option("--yes", is_flag=True, help="Write these directories without being asked.")
-@command_support.async_command
+@async_command
 async def backup(settings: Settings, file: Path, workspaces: bool, named: tuple[Path, ...], yes: bool) -> None:
     """Write all sessions into one file, while they go on.
 
@@ -48,18 +48,14 @@ async def backup(settings: Settings, file: Path, workspaces: bool, named: tuple[
     from worker import backup as backups  # start-up time: only these commands run PostgreSQL's programs
 
     backups.destination(file.absolute(), datetime.now(UTC))
-    async with command_support.open_client(settings) as client:
+    async with open_client(settings) as client:
         url = client.holdfast.endpoints.postgres_url
         directories = await backups.select_directories(
-            settings, url, include_used=workspaces, named=named, report=command_support.print_note
+            settings, url, include_used=workspaces, named=named, report=print_note
         )
         if directories:
             _confirm_directories(directories, yes=yes)
-        click.echo(
-            await backups.backup(
-                settings, url, file.absolute(), directories=directories, report=command_support.print_note
-            )
-        )
+        click.echo(await backups.backup(settings, url, file.absolute(), directories=directories, report=print_note))
 
 
 def _confirm_directories(directories: "list[DirectoryEstimate]", *, yes: bool) -> None:
@@ -76,12 +72,12 @@ def _confirm_directories(directories: "list[DirectoryEstimate]", *, yes: bool) -
     if len(skipped) > _NAMED:
         click.echo(f"  Left out: {len(skipped) - _NAMED} more", err=True)
     together = format_size(sum(each.size for each in directories))
-    command_support.confirm(f"Write these {together} into the backup?", yes=yes, refusal=_REFUSAL)
+    confirm(f"Write these {together} into the backup?", yes=yes, refusal=_REFUSAL)
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@command_support.async_command
+@async_command
 async def restore(settings: Settings, file: Path) -> None:
     """Bring back what an archive or a backup holds.
 
@@ -97,9 +93,9 @@ async def restore(settings: Settings, file: Path) -> None:
     from worker import backup as backups  # as above
 
     if backups.is_backup(file):
-        manifest = await backups.restore(settings, file.absolute(), command_support.print_note)
+        manifest = await backups.restore(settings, file.absolute(), print_note)
         click.echo(f"The backup of {manifest.at:%Y-%m-%d %H:%M} UTC is restored in {settings.home}.")
         return
-    async with command_support.open_client(settings) as client:
+    async with open_client(settings) as client:
         session = await client.archives.restore(file.absolute())
     click.echo(f"The session is back: {session}")

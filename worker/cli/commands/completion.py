@@ -5,7 +5,7 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
-from worker.cli import command_support
+from worker.cli.command_support import print_note
 
 _PLACES: Final = {
     "bash": "~/.local/share/bash-completion/completions/holdfast",
@@ -32,4 +32,4 @@ def completion(context: click.Context, shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None  # of the three that click knows
     click.echo(kind(context.find_root().command, {}, "holdfast", VARIABLE).source())
-    command_support.print_note(f"This belongs into {_PLACES[shell]}")
+    print_note(f"This belongs into {_PLACES[shell]}")

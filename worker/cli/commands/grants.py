@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import click
 
 from worker.api.grants import GrantEntry
-from worker.cli import command_support, completers, id_lookup
+from worker.cli import completers, id_lookup
+from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.render.formatting import escape_exact, format_age, format_rule, pluralize
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import terminal_columns, wrap_text
@@ -38,7 +39,7 @@ def grants(context: click.Context, all_: bool, as_json: bool) -> None:
 @grants.command("list")
 @_ALL
 @_JSON
-@command_support.async_command
+@async_command
 async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     """List the grants that hold.
 
@@ -46,7 +47,7 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     Example:
       holdfast grants list --all
     """
-    async with command_support.open_client(settings) as client:
+    async with open_client(settings) as client:
         found = await client.grants.list_all(include_revoked=all_)
     if as_json:
         click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
@@ -56,12 +57,12 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     ):
         click.echo(row)
     if not found:
-        command_support.print_note("There are no standing grants.")
+        print_note("There are no standing grants.")
 
 
 @grants.command()
 @click.argument("grants", nargs=-1, required=True, metavar="GRANT...", shell_complete=completers.grant)
-@command_support.async_command
+@async_command
 async def revoke(settings: Settings, grants: tuple[str, ...]) -> None:
     """Revoke grants; calls that have not begun yet ask again.
 
@@ -69,7 +70,7 @@ async def revoke(settings: Settings, grants: tuple[str, ...]) -> None:
     Example:
       holdfast grants revoke gra_…
     """
-    async with command_support.open_client(settings) as client:
+    async with open_client(settings) as client:
         for typed in grants:
             grant = await id_lookup.find_grant(client, typed)
             await client.grants.revoke(grant)

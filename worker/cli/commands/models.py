@@ -10,7 +10,8 @@ import click
 from activities.model.catalogue import ModelChoice
 from activities.model.model_table import ModelTables
 from activities.model.providers import check_provider
-from worker.cli import command_support, completers, model_choices
+from worker.cli import completers, model_choices
+from worker.cli.command_support import async_command, print_note
 from worker.cli.render.formatting import escape_exact, escape_prose, one_line
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import terminal_columns
@@ -45,7 +46,7 @@ _MORE_EXPLAINED = (
     help="Fetch a newer table first, from this address or that of HOLDFAST_MODELS_URL.",
 )
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
-@command_support.async_command
+@async_command
 async def models(
     settings: Settings, provider: str | None, every: bool, verbose: bool, address: str | None, as_json: bool
 ) -> None:
@@ -70,7 +71,7 @@ async def models(
     if provider is not None:
         check_provider(provider, config.provider)
     ids = [provider] if provider is not None else model_choices.list_providers(settings, config, every=every)
-    found = model_choices.list_models(settings, config, ids, command_support.print_note)
+    found = model_choices.list_models(settings, config, ids, print_note)
     if as_json:
         click.echo(json.dumps([_json(each) for each in found], indent=2))
         return
@@ -85,7 +86,7 @@ async def _refresh(settings: Settings, address: str) -> None:
     from activities.model.table_fetch import fetch_table  # aiohttp costs other listings 100 ms
 
     table = await fetch_table(address or settings.models_url, settings.models_file)
-    command_support.print_note(f"Fetched {len(table.models):,} models from {escape_exact(table.source)}.")
+    print_note(f"Fetched {len(table.models):,} models from {escape_exact(table.source)}.")
 
 
 def _rows(found: Sequence[ModelChoice], room: int | None, *, verbose: bool) -> list[str]:
@@ -164,26 +165,26 @@ def _without_models(config: Config, ids: Sequence[str], found: Sequence[ModelCho
 
 
 def _print_table_remarks(settings: Settings) -> None:
-    command_support.print_note(_MORE_EXPLAINED)
+    print_note(_MORE_EXPLAINED)
     if (table := ModelTables(settings.models_file).fetched()) is not None:
-        command_support.print_note(f"The table is of {escape_exact(table.source)}, fetched {table.fetched}.")
+        print_note(f"The table is of {escape_exact(table.source)}, fetched {table.fetched}.")
 
 
 def _print_remarks(turn_config: TurnConfig, ids: Sequence[str], found: Sequence[ModelChoice]) -> None:
     """Explain the list on standard error."""
     if not ids:
-        command_support.print_note(
+        print_note(
             "No provider is configured, and none has a key here: set a variable such as ANTHROPIC_API_KEY, or run "
             "`holdfast auth login PROVIDER`. `holdfast models --all` lists those of all providers."
         )
     if bare := _without_models(turn_config.config, ids, found):
-        command_support.print_note(
+        print_note(
             f"No model of {one_line(', '.join(bare))} is listed: name one that is served there, as -m {bare[0]}/NAME."
         )
     if found and terminal_columns() is not None:
-        command_support.print_note(_EXPLAINED)
+        print_note(_EXPLAINED)
     try:
         if (chosen := effective_model(turn_config, None)) is not None:
-            command_support.print_note(f"Without -m, `holdfast run` takes {escape_exact(chosen)} here.")
+            print_note(f"Without -m, `holdfast run` takes {escape_exact(chosen)} here.")
     except UsageError as error:
-        command_support.print_note(f"Warning: the configured model cannot be asked: {escape_prose(str(error))}")
+        print_note(f"Warning: the configured model cannot be asked: {escape_prose(str(error))}")

@@ -14,7 +14,8 @@ from activities.archive.archive_file import SUFFIX
 from activities.project import worktree
 from worker.api.events import EventWithContents, Verification
 from worker.archives_client import verify_archive
-from worker.cli import command_support, completers, confirmation, id_lookup
+from worker.cli import completers, confirmation, id_lookup
+from worker.cli.command_support import async_command, open_client
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.formatting import display_width, escape_exact, pluralize
 from worker.cli.render.session_summary import SessionSummary, render_session_summary
@@ -35,7 +36,7 @@ _DETAILS = 7  # blanks before an event's details in their own row
 @click.option("--events", "each_event", is_flag=True, help="Event by event: number, time, author, type, details.")
 @click.option("--after", type=click.IntRange(0), help="The events after this one.")
 @click.option("--json", "as_json", is_flag=True, help="Event by event, one JSON object on each line.")
-@command_support.async_command
+@async_command
 async def log(
     settings: Settings, session: str, verify: bool, each_event: bool, after: int | None, as_json: bool
 ) -> ExitCode:
@@ -55,7 +56,7 @@ async def log(
     """
     if session.endswith(SUFFIX):
         return _log_of_archive(Path(session), verify, after or 0, as_json)
-    async with command_support.open_client(settings) as client:
+    async with open_client(settings) as client:
         found = await id_lookup.find_session(client, session)
         if verify:
             return await _verify(client, found, as_json)
@@ -68,7 +69,7 @@ async def log(
 
 @click.command()
 @click.argument("session", shell_complete=completers.session)
-@command_support.async_command
+@async_command
 async def export(settings: Settings, session: str) -> None:
     """Write a session as JSON, in OpenCode's form.
 
@@ -78,7 +79,7 @@ async def export(settings: Settings, session: str) -> None:
     Example:
       holdfast export last > session.json
     """
-    async with command_support.open_client(settings) as client:
+    async with open_client(settings) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         directory = Path(overview.directory)
         root = worktree.find_root(directory)
@@ -92,7 +93,7 @@ async def export(settings: Settings, session: str) -> None:
 @click.command()
 @click.argument("session", shell_complete=completers.session)
 @confirmation.yes_option
-@command_support.async_command
+@async_command
 async def archive(settings: Settings, session: str, yes: bool) -> None:
     """Move a session into a file, and out of the database.
 
@@ -104,7 +105,7 @@ async def archive(settings: Settings, session: str, yes: bool) -> None:
     Example:
       holdfast archive ses_…
     """
-    async with command_support.open_client(settings) as client:
+    async with open_client(settings) as client:
         overview = await confirmation.confirm_session(client, session, "Move {} out of the database?", yes=yes)
         click.echo(await client.archives.archive(overview.id))
 

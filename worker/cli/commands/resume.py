@@ -2,14 +2,15 @@
 
 import click
 
-from worker.cli import command_support, completers, id_lookup
+from worker.cli import completers, id_lookup
+from worker.cli.command_support import async_command, open_client
 from worker.settings import Settings
 
 
 @click.command()
 @click.argument("session", shell_complete=completers.session)
 @click.option("--json", "as_json", is_flag=True, help="What was resumed, as JSON.")
-@command_support.async_command
+@async_command
 async def resume(settings: Settings, session: str, as_json: bool) -> None:
     """Let a suspended session continue, as things are now.
 
@@ -21,6 +22,6 @@ async def resume(settings: Settings, session: str, as_json: bool) -> None:
     Example:
       holdfast resume last
     """
-    async with command_support.open_client(settings, with_worker=True) as client:
+    async with open_client(settings, with_worker=True) as client:
         resumed = await client.resume(await id_lookup.find_session(client, session))
     click.echo(resumed.model_dump_json() if as_json else f"It goes on: {resumed.session}")

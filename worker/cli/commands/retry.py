@@ -4,7 +4,8 @@ import click
 
 from worker.api.accepted import AcceptedRetry
 from worker.api.sessions import Overview
-from worker.cli import command_support, completers, id_lookup, session_preparation
+from worker.cli import completers, id_lookup, session_preparation
+from worker.cli.command_support import async_command, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.interrupt_guard import InterruptGuard
 from worker.cli.render.formatting import escape_exact
@@ -25,9 +26,9 @@ from worker.settings import Settings
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
 @click.option("--exit", "exit_", is_flag=True, help="On a terminal, too: end with the turn, ask for no other prompt.")
-@command_support.thinking_option
+@thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
-@command_support.async_command
+@async_command
 async def retry(
     settings: Settings,
     session: str,
@@ -50,7 +51,7 @@ async def retry(
       holdfast retry last
       holdfast retry ses_… -m openai/gpt-5
     """
-    async with command_support.open_client(settings, with_worker=True) as client:
+    async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         prepared = await session_preparation.prepare_session(
             client, overview, model or overview.model, agent=overview.turn_agent, config=config
@@ -71,14 +72,10 @@ async def retry(
 
 
 def _print_header(overview: Overview, accepted: AcceptedRetry, model: str | None, configuration: str) -> None:
-    command_support.print_note(
+    print_note(
         f"Session {overview.id} in {escape_exact(overview.directory)}{configuration}: retrying turn {overview.number}."
     )
     if model is not None:
-        command_support.print_note(
-            f"{escape_exact(model)} is asked in this turn only; the session's own model stays what it was."
-        )
+        print_note(f"{escape_exact(model)} is asked in this turn only; the session's own model stays what it was.")
     if not accepted.delivered:
-        command_support.print_note(
-            "The engine cannot be reached just now; the retry is recorded, and begins when it is back."
-        )
+        print_note("The engine cannot be reached just now; the retry is recorded, and begins when it is back.")

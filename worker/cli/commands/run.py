@@ -9,15 +9,8 @@ from activities.shell.environment import session_environment
 from worker import credential_handoff
 from worker.api.accepted import AcceptedPrompt
 from worker.api.sessions import Overview
-from worker.cli import (
-    command_support,
-    completers,
-    config_remarks,
-    id_lookup,
-    other_sessions,
-    prompt_input,
-    session_preparation,
-)
+from worker.cli import completers, config_remarks, id_lookup, other_sessions, prompt_input, session_preparation
+from worker.cli.command_support import async_command, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.first_prompt import read_first_prompt
 from worker.cli.interrupt_guard import InterruptGuard
@@ -92,9 +85,9 @@ class StartedRun(Value):
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
 @click.option("--exit", "exit_", is_flag=True, help="On a terminal, too: end with the turn, ask for no other prompt.")
-@command_support.thinking_option
+@thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
-@command_support.async_command
+@async_command
 async def run(
     settings: Settings,
     words: tuple[str, ...],
@@ -137,7 +130,7 @@ async def run(
             return ExitCode.DONE
         request = request.model_copy(update={"text": first})
     options = FollowOptions(no_wait=no_wait, stay_open=not exit_, model=model, agent=agent, thinking=thinking)
-    async with command_support.open_client(settings, with_worker=True) as client:
+    async with open_client(settings, with_worker=True) as client:
         with InterruptGuard() as guard:
             if not request.text:
                 return await _reopen_session(client, request, guard, options)
@@ -175,9 +168,9 @@ async def _load_setup(settings: Settings, directory: Path, request: RunArguments
 def _print_remarks(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> None:
     """Report configuration and options without effect."""
     for remark in config_remarks.find_config_remarks(settings, turn_config):
-        command_support.print_note(remark)
+        print_note(remark)
     if request.model is not None and turn_config.model_is_managed:
-        command_support.print_note(
+        print_note(
             f"Warning: -m {escape_exact(request.model)} has no effect: the managed configuration sets the model."
         )
 
@@ -185,7 +178,7 @@ def _print_remarks(settings: Settings, turn_config: TurnConfig, request: RunArgu
 async def _start_session(client: SessionClient, request: RunArguments, setup: ProjectSetup) -> StartedRun:
     directory = str(setup.directory)
     if client.settings.holds_user_home(setup.directory):
-        command_support.print_note(
+        print_note(
             f"The agent works in {escape_exact(directory)}, which holds your whole home: "
             "a project's directory is safer."
         )
@@ -213,9 +206,7 @@ async def _reopen_session(
         await client.configure(overview.id, prepared.sources)
         prepared.report()
     configured = session_preparation.configuration_suffix(prepared.configuration)
-    command_support.print_note(
-        f"{one_line(overview.title)} · session {overview.id} in {escape_exact(overview.directory)}{configured}"
-    )
+    print_note(f"{one_line(overview.title)} · session {overview.id} in {escape_exact(overview.directory)}{configured}")
     await other_sessions.report_other_sessions(client, overview.id)
     suspension_text.print_suspension(overview)
     turn = overview.turn if overview.turn_state == "open" else None
@@ -253,15 +244,13 @@ async def _prompt_session(client: SessionClient, request: RunArguments) -> Start
 
 
 async def _print_header(client: SessionClient, started: StartedRun) -> None:
-    command_support.print_note(
+    print_note(
         f"Session {started.accepted.session} in {escape_exact(started.directory)}"
         f"{session_preparation.configuration_suffix(started.configuration)}"
     )
     await other_sessions.report_other_sessions(client, started.accepted.session)
     if not started.accepted.delivered:
-        command_support.print_note(
-            "The engine cannot be reached just now; the task is recorded, and begins when it is back."
-        )
+        print_note("The engine cannot be reached just now; the task is recorded, and begins when it is back.")
 
 
 def _print_detached(started: StartedRun, as_json: bool) -> None:
@@ -270,4 +259,4 @@ def _print_detached(started: StartedRun, as_json: bool) -> None:
         click.echo(json.dumps({**started.accepted.model_dump(), "configuration": started.configuration}))
         return
     click.echo(session)
-    command_support.print_note(f"It works in the background. To follow it: holdfast watch {session}")
+    print_note(f"It works in the background. To follow it: holdfast watch {session}")

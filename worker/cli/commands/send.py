@@ -2,7 +2,8 @@
 
 import click
 
-from worker.cli import command_support, completers, id_lookup, prompt_input, session_preparation
+from worker.cli import completers, id_lookup, prompt_input, session_preparation
+from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.formatting import format_queued_prompts
 from worker.settings import Settings
@@ -25,7 +26,7 @@ from workflows.domain.prompt import Prompt, PromptMode
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")
 @click.option("--id", "identity", metavar="MSG", help="An id of your own: the same command again is the same prompt.")
 @click.option("--json", "as_json", is_flag=True, help="What was accepted, as JSON.")
-@command_support.async_command
+@async_command
 async def send(
     settings: Settings,
     session: str,
@@ -48,7 +49,7 @@ async def send(
       holdfast send last --queue "then write the changelog"
     """
     text, own = prompt_input.read_prompt(words, edit=edit), prompt_input.parse_prompt_id(identity)
-    async with command_support.open_client(settings, with_worker=True) as client:
+    async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         prepared = await session_preparation.prepare_session(client, overview, model, agent=agent, config=config)
         mode = PromptMode.QUEUE if queue else PromptMode.STEER
@@ -64,10 +65,6 @@ async def send(
     click.echo(accepted.model_dump_json() if as_json else f"Accepted by {overview.id}.")
     suspension_text.print_suspension(overview)
     if asks and waiting:
-        command_support.print_note(
-            f"{format_queued_prompts(waiting, asks[0].id)}: holdfast asks --session {overview.id}"
-        )
+        print_note(f"{format_queued_prompts(waiting, asks[0].id)}: holdfast asks --session {overview.id}")
     if not accepted.delivered:
-        command_support.print_note(
-            "The engine cannot be reached just now; the prompt is recorded, and is taken when it is back."
-        )
+        print_note("The engine cannot be reached just now; the prompt is recorded, and is taken when it is back.")

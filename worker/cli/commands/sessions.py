@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import click
 
 from worker.api.accepted import AcceptedStop
-from worker.cli import command_support, completers, confirmation, id_lookup, other_sessions
+from worker.cli import completers, confirmation, id_lookup, other_sessions
+from worker.cli.command_support import async_command, open_client, print_note
 from worker.cli.render import session_table
 from worker.cli.render.formatting import escape_exact, one_line, pluralize
 from worker.cli.render.session_status import describe_session
@@ -46,7 +47,7 @@ def sessions(context: click.Context, here: bool, limit: int | None, all_: bool, 
 @sessions.command(short_help="Show how a session stands.")
 @_SESSION
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
-@command_support.async_command
+@async_command
 async def show(settings: Settings, session: str, as_json: bool) -> None:
     """Show how a session stands: what it does or waits for, and what can be done.
 
@@ -54,7 +55,7 @@ async def show(settings: Settings, session: str, as_json: bool) -> None:
     Example:
       holdfast sessions show last
     """
-    async with command_support.open_client(settings) as client:
+    async with open_client(settings) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         asks = await client.inbox.asks(session=overview.id) if overview.asks and not as_json else []
     if as_json:
@@ -64,35 +65,35 @@ async def show(settings: Settings, session: str, as_json: bool) -> None:
         click.echo(wrap_for_stdout(row))
 
 
-@command_support.async_command
+@async_command
 async def _list_sessions(settings: Settings, here: bool, limit: int | None, as_json: bool) -> None:
     directory = str(current_directory()) if here else None
-    async with command_support.open_client(settings) as client:
+    async with open_client(settings) as client:
         found = await client.sessions.list_recent(directory, limit=limit)
         shown = sum(each.depth == 0 for each in found)
         others = await client.sessions.count(directory) - shown if shown == limit else 0
     if as_json:
         click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
     elif not found:
-        command_support.print_note("There is no session yet: `holdfast run` starts one.")
+        print_note("There is no session yet: `holdfast run` starts one.")
     else:
         room = terminal_columns()
         for row in session_table.render_session_table(found, datetime.now(UTC), room, same_directory=here):
             click.echo(row)
     if others > 0:
-        command_support.print_note(f"And {others:,} more: holdfast sessions {'--here ' if here else ''}--all")
+        print_note(f"And {others:,} more: holdfast sessions {'--here ' if here else ''}--all")
     for group in other_sessions.find_shared_directories(found):
         named = ", ".join(each.id for each in group[:_NAMED])
         more = f" and {pluralize(len(group) - _NAMED, 'other')}" if len(group) > _NAMED else ""
         where = escape_exact(group[0].directory)
-        command_support.print_note(f"At work in one directory, {where}: {named}{more}. They share the same files.")
+        print_note(f"At work in one directory, {where}: {named}{more}. They share the same files.")
 
 
 @click.command()
 @_SESSION
 @click.option("--keep-queued", is_flag=True, help="Keep the prompts that no turn has taken yet.")
 @click.option("--json", "as_json", is_flag=True, help="What was stopped, as JSON.")
-@command_support.async_command
+@async_command
 async def stop(settings: Settings, session: str, keep_queued: bool, as_json: bool) -> None:
     """Stop a session's turn.
 
@@ -103,7 +104,7 @@ async def stop(settings: Settings, session: str, keep_queued: bool, as_json: boo
       holdfast stop last
       holdfast stop ses_… --keep-queued
     """
-    async with command_support.open_client(settings, with_worker=True) as client:
+    async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         stopped = await client.stop(overview.id, keep_queued=keep_queued)
     click.echo(
@@ -117,7 +118,7 @@ async def stop(settings: Settings, session: str, keep_queued: bool, as_json: boo
 @_SESSION
 @confirmation.yes_option
 @click.option("--json", "as_json", is_flag=True, help="What was stopped, as JSON.")
-@command_support.async_command
+@async_command
 async def end(settings: Settings, session: str, yes: bool, as_json: bool) -> None:
     """End a session for good.
 
@@ -128,7 +129,7 @@ async def end(settings: Settings, session: str, yes: bool, as_json: bool) -> Non
     Example:
       holdfast end ses_…
     """
-    async with command_support.open_client(settings, with_worker=True) as client:
+    async with open_client(settings, with_worker=True) as client:
         overview = await confirmation.confirm_session(client, session, "End {} for good?", yes=yes)
         stopped = await client.end(overview.id)
     click.echo(

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import click
 
 from worker import credential_handoff
-from worker.cli import command_support, completers
+from worker.cli import completers
+from worker.cli.command_support import async_command, print_note, start_stack
 from worker.cli.exit_codes import ExitCode
 from worker.cli.render.formatting import escape_exact, escape_prose, format_size, pluralize
 from worker.cli.render.text_table import format_table
@@ -28,7 +29,7 @@ _FAILURE = click.style("failure", fg="red", bold=True)
 @click.option("--at-login/--not-at-login", default=None, help="Have systemd start it at each login, or no longer.")
 @click.option("--restart-worker", is_flag=True, help="Have the worker finish what it can, and start it anew.")
 @click.option("--json", "as_json", is_flag=True, help="What `status --json` says then.")
-@command_support.async_command
+@async_command
 async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as_json: bool) -> None:
     """Start the stack in the background.
 
@@ -44,21 +45,21 @@ async def up(settings: Settings, at_login: bool | None, restart_worker: bool, as
     if at_login is not None:
         from worker.stack import systemd_unit  # start-up time: seldom needed, as the next one
 
-        await (systemd_unit.enable if at_login else systemd_unit.disable)(settings, command_support.print_note)
+        await (systemd_unit.enable if at_login else systemd_unit.disable)(settings, print_note)
         if not at_login:
             return
-    await command_support.start_stack(settings)
+    await start_stack(settings)
     if restart_worker:
         from worker.stack import up as stack  # as above
 
-        await stack.restart_worker(settings, command_support.print_note)
+        await stack.restart_worker(settings, print_note)
     _print_status(await _load_status(settings), as_json)
 
 
 @click.command()
 @click.option("--purge", is_flag=True, help="Remove it for good: the database and all files of this stack.")
 @click.option("--yes", is_flag=True, help="With --purge: do not ask.")
-@command_support.async_command
+@async_command
 async def down(settings: Settings, purge: bool, yes: bool) -> None:
     """Stop the stack; sessions go on at its next start.
 
@@ -75,7 +76,7 @@ async def down(settings: Settings, purge: bool, yes: bool) -> None:
         from worker.cli import purge_confirmation  # seldom needed
 
         await purge_confirmation.confirm_purge(settings, yes=yes)
-    await take_down(settings, command_support.print_note)
+    await take_down(settings, print_note)
     credential_handoff.remove_credentials(settings)
     click.echo("The stack is down.")
     if purge:
@@ -84,7 +85,7 @@ async def down(settings: Settings, purge: bool, yes: bool) -> None:
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="As a JSON object.")
-@command_support.async_command
+@async_command
 async def status(settings: Settings, as_json: bool) -> ExitCode:
     """Show what of the stack runs, and where.
 
@@ -115,7 +116,7 @@ async def status(settings: Settings, as_json: bool) -> ExitCode:
     help="Only ask a model for a word; by default the one that a run would take here.",
 )
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array.")
-@command_support.async_command
+@async_command
 async def doctor(settings: Settings, model: str | None, as_json: bool) -> ExitCode:
     """Check what the stack needs, and say what to do.
 
@@ -158,7 +159,7 @@ async def doctor(settings: Settings, model: str | None, as_json: bool) -> ExitCo
 @click.argument("part", required=False, type=click.Choice(_LOGS))
 @click.option("-n", "--lines", type=click.IntRange(1), default=40, show_default=True, help="How many lines of each.")
 @click.option("-f", "--follow", is_flag=True, help="Go on with what is written, until Ctrl-C.")
-@command_support.async_command
+@async_command
 async def logs(settings: Settings, part: str | None, lines: int, follow: bool) -> None:
     """Show the logs of the stack's processes.
 
@@ -175,9 +176,7 @@ async def logs(settings: Settings, part: str | None, lines: int, follow: bool) -
         click.echo(written)
     if not found:
         where = escape_exact(str(Layout(home=settings.home).logs))
-        command_support.print_note(
-            f"No log of {part or 'the stack'} is in {where} yet: `holdfast up` starts the stack."
-        )
+        print_note(f"No log of {part or 'the stack'} is in {where} yet: `holdfast up` starts the stack.")
     if follow:
         async for written in tail.follow():
             click.echo(written)

@@ -6,7 +6,8 @@ import click
 
 from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
-from worker.cli import command_support, completers, exit_codes, id_lookup, other_sessions
+from worker.cli import completers, exit_codes, id_lookup, other_sessions
+from worker.cli.command_support import async_command, open_client, ring_bell, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
 from worker.cli.render.event_renderer import Renderer
@@ -26,9 +27,9 @@ _IDLE = "Idle. Ctrl-C leaves."
 @click.argument("session", shell_complete=completers.session)
 @click.option("--after", type=click.IntRange(0), default=0, metavar="SEQ", help="Begin after this event of its log.")
 @click.option("--until-idle", is_flag=True, help="End when nothing is left to do, with the last turn's exit code.")
-@command_support.thinking_option
+@thinking_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
-@command_support.async_command
+@async_command
 async def watch(
     settings: Settings, session: str, after: int, until_idle: bool, thinking: bool, as_json: bool
 ) -> ExitCode:
@@ -43,7 +44,7 @@ async def watch(
       holdfast watch last
       holdfast watch ses_… --until-idle && git push
     """
-    async with command_support.open_client(settings, with_worker=True) as client:
+    async with open_client(settings, with_worker=True) as client:
         found = await client.sessions.get(await id_lookup.find_session(client, session))
         if found.parent is None:
             await other_sessions.report_other_sessions(client, found.id)
@@ -89,7 +90,7 @@ class WatchLoop(FollowLoop):
         event, seq = seen.record.event, seen.record.seq
         self._rendered_seq = seq
         if isinstance(event, TurnEnded) and seq > self._initial_seq:
-            command_support.ring_bell(self._client.settings)
+            ring_bell(self._client.settings)
         if isinstance(event, (TurnOpened, *_RESTING)):
             self._is_idle = isinstance(event, _RESTING)
         # Any event may be the last: a late answer follows the end of its turn.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from worker.cli import command_support
+from worker.cli.command_support import print_note
 from worker.cli.render.formatting import escape_exact
 from workflows.domain.ids import SessionId
 from workflows.domain.suspension import SuspendReason
@@ -16,9 +16,9 @@ def print_suspension(overview: "Overview") -> None:
     """Print why a suspended session does not begin its new work."""
     if (suspension := overview.suspension) is not None:
         why = describe_suspension(suspension.reason, suspension.was, suspension.now)
-        command_support.print_note(f"The session is suspended: {why}")
+        print_note(f"The session is suspended: {why}")
         for each in list_actions(overview.id):
-            command_support.print_note(each)
+            print_note(each)
 
 
 def describe_suspension(reason: SuspendReason, was: str | None, now: str | None) -> str:

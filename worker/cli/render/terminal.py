@@ -7,7 +7,7 @@ import click
 
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
-from worker.cli import command_support
+from worker.cli.command_support import print_note
 from worker.cli.render.formatting import escape_prose
 from worker.cli.render.status_line import StatusLine
 from worker.cli.render.subagent_view import create_session_view
@@ -61,7 +61,7 @@ class Terminal:
         if self.writer.live:
             self.writer.write_line(wrap_words(text, self.writer.columns or 0))
         else:
-            command_support.print_note(text)
+            print_note(text)
 
     def refresh(self, question: str = "", prompt: str | None = None, idle: str = "") -> None:
         """Redraw what has grown and the footer.

@@ -1,14 +1,16 @@
 """Open asks at the terminal, one after the other."""
 
 import functools
+import shlex
 import shutil
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+import click
 
 from worker.api.inbox import InboxEntry
 from worker.cli import answer_words
 from worker.cli.ask_dialog import NOT_AN_ANSWER_HELP, AskDialog, NotAnAnswer
-from worker.cli.render import pager
 from worker.cli.render.formatting import escape_prose, one_line
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
@@ -97,11 +99,11 @@ class AskPrompt:
         """Show the whole effect, in a pager if it is too long, then ask again."""
         rows = list(dialog.lines(whole=True, columns=self._writer.columns))
         fits = len(rows) < shutil.get_terminal_size().lines
-        if not self._writer.live or fits or not pager.is_available(self._client.settings.environment):
+        if not self._writer.live or fits or not _has_pager(self._client.settings.environment):
             self._write(rows)
             return
         self._writer.set_footer()
-        await self._follower.lend_terminal(functools.partial(pager.show_rows, rows))
+        await self._follower.lend_terminal(functools.partial(click.echo_via_pager, "\n".join(rows)))
         self._show(dialog)
         self._follower.keyboard.begin_answer(dialog.entry.id)
 
@@ -123,3 +125,12 @@ class AskPrompt:
             self._terminal.print_note(escape_prose(str(error)))
         self._dialog = None
         await self._next()
+
+
+def _has_pager(environment: Mapping[str, str]) -> bool:
+    """Whether there is the pager that click runs."""
+    try:
+        words = shlex.split(environment.get("PAGER", "")) or ["less"]
+    except ValueError:
+        return False
+    return shutil.which(words[0]) is not None

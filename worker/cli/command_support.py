@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec
 
 import click
@@ -83,6 +84,16 @@ def current_actor() -> "Actor":
     except KeyError:  # a user without an entry, as in containers
         user = f"uid {os.getuid()}"
     return Actor(subject=f"{user}@{socket.gethostname()}", method="cli")
+
+
+def current_directory() -> Path:
+    """Raises UsageError if it was deleted."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageError(
+            "The directory of this shell is not there any more: it was moved or deleted. Change into one that is there."
+        ) from None
 
 
 def ring_bell(settings: Settings) -> None:

@@ -1,6 +1,7 @@
-"""Shell completion. Ids need a running stack; none is started."""
+"""Shell completion. Ids need a running stack; none is started. What only Tab needs is imported there."""
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -13,71 +14,27 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _TIMEOUT: Final = 2.0  # seconds
-_LAST: Final = "last"
 _LONGEST: Final = 60  # characters of a title
 
 
-def session(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Sessions, the last changed first."""
-    from click.shell_completion import CompletionItem  # start-up time: every command imports this module
-
-    last = [CompletionItem(_LAST, help="the session of this directory that was prompted last")]
-    return [*(last if _LAST.startswith(incomplete) else ()), *_complete_ids(Prefix.SESSION, incomplete)]
-
-
-def ask(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Open asks."""
-    return _complete_ids(Prefix.ASK, incomplete)
-
-
-def grant(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Valid grants."""
-    return _complete_ids(Prefix.GRANT, incomplete)
-
-
-def model(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Models as `holdfast models` lists them, or those of the typed provider."""
-    return _complete_models(incomplete, models=True)
-
-
-def provider(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Providers as `holdfast models` lists them."""
-    return _complete_models(incomplete, models=False)
-
-
-def _complete_models(incomplete: str, *, models: bool) -> "list[CompletionItem]":
-    """No models or providers if they cannot be read, as in `_complete_ids`."""
-    from click.shell_completion import CompletionItem  # as above
-
-    # Only Tab needs what is below.
-    from worker.cli import model_choices
-    from worker.cli.working_directory import current_directory
-    from worker.project_config import load_project_config
-
-    try:
-        settings = Settings.read()
-        config = asyncio.run(load_project_config(settings, current_directory())).config
-        known = model_choices.list_providers(settings, config)
-    except HoldfastError:
-        return []
-    if models:
-        ids = [incomplete.partition("/")[0]] if "/" in incomplete else known
-        known = [each.model for each in model_choices.list_models(settings, config, ids, lambda _: None)]
-    return [CompletionItem(name) for name in known if name.startswith(incomplete)]
-
-
-def _complete_ids(prefix: Prefix, incomplete: str) -> "list[CompletionItem]":
+def _complete_ids(
+    prefix: Prefix, context: click.Context, parameter: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
     """No ids if the database cannot be read: a message would end up in the typed line."""
+    from click.shell_completion import CompletionItem  # start-up time
+
+    last = CompletionItem("last", help="the session of this directory that was prompted last")
+    found = [last] if prefix is Prefix.SESSION and "last".startswith(incomplete) else []
     try:
-        return asyncio.run(_query_ids(Settings.read(), prefix, incomplete))
+        return [*found, *asyncio.run(_query_ids(Settings.read(), prefix, incomplete))]
     except (HoldfastError, TimeoutError):
-        return []
+        return found
 
 
 async def _query_ids(settings: Settings, prefix: Prefix, incomplete: str) -> "list[CompletionItem]":
-    from click.shell_completion import CompletionItem  # as above
+    from click.shell_completion import CompletionItem  # start-up time
 
-    # Only Tab needs what is below.
+    # As above.
     from worker.cli.render.formatting import one_line
     from worker.inbox_reader import InboxReader, door_database
     from worker.stack.status import endpoints
@@ -86,7 +43,33 @@ async def _query_ids(settings: Settings, prefix: Prefix, incomplete: str) -> "li
     if addresses is None:
         return []
     async with asyncio.timeout(_TIMEOUT), door_database(addresses) as database:
-        return [
-            CompletionItem(each.id, help=one_line(each.title, _LONGEST))
-            for each in await InboxReader(database).completions(prefix, incomplete)
-        ]
+        found = await InboxReader(database).completions(prefix, incomplete)
+    return [CompletionItem(each.id, help=one_line(each.title, _LONGEST)) for each in found]
+
+
+def _complete_models(
+    context: click.Context, parameter: click.Parameter, incomplete: str, *, providers: bool = False
+) -> list[str]:
+    """Models as `holdfast models` lists them, or those of the typed provider; or only providers. None on an error."""
+    # Start-up time.
+    from worker.cli import model_choices
+    from worker.cli.command_support import current_directory
+    from worker.project_config import load_project_config
+
+    try:
+        settings = Settings.read()
+        config = asyncio.run(load_project_config(settings, current_directory())).config
+        known = model_choices.list_providers(settings, config)
+    except HoldfastError:
+        return []
+    if not providers:
+        ids = [incomplete.partition("/")[0]] if "/" in incomplete else known
+        known = [each.model for each in model_choices.list_models(settings, config, ids, lambda _: None)]
+    return [name for name in known if name.startswith(incomplete)]
+
+
+session: Final = partial(_complete_ids, Prefix.SESSION)
+ask: Final = partial(_complete_ids, Prefix.ASK)
+grant: Final = partial(_complete_ids, Prefix.GRANT)
+model: Final = _complete_models
+provider: Final = partial(_complete_models, providers=True)

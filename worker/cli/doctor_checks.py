@@ -4,9 +4,8 @@ from activities.model.keys import Keys, find_key
 from activities.model.providers import check_provider, provider_named, split_model_id
 from activities.project.config_references import resolve
 from worker.cli import config_remarks
-from worker.cli.command_support import print_note
+from worker.cli.command_support import current_directory, print_note
 from worker.cli.render.formatting import escape_exact
-from worker.cli.working_directory import current_directory
 from worker.credential_handoff import CredentialEnvironment
 from worker.project_config import load_project_config
 from worker.settings import Settings

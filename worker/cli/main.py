@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import click
 
@@ -16,13 +16,12 @@ from worker.cli.exit_codes import ExitCode, exit_code_of_error
 from worker.cli.render.formatting import escape_prose
 from worker.settings import Settings
 from workflows.domain.errors import HoldfastError
-from workflows.domain.value import Value
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class CommandEntry(Value):
+class CommandEntry(NamedTuple):
     """A command's module in `worker.cli.commands`, and its summary."""
 
     module: str
@@ -31,46 +30,42 @@ class CommandEntry(Value):
 
 COMMAND_SECTIONS: Final = {
     "Work": {
-        "run": CommandEntry(module="run", summary="Give a task to the agent, and follow it to its end."),
-        "sessions": CommandEntry(module="sessions", summary="List the sessions, or show one."),
-        "watch": CommandEntry(module="watch", summary="Watch a session: what has happened, and what happens."),
-        "send": CommandEntry(module="send", summary="Send a prompt to a session."),
-        "retry": CommandEntry(module="retry", summary="Retry a failed turn, and follow it to its end."),
-        "resume": CommandEntry(module="resume", summary="Let a suspended session continue, as things are now."),
-        "stop": CommandEntry(module="sessions", summary="Stop a session's turn."),
-        "end": CommandEntry(module="sessions", summary="End a session for good."),
+        "run": CommandEntry("run", "Give a task to the agent, and follow it to its end."),
+        "sessions": CommandEntry("sessions", "List the sessions, or show one."),
+        "watch": CommandEntry("watch", "Watch a session: what has happened, and what happens."),
+        "send": CommandEntry("send", "Send a prompt to a session."),
+        "retry": CommandEntry("retry", "Retry a failed turn, and follow it to its end."),
+        "resume": CommandEntry("resume", "Let a suspended session continue, as things are now."),
+        "stop": CommandEntry("sessions", "Stop a session's turn."),
+        "end": CommandEntry("sessions", "End a session for good."),
     },
     "Questions": {
-        "asks": CommandEntry(module="asks", summary="List what waits for an answer, with the exact effect."),
-        "answer": CommandEntry(module="asks", summary="Answer an ask; the only one that is open needs no ASK."),
-        "grants": CommandEntry(module="grants", summary="List standing grants, or revoke them."),
+        "asks": CommandEntry("asks", "List what waits for an answer, with the exact effect."),
+        "answer": CommandEntry("asks", "Answer an ask; the only one that is open needs no ASK."),
+        "grants": CommandEntry("grants", "List standing grants, or revoke them."),
     },
     "Records": {
-        "log": CommandEntry(
-            module="record", summary="Tell on one page what a session has done, or show its log, or verify it."
-        ),
-        "export": CommandEntry(module="record", summary="Write a session as JSON, in OpenCode's form."),
+        "log": CommandEntry("record", "Tell on one page what a session has done, or show its log, or verify it."),
+        "export": CommandEntry("record", "Write a session as JSON, in OpenCode's form."),
     },
     "Keeping": {
-        "archive": CommandEntry(module="record", summary="Move a session into a file, and out of the database."),
-        "backup": CommandEntry(module="backups", summary="Write all sessions into one file, while they go on."),
-        "restore": CommandEntry(module="backups", summary="Bring back what an archive or a backup holds."),
+        "archive": CommandEntry("record", "Move a session into a file, and out of the database."),
+        "backup": CommandEntry("backups", "Write all sessions into one file, while they go on."),
+        "restore": CommandEntry("backups", "Bring back what an archive or a backup holds."),
     },
     "Stack": {
-        "up": CommandEntry(module="stack", summary="Start the stack in the background."),
-        "down": CommandEntry(module="stack", summary="Stop the stack; sessions go on at its next start."),
-        "status": CommandEntry(module="stack", summary="Show what of the stack runs, and where."),
-        "doctor": CommandEntry(module="stack", summary="Check what the stack needs, and say what to do."),
-        "logs": CommandEntry(module="stack", summary="Show the logs of the stack's processes."),
-        "auth": CommandEntry(module="auth", summary="Keep the keys of model providers."),
-        "models": CommandEntry(module="models", summary="List the models that can be chosen here."),
+        "up": CommandEntry("stack", "Start the stack in the background."),
+        "down": CommandEntry("stack", "Stop the stack; sessions go on at its next start."),
+        "status": CommandEntry("stack", "Show what of the stack runs, and where."),
+        "doctor": CommandEntry("stack", "Check what the stack needs, and say what to do."),
+        "logs": CommandEntry("stack", "Show the logs of the stack's processes."),
+        "auth": CommandEntry("auth", "Keep the keys of model providers."),
+        "models": CommandEntry("models", "List the models that can be chosen here."),
     },
     "More": {
-        "completion": CommandEntry(
-            module="completion", summary="Print what makes a shell complete commands, models and ids."
-        ),
-        "demo": CommandEntry(module="misc", summary="Play a task that is killed again and again, and goes on."),
-        "version": CommandEntry(module="misc", summary="Show the version."),
+        "completion": CommandEntry("completion", "Print what makes a shell complete commands, models and ids."),
+        "demo": CommandEntry("misc", "Play a task that is killed again and again, and goes on."),
+        "version": CommandEntry("misc", "Show the version."),
     },
 }
 COMMANDS: Final = {name: entry for section in COMMAND_SECTIONS.values() for name, entry in section.items()}

@@ -1,7 +1,6 @@
 """`holdfast run`: give a task, follow it, and answer what it asks."""
 
 import json
-from pathlib import Path
 
 import click
 
@@ -10,7 +9,7 @@ from worker import credential_handoff
 from worker.api.accepted import AcceptedPrompt
 from worker.api.sessions import Overview
 from worker.cli import completers, config_remarks, id_lookup, other_sessions, prompt_input, session_preparation
-from worker.cli.command_support import async_command, open_client, print_note, thinking_option
+from worker.cli.command_support import async_command, current_directory, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
 from worker.cli.first_prompt import read_first_prompt
 from worker.cli.interrupt_guard import InterruptGuard
@@ -20,11 +19,9 @@ from worker.cli.render.terminal import is_live_terminal
 from worker.cli.run_loop import FollowOptions, follow_session
 from worker.cli.session_preparation import PreparedSession
 from worker.cli.terminal_input import is_interactive
-from worker.cli.working_directory import current_directory
 from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
-from workflows.domain.config.sources import ConfigSources
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, UsageError
 from workflows.domain.ids import MessageId, TurnConfigId, session_id_for
@@ -39,17 +36,6 @@ class RunArguments(Value):
     session: str | None
     config: str | None
     prompt: MessageId | None
-
-
-class ProjectSetup(Value):
-    """The configuration of a new session's directory, as first shown.
-
-    The turn reads the files again: they may change until then.
-    """
-
-    directory: Path
-    sources: ConfigSources
-    turn_config: TurnConfig
 
 
 class StartedRun(Value):
@@ -122,9 +108,9 @@ async def run(
     here = not (words or edit or own or detach or no_wait or as_json) and is_interactive()
     text = "" if here else prompt_input.read_prompt(words, edit=edit)
     request = RunArguments(text=text, model=model, agent=agent, session=session, config=config, prompt=own)
-    setup = await _load_setup(settings, current_directory(), request) if session is None else None
-    if setup is not None and here:
-        chosen = config_remarks.choose_model(settings, setup.turn_config, model)
+    turn_config = await _load_config(settings, request) if session is None else None
+    if turn_config is not None and here:
+        chosen = config_remarks.choose_model(settings, turn_config, model)
         first = await read_first_prompt(chosen, current_directory(), live=is_live_terminal(settings))
         if first is None:
             return ExitCode.DONE
@@ -135,7 +121,9 @@ async def run(
             if not request.text:
                 return await _reopen_session(client, request, guard, options)
             started = await (
-                _start_session(client, request, setup) if setup is not None else _prompt_session(client, request)
+                _start_session(client, request, turn_config)
+                if turn_config is not None
+                else _prompt_session(client, request)
             )
             await _print_header(client, started)
             accepted = started.accepted
@@ -155,14 +143,16 @@ def _session_argument(session: str | None, again: bool) -> str | None:
     return id_lookup.LAST if again else session
 
 
-async def _load_setup(settings: Settings, directory: Path, request: RunArguments) -> ProjectSetup:
-    """Read the configuration before anything starts, and hand over this shell's keys."""
-    sources = sources_of(settings)
-    turn_config = await load_project_config(settings, directory, Role(request.agent), sources)
+async def _load_config(settings: Settings, request: RunArguments) -> TurnConfig:
+    """Read a new session's configuration before anything starts, and hand over this shell's keys.
+
+    The turn reads the files again: they may change until then.
+    """
+    turn_config = await load_project_config(settings, current_directory(), Role(request.agent), sources_of(settings))
     _print_remarks(settings, turn_config, request)
     model = config_remarks.choose_model(settings, turn_config, request.model)
     await credential_handoff.hand_off(settings, credential_handoff.credential_variables(turn_config.config, model))
-    return ProjectSetup(directory=directory, sources=sources, turn_config=turn_config)
+    return turn_config
 
 
 def _print_remarks(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> None:
@@ -175,24 +165,23 @@ def _print_remarks(settings: Settings, turn_config: TurnConfig, request: RunArgu
         )
 
 
-async def _start_session(client: SessionClient, request: RunArguments, setup: ProjectSetup) -> StartedRun:
-    directory = str(setup.directory)
-    if client.settings.holds_user_home(setup.directory):
+async def _start_session(client: SessionClient, request: RunArguments, turn_config: TurnConfig) -> StartedRun:
+    directory = current_directory()
+    if client.settings.holds_user_home(directory):
         print_note(
-            f"The agent works in {escape_exact(directory)}, which holds your whole home: "
+            f"The agent works in {escape_exact(str(directory))}, which holds your whole home: "
             "a project's directory is safer."
         )
-    environment = session_environment(client.settings.environment)
     accepted = await client.start(
-        directory,
+        str(directory),
         Prompt.of_text(request.text, agent=request.agent, model=request.model),
-        environment=environment,
-        sources=setup.sources,
-        turn_config=setup.turn_config,
+        environment=session_environment(client.settings.environment),
+        sources=sources_of(client.settings),
+        turn_config=turn_config,
         session=session_id_for(request.prompt) if request.prompt else None,
         prompt=request.prompt,
     )
-    return StartedRun(accepted=accepted, seq=0, directory=directory, configuration=setup.turn_config.id)
+    return StartedRun(accepted=accepted, seq=0, directory=str(directory), configuration=turn_config.id)
 
 
 async def _reopen_session(

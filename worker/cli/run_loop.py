@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from activities.mint import new_id
 from worker.api.accepted import AcceptedStop
 from worker.api.events import EventWithContents
 from worker.cli import exit_codes
@@ -13,14 +14,13 @@ from worker.cli.command_support import ring_bell
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
 from worker.cli.interrupt_guard import InterruptGuard
-from worker.cli.prompt_sender import PromptSender, SentPrompt
 from worker.cli.render.event_renderer import Renderer
 from worker.cli.render.formatting import escape_prose, format_duration
 from worker.cli.render.jsonlines import create_json_view
 from worker.cli.render.terminal import Terminal
 from worker.cli.render.turn_summary import describe_usage
 from worker.cli.session_follower import SessionFollower
-from worker.cli.slash_commands import SLASH_HELP, SlashCommand
+from worker.cli.slash_commands import SLASH_HELP, SlashCommand, parse_slash_command
 from worker.client import SessionClient
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.errors import HoldfastError, Unavailable
@@ -28,7 +28,8 @@ from workflows.domain.events.event import Event
 from workflows.domain.events.prompts import PromptTaken, PromptWithdrawn
 from workflows.domain.events.sessions import SessionEnded, SessionSuspended
 from workflows.domain.events.turns import RetryWithdrawn, TurnEnded, TurnOpened
-from workflows.domain.ids import MessageId, RetryId, SessionId, TurnConfigId, TurnId
+from workflows.domain.ids import MessageId, Prefix, RetryId, SessionId, TurnConfigId, TurnId
+from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
 _MOMENT: Final = 1.0  # seconds that leaving waits for the stop: the second Ctrl-C may come milliseconds after it
@@ -36,12 +37,13 @@ _INVITATION: Final = "Type the next prompt; Ctrl-D leaves, /help says more."
 
 
 class FollowOptions(Value):
-    """How a session is followed.
+    """How a session is followed after event `seq`.
 
     `turn`: its open turn. `no_wait`: end at a question. `stay_open`: on a terminal, ask for more prompts after a turn,
     for `model` and `agent`. `configuration`: the last one shown; a turn with another one is reported.
     """
 
+    seq: int = 0
     turn: TurnId | None = None
     no_wait: bool = False
     stay_open: bool = True
@@ -49,6 +51,7 @@ class FollowOptions(Value):
     agent: str | None = None
     configuration: TurnConfigId | None = None
     thinking: bool = False
+    as_json: bool = False
 
 
 async def follow_session(
@@ -56,18 +59,12 @@ async def follow_session(
     session: SessionId,
     accepted: MessageId | RetryId | None,
     guard: InterruptGuard,
-    *,
-    seq: int,
-    as_json: bool,
     options: FollowOptions,
 ) -> ExitCode:
-    """Follow what was `accepted` to its end, for a person or as JSON; stop it if `guard` was interrupted.
-
-    Raises Unavailable.
-    """
-    terminal = None if as_json else Terminal(client.settings, session, thinking=options.thinking)
+    """Follow what was `accepted` to its end; stop it if `guard` was interrupted. Raises Unavailable."""
+    terminal = None if options.as_json else Terminal(client.settings, session, thinking=options.thinking)
     with terminal or nullcontext():
-        follower = SessionFollower(client, session, seq, terminal)
+        follower = SessionFollower(client, session, options.seq, terminal)
         return await RunLoop(follower, terminal or create_json_view(session), accepted, options).follow(guard)
 
 
@@ -91,10 +88,11 @@ class RunLoop(FollowLoop):
         options: FollowOptions,
     ) -> None:
         super().__init__(follower, renderer, no_wait=options.no_wait)
-        is_typed = self._interactive_terminal is not None
-        self._sender = PromptSender(follower, options.model, options.agent) if is_typed else None
-        self._stays_open = is_typed and options.stay_open and not options.no_wait
-        self._untaken = {accepted} if accepted is not None else set()  # prompts and retries without a turn
+        self._takes_prompts = self._interactive_terminal is not None
+        self._options = options
+        self._unsent: tuple[str, MessageId] | None = None  # the refused line, which keeps its id: it may be recorded
+        self._stays_open = self._takes_prompts and options.stay_open and not options.no_wait
+        self._untaken: set[MessageId | RetryId] = {accepted} if accepted is not None else set()  # without a turn
         self._turn = options.turn
         self._configuration = options.configuration
         self._stop: asyncio.Task[AcceptedStop] | None = None
@@ -120,7 +118,7 @@ class RunLoop(FollowLoop):
         return self._turn is None and not self._untaken
 
     def _refresh(self, terminal: Terminal, question: str) -> None:
-        open_ = self._sender is not None and self._follower.keyboard.open
+        open_ = self._takes_prompts and self._follower.keyboard.open
         terminal.refresh(question, self._follower.keyboard.typed if open_ else None)
 
     async def _on_session_event(self, seen: EventWithContents) -> ExitCode | None:
@@ -180,13 +178,21 @@ class RunLoop(FollowLoop):
         self._hint_printed = True
 
     async def _on_line(self, text: str | None) -> ExitCode | None:
-        if self._sender is None:
+        if not self._takes_prompts:
             return None
         if text is None:
             if not self._is_idle:
                 self._follower.print_note("No more prompts are taken: this ends with the turn.")
             return self._exit_code if self._is_idle else None
-        match await self._sender.submit(text):
+        try:
+            return await self._on_command_or_prompt(text)
+        except HoldfastError as error:
+            self._follower.print_note(f"Not sent: {escape_prose(str(error))}")
+            self._follower.keyboard.typed = text + self._follower.keyboard.typed
+            return None
+
+    async def _on_command_or_prompt(self, text: str) -> ExitCode | None:
+        match parse_slash_command(text):
             case SlashCommand.EXIT:
                 return self._exit_code if self._is_idle else self._leave()
             case SlashCommand.STOP:
@@ -194,9 +200,23 @@ class RunLoop(FollowLoop):
             case SlashCommand.HELP:
                 for each in SLASH_HELP:
                     self._follower.print_note(each)
-            case SentPrompt(id=sent):
-                self._untaken.add(sent)
+            case SlashCommand.RETRY:
+                self._untaken.add((await self._client.retry(self._session, model=self._options.model)).retry)
+            case None if text.strip():
+                self._untaken.add(await self._send(text))
         return None
+
+    async def _send(self, text: str) -> MessageId:
+        if self._unsent is None or self._unsent[0] != text:
+            self._unsent = text, MessageId(new_id(Prefix.MESSAGE))
+        prompt = Prompt.of_text(text, agent=self._options.agent, model=self._options.model)
+        accepted = await self._client.prompt(self._session, prompt, prompt=self._unsent[1])
+        self._unsent = None
+        if not accepted.delivered:
+            self._follower.print_note(
+                "The engine cannot be reached just now; the prompt is recorded, and is taken later."
+            )
+        return accepted.prompt
 
     async def _on_interrupt(self) -> ExitCode | None:
         """The first Ctrl-C stops the turn; the second leaves, after a moment to record the stop.

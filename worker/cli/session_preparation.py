@@ -1,13 +1,14 @@
 """Before commands send to a session: read its configuration, hand over this shell's keys."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import click
 
 from worker import credential_handoff
 from worker.api.sessions import Overview
-from worker.cli import config_remarks
+from worker.cli import completers, config_remarks
 from worker.cli.command_support import print_note
 from worker.cli.render.formatting import escape_exact
 from worker.client import SessionClient
@@ -18,6 +19,8 @@ from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import ConfigError, UsageError
 from workflows.domain.ids import TurnConfigId
 from workflows.domain.value import Value
+
+C = TypeVar("C", bound=Callable[..., Any])
 
 _NO_CHANGE: Final = "The session looks for its configuration where this shell does already."
 
@@ -31,6 +34,16 @@ config_option: Final = click.option(
 agent_option: Final = click.option(
     "--agent", metavar="NAME", help="The agent, if a turn begins with this prompt; without it, the session's."
 )
+
+
+def model_option(summary: str) -> Callable[[C], C]:
+    return click.option(
+        "-m",
+        "--model",
+        metavar="PROVIDER/MODEL",
+        shell_complete=completers.model,
+        help=f"{summary}; `holdfast models` lists them.",
+    )
 
 
 class PreparedSession(Value):

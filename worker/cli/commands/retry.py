@@ -15,13 +15,7 @@ from worker.settings import Settings
 
 @click.command()
 @click.argument("session", shell_complete=completers.session)
-@click.option(
-    "-m",
-    "--model",
-    metavar="PROVIDER/MODEL",
-    shell_complete=completers.model,
-    help="Another model, for this turn only; `holdfast models` lists them.",
-)
+@session_preparation.model_option("Another model, for this turn only")
 @session_preparation.config_option
 @click.option("--detach", is_flag=True, help="Do not follow the task: it goes on in the background.")
 @click.option("--no-wait", is_flag=True, help="End with code 4 when the task waits for an answer.")
@@ -64,11 +58,14 @@ async def retry(
                 click.echo(accepted.model_dump_json() if as_json else accepted.session)
                 return ExitCode.DONE
             options = FollowOptions(
-                no_wait=no_wait, stay_open=not exit_, configuration=prepared.configuration, thinking=thinking
+                seq=overview.seq,
+                no_wait=no_wait,
+                stay_open=not exit_,
+                configuration=prepared.configuration,
+                thinking=thinking,
+                as_json=as_json,
             )
-            return await follow_session(
-                client, overview.id, accepted.retry, guard, seq=overview.seq, as_json=as_json, options=options
-            )
+            return await follow_session(client, overview.id, accepted.retry, guard, options)
 
 
 def _print_header(overview: Overview, accepted: AcceptedRetry, model: str | None, configuration: str) -> None:

@@ -49,13 +49,7 @@ class StartedRun(Value):
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
-@click.option(
-    "-m",
-    "--model",
-    metavar="PROVIDER/MODEL",
-    shell_complete=completers.model,
-    help="The model, instead of the configured one; `holdfast models` lists them.",
-)
+@session_preparation.model_option("The model, instead of the configured one")
 @click.option("--agent", metavar="NAME", help="The agent, instead of the configured one or the session's.")
 @click.option(
     "-s",
@@ -115,7 +109,9 @@ async def run(
         if first is None:
             return ExitCode.DONE
         request = request.model_copy(update={"text": first})
-    options = FollowOptions(no_wait=no_wait, stay_open=not exit_, model=model, agent=agent, thinking=thinking)
+    options = FollowOptions(
+        no_wait=no_wait, stay_open=not exit_, model=model, agent=agent, thinking=thinking, as_json=as_json
+    )
     async with open_client(settings, with_worker=True) as client:
         with InterruptGuard() as guard:
             if not request.text:
@@ -130,10 +126,8 @@ async def run(
             if detach and not guard.interrupted:
                 _print_detached(started, as_json)
                 return ExitCode.DONE
-            shown = options.model_copy(update={"configuration": started.configuration})
-            return await follow_session(
-                client, accepted.session, accepted.prompt, guard, seq=started.seq, as_json=as_json, options=shown
-            )
+            options = options.model_copy(update={"seq": started.seq, "configuration": started.configuration})
+            return await follow_session(client, accepted.session, accepted.prompt, guard, options)
 
 
 def _session_argument(session: str | None, again: bool) -> str | None:
@@ -199,8 +193,8 @@ async def _reopen_session(
     await other_sessions.report_other_sessions(client, overview.id)
     suspension_text.print_suspension(overview)
     turn = overview.turn if overview.turn_state == "open" else None
-    opened = options.model_copy(update={"turn": turn, "configuration": prepared.configuration})
-    return await follow_session(client, overview.id, None, guard, seq=overview.seq, as_json=False, options=opened)
+    state = {"seq": overview.seq, "turn": turn, "configuration": prepared.configuration}
+    return await follow_session(client, overview.id, None, guard, options.model_copy(update=state))
 
 
 async def _load_session(client: SessionClient, request: RunArguments) -> tuple[Overview, PreparedSession]:

@@ -14,13 +14,7 @@ from workflows.domain.prompt import Prompt, PromptMode
 @click.argument("session", shell_complete=completers.session)
 @click.argument("words", nargs=-1, metavar="[PROMPT]...")
 @click.option("--queue", is_flag=True, help="In a turn of its own, after the running one.")
-@click.option(
-    "-m",
-    "--model",
-    metavar="PROVIDER/MODEL",
-    shell_complete=completers.model,
-    help="The model, if a turn begins with this prompt; `holdfast models` lists them.",
-)
+@session_preparation.model_option("The model, if a turn begins with this prompt")
 @session_preparation.agent_option
 @session_preparation.config_option
 @click.option("--edit", is_flag=True, help="Write the prompt in your editor.")

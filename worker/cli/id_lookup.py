@@ -1,6 +1,6 @@
 """Find the id that a person means."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from worker.api.inbox import InboxEntry
@@ -35,28 +35,20 @@ async def find_session(client: "SessionClient", typed: str) -> SessionId:
 
     Raises NotFound; UsageError if the prefix is ambiguous.
     """
-    if is_id(Prefix.SESSION, typed):
-        return SessionId(typed)
-    if typed == LAST:
-        last = await client.sessions.last(str(current_directory()))
-        if last is None:
-            raise NotFound("This directory has no session yet. `holdfast sessions` lists those of all directories.")
-        return last
-    known = await client.sessions.ids()
-    found = _match_prefix(typed, Prefix.SESSION, known)
-    if found is None:
-        raise not_found_error(Prefix.SESSION, typed, known)
-    return SessionId(found)
+    if typed != LAST:
+        return SessionId(await _find(Prefix.SESSION, typed, client.sessions.ids))
+    last = await client.sessions.last(str(current_directory()))
+    if last is None:
+        raise NotFound("This directory has no session yet. `holdfast sessions` lists those of all directories.")
+    return last
 
 
 async def find_ask(inbox: InboxReader, typed: str) -> InboxEntry:
     """Any ask by its id, or an open one by a prefix. Raises as `find_session`."""
-    known = [] if is_id(Prefix.ASK, typed) else await inbox.ask_ids()
-    found = _match_prefix(typed, Prefix.ASK, known) if known else typed
-    entry = next(iter(await inbox.asks(ask=AskId(found))), None) if found else None
-    if entry is None:
-        raise not_found_error(Prefix.ASK, typed, known)
-    return entry
+    entries = await inbox.asks(ask=AskId(await _find(Prefix.ASK, typed, inbox.ask_ids)))
+    if not entries:
+        raise not_found_error(Prefix.ASK, typed, [])
+    return entries[0]
 
 
 async def find_only_ask(inbox: InboxReader) -> InboxEntry:
@@ -73,13 +65,11 @@ async def find_only_ask(inbox: InboxReader) -> InboxEntry:
 
 async def find_grant(client: "SessionClient", typed: str) -> GrantId:
     """Any grant by its id, or a valid one by a prefix. Raises as `find_session`."""
-    if is_id(Prefix.GRANT, typed):
-        return GrantId(typed)
-    known = [row.grant.id for row in await client.grants.list_all()]
-    found = _match_prefix(typed, Prefix.GRANT, known)
-    if found is None:
-        raise not_found_error(Prefix.GRANT, typed, known)
-    return GrantId(found)
+
+    async def known() -> list[GrantId]:
+        return [row.grant.id for row in await client.grants.list_all()]
+
+    return GrantId(await _find(Prefix.GRANT, typed, known))
 
 
 def not_found_error(wanted: Prefix, typed: str, known: Iterable[str]) -> NotFound:
@@ -99,10 +89,15 @@ def _article(noun: str | None) -> str:
     return f"an {noun}" if noun == "ask" else f"a {noun}"
 
 
-def _match_prefix(typed: str, prefix: Prefix, known: Iterable[str]) -> str | None:
-    """The one id with this prefix; its kind ("ses_") may be left out."""
+async def _find(prefix: Prefix, typed: str, load_known: Callable[[], Awaitable[Sequence[str]]]) -> str:
+    """A whole id, or the one known id with this prefix; its kind ("ses_") may be left out."""
+    if is_id(prefix, typed):
+        return typed
+    known = await load_known()
     found = [each for each in known if typed and each.startswith((typed, f"{prefix}_{typed}"))]
     if len(found) > 1:
         named = ", ".join(found[:_NAMED]) + (" …" if len(found) > _NAMED else "")
         raise UsageError(f"{typed!r} could be any of {named}: type more of it.")
-    return found[0] if found else None
+    if not found:
+        raise not_found_error(prefix, typed, known)
+    return found[0]

@@ -128,7 +128,6 @@ class AskPrompt:
 
 
 def _has_pager(environment: Mapping[str, str]) -> bool:
-    """Whether there is the pager that click runs."""
     try:
         words = shlex.split(environment.get("PAGER", "")) or ["less"]
     except ValueError:

@@ -76,7 +76,6 @@ async def start_stack(settings: Settings, report: Callable[[str], None] | None =
 
 
 def current_actor() -> "Actor":
-    """This process's user and host."""
     from workflows.domain.actor import Actor  # as above
 
     try:
@@ -97,7 +96,6 @@ def current_directory() -> Path:
 
 
 def ring_bell(settings: Settings) -> None:
-    """Sound the terminal's bell."""
     if settings.bell and sys.stderr.isatty():
         click.echo("\a", nl=False, err=True)
 
@@ -112,5 +110,4 @@ def confirm(question: str, *, yes: bool, refusal: str) -> None:
 
 
 def print_note(text: str) -> None:
-    """Print a note on standard error."""
     click.echo(wrap_words(text, terminal_columns(err=True)), err=True)

@@ -91,7 +91,6 @@ class Keyboard:
             self._ask, self.typed, self.draft = None, self.draft, ""
 
     def clear(self) -> None:
-        """Drop the typed line."""
         self.typed, self._cut, self._pasting = "", "", False
         self._decoder.reset()
 
@@ -111,7 +110,6 @@ class Keyboard:
         asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
 
     def release(self) -> None:
-        """Stop reading and restore the modes."""
         if self._before is None:
             return
         asyncio.get_running_loop().remove_reader(sys.stdin.fileno())

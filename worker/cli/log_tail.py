@@ -40,7 +40,6 @@ class LogTail:
             await asyncio.sleep(_POLL_INTERVAL)
 
     def read_new(self) -> Iterator[str]:
-        """The lines since the last read."""
         for name, path in self._files.items():
             yield from (self._line(name, text) for text in self._read_new_lines(path))
 
@@ -68,7 +67,6 @@ def _lines(path: Path, begin: int) -> tuple[list[str], int]:
 
 
 def _identity(path: Path) -> int | None:
-    """Distinguishes a rotated file from its successor."""
     try:
         found = path.stat()
     except FileNotFoundError:

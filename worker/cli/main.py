@@ -103,7 +103,6 @@ class CommandGroup(click.Group):
         ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table, without imports."""
         for title, section in COMMAND_SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, entry.summary) for name, entry in section.items()])

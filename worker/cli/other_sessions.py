@@ -28,7 +28,6 @@ async def report_other_sessions(client: SessionClient, session: SessionId) -> No
 
 
 def find_others(sessions: Iterable[Overview], this: Overview) -> Iterator[Overview]:
-    """Other top-level sessions at work in the directory of `this` one."""
     for other in sessions:
         if other.id != this.id and other.parent is None and _is_working(other) and _share_host_and_files(this, other):
             yield other

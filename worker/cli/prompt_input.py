@@ -31,7 +31,7 @@ def read_prompt(words: tuple[str, ...], *, edit: bool) -> str:
 
 
 def parse_prompt_id(typed: str | None) -> MessageId | None:
-    """The caller's prompt id. Raises UsageError."""
+    """Raises UsageError."""
     if typed is None or is_id(Prefix.MESSAGE, typed):
         return None if typed is None else MessageId(typed)
     raise UsageError(f"--id {typed!r} is no id of a prompt: write msg_, 12 hex digits and 14 letters or digits.")

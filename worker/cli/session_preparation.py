@@ -58,11 +58,9 @@ class PreparedSession(Value):
 
     @property
     def configuration(self) -> TurnConfigId | None:
-        """What the next turn freezes unless a file changes."""
         return self.turn_config.id if self.turn_config is not None else None
 
     def report(self) -> None:
-        """Report newly recorded sources."""
         if self.sources is None:
             return
         names = ", ".join(self.changed)

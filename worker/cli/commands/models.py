@@ -123,7 +123,6 @@ def _tokens(limit: int) -> str:
 
 
 def _dollars(rate: Decimal) -> str:
-    """Two to four decimals."""
     whole, _, decimals = f"{rate:.4f}".partition(".")
     return f"{whole}.{decimals.rstrip('0').ljust(2, '0')}"
 
@@ -170,7 +169,6 @@ def _print_table_remarks(settings: Settings) -> None:
 
 
 def _print_remarks(turn_config: TurnConfig, ids: Sequence[str], found: Sequence[ModelChoice]) -> None:
-    """Explain the list on standard error."""
     if not ids:
         print_note(
             "No provider is configured, and none has a key here: set a variable such as ANTHROPIC_API_KEY, or run "

@@ -111,7 +111,6 @@ async def archive(settings: Settings, session: str, yes: bool) -> None:
 
 
 def _log_of_archive(path: Path, verify: bool, after: int, as_json: bool) -> ExitCode:
-    """Print an archive's events, or verify it."""
     if verify:
         return _print_verified(verify_archive(path), as_json)
     several = len(archive_file.read_manifest(path).sessions) > 1
@@ -140,7 +139,6 @@ async def _print_summary(client: SessionClient, session: SessionId) -> ExitCode:
 
 
 async def _verify(client: SessionClient, session: SessionId, as_json: bool) -> ExitCode:
-    """Verify the session's log and its subagents'."""
     return _print_verified([await client.records.verify(each) for each in await client.sessions.tree(session)], as_json)
 
 

@@ -131,7 +131,6 @@ async def run(
 
 
 def _session_argument(session: str | None, again: bool) -> str | None:
-    """The session to continue. Raises UsageError."""
     if session is not None and again:
         raise UsageError("--session and --continue both name a session: give one of them.")
     return id_lookup.LAST if again else session
@@ -150,7 +149,6 @@ async def _load_config(settings: Settings, request: RunArguments) -> TurnConfig:
 
 
 def _print_remarks(settings: Settings, turn_config: TurnConfig, request: RunArguments) -> None:
-    """Report configuration and options without effect."""
     for remark in config_remarks.find_config_remarks(settings, turn_config):
         print_note(remark)
     if request.model is not None and turn_config.model_is_managed:

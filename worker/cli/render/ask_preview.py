@@ -65,7 +65,6 @@ def strip_diff_header(diff: str) -> str:
 
 
 def find_diff(entry: InboxEntry) -> str | None:
-    """The diff of the file that the call would change."""
     found = (request.metadata.get("diff") for request in _requests(entry))
     return next((diff for diff in found if isinstance(diff, str) and strip_diff_header(diff)), None)
 
@@ -76,7 +75,6 @@ def _requests(entry: InboxEntry) -> tuple[PermissionRequest, ...]:
 
 
 def _subagent_path(entry: InboxEntry) -> str:
-    """The agents from the top down to a subagent."""
     return "".join(f"{one_line(name)} › " for name in entry.path) if len(entry.path) > 1 else ""
 
 

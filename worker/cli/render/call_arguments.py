@@ -73,6 +73,5 @@ def _format_fields(arguments: Mapping[str, JsonValue]) -> Iterator[str]:
 
 
 def _format_value(value: JsonValue) -> str:
-    """Quotes a value whose end would not be seen."""
     plain = isinstance(value, str) and _PLAIN.fullmatch(value) is not None
     return str(value) if plain else json.dumps(value, ensure_ascii=False)

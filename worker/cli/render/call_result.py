@@ -35,7 +35,6 @@ _LISTED: Final = 50  # todos
 
 
 def mark_of(call: CallContent | None, state: str) -> str:
-    """A coloured sign for the end of the call."""
     return _MARKS[CallState.FAILED if _failure(call, state) else state]
 
 
@@ -68,5 +67,4 @@ def result_rows(call: CallContent, state: str, *, diff_shown: bool, columns: int
 
 
 def _failure(call: CallContent | None, state: str) -> str | None:
-    """What is wrong with a finished call."""
     return call.failure if call is not None and state == CallState.DONE else None

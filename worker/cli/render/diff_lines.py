@@ -17,7 +17,6 @@ def number_diff_lines(diff: str) -> str:
 
 
 def diff_line_colour(row: str) -> str | None:
-    """The colour of a numbered line."""
     gutter = _GUTTER.match(row)
     return _COLOURS.get(row[gutter.end() :][:1]) if gutter else None
 

@@ -16,8 +16,6 @@ from workflows.domain.value import Value
 
 
 class CallContent(StoredCall):
-    """A call, for people."""
-
     @property
     def name(self) -> str:
         """The model's name for the tool, even if there is no such tool."""
@@ -44,7 +42,6 @@ class CallContent(StoredCall):
 
     @property
     def label(self) -> str:
-        """The call in a few words."""
         invalid = self.display.kind is DisplayKind.INVALID
         if self.outcome is not None and self.outcome.title and not invalid:
             return self.outcome.title
@@ -54,8 +51,6 @@ class CallContent(StoredCall):
 
 
 class AskContent(Value):
-    """An ask with its answer."""
-
     request: PermissionRequest
     feedback: str | None = None
     author: str | None = None
@@ -73,7 +68,6 @@ def _format_notes(found: re.Match[str]) -> str:
 
 
 def actor_of(seen: EventWithContents) -> str:
-    """The name of the event's actor."""
     return escape_exact(seen.record.actor.subject)
 
 
@@ -98,7 +92,6 @@ def call_of(seen: EventWithContents, name: str) -> CallContent | None:
 
 
 def ask_of(seen: EventWithContents, name: str) -> AskContent | None:
-    """The ask, unless its content was erased."""
     found = seen.contents.get(name)
     return AskContent.model_validate(found) if found is not None else None
 

@@ -236,7 +236,6 @@ class EventRenderer:
             self.writer.write_line(style(row) if colour else row)
 
     def _on_piece(self, source: str, body: dict[str, JsonValue]) -> None:
-        """Text grows on the terminal; other pieces only change the status line."""
         match body:
             case {"kind": "text" | "reasoning" as kind, "text": str(text), "part": int(part)}:
                 self.writer.stream(self._streamed.append(kind, part, escape_prose(text)))

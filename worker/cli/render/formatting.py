@@ -22,8 +22,6 @@ _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 class CollapseLimit(Value):
-    """How much of a text is shown."""
-
     lines: int
     characters: int
 
@@ -96,7 +94,6 @@ def format_tokens(number: int, steps: int) -> str:
 
 
 def format_price(cost: Cost) -> str:
-    """An amount, a lower bound, or "unknown"."""
     if not cost.known:
         return "price unknown"
     return f"at least ${cost.dollars:.4f}" if cost.unpriced else f"${cost.dollars:.4f}"
@@ -159,7 +156,6 @@ def display_width(text: str) -> int:
 
 
 def _mark_blanks(row: str, kept: str) -> str:
-    """Mark blanks at the end of a line, and long runs of them."""
     inner = row.rstrip(" ")
     padded = _PADDING.sub(lambda found: _BLANK * len(found[0]), _escape_text(inner, kept, blanks=False))
     return padded + (_BLANK * (len(row) - len(inner)) if inner else row)
@@ -182,7 +178,6 @@ def _escape(character: str, blanks: bool) -> str:
 
 
 def _join_around_hidden(hidden: str, head: str, tail: str) -> str:
-    """Head and tail, with the size of what is hidden: whole lines, or characters."""
     lines = hidden.count("\n")
     if lines > 1 and hidden[0] == hidden[-1] == "\n":
         left = pluralize(len(hidden) - 2, "character")

@@ -37,7 +37,6 @@ def status_label(overview: Overview, now: datetime) -> str:
 
 
 def waits_for_host(overview: Overview) -> bool:
-    """Whether a session could go on if its host had a worker."""
     return overview.host_offline and overview.working and overview.suspension is None
 
 
@@ -65,7 +64,6 @@ def describe_session(overview: Overview, at: datetime, ask: AskId | None = None)
 
 
 def describe_status(overview: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]:
-    """The last lines of a session's summary."""
     yield f"Now: {status_label(overview, at)}"
     yield from (f"  {each}" for each in _status_details(overview, at, ask))
 

@@ -70,11 +70,9 @@ class SessionSummary:
                 self._add(event, self._turn, seen)
 
     def _is_own(self, seen: EventWithContents) -> bool:
-        """Whether the event is not a subagent's."""
         return seen.record.session == self.session
 
     def _add(self, event: Event, turn: TurnSummary, seen: EventWithContents) -> None:
-        """Add an event to its turn."""
         at = time_of(seen)
         match event:
             case PromptTaken() if self._is_own(seen):
@@ -199,7 +197,6 @@ def _totals(turns: list[TurnSummary], seen: Overview, at: datetime) -> Iterator[
 
 
 def _is_subagent_call(seen: EventWithContents, call: PartId) -> bool:
-    """Whether a subagent does the call, which is claimed again after it."""
     found = call_of(seen, call)
     return found is not None and found.display.kind is DisplayKind.DELEGATE
 

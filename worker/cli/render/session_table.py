@@ -44,7 +44,6 @@ def render_session_table(
 def _stacked(
     stand: Sequence[tuple[str, ...]], titles: Sequence[str], wheres: Sequence[str], max_columns: int
 ) -> Iterator[str]:
-    """Two or three rows per session, for a narrow terminal."""
     for title, below, where in zip(titles, format_table(stand), wheres or [""] * len(titles), strict=True):
         yield _truncate_end(title, max_columns)
         for each in filter(None, (below, where)):

@@ -54,14 +54,12 @@ class StatusLine:
         self._activity, self._pause = what, None
 
     def set_output(self, call: str, title: str, output: str) -> None:
-        """Set a running command's output so far."""
         self.set_activity(self._running.get(PartId(call), title))
         rows = output.rstrip().split("\n")[-_TAIL:] if output.strip() else []
         self._written = PartId(call), [escape_prose(_after_carriage_return(row)).expandtabs() for row in rows]
 
     @property
     def output_tail(self) -> list[str]:
-        """The last lines of the running command's output."""
         return self._written[1] if self._working and self._written[0] in self._running else []
 
     def on_event(self, seen: EventWithContents) -> None:
@@ -111,7 +109,6 @@ class StatusLine:
         return f"{next(self._frames)} {' · '.join(self._pieces())}"
 
     def queued_prompts(self) -> str:
-        """How many prompts wait behind an open ask; empty if none."""
         return format_queued_prompts(len(self._waiting), next(iter(self._asks), None))
 
     def _pieces(self) -> Iterator[str]:

@@ -17,7 +17,6 @@ class StreamedAnswer:
         self._line_begins = True
 
     def append(self, kind: AnswerKind, part: int, text: str) -> str:
-        """The text that a piece adds."""
         if not text or (kind == "reasoning" and not self._thinking):
             return ""
         gap = ""

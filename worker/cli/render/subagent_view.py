@@ -16,8 +16,6 @@ from workflows.domain.ids import SessionId
 
 @dataclass
 class NamedRenderer:
-    """A session's renderer, with the subagents' names down to it."""
-
     renderer: Renderer
     names: tuple[str, ...] = ()
 
@@ -61,7 +59,6 @@ class SubagentView:
 def create_session_view(
     writer: TerminalWriter, session: SessionId, status_line: StatusLine | None = None, *, thinking: bool = False
 ) -> SubagentView:
-    """The view of a session for people."""
 
     def subagent(names: tuple[str, ...]) -> EventRenderer:
         return EventRenderer(MarginWriter(writer, " › ".join(map(one_line, names))), subagent=True, thinking=thinking)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def print_suspension(overview: "Overview") -> None:
-    """Print why a suspended session does not begin its new work."""
     if (suspension := overview.suspension) is not None:
         why = describe_suspension(suspension.reason, suspension.was, suspension.now)
         print_note(f"The session is suspended: {why}")

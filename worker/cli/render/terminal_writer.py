@@ -37,7 +37,6 @@ class TerminalWriter:
         return shutil.get_terminal_size().columns if self.live else None
 
     def write_line(self, text: str = "") -> None:
-        """Write a line that stays."""
         self._fixed = self._fixed or bool(self._written)
         self._write([text])
 
@@ -90,11 +89,9 @@ class TerminalWriter:
 
     @property
     def _rest(self) -> str:
-        """The unfinished text after the written blocks."""
         return self._grown[self._done :]
 
     def _begin(self) -> None:
-        """Forget the unfinished text."""
         self._grown, self._done = "", 0
         self._written, self._tail = [], []
         self._stale = self._fixed = False

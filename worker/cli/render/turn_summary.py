@@ -25,12 +25,10 @@ _NOT_DONE: Final = (CallState.FAILED, CallState.UNKNOWN, CallState.CANCELLED, Ca
 
 @dataclass
 class AskSummary:
-    """A question; `text` is the answer."""
-
     at: datetime
     what: str
     ask: AskId
-    text: str = ""
+    text: str = ""  # the answer
     rule: str = ""
 
 
@@ -67,7 +65,6 @@ class TurnSummary:
     cost: Cost = field(default_factory=Cost)
 
     def add_change(self, name: str, added: int, removed: int) -> None:
-        """Add the numbers of lines added to and removed from a file."""
         before = self.files.get(name, (0, 0))
         self.files[name] = (before[0] + added, before[1] + removed)
 
@@ -76,7 +73,6 @@ class TurnSummary:
         self.commands.setdefault(command, Counter())[ended] += 1
 
     def add_failure(self, at: datetime, kind: str, text: str) -> None:
-        """Add a provider's failure to its outage, or begin one."""
         last = self.outages[-1] if self.outages else None
         if last is not None and last.until is None and last.kind == kind:
             last.times += 1
@@ -96,7 +92,6 @@ def describe_usage(steps: int, spent: Tokens, cost: Cost) -> str:
 
 
 def render_turn_line(turn: TurnSummary, columns: int) -> str:
-    """The turn on one line."""
     content = f"{_headline(turn)} · {pluralize(turn.steps, 'step')} · {format_price(turn.cost)}"
     max_columns = columns - len(content) - 6
     return f"{content} · {one_line(turn.prompts[0], max_columns)}" if turn.prompts and max_columns > 0 else content

@@ -23,7 +23,6 @@ def terminal_columns(*, err: bool = False) -> int | None:
 
 
 def wrap_for_stdout(text: str, indent: int = 0) -> str:
-    """Wrap our own sentences for standard output, as `wrap_words` does."""
     return wrap_words(text, terminal_columns(), indent)
 
 
@@ -75,7 +74,6 @@ def _flowing(line: str, columns: int, indent: int) -> Iterator[str]:
 
 
 def _lead(line: str, indent: int) -> str:
-    """The blanks before continuation rows."""
     return " " * (len(line) - len(line.lstrip(" ")) + indent)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from worker.cli.render.formatting import escape_exact
+from worker.cli.render.escaping import escape_exact
 from worker.cli.render.session_status import describe_absent_worker, waits_for_host
 from worker.client import SessionClient
 from workflows.domain.errors import Unavailable

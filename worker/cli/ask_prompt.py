@@ -11,7 +11,7 @@ import click
 from worker.api.inbox import InboxEntry
 from worker.cli import answer_words
 from worker.cli.ask_dialog import NOT_AN_ANSWER_HELP, AskDialog, NotAnAnswer
-from worker.cli.render.formatting import escape_prose, one_line
+from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
 from workflows.domain.errors import Conflict, Unavailable

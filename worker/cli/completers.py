@@ -35,7 +35,7 @@ async def _query_ids(settings: Settings, prefix: Prefix, incomplete: str) -> "li
     from click.shell_completion import CompletionItem  # start-up time
 
     # As above.
-    from worker.cli.render.formatting import one_line
+    from worker.cli.render.escaping import one_line
     from worker.inbox_reader import InboxReader, door_database
     from worker.stack.status import endpoints
 

@@ -5,7 +5,8 @@ from typing import Final
 
 from activities.model.providers import check_provider, split_model_id
 from worker import credential_handoff
-from worker.cli.render.formatting import escape_prose, one_line, pluralize
+from worker.cli.render.escaping import escape_prose, one_line
+from worker.cli.render.formatting import pluralize
 from worker.project_config import effective_model
 from worker.settings import Settings
 from workflows.domain.config.config import AgentMode

@@ -8,7 +8,7 @@ import click
 from worker.api.sessions import Overview
 from worker.cli import id_lookup
 from worker.cli.command_support import confirm
-from worker.cli.render.formatting import one_line
+from worker.cli.render.escaping import one_line
 from worker.client import SessionClient
 
 yes_option: Final = click.option("--yes", is_flag=True, help="Do not ask first.")

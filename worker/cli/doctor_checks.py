@@ -5,7 +5,7 @@ from activities.model.providers import check_provider, provider_named, split_mod
 from activities.project.config_references import resolve
 from worker.cli import config_remarks
 from worker.cli.command_support import current_directory, print_note
-from worker.cli.render.formatting import escape_exact
+from worker.cli.render.escaping import escape_exact
 from worker.credential_handoff import CredentialEnvironment
 from worker.project_config import load_project_config
 from worker.settings import Settings

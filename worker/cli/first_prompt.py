@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from worker.cli.render.formatting import escape_exact, escape_prose
+from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.cli.render.terminal import prompt_row
 from worker.cli.render.terminal_writer import TerminalWriter
 from worker.cli.render.wrap import wrap_words

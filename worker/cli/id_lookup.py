@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from worker.api.inbox import InboxEntry
 from worker.cli.command_support import current_directory
-from worker.cli.render.formatting import one_line
+from worker.cli.render.escaping import one_line
 from worker.inbox_reader import InboxReader
 from workflows.domain.errors import NotFound, UsageError
 from workflows.domain.ids import AskId, GrantId, Prefix, SessionId, is_id

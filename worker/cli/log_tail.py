@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Final
 
-from worker.cli.render.formatting import escape_prose
+from worker.cli.render.escaping import escape_prose
 from worker.settings import Settings
 from worker.stack.layout import Layout
 from worker.stack.log_rotation import rotated_path

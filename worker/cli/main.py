@@ -13,7 +13,7 @@ import click
 
 from worker.cli.command_support import print_note, thinking_option
 from worker.cli.exit_codes import ExitCode, exit_code_of_error
-from worker.cli.render.formatting import escape_prose
+from worker.cli.render.escaping import escape_prose
 from worker.settings import Settings
 from workflows.domain.errors import HoldfastError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from activities.project import worktree
 from worker.api.sessions import Overview
 from worker.cli.command_support import print_note
-from worker.cli.render.formatting import escape_exact
+from worker.cli.render.escaping import escape_exact
 from worker.client import SessionClient
 from workflows.domain.ids import SessionId
 

@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from worker.cli.command_support import confirm, print_note
-from worker.cli.render.formatting import escape_exact
+from worker.cli.render.escaping import escape_exact
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import terminal_columns, wrap_text
 from worker.settings import Settings

@@ -14,8 +14,9 @@ from worker.cli.command_support import ring_bell
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
 from worker.cli.interrupt_guard import InterruptGuard
+from worker.cli.render.escaping import escape_prose
 from worker.cli.render.event_renderer import Renderer
-from worker.cli.render.formatting import escape_prose, format_duration
+from worker.cli.render.formatting import format_duration
 from worker.cli.render.jsonlines import create_json_view
 from worker.cli.render.terminal import Terminal
 from worker.cli.render.turn_summary import describe_usage

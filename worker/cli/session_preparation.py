@@ -10,7 +10,7 @@ from worker import credential_handoff
 from worker.api.sessions import Overview
 from worker.cli import completers, config_remarks
 from worker.cli.command_support import print_note
-from worker.cli.render.formatting import escape_exact
+from worker.cli.render.escaping import escape_exact
 from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings

@@ -12,7 +12,8 @@ from worker.cli.answer_words import ALLOWING_ANSWERS, ANSWERS
 from worker.cli.command_support import async_command, open_client, open_inbox, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
-from worker.cli.render.formatting import escape_exact, format_age, format_rule, one_line, pluralize
+from worker.cli.render.escaping import escape_exact, one_line
+from worker.cli.render.formatting import format_age, format_rule, pluralize
 from worker.cli.render.wrap import terminal_columns, wrap_for_stdout, wrap_text
 from worker.inbox_reader import InboxReader
 from worker.settings import Settings

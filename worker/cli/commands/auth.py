@@ -10,7 +10,7 @@ from activities.model.litellm_providers import LITELLM_PROVIDERS
 from activities.model.providers import PROVIDERS, nearest_name
 from worker import credential_handoff
 from worker.cli.command_support import async_command, print_note
-from worker.cli.render.formatting import escape_exact
+from worker.cli.render.escaping import escape_exact
 from worker.settings import Settings
 from workflows.domain.errors import NotFound, UsageError
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from worker.cli.command_support import async_command, confirm, open_client, print_note
-from worker.cli.render.formatting import escape_exact, format_size, pluralize
+from worker.cli.render.escaping import escape_exact
+from worker.cli.render.formatting import format_size, pluralize
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import terminal_columns
 from worker.settings import Settings

@@ -9,7 +9,8 @@ import click
 from worker.api.grants import GrantEntry
 from worker.cli import completers, id_lookup
 from worker.cli.command_support import async_command, open_client, print_note
-from worker.cli.render.formatting import escape_exact, format_age, format_rule, pluralize
+from worker.cli.render.escaping import escape_exact
+from worker.cli.render.formatting import format_age, format_rule, pluralize
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import terminal_columns, wrap_text
 from worker.settings import Settings

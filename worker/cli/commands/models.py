@@ -12,7 +12,7 @@ from activities.model.model_table import ModelTables
 from activities.model.providers import check_provider
 from worker.cli import completers, model_choices
 from worker.cli.command_support import async_command, current_directory, print_note
-from worker.cli.render.formatting import escape_exact, escape_prose, one_line
+from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import terminal_columns
 from worker.project_config import effective_model, load_project_config

@@ -17,7 +17,8 @@ from worker.archives_client import verify_archive
 from worker.cli import completers, confirmation, id_lookup
 from worker.cli.command_support import async_command, open_client
 from worker.cli.exit_codes import ExitCode
-from worker.cli.render.formatting import display_width, escape_exact, pluralize
+from worker.cli.render.escaping import display_width, escape_exact
+from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_summary import SessionSummary, render_session_summary
 from worker.cli.render.wrap import terminal_columns, wrap_text, wrap_words
 from worker.client import SessionClient

@@ -14,7 +14,7 @@ from worker.cli.exit_codes import ExitCode
 from worker.cli.first_prompt import read_first_prompt
 from worker.cli.interrupt_guard import InterruptGuard
 from worker.cli.render import suspension_text
-from worker.cli.render.formatting import escape_exact, one_line
+from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.terminal import is_live_terminal
 from worker.cli.run_loop import FollowOptions, follow_session
 from worker.cli.session_preparation import PreparedSession

@@ -9,7 +9,8 @@ from worker.api.accepted import AcceptedStop
 from worker.cli import completers, confirmation, id_lookup, other_sessions
 from worker.cli.command_support import async_command, current_directory, open_client, print_note
 from worker.cli.render import session_table
-from worker.cli.render.formatting import escape_exact, one_line, pluralize
+from worker.cli.render.escaping import escape_exact, one_line
+from worker.cli.render.formatting import pluralize
 from worker.cli.render.session_status import describe_session
 from worker.cli.render.wrap import terminal_columns, wrap_for_stdout
 from worker.settings import Settings

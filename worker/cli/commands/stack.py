@@ -9,7 +9,8 @@ from worker import credential_handoff
 from worker.cli import completers
 from worker.cli.command_support import async_command, print_note, start_stack
 from worker.cli.exit_codes import ExitCode
-from worker.cli.render.formatting import escape_exact, escape_prose, format_size, pluralize
+from worker.cli.render.escaping import escape_exact, escape_prose
+from worker.cli.render.formatting import format_size, pluralize
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import terminal_columns, wrap_for_stdout
 from worker.settings import Settings

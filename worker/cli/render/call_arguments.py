@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
-from worker.cli.render.formatting import escape_exact
+from worker.cli.render.escaping import escape_exact
 from workflows.domain.call_display import CallDisplay, DisplayKind
 
 _PLAIN: Final = re.compile(r"""[^\s"'=]+""")

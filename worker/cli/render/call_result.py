@@ -8,17 +8,11 @@ import click
 
 from worker.cli.render.ask_preview import strip_diff_header
 from worker.cli.render.call_arguments import format_todo
+from worker.cli.render.collapse import DIFF_LIMIT, OUTPUT_LIMIT, collapse
 from worker.cli.render.diff_lines import diff_line_colour, number_diff_lines
+from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.event_contents import CallContent
-from worker.cli.render.formatting import (
-    DIFF_LIMIT,
-    OUTPUT_LIMIT,
-    collapse,
-    escape_prose,
-    format_price,
-    one_line,
-    pluralize,
-)
+from worker.cli.render.formatting import format_price, pluralize
 from worker.cli.render.wrap import add_bar
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.messages import CallState

@@ -6,7 +6,7 @@ from typing import Final
 
 from worker.api.events import EventWithContents
 from worker.cli.render.call_arguments import format_arguments
-from worker.cli.render.formatting import escape_exact, escape_prose
+from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.stored_contents import StoredCall
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AskAnswered

@@ -14,16 +14,10 @@ from worker.cli import answer_words
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import preview_ask
 from worker.cli.render.call_result import mark_of, result_rows, result_suffix
+from worker.cli.render.collapse import OUTPUT_LIMIT, collapse
+from worker.cli.render.escaping import escape_exact, escape_prose, one_line
 from worker.cli.render.event_contents import actor_of, call_of, describe_answer, prompt_of
-from worker.cli.render.formatting import (
-    OUTPUT_LIMIT,
-    collapse,
-    escape_exact,
-    escape_prose,
-    format_rule,
-    format_upcoming,
-    one_line,
-)
+from worker.cli.render.formatting import format_rule, format_upcoming
 from worker.cli.render.session_status import retry_hint
 from worker.cli.render.status_line import StatusLine
 from worker.cli.render.streamed_answer import StreamedAnswer, render_answer

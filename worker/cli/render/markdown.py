@@ -16,7 +16,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 from rich.theme import Theme
 
-from worker.cli.render.formatting import escape_prose
+from worker.cli.render.escaping import escape_prose
 
 _WIDEST: Final = 100  # columns: longer lines are hard to read
 _NARROWEST: Final = 24

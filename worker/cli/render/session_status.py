@@ -5,15 +5,8 @@ from datetime import datetime
 
 from worker.api.sessions import Overview
 from worker.cli.render import suspension_text
-from worker.cli.render.formatting import (
-    escape_exact,
-    escape_prose,
-    format_age,
-    format_queued_prompts,
-    format_upcoming,
-    one_line,
-    pluralize,
-)
+from worker.cli.render.escaping import escape_exact, escape_prose, one_line
+from worker.cli.render.formatting import format_age, format_queued_prompts, format_upcoming, pluralize
 from workflows.domain.close_reason import CloseReason
 from workflows.domain.ids import AskId, SessionId
 

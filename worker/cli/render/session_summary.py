@@ -11,8 +11,9 @@ from pydantic import JsonValue
 from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
 from worker.cli.render import suspension_text
+from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.event_contents import actor_of, call_of, describe_answer, prompt_of, time_of
-from worker.cli.render.formatting import escape_exact, format_duration, format_past, format_rule, one_line, pluralize
+from worker.cli.render.formatting import format_duration, format_past, format_rule, pluralize
 from worker.cli.render.session_status import describe_status
 from worker.cli.render.turn_summary import AskSummary, TurnSummary, describe_usage, render_turn, render_turn_line
 from worker.cli.render.wrap import wrap_text

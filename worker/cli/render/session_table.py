@@ -7,7 +7,8 @@ from typing import Final
 import click
 
 from worker.api.sessions import Overview
-from worker.cli.render.formatting import display_width, escape_exact, format_age, one_line
+from worker.cli.render.escaping import display_width, escape_exact, one_line
+from worker.cli.render.formatting import format_age
 from worker.cli.render.session_status import status_label
 from worker.cli.render.text_table import format_table
 from worker.cli.render.wrap import clip_start, wrap_chars, wrap_text

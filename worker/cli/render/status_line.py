@@ -6,15 +6,14 @@ from itertools import cycle
 from typing import Final
 
 from worker.api.events import EventWithContents
+from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.event_contents import call_of
 from worker.cli.render.formatting import (
-    escape_prose,
     format_duration,
     format_price,
     format_queued_prompts,
     format_tokens,
     format_upcoming,
-    one_line,
 )
 from workflows.domain.events.asks import AskAnswered, AskClosed, AskRaised
 from workflows.domain.events.calls import CallClaimed, CallFinished

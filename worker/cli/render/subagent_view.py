@@ -6,8 +6,8 @@ from itertools import chain, count
 
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
+from worker.cli.render.escaping import one_line
 from worker.cli.render.event_renderer import EventRenderer, Renderer
-from worker.cli.render.formatting import one_line
 from worker.cli.render.status_line import StatusLine
 from worker.cli.render.terminal_writer import MarginWriter, TerminalWriter
 from workflows.domain.events.tasks import TaskStarted

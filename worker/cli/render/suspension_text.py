@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from worker.cli.command_support import print_note
-from worker.cli.render.formatting import escape_exact
+from worker.cli.render.escaping import escape_exact
 from workflows.domain.ids import SessionId
 from workflows.domain.suspension import SuspendReason
 

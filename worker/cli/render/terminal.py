@@ -8,7 +8,7 @@ import click
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
 from worker.cli.command_support import print_note
-from worker.cli.render.formatting import escape_prose
+from worker.cli.render.escaping import escape_prose
 from worker.cli.render.status_line import StatusLine
 from worker.cli.render.subagent_view import create_session_view
 from worker.cli.render.terminal_writer import TerminalWriter

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from worker.cli.render.formatting import display_width
+from worker.cli.render.escaping import display_width
 from worker.cli.render.wrap import clip, wrap_text
 
 _ERASE_BELOW: Final = "\r\x1b[J"

@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from worker.cli.render.formatting import display_width
+from worker.cli.render.escaping import display_width
 from worker.cli.render.wrap import wrap_text
 
 _GAP: Final = "  "

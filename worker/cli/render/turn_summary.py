@@ -8,7 +8,8 @@ from typing import Final
 
 import click
 
-from worker.cli.render.formatting import format_duration, format_past, format_price, format_tokens, one_line, pluralize
+from worker.cli.render.escaping import one_line
+from worker.cli.render.formatting import format_duration, format_past, format_price, format_tokens, pluralize
 from worker.cli.render.wrap import wrap_text
 from workflows.domain.ids import AskId
 from workflows.domain.messages import CallState

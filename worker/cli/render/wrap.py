@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from worker.cli.render.formatting import display_width
+from worker.cli.render.escaping import display_width
 
 _STYLES: Final = re.compile(r"(\x1b\[[\d;]*m)")
 _WORD: Final = re.compile(r"( *)((?:`[^`]*`|[^ `]|`)+)")  # text in backquotes is for copying, and stays whole

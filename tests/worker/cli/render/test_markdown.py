@@ -6,7 +6,7 @@ import click
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.cli.render.formatting import display_width
+from worker.cli.render.escaping import display_width
 from worker.cli.render.markdown import render_markdown, split_blocks
 
 HOSTILE = [

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from worker.api.sessions import Overview
-from worker.cli.render.formatting import display_width
+from worker.cli.render.escaping import display_width
 from worker.cli.render.session_table import render_session_table
 from workflows.domain.ids import SessionId
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.worker.cli.render.test_event_renderer import seen
 from worker.api.events import EventWithContents, PublishedDelta
-from worker.cli.render.formatting import display_width
+from worker.cli.render.escaping import display_width
 from worker.cli.render.subagent_view import create_session_view
 from worker.cli.render.terminal_writer import MarginWriter, TerminalWriter
 from workflows.domain.events.event import Event

@@ -4,7 +4,7 @@ import click
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.cli.render.formatting import display_width
+from worker.cli.render.escaping import display_width
 from worker.cli.render.wrap import add_bar, clip, wrap_chars, wrap_text, wrap_words
 
 

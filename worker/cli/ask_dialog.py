@@ -6,12 +6,18 @@ from enum import Enum, auto
 from typing import Final
 
 from worker.api.inbox import InboxEntry
-from worker.cli.answer_words import ALLOWING_ANSWERS
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask
 from worker.cli.render.wrap import wrap_text
+from workflows.domain.ids import AskId
 from workflows.domain.permissions.grants import GrantScope
 from workflows.domain.permissions.replies import AskDecision, Reply
 
+ALLOWING_ANSWERS: Final = {
+    "once": (Reply.ONCE, GrantScope.SESSION),
+    "always": (Reply.ALWAYS, GrantScope.SESSION),
+    "project": (Reply.ALWAYS, GrantScope.PROJECT),
+}
+ANSWERS: Final = (*ALLOWING_ANSWERS, "reject")
 _WORDS: Final = {
     "once": ("o", "once", "y", "yes"),
     "always": ("a", "always"),
@@ -90,3 +96,8 @@ class AskDialog:
         self, reply: Reply, *, feedback: str | None = None, scope: GrantScope = GrantScope.SESSION
     ) -> AskDecision:
         return AskDecision(reply=reply, digest=self.entry.digest, feedback=feedback, scope=scope)
+
+
+def answer_command(ask: AskId) -> str:
+    """The command that answers an ask from any shell."""
+    return f"holdfast answer {ask} once | always | project | reject -m 'why'"

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 import click
 
 from worker.api.inbox import InboxEntry
-from worker.cli import answer_words
-from worker.cli.ask_dialog import NOT_AN_ANSWER_HELP, AskDialog, NotAnAnswer
+from worker.cli.ask_dialog import NOT_AN_ANSWER_HELP, AskDialog, NotAnAnswer, answer_command
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
@@ -58,7 +57,7 @@ class AskPrompt:
         if self._dialog is None or self._dialog.entry.id != ask:  # settled elsewhere meanwhile
             return
         if text is None:
-            self._writer.write_line(f"It waits: {answer_words.answer_command(self._dialog.entry.id)}")
+            self._writer.write_line(f"It waits: {answer_command(self._dialog.entry.id)}")
             if draft := self._follower.keyboard.draft:
                 self._writer.write_line(f"Not sent: {one_line(draft)}")
             self._dialog = None

@@ -66,7 +66,8 @@ async def follow_session(
     terminal = None if options.as_json else Terminal(client.settings, session, thinking=options.thinking)
     with terminal or nullcontext():
         follower = SessionFollower(client, session, options.seq, terminal)
-        return await RunLoop(follower, terminal or create_json_view(session), accepted, options).follow(guard)
+        renderer = terminal or await create_json_view(client, session)
+        return await RunLoop(follower, renderer, accepted, options).follow(guard)
 
 
 async def describe_totals(client: SessionClient, session: SessionId) -> str:

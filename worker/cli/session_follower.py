@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Final, Self, TypeVar
 
 from activities.cancellation import cancel_and_wait
-from worker.cli import absent_worker
 from worker.cli.command_support import print_note, start_stack
+from worker.cli.render.escaping import escape_exact
+from worker.cli.render.session_status import describe_absent_worker, waits_for_host
 from worker.cli.render.terminal import Terminal
 from worker.cli.terminal_input import TerminalInput, is_interactive
 from worker.client import SessionClient
@@ -18,6 +19,7 @@ from workflows.domain.ids import SessionId
 
 T = TypeVar("T")
 
+_ABSENCE_INTERVAL: Final = 3.0  # seconds
 _POLL_INTERVAL: Final = 1.0  # seconds: the end of another's process is not signalled
 
 
@@ -39,7 +41,7 @@ class SessionFollower(TerminalInput):
     async def __aenter__(self) -> Self:
         await super().__aenter__()
         kept_up = keep_stack_up(self.client.settings, self.print_note)
-        absence_watch = absent_worker.report_absent_worker(self.client, self.session, self.print_note)
+        absence_watch = report_absent_worker(self.client, self.session, self.print_note)
         for work in (self._watch(), kept_up, absence_watch):
             self._stack.push_async_callback(cancel_and_wait, asyncio.create_task(self._feed(work)))
         if self.terminal is not None and is_interactive():
@@ -67,6 +69,24 @@ class SessionFollower(TerminalInput):
         except Exception as error:  # raised again in ui_events
             self._failed = error
             await self._queue.put(error)
+
+
+async def report_absent_worker(client: SessionClient, session: SessionId, print_note: Callable[[str], None]) -> None:
+    """Print a note when the worker is gone and when it is back; returns if the session has no host."""
+    waited = False
+    while True:
+        with suppress(Unavailable):  # the follower reports it
+            overview = await client.sessions.get(session)
+            if overview.host is None:
+                return
+            waits = waits_for_host(overview)
+            if waits and not waited:
+                print_note(describe_absent_worker(overview))
+            if waited and not overview.host_offline:
+                print_note(f"A worker is there on host {escape_exact(overview.host)}.")
+                waits = False
+            waited = waits or (waited and overview.host_offline)
+        await asyncio.sleep(_ABSENCE_INTERVAL)
 
 
 async def keep_stack_up(settings: Settings, print_note: Callable[[str], None]) -> None:

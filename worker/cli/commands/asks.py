@@ -8,7 +8,7 @@ import click
 
 from worker.api.inbox import InboxEntry, SuspendedSession
 from worker.cli import completers, id_lookup
-from worker.cli.answer_words import ALLOWING_ANSWERS, ANSWERS
+from worker.cli.ask_dialog import ALLOWING_ANSWERS, ANSWERS
 from worker.cli.command_support import async_command, open_client, open_inbox, print_note
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import describe_saved_rule, preview_ask

@@ -11,7 +11,7 @@ from worker.cli.command_support import async_command, open_client, ring_bell, th
 from worker.cli.exit_codes import ExitCode
 from worker.cli.follow_loop import FollowLoop
 from worker.cli.render.event_renderer import Renderer
-from worker.cli.render.jsonlines import create_json_view_after
+from worker.cli.render.jsonlines import create_json_view
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
 from worker.settings import Settings
@@ -50,7 +50,7 @@ async def watch(
             await other_sessions.report_other_sessions(client, found.id)
         terminal = None if as_json else Terminal(settings, found.id, thinking=thinking)
         with terminal or nullcontext():
-            renderer = terminal or await create_json_view_after(client, found.id, after)
+            renderer = terminal or await create_json_view(client, found.id, after)
             follower = SessionFollower(client, found.id, after, terminal)
             return await WatchLoop(follower, renderer, after=after, until_idle=until_idle).follow()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial, singledispatchmethod
+from functools import partial
 from typing import Final, Protocol
 
 import click
@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from worker.api.events import EventWithContents, PublishedDelta
 from worker.api.inbox import InboxEntry
-from worker.cli import answer_words
+from worker.cli.ask_dialog import answer_command
 from worker.cli.render import suspension_text
 from worker.cli.render.ask_preview import preview_ask
 from worker.cli.render.call_result import mark_of, result_rows, result_suffix
@@ -94,7 +94,26 @@ class EventRenderer:
         self._working = False
 
     def on_event(self, seen: EventWithContents) -> None:
-        self._render(seen.record.event, seen)
+        match event := seen.record.event:
+            case TurnOpened():
+                self._working = True
+                self._print(f"Turn {event.number} · {one_line(event.agent)} · {escape_exact(event.model)}", _DIM)
+            case TurnEnded():
+                self._end_turn(event, seen)
+            case ModelRetry() if event.turn is not None:
+                self._show_retry(event, seen)
+            case MessageCompleted() if event.turn is not None:
+                self._show_answer(event, seen)
+            case PromptAccepted() if self._working:  # else its turn begins with it, and shows it
+                self._show_queued_prompt(event, seen)
+            case PromptTaken():
+                self._show_prompt(event, seen)
+            case CallClaimed():
+                self._show_claim(event, seen)
+            case CallFinished():
+                self._show_result(event, seen)
+            case _:
+                self._show_in_words(event, seen)
 
     def on_delta(self, delta: PublishedDelta) -> None:
         """Show a piece of an answer or output; a newer attempt replaces the older one."""
@@ -116,21 +135,28 @@ class EventRenderer:
         if shown.hidden:
             self.writer.write_line(f"  Some of it is hidden. All of it: holdfast asks {entry.id}")
         else:
-            self.writer.write_line(f"  {answer_words.answer_command(entry.id)}")
+            self.writer.write_line(f"  {answer_command(entry.id)}")
 
-    @singledispatchmethod
-    def _render(self, event: Event, seen: EventWithContents) -> None:
-        """Show one event. Those without a text here are for auditors: see `holdfast log --events`."""
-        if (sentence := _turn_sentence(event, seen) or _ask_sentence(event, seen)) is not None:
-            self._print(*sentence)
+    def _show_in_words(self, event: Event, seen: EventWithContents) -> None:
+        """Show an event that is a sentence or two. Others are for auditors: see `holdfast log --events`."""
+        match event:
+            case SessionSuspended():
+                why = suspension_text.describe_suspension(event.reason, event.was, event.now)
+                self._print(f"Suspended: {why}", "yellow")
+                for each in suspension_text.list_actions(seen.record.session):
+                    self._print(each)
+            case CallPrepared() if event.recovery in _QUICK:
+                self._quick_calls.add(event.call)
+            case CallDrifted():
+                self._print(f"What {self._label(seen, event.call)} would do has changed since it was decided.")
+            case AskRaised():
+                self._asked_calls.add(event.call)
+                label = self._label(seen, event.call, less=len(event.ask))
+                self._print(f"? {label} needs an answer ({event.ask})", "yellow")
+            case _ if sentence := _turn_sentence(event, seen) or _ask_sentence(event, seen):
+                self._print(*sentence)
 
-    @_render.register
-    def _turn_opened(self, event: TurnOpened, _: EventWithContents) -> None:
-        self._working = True
-        self._print(f"Turn {event.number} · {one_line(event.agent)} · {escape_exact(event.model)}", _DIM)
-
-    @_render.register
-    def _turn_ended(self, event: TurnEnded, seen: EventWithContents) -> None:
+    def _end_turn(self, event: TurnEnded, seen: EventWithContents) -> None:
         self._restart_answer()
         self._working = False
         if event.note is not None:
@@ -140,20 +166,14 @@ class EventRenderer:
         elif event.reason != "done":
             self._print(f"The turn has ended: {event.reason}.")
 
-    @_render.register
-    def _model_retry(self, event: ModelRetry, seen: EventWithContents) -> None:
-        if event.turn is None:
-            return
+    def _show_retry(self, event: ModelRetry, seen: EventWithContents) -> None:
         self._restart_answer()
         due, now = datetime.fromisoformat(event.next_at), self._now()
         when = f"retrying at {format_upcoming(due, now)}" if due > now else "retried"
         message = one_line(note_of(seen, event.note), 200)
         self._print(f"{when} (attempt {event.attempt}): {message}", "yellow")
 
-    @_render.register
-    def _message_completed(self, event: MessageCompleted, seen: EventWithContents) -> None:
-        if event.turn is None:
-            return
+    def _show_answer(self, event: MessageCompleted, seen: EventWithContents) -> None:
         self._completed_sources.add(event.message)
         parts = (part_of(seen, sealed.part) for sealed in event.parts if sealed.kind in ("text", "reasoning"))
         texts = ((part.type, escape_prose(part.text)) for part in parts if isinstance(part, TextPart | ReasoningPart))
@@ -164,37 +184,20 @@ class EventRenderer:
             self._print(f"! The answer was cut at {limit}.", "yellow")
         self._streamed = self._new_answer()
 
-    @_render.register
-    def _prompt_accepted(self, event: PromptAccepted, seen: EventWithContents) -> None:
-        if not self._working:  # its turn begins with it, and shows it
-            return
+    def _show_queued_prompt(self, event: PromptAccepted, seen: EventWithContents) -> None:
         how = "waits for a turn of its own" if event.mode == PromptMode.QUEUE else "joins at the next step"
         agent = f", as {one_line(event.agent)}" if event.mode == PromptMode.QUEUE and event.agent is not None else ""
         self._print(f"+ {one_line(prompt_of(seen, event.prompt))} ({how}{agent})")
         if self._status_line is not None and (behind := self._status_line.queued_prompts()):
             self._print(f"  {behind}", "yellow")
 
-    @_render.register
-    def _prompt_taken(self, event: PromptTaken, seen: EventWithContents) -> None:
+    def _show_prompt(self, event: PromptTaken, seen: EventWithContents) -> None:
         shown = collapse(escape_prose(prompt_of(seen, event.prompt).strip()), OUTPUT_LIMIT).text
         room = self.writer.columns
         for row in wrap_text(shown, None if room is None else room - 2):
             self.writer.write_line(click.style(f"> {row}", bold=True))
 
-    @_render.register
-    def _session_suspended(self, event: SessionSuspended, seen: EventWithContents) -> None:
-        why = suspension_text.describe_suspension(event.reason, event.was, event.now)
-        self._print(f"Suspended: {why}", "yellow")
-        for each in suspension_text.list_actions(seen.record.session):
-            self._print(each)
-
-    @_render.register
-    def _call_prepared(self, event: CallPrepared, _: EventWithContents) -> None:
-        if event.recovery in _QUICK:
-            self._quick_calls.add(event.call)
-
-    @_render.register
-    def _call_claimed(self, event: CallClaimed, seen: EventWithContents) -> None:
+    def _show_claim(self, event: CallClaimed, seen: EventWithContents) -> None:
         call = call_of(seen, event.call)
         if not event.recovered and event.call in self._quick_calls:
             return
@@ -203,8 +206,7 @@ class EventRenderer:
         again = " (resumed after an interruption)" if event.recovered else ""
         self._print(f"… {self._label(seen, event.call)}{again}")
 
-    @_render.register
-    def _call_finished(self, event: CallFinished, seen: EventWithContents) -> None:
+    def _show_result(self, event: CallFinished, seen: EventWithContents) -> None:
         self._completed_sources.add(event.call)
         call = call_of(seen, event.call)
         suffix = result_suffix(call, event.state)
@@ -213,16 +215,6 @@ class EventRenderer:
             was_asked = event.call in self._asked_calls
             for each in result_rows(call, event.state, diff_shown=was_asked, columns=self.writer.columns):
                 self.writer.write_line(each)
-
-    @_render.register
-    def _call_drifted(self, event: CallDrifted, seen: EventWithContents) -> None:
-        self._print(f"What {self._label(seen, event.call)} would do has changed since it was decided.")
-
-    @_render.register
-    def _ask_raised(self, event: AskRaised, seen: EventWithContents) -> None:
-        self._asked_calls.add(event.call)
-        label = self._label(seen, event.call, less=len(event.ask))
-        self._print(f"? {label} needs an answer ({event.ask})", "yellow")
 
     def _print(self, text: str, colour: str | None = None) -> None:
         for row in wrap_words(text, self.writer.columns, _FURTHER).split("\n"):

@@ -21,8 +21,8 @@ _LOOKBACK: Final = 100  # earlier events that are read to know the step
 class JsonRenderer:
     """Prints the lines of a session."""
 
-    def __init__(self, lines: EventLines | None = None) -> None:
-        self._lines = lines or EventLines()
+    def __init__(self, lines: EventLines) -> None:
+        self._lines = lines
 
     def on_delta(self, delta: PublishedDelta) -> None:
         """Unfinished pieces have no line."""
@@ -40,13 +40,8 @@ def _print(lines: Iterable[JsonLine]) -> None:
         click.echo(text)
 
 
-def create_json_view(session: SessionId) -> SubagentView:
-    """A session and its subagents as lines that name their session."""
-    return SubagentView(session, JsonRenderer(), lambda _: JsonRenderer())
-
-
-async def create_json_view_after(client: SessionClient, session: SessionId, after: int) -> SubagentView:
-    """The lines after event `after`; earlier ones of its step are taken into account. Raises NotFound."""
+async def create_json_view(client: SessionClient, session: SessionId, after: int = 0) -> SubagentView:
+    """A session and its subagents as lines after event `after` that name their session. Raises NotFound."""
     lines, lookback = EventLines(), _LOOKBACK
     while after > 0:
         before = await _read_events(client, session, max(after - lookback, 0), after)
@@ -55,7 +50,7 @@ async def create_json_view_after(client: SessionClient, session: SessionId, afte
                 lines.of_event(each)  # they were shown before
             break
         lookback *= 4
-    return SubagentView(session, JsonRenderer(lines), lambda _: JsonRenderer())
+    return SubagentView(session, JsonRenderer(lines), lambda _: JsonRenderer(EventLines()))
 
 
 def _is_step(event: Event) -> bool:

@@ -4,7 +4,7 @@ import functools
 import shlex
 import shutil
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import click
 
@@ -88,10 +88,7 @@ class AskPrompt:
 
     def _show(self, dialog: AskDialog) -> None:
         height = shutil.get_terminal_size().lines if self._writer.live else None
-        self._write(dialog.lines(columns=self._writer.columns, height=height))
-
-    def _write(self, rows: Iterable[str]) -> None:
-        for each in rows:
+        for each in dialog.lines(columns=self._writer.columns, height=height):
             self._writer.write_line(each)
 
     async def _show_all(self, dialog: AskDialog) -> None:
@@ -99,7 +96,8 @@ class AskPrompt:
         rows = list(dialog.lines(whole=True, columns=self._writer.columns))
         fits = len(rows) < shutil.get_terminal_size().lines
         if not self._writer.live or fits or not _has_pager(self._client.settings.environment):
-            self._write(rows)
+            for each in rows:
+                self._writer.write_line(each)
             return
         self._writer.set_footer()
         await self._follower.lend_terminal(functools.partial(click.echo_via_pager, "\n".join(rows)))

@@ -16,7 +16,8 @@ _NAMED = 2  # sessions with a line each; more are counted
 
 async def report_other_sessions(client: SessionClient, session: SessionId) -> None:
     """Name the sessions at work in the same directory."""
-    others = list(find_others(await client.sessions.list_recent(limit=_SCAN_LIMIT), await client.sessions.get(session)))
+    recent, this = await client.sessions.list_recent(limit=_SCAN_LIMIT), await client.sessions.get(session)
+    others = [each for each in recent if each.id != session and _is_working(each) and _share_host_and_files(this, each)]
     if len(others) > _NAMED:
         print_note(
             f"{len(others)} other sessions are at work here, too; they share the same files. "
@@ -27,21 +28,15 @@ async def report_other_sessions(client: SessionClient, session: SessionId) -> No
         print_note(f"Session {other.id} is at work in {escape_exact(other.directory)}, too; they share the same files.")
 
 
-def find_others(sessions: Iterable[Overview], this: Overview) -> Iterator[Overview]:
-    for other in sessions:
-        if other.id != this.id and other.parent is None and _is_working(other) and _share_host_and_files(this, other):
-            yield other
-
-
 def find_shared_directories(sessions: Iterable[Overview]) -> Iterator[list[Overview]]:
     """Groups of sessions at work in one directory."""
-    left = [each for each in sessions if each.parent is None and _is_working(each)]
+    left = [each for each in sessions if _is_working(each)]
     while left:
-        first, *others = left
-        same = [other for other in others if _share_host_and_files(first, other)]
-        left = [other for other in others if other not in same]
-        if same:
-            yield [first, *same]
+        first = left[0]
+        group = [each for each in left if _share_host_and_files(first, each)]
+        left = [each for each in left if each not in group]
+        if len(group) > 1:
+            yield group
 
 
 def _share_host_and_files(one: Overview, other: Overview) -> bool:
@@ -58,5 +53,6 @@ def share_files(one: str, other: str) -> bool:
 
 
 def _is_working(overview: Overview) -> bool:
-    """Whether a session may change files now: not while it waits for an answer or is suspended."""
-    return overview.working and overview.status != "ended" and not overview.asks and overview.suspension is None
+    """Whether a top-level session may change files now: not while it waits for an answer or is suspended."""
+    at_work = overview.working and overview.status != "ended" and overview.suspension is None
+    return at_work and not overview.asks and overview.parent is None

@@ -60,7 +60,8 @@ async def log(
     async with open_client(settings) as client:
         found = await id_lookup.find_session(client, session)
         if verify:
-            return await _verify(client, found, as_json)
+            tree = await client.sessions.tree(found)
+            return _print_verified([await client.records.verify(each) for each in tree], as_json)
         if not (each_event or as_json or after is not None):
             return await _print_summary(client, found)
         async for seen in client.records.log(found, after or 0):
@@ -137,10 +138,6 @@ async def _print_summary(client: SessionClient, session: SessionId) -> ExitCode:
     for row in render_session_summary(summary, await client.sessions.get(session), datetime.now(UTC), room):
         click.echo(row)
     return ExitCode.DONE
-
-
-async def _verify(client: SessionClient, session: SessionId, as_json: bool) -> ExitCode:
-    return _print_verified([await client.records.verify(each) for each in await client.sessions.tree(session)], as_json)
 
 
 def _print_verified(found: list[Verification], as_json: bool) -> ExitCode:

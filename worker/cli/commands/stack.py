@@ -144,7 +144,8 @@ async def doctor(settings: Settings, model: str | None, as_json: bool) -> ExitCo
         click.echo(json.dumps([finding.model_dump(mode="json") for finding in findings], indent=2))
     else:
         for row in format_table(
-            ((_mark(each.level), each.check, escape_prose(each.message)) for each in findings), terminal_columns()
+            ((_MARKS.get(each.level, _FAILURE), each.check, escape_prose(each.message)) for each in findings),
+            terminal_columns(),
         ):
             click.echo(row)
         remedies: dict[str, list[str]] = {}
@@ -272,7 +273,3 @@ def _part(part: PartStatus) -> tuple[str, ...]:
     doing = f"process {part.pid}" if part.pid is not None else "does not run"
     again = f"restarted {pluralize(part.exits, 'time')}, {escape_prose(part.trouble or '')}" if part.exits else ""
     return f"  {part.name}", doing, ", ".join(filter(None, (str(part.release or ""), again)))
-
-
-def _mark(level: str) -> str:
-    return _MARKS.get(level, _FAILURE)

@@ -38,16 +38,15 @@ def preview_ask(
     """
     shown = _collapse_effect(entry, whole, height)
     box = add_bar(shown.text, columns, diff_line_colour if find_diff(entry) is not None else None)
-    headline = (click.style(row, bold=True) for row in wrap_text(_subagent_path(entry) + _headline(entry), columns, 2))
+    path = "".join(f"{one_line(name)} › " for name in entry.path) if len(entry.path) > 1 else ""
+    headline = (click.style(row, bold=True) for row in wrap_text(path + _headline(entry), columns, 2))
     notes = (row for note in _notes(entry) for row in wrap_text(note, columns, 2))
     return AskPreview(lines=(*headline, *box, *notes), hidden=shown.hidden)
 
 
 def describe_saved_rule(entry: InboxEntry) -> str | None:
     """The rule that "always" would save; None if there is none."""
-    if not entry.savable:
-        return None
-    return format_rule(entry.request.permission, entry.savable)
+    return format_rule(entry.request.permission, entry.savable) if entry.savable else None
 
 
 def strip_diff_header(diff: str) -> str:
@@ -66,29 +65,21 @@ def _requests(entry: InboxEntry) -> tuple[PermissionRequest, ...]:
     return (entry.request, *(entry.plan.requests if entry.plan else ()))
 
 
-def _subagent_path(entry: InboxEntry) -> str:
-    return "".join(f"{one_line(name)} › " for name in entry.path) if len(entry.path) > 1 else ""
-
-
 def _headline(entry: InboxEntry) -> str:
     raw = _effect_text(entry)
-    size = f"{pluralize(raw.count(chr(10)) + 1, 'line')}, {pluralize(len(raw), 'character')}"
+    lines = raw.split("\n")
     if find_diff(entry) is not None and entry.plan and entry.plan.targets:
         names = ", ".join(escape_exact(target.path) for target in entry.plan.targets)
-        return f"{entry.tool} wants to change {names} ({_count_changes(raw)})"
+        added, removed = (sum(each.startswith(sign) for each in lines) for sign in "+-")
+        return f"{entry.tool} wants to change {names} (+{added} −{removed})"
     directory = entry.plan.effect.directory if entry.plan else entry.directory
-    sized = "" if format_one_line_call(entry.tool, entry.arguments, entry.display) else f" ({size})"
-    return f"{entry.tool} wants to {entry.display.verb} in {escape_exact(directory)}{sized}"
-
-
-def _count_changes(diff: str) -> str:
-    lines = diff.split("\n")
-    return f"+{sum(each[:1] == '+' for each in lines)} −{sum(each[:1] == '-' for each in lines)}"
+    is_short = format_one_line_call(entry.tool, entry.arguments, entry.display) is not None
+    size = "" if is_short else f" ({pluralize(len(lines), 'line')}, {pluralize(len(raw), 'character')})"
+    return f"{entry.tool} wants to {entry.display.verb} in {escape_exact(directory)}{size}"
 
 
 def _effect_text(entry: InboxEntry) -> str:
-    diff = find_diff(entry)
-    if diff is not None:
+    if (diff := find_diff(entry)) is not None:
         return strip_diff_header(diff)
     command = entry.arguments.get(entry.display.subject or "")
     if isinstance(command, str) and _is_command(entry):
@@ -133,12 +124,9 @@ def _notes(entry: InboxEntry) -> Iterator[str]:
     cautions = (each.metadata.get("caution") for each in _requests(entry))
     for caution in dict.fromkeys(each for each in cautions if isinstance(each, str)):
         yield f"  Careful: {one_line(caution)}"
-    commands = (
-        pattern for each in _requests(entry) if each.permission == permission_keys.BASH for pattern in each.patterns
-    )
-    for note in find_foreign_letters(
-        list(dict.fromkeys(each.split(" ", 1)[0] for each in commands)), _effect_text(entry)
-    ):
+    commands = [each for each in _requests(entry) if each.permission == permission_keys.BASH]
+    programs = dict.fromkeys(pattern.split(" ", 1)[0] for each in commands for pattern in each.patterns)
+    for note in find_foreign_letters(list(programs), _effect_text(entry)):
         yield f"  Careful: {note}"
     if _is_command(entry) and isinstance(said := entry.arguments.get("description"), str):
         yield f"  Agent's description: {one_line(said)}"

@@ -55,7 +55,8 @@ class StatusLine:
     def set_output(self, call: str, title: str, output: str) -> None:
         self.set_activity(self._running.get(PartId(call), title))
         rows = output.rstrip().split("\n")[-_TAIL:] if output.strip() else []
-        self._written = PartId(call), [escape_prose(_after_carriage_return(row)).expandtabs() for row in rows]
+        overwritten = (row.rstrip("\r").rpartition("\r")[2] for row in rows)  # as in progress bars
+        self._written = PartId(call), [escape_prose(row).expandtabs() for row in overwritten]
 
     @property
     def output_tail(self) -> list[str]:
@@ -126,8 +127,3 @@ class StatusLine:
             yield f"{format_tokens(self.tokens, self.steps)} · {format_price(self.cost)}"
         if said := self.queued_prompts():
             yield said
-
-
-def _after_carriage_return(row: str) -> str:
-    """The line as overwritten, as in progress bars."""
-    return row.rstrip("\r").rpartition("\r")[2]

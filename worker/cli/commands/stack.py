@@ -122,8 +122,7 @@ async def doctor(settings: Settings, model: str | None, as_json: bool) -> ExitCo
     """Check what the stack needs, and say what to do.
 
     Programs and servers, home, disk space, ports, versions, migrations, clocks, the worker, and what this directory
-    configures: its files, and the key of its model. Ends
-    with code 1 when something keeps sessions from running.
+    configures: its files, and the key of its model. Ends with code 1 when something keeps sessions from running.
 
     With --model it makes one small request instead, with the address, the key and the headers of a turn, and says what
     came of it. The stack need not run for that, and the provider may charge for a few tokens.
@@ -134,19 +133,18 @@ async def doctor(settings: Settings, model: str | None, as_json: bool) -> ExitCo
       holdfast doctor --model
       holdfast doctor --model anthropic/claude-sonnet-4-5
     """
-    from worker.cli.doctor_checks import (  # start-up time: no other command needs it
-        check_model_answer,
-        run_checks,
-    )
+    from worker.cli import doctor_checks  # start-up time: no other command needs it
 
-    findings = await run_checks(settings) if model is None else [await check_model_answer(settings, model or None)]
+    findings = (
+        await doctor_checks.run_checks(settings)
+        if model is None
+        else [await doctor_checks.check_model_answer(settings, model or None)]
+    )
     if as_json:
         click.echo(json.dumps([finding.model_dump(mode="json") for finding in findings], indent=2))
     else:
-        for row in format_table(
-            ((_MARKS.get(each.level, _FAILURE), each.check, escape_prose(each.message)) for each in findings),
-            terminal_columns(),
-        ):
+        rows = ((_MARKS.get(each.level, _FAILURE), each.check, escape_prose(each.message)) for each in findings)
+        for row in format_table(rows, terminal_columns()):
             click.echo(row)
         remedies: dict[str, list[str]] = {}
         for each in findings:

@@ -10,9 +10,7 @@ from worker.cli.render.escaping import escape_exact, escape_prose
 from worker.stored_contents import StoredCall
 from workflows.domain.call_display import DisplayKind
 from workflows.domain.events.asks import AskAnswered
-from workflows.domain.permissions.requests import PermissionRequest
 from workflows.domain.prompt import PromptContent
-from workflows.domain.value import Value
 
 
 class CallContent(StoredCall):
@@ -50,12 +48,6 @@ class CallContent(StoredCall):
         return format_arguments(self.tool, self.arguments, self.display)
 
 
-class AskContent(Value):
-    request: PermissionRequest
-    feedback: str | None = None
-    author: str | None = None
-
-
 _METADATA: Final = re.compile(
     r"\n*<shell_metadata>\n(?P<notes>(?:(?!<shell_metadata>)[\s\S])*)\n</shell_metadata>\s*\Z"
 )
@@ -80,20 +72,16 @@ def describe_answer(seen: EventWithContents, event: AskAnswered, after: str = ""
     if event.by_grant is not None:
         return f"allowed by a grant of {actor_of(seen)} ({event.by_grant})"
     reply = "rejected" if event.reply == "reject" else event.reply
-    ask = ask_of(seen, event.ask)
-    why = f": {escape_prose(ask.feedback)}" if ask and ask.feedback else ""
-    return f"{reply} by {actor_of(seen)}{after}{why}"
+    match seen.contents.get(event.ask):
+        case {"feedback": str(feedback)} if feedback:
+            return f"{reply} by {actor_of(seen)}{after}: {escape_prose(feedback)}"
+    return f"{reply} by {actor_of(seen)}{after}"
 
 
 def call_of(seen: EventWithContents, name: str) -> CallContent | None:
     """The call, unless its content was erased."""
     found = seen.contents.get(name)
     return CallContent.model_validate(found) if found is not None else None
-
-
-def ask_of(seen: EventWithContents, name: str) -> AskContent | None:
-    found = seen.contents.get(name)
-    return AskContent.model_validate(found) if found is not None else None
 
 
 def prompt_of(seen: EventWithContents, name: str) -> str:

@@ -45,11 +45,8 @@ def describe_absent_worker(overview: Overview) -> str:
 def describe_session(overview: Overview, at: datetime, ask: AskId | None = None) -> Iterator[str]:
     """What a person may want to know and can do; `ask` is an open one."""
     yield f"{one_line(overview.title)}"
-    where = (
-        f"{escape_exact(overview.directory)} on {escape_exact(overview.host)}"
-        if overview.host
-        else escape_exact(overview.directory)
-    )
+    host = f" on {escape_exact(overview.host)}" if overview.host else ""
+    where = f"{escape_exact(overview.directory)}{host}"
     yield f"  {overview.id} in {where}, changed {format_age(overview.updated_at, at)} ago"
     yield f"  {one_line(overview.agent)}, {escape_exact(overview.model or 'no model yet')}"
     yield f"  {f'Turn {overview.number}: ' if overview.number else ''}{status_label(overview, at)}"
@@ -70,10 +67,8 @@ def _status_details(overview: Overview, now: datetime, ask: AskId | None) -> Ite
         yield f"It {overview.archive}."
     if overview.stuck is not None:
         yield f"It cannot go on: {escape_prose(overview.stuck)}."
-    if overview.suspension is not None:
-        yield suspension_text.describe_suspension(
-            overview.suspension.reason, overview.suspension.was, overview.suspension.now
-        )
+    if (suspension := overview.suspension) is not None:
+        yield suspension_text.describe_suspension(suspension.reason, suspension.was, suspension.now)
         yield from suspension_text.list_actions(overview.id)
     if waits_for_host(overview):
         yield describe_absent_worker(overview)
@@ -88,10 +83,6 @@ def _status_details(overview: Overview, now: datetime, ask: AskId | None) -> Ite
         yield format_queued_prompts(overview.waiting, ask) or f"{pluralize(overview.waiting, 'prompt')} not taken yet."
     if overview.error is not None:
         yield f"It failed: {escape_prose(overview.error)}"
-    if (
-        overview.reason == CloseReason.FAILED
-        and overview.status != "ended"
-        and not overview.working
-        and overview.parent is None
-    ):
+    may_work = overview.status != "ended" and not overview.working and overview.parent is None
+    if overview.reason == CloseReason.FAILED and may_work:
         yield retry_hint(overview.id)

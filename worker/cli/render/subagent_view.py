@@ -1,7 +1,6 @@
 """A session and its subagents in one view; a margin names the subagent."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import chain, count
 
 from worker.api.events import EventWithContents, PublishedDelta
@@ -14,12 +13,6 @@ from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.ids import SessionId
 
 
-@dataclass
-class NamedRenderer:
-    renderer: Renderer
-    names: tuple[str, ...] = ()
-
-
 class SubagentView:
     """Gives each subagent a renderer, made by `subagent` from its names.
 
@@ -27,32 +20,32 @@ class SubagentView:
     """
 
     def __init__(self, session: SessionId, renderer: Renderer, subagent: Callable[[tuple[str, ...]], Renderer]) -> None:
-        self._first = NamedRenderer(renderer)
+        self._first = renderer
         self._make_subagent = subagent
-        self._members: dict[SessionId, NamedRenderer] = {session: self._first}
+        self._members: dict[SessionId, tuple[Renderer, tuple[str, ...]]] = {session: (renderer, ())}  # with names
 
     def on_event(self, seen: EventWithContents) -> None:
-        member = self._member(seen.record.session)
-        member.renderer.on_event(seen)
+        renderer, names = self._member(seen.record.session)
+        renderer.on_event(seen)
         if isinstance(event := seen.record.event, TaskStarted) and event.child not in self._members:
-            names = (*member.names, self._unused((*member.names, event.agent)))
-            self._members[event.child] = NamedRenderer(self._make_subagent(names), names)
+            names = (*names, self._unused((*names, event.agent)))
+            self._members[event.child] = self._make_subagent(names), names
 
     def on_delta(self, delta: PublishedDelta) -> None:
-        self._first.renderer.on_delta(delta)
+        self._first.on_delta(delta)
 
     def on_ask(self, entry: InboxEntry) -> None:
-        self._member(entry.session).renderer.on_ask(entry)
+        self._member(entry.session)[0].on_ask(entry)
 
     def _unused(self, names: tuple[str, ...]) -> str:
         """The last name, numbered if the names are taken."""
-        known = {member.names for member in self._members.values()}
+        known = {taken for _, taken in self._members.values()}
         numbered = chain([names[-1]], (f"{names[-1]} {number}" for number in count(2)))
         return next(name for name in numbered if (*names[:-1], name) not in known)
 
-    def _member(self, session: SessionId) -> NamedRenderer:
+    def _member(self, session: SessionId) -> tuple[Renderer, tuple[str, ...]]:
         if session not in self._members:
-            self._members[session] = NamedRenderer(self._make_subagent((session,)), (session,))
+            self._members[session] = self._make_subagent((session,)), (session,)
         return self._members[session]
 
 

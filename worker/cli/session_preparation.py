@@ -26,7 +26,6 @@ _NO_CHANGE: Final = "The session looks for its configuration where this shell do
 
 config_option: Final = click.option(
     "--config",
-    "config",
     type=click.Choice(["here"]),
     help="From the next turn on, look for the session's configuration where this shell does.",
 )
@@ -77,9 +76,8 @@ async def prepare_session(
 ) -> PreparedSession:
     """Read the directory's configuration as the session's next turn will, and hand over this shell's keys.
 
-    `config` ("here"): from the next turn on, the session looks for its configuration where this shell does. `model`
-    and `agent` default to the session's. Raises UsageError, also for an agent that cannot work there and for a model
-    that no worker can use, unless the prompt is for an open turn, which has its model.
+    `model` and `agent` default to the session's. Raises UsageError, also for an agent that cannot work there and for a
+    model that no worker can use, unless the prompt is for an open turn, which has its model.
     """
     if overview.host != client.settings.host:
         if config is not None:

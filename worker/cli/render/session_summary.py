@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Final
 
 import click
-from pydantic import JsonValue
 
 from worker.api.events import EventWithContents
 from worker.api.sessions import Overview
@@ -116,9 +115,13 @@ class SessionSummary:
         metadata = call.outcome.metadata if call.outcome else {}
         if call.display.kind is DisplayKind.EXECUTE:
             failed = state is CallState.DONE and metadata.get("exit") not in (None, 0)
-            turn.add_command(self._name + call.label, CallState.FAILED if failed else state)
+            turn.commands[self._name + call.label][CallState.FAILED if failed else state] += 1
         if call.display.kind is DisplayKind.EDIT and state is CallState.DONE:
-            turn.add_change(call.label, *_count_changed_lines(metadata))
+            turn.added[call.label] += 0  # listed in any case
+            match metadata.get("filediff"):
+                case {"additions": int(added), "deletions": int(removed)}:
+                    turn.added[call.label] += added
+                    turn.removed[call.label] += removed
         if state is CallState.UNKNOWN:
             what = f"{self._label(seen, event.call)}: it is not known whether it happened"
             turn.troubles.append((time_of(seen), what))
@@ -200,10 +203,3 @@ def _totals(turns: list[TurnSummary], seen: Overview, at: datetime) -> Iterator[
 def _is_subagent_call(seen: EventWithContents, call: PartId) -> bool:
     found = call_of(seen, call)
     return found is not None and found.display.kind is DisplayKind.DELEGATE
-
-
-def _count_changed_lines(metadata: dict[str, JsonValue]) -> tuple[int, int]:
-    match metadata.get("filediff"):
-        case {"additions": int(added), "deletions": int(removed)}:
-            return added, removed
-    return 0, 0

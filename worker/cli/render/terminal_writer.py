@@ -38,7 +38,7 @@ class TerminalWriter:
 
     def write_line(self, text: str = "") -> None:
         self._fixed = self._fixed or bool(self._written)
-        self._write([text])
+        self._write(text)
 
     def stream(self, text: str) -> None:
         """Append to the unfinished text; `draw` shows it, `finalize` or `retract` ends it."""
@@ -49,12 +49,13 @@ class TerminalWriter:
     def finalize(self, whole: str) -> None:
         """End the unfinished text: complete it, or replace it if `whole` differs."""
         if not self.live:
-            self._write([whole.removesuffix("\n")] if whole else [])
+            if whole:
+                self._write(whole.removesuffix("\n"))
             return
         if not whole.startswith(self._grown):
             self.retract()
         self._grown = whole
-        self._finish(len(_split_blocks(self._rest)))
+        self._finish(last=True)
         self._begin()
         self._draw([])
 
@@ -64,7 +65,7 @@ class TerminalWriter:
         fixed = self._fixed or reaches > shutil.get_terminal_size().lines
         self._begin()
         if written and fixed:
-            self._write([click.style(_INTERRUPTED_NOTE, dim=True)])
+            self._write(click.style(_INTERRUPTED_NOTE, dim=True))
         elif self.live:
             self._draw([], over=written)
 
@@ -79,7 +80,7 @@ class TerminalWriter:
             return
         if self._stale:
             self._stale = False
-            self._finish(len(_split_blocks(self._rest)) - 1)
+            self._finish(last=False)
         self._draw([])
 
     def close(self) -> None:
@@ -87,42 +88,33 @@ class TerminalWriter:
         self._passing = ()
         self.draw()
 
-    @property
-    def _rest(self) -> str:
-        return self._grown[self._done :]
-
     def _begin(self) -> None:
         self._grown, self._done = "", 0
         self._written, self._tail = [], []
         self._stale = self._fixed = False
 
-    def _finish(self, count: int) -> None:
-        """Write the next `count` blocks; the rest becomes the foot."""
-        blocks = _split_blocks(self._rest)
-        shown = self._rows(blocks[:count], below=bool(self._written))
-        self._done += sum(len(block) + 1 for block in blocks[:count])
-        self._tail = self._rows(blocks[count:], below=bool(self._written or shown))
-        if shown:
-            self._written += shown
-            self._draw(shown)
+    def _finish(self, *, last: bool) -> None:
+        """Write the complete blocks, with the `last` one if it is complete; else it becomes the foot."""
+        from worker.cli.render.markdown import render_markdown, split_blocks  # start-up time: rich
 
-    def _rows(self, blocks: list[str], *, below: bool) -> list[str]:
-        """The rows of these blocks, with blank ones between, and before the first if it is `below` others."""
-        from worker.cli.render.markdown import render_markdown  # start-up time: rich
+        blocks = split_blocks(self._grown[self._done :]) if self._grown[self._done :] else []
+        written, self._tail = len(self._written), []
+        for number, block in enumerate(blocks, start=1):
+            rows = render_markdown(block, self.columns or 0)
+            rows = ["", *rows] if rows and self._written else rows
+            if number == len(blocks) and not last:
+                self._tail = rows
+            else:
+                self._written += rows
+                self._done += len(block) + 1
+        if added := self._written[written:]:
+            self._draw(added)
 
-        shown: list[str] = []
-        for block in blocks:
-            begun = below or bool(shown)
-            more = render_markdown(block, self.columns or 0)
-            shown += ["", *more] if begun and more else more
-        return shown
-
-    def _write(self, lines: list[str]) -> None:
+    def _write(self, line: str) -> None:
         if self.live:
-            self._draw(lines)
+            self._draw([line])
         else:
-            for each in lines:
-                click.echo(each)
+            click.echo(line)
 
     def _draw(self, lines: list[str], *, over: list[str] | None = None) -> None:
         """Write lines that stay, and the foot below; erase the rows `over`."""
@@ -173,9 +165,3 @@ class MarginWriter(TerminalWriter):
     def finalize(self, whole: str) -> None:
         for row in wrap_text(whole.rstrip("\n"), self.columns) if whole else []:
             self.write_line(row)
-
-
-def _split_blocks(text: str) -> list[str]:
-    from worker.cli.render.markdown import split_blocks  # as above
-
-    return split_blocks(text) if text else []

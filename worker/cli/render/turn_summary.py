@@ -1,6 +1,6 @@
 """A turn in a session's summary."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -40,7 +40,7 @@ class Outage:
     since: datetime
     kind: str
     text: str
-    times: int = 1
+    times: int = 0
     until: datetime | None = None
 
 
@@ -50,13 +50,13 @@ class TurnSummary:
 
     number: int
     started_at: datetime
-    who: str = ""
     ended: datetime | None = None
     reason: str = ""
     prompts: list[str] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)
-    files: dict[str, tuple[int, int]] = field(default_factory=dict)
-    commands: dict[str, Counter[CallState]] = field(default_factory=dict)
+    added: Counter[str] = field(default_factory=Counter)  # lines of each changed file
+    removed: Counter[str] = field(default_factory=Counter)
+    commands: defaultdict[str, Counter[CallState]] = field(default_factory=lambda: defaultdict(Counter))
     asked: dict[str, AskSummary] = field(default_factory=dict)
     outages: list[Outage] = field(default_factory=list)
     troubles: list[tuple[datetime, str]] = field(default_factory=list)
@@ -65,21 +65,11 @@ class TurnSummary:
     tokens: Tokens = field(default_factory=Tokens)
     cost: Cost = field(default_factory=Cost)
 
-    def add_change(self, name: str, added: int, removed: int) -> None:
-        before = self.files.get(name, (0, 0))
-        self.files[name] = (before[0] + added, before[1] + removed)
-
-    def add_command(self, command: str, ended: CallState) -> None:
-        """Add a finished command; FAILED for an exit code other than 0."""
-        self.commands.setdefault(command, Counter())[ended] += 1
-
     def add_failure(self, at: datetime, kind: str, text: str) -> None:
-        last = self.outages[-1] if self.outages else None
-        if last is not None and last.until is None and last.kind == kind:
-            last.times += 1
-        else:
+        if not self.outages or self.outages[-1].until is not None or self.outages[-1].kind != kind:
             self.end_outage(at)
             self.outages.append(Outage(at, kind, text))
+        self.outages[-1].times += 1
 
     def end_outage(self, at: datetime) -> None:
         """End the outage: the provider has answered."""
@@ -124,9 +114,9 @@ def _render_section(label: str, content: Iterator[str] | list[str], max_columns:
 def _activity_rows(turn: TurnSummary, max_columns: int) -> Iterator[str]:
     if turn.calls:
         yield ", ".join(f"{tool} {times}" if times > 1 else tool for tool, times in turn.calls.most_common())
-    for name, (added, removed) in list(turn.files.items())[:_FILES]:
-        yield f"changed {one_line(name, max_columns - 24)} (+{added} −{removed})"
-    yield from _overflow_row(len(turn.files) - _FILES, "changed file")
+    for name, added in list(turn.added.items())[:_FILES]:
+        yield f"changed {one_line(name, max_columns - 24)} (+{added} −{turn.removed[name]})"
+    yield from _overflow_row(len(turn.added) - _FILES, "changed file")
     # Failed commands first: they are what a reader looks for, and must not be among the counted ones.
     ordered = sorted(turn.commands.items(), key=lambda each: not any(each[1][state] for state in _NOT_DONE))
     for command, ends in ordered[:_COMMANDS]:

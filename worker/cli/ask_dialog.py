@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import StrEnum
 from typing import Final
 
 from worker.api.inbox import InboxEntry
@@ -29,20 +29,13 @@ _WORDS: Final = {
 _FURTHER: Final = 13  # blanks more before continuation rows
 
 
-class NotAnAnswer(Enum):
+class NotAnAnswer(StrEnum):
     """Why a typed line is no answer."""
 
-    VIEW = auto()
-    UNKNOWN = auto()
-    HIDDEN = auto()
-    NOT_SAVED = auto()
-
-
-NOT_AN_ANSWER_HELP: Final = {
-    NotAnAnswer.UNKNOWN: "Type once, always, project, reject (and why) or view, or the first letter of it.",
-    NotAnAnswer.HIDDEN: "A part of it is hidden: type view to see all of it first.",
-    NotAnAnswer.NOT_SAVED: "Nothing of this may be saved: type once or reject.",
-}
+    VIEW = ""
+    UNKNOWN = "Type once, always, project, reject (and why) or view, or the first letter of it."
+    HIDDEN = "A part of it is hidden: type view to see all of it first."
+    NOT_SAVED = "Nothing of this may be saved: type once or reject."
 
 
 @dataclass
@@ -79,7 +72,7 @@ class AskDialog:
             case "view":
                 return NotAnAnswer.VIEW
             case "reject":
-                return self._build_answer(Reply.REJECT, feedback=rest.strip() or None)
+                return AskDecision(reply=Reply.REJECT, digest=self.entry.digest, feedback=rest.strip() or None)
             case None:
                 return NotAnAnswer.UNKNOWN
             case _ if rest.strip():
@@ -90,12 +83,7 @@ class AskDialog:
                 return NotAnAnswer.NOT_SAVED
             case name:
                 reply, scope = ALLOWING_ANSWERS[name]
-                return self._build_answer(reply, scope=scope)
-
-    def _build_answer(
-        self, reply: Reply, *, feedback: str | None = None, scope: GrantScope = GrantScope.SESSION
-    ) -> AskDecision:
-        return AskDecision(reply=reply, digest=self.entry.digest, feedback=feedback, scope=scope)
+                return AskDecision(reply=reply, digest=self.entry.digest, scope=scope)
 
 
 def answer_command(ask: AskId) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import click
 
 from worker.api.inbox import InboxEntry
-from worker.cli.ask_dialog import NOT_AN_ANSWER_HELP, AskDialog, NotAnAnswer, answer_command
+from worker.cli.ask_dialog import AskDialog, NotAnAnswer, answer_command
 from worker.cli.render.escaping import escape_prose, one_line
 from worker.cli.render.terminal import Terminal
 from worker.cli.session_follower import SessionFollower
@@ -108,7 +108,7 @@ class AskPrompt:
         if decided is NotAnAnswer.VIEW:
             await self._show_all(dialog)
         elif isinstance(decided, NotAnAnswer):
-            self._writer.write_line(NOT_AN_ANSWER_HELP[decided])
+            self._writer.write_line(decided)
         else:
             await self._send_answer(dialog, decided)
 

@@ -6,10 +6,10 @@ import os
 import pwd
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec
 
 import click
 
@@ -29,15 +29,12 @@ P = ParamSpec("P")
 thinking_option: Final = click.option("--thinking", is_flag=True, help="Show what the model thinks, too.")
 
 
-def async_command(work: Callable[Concatenate[Settings, P], Awaitable[int | None]]) -> Callable[P, int]:
+def async_command(work: Callable[Concatenate[Settings, P], Coroutine[Any, Any, int | None]]) -> Callable[P, int]:
     """Make a click callback of a coroutine that gets the settings and returns the exit code."""
 
     @functools.wraps(work)
     def run(*args: P.args, **options: P.kwargs) -> int:
-        async def main() -> int | None:
-            return await work(Settings.read(), *args, **options)
-
-        return asyncio.run(main()) or 0
+        return asyncio.run(work(Settings.read(), *args, **options)) or 0
 
     return run
 

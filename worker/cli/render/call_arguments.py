@@ -31,13 +31,8 @@ def format_one_line_call(tool: str, arguments: Mapping[str, JsonValue], display:
     others = {name: value for name, value in arguments.items() if name != display.subject}
     if not isinstance(first, str) or any(isinstance(value, dict | list) for value in others.values()):
         return None
-    return " ".join(
-        [
-            tool,
-            _format_value(first),
-            *(f"{escape_exact(name)}={_format_value(value)}" for name, value in others.items()),
-        ]
-    )
+    named = (f"{escape_exact(name)}={_format_value(value)}" for name, value in others.items())
+    return " ".join([tool, _format_value(first), *named])
 
 
 def format_todo(task: Any) -> str:

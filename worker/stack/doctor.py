@@ -51,7 +51,7 @@ class CheckResult(Value):
 
 Diagnosis = tuple[Level, str, str]  # level, finding, remedy
 Check = Callable[[Settings], Awaitable[Diagnosis]]
-DatabaseCheck = Callable[[str], Awaitable[Diagnosis]]
+DatabaseCheck = Callable[[Settings, str], Awaitable[Diagnosis]]
 
 
 async def run_checks(settings: Settings) -> list[CheckResult]:
@@ -167,26 +167,23 @@ async def _ports(settings: Settings) -> Diagnosis:
     return Level.WARNING, f"others listen on {', '.join(taken)}", "Nothing to do: the next start chooses new ones."
 
 
-def _of_database(check: DatabaseCheck) -> Check:
+def _of_database(check: DatabaseCheck, silent: Level = Level.WARNING) -> Check:
     """A check of the database, if it runs."""
 
     async def checked(settings: Settings) -> Diagnosis:
-        if (url := _url(settings)) is None:
+        served = endpoints(settings)
+        url = settings.postgres_url or (served.postgres_url if served else None)
+        if url is None:
             return _STACK_DOWN
         try:
-            return await check(url)
+            return await check(settings, url)
         except Unavailable:  # also where its tables are missing
-            return (Level.WARNING, *_DATABASE_SILENT)
+            return silent, "cannot be seen: PostgreSQL does not answer", "See what is said of postgres."
 
     return checked
 
 
-def _url(settings: Settings) -> str | None:
-    served = endpoints(settings)
-    return settings.postgres_url or (served.postgres_url if served else None)
-
-
-async def _clock(url: str) -> Diagnosis:
+async def _clock(_: Settings, url: str) -> Diagnosis:
     ahead = await pg_server.server_time(url) - time.time()
     if abs(ahead) < _SKEWED:
         return Level.OK, "the database's clock and this one agree", ""
@@ -194,7 +191,7 @@ async def _clock(url: str) -> Diagnosis:
     return Level.WARNING, message, "Have both machines follow a time server; ages that are shown are off until then."
 
 
-async def _callers(url: str) -> Diagnosis:
+async def _callers(_: Settings, url: str) -> Diagnosis:
     seen = await refused_callers.totals(url)
     overtaken = f"attempts refused because a later one had overtaken them: {seen.stale}"
     if not seen.foreign + seen.epoch:
@@ -204,13 +201,8 @@ async def _callers(url: str) -> Diagnosis:
     return Level.WARNING, strange, remedy
 
 
-async def _schema(settings: Settings) -> Diagnosis:
-    if (url := _url(settings)) is None:
-        return _STACK_DOWN
-    try:
-        await pg_server.inspect_server(url)  # fails in seconds, not minutes, if it is away
-    except Unavailable:
-        return (Level.FAILURE, *_DATABASE_SILENT)
+async def _schema(settings: Settings, url: str) -> Diagnosis:
+    await pg_server.inspect_server(url)  # fails in seconds, not minutes, if it is away
     found, known = await migrate.current_version(url), len(migrate.scripts())
     if found == known:
         return Level.OK, f"the database is at migration {found}", ""
@@ -281,7 +273,6 @@ _RENAME_REMEDY: Final = (
 _RESTART_REMEDY: Final = (
     "`holdfast logs {name}` may say why; `holdfast down`, then `holdfast up` begins anew, and nothing is lost."
 )
-_DATABASE_SILENT: Final = ("cannot be seen: PostgreSQL does not answer", "See what is said of postgres.")
 _REPAIRS_REMEDY: Final = (
     "`holdfast log SESSION` says when (`session.restarted`), and the worker's log why, if its code failed."
 )
@@ -292,7 +283,7 @@ async def _isolation(settings: Settings) -> Diagnosis:
     return Level.WARNING, isolation.NOTICE, isolation.REMEDY
 
 
-async def _repairs(url: str) -> Diagnosis:
+async def _repairs(_: Settings, url: str) -> Diagnosis:
     seen = await reconcile.lately(url)
     if not seen.refreshed:
         return Level.OK, "no session stood still within a day", ""
@@ -309,7 +300,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "ports": _ports,
     "stack": _stack,
     "versions": _versions,
-    "migrations": _schema,
+    "migrations": _of_database(_schema, Level.FAILURE),
     "clock": _of_database(_clock),
     "callers": _of_database(_callers),
     "worker": _poller,

@@ -16,7 +16,7 @@ _QUEUE: Final = "memory"
 
 
 async def measure_worker_memory(testbed: Testbed) -> list[Figure]:
-    """A new worker's; it imports the model library as soon as it serves."""
+    """A new worker's, which needs only wires of our own."""
     ours = await systems.start_holdfast(testbed, systems.project(testbed, _QUEUE), _QUEUE)
     before = _resident(ours.worker)
     await play(testbed, ours, steps=1)

@@ -15,7 +15,7 @@ RESUMED: Final = Budget(must=8, aim=3)  # seconds: the heartbeat timeout and fiv
 _QUEUE: Final = "resumed"
 _ROUNDS: Final = 5
 _BEFORE: Final = 4  # requests before the kill
-_TIMEOUT: Final = 300.0  # seconds: the first request of a worker imports the model library
+_TIMEOUT: Final = 300.0  # seconds
 
 
 async def measure_resume(testbed: Testbed) -> list[Figure]:

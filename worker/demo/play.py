@@ -146,7 +146,6 @@ class Demo:
         printed = await self.run(f"{HOLDFAST} run --detach {shlex.quote(slug_project.PROMPT)}")
         self.session = SessionId(re.findall(r"\bses_\w+", printed)[0])
         self.title(f"The session {self.session}")
-        self.progress("(A new worker loads its model library for some seconds before its first step.)")
         async with aclosing(client.records.watch(self.session)) as self.watched:
             await self.play_turn()
         await self.collect_evidence(client)

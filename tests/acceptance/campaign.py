@@ -107,7 +107,7 @@ async def undisturbed_outline(trial: Trial) -> list[str]:
     return outline(records, trial.harness.project)
 
 
-async def judged(
+async def fault_result(
     trial: Trial,
     expected: Sequence[str],
     *,

@@ -1,8 +1,8 @@
 """The two stages of acceptance tests: the stack that a test run shares, and a whole stack that tests may kill."""
 
 import uuid
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -58,27 +58,45 @@ class SharedStack:
     ) -> AsyncIterator[Trial]:
         """A trial on these servers; `changed` are other settings of its workers and clients."""
         directory.mkdir(parents=True, exist_ok=True)
-        own = self.settings.model_copy(update={"task_queue": f"trial-{uuid.uuid4().hex}"})
-        temporal = await connect(own, self.endpoints)
-        with databases.new_database(self.cluster) as url:
-            endpoints = self.endpoints.model_copy(update={"postgres_url": url})
+        with self._database_and_queue() as (own, endpoints):
+            temporal = await connect(own, endpoints)
             async with trial(own, endpoints, temporal, scripts, directory, self.fork_server, **changed) as opened:
                 opened.code = self.code
                 yield opened
 
+    @contextmanager
+    def _database_and_queue(self) -> Iterator[tuple[Settings, Endpoints]]:
+        with databases.new_database(self.cluster) as url:
+            own = self.settings.model_copy(update={"task_queue": f"trial-{uuid.uuid4().hex}"})
+            yield own, self.endpoints.model_copy(update={"postgres_url": url})
 
+
+@dataclass(frozen=True)
 class OwnStack(SharedStack):
-    """A stack whose servers and supervisor may be killed: its trials take turns."""
+    """A stack whose servers and supervisor may be killed: its trials take turns.
+
+    `worker`: it has a worker, too, which serves the one trial on the stack's own database and task queue.
+    """
+
+    worker: bool = False
 
     @asynccontextmanager
     async def trial(
         self, scripts: Script | Mapping[str, Script], directory: Path, **changed: Any
     ) -> AsyncIterator[Trial]:
         """A trial on all parts, which an earlier failed one may have left half-way."""
-        await up(self.settings, lambda _: None, worker=False)
+        await up(self.settings, lambda _: None, worker=self.worker)
         await wait_until(lambda: all(part.serving for part in status(self.settings).parts))
         async with super().trial(scripts, directory, **changed) as opened:
             yield opened
+
+    @contextmanager
+    def _database_and_queue(self) -> Iterator[tuple[Settings, Endpoints]]:
+        if self.worker:
+            yield self.settings, self.endpoints
+        else:
+            with super()._database_and_queue() as own:
+                yield own
 
     def versions(self) -> str:
         """The versions of the servers."""

@@ -3,23 +3,20 @@
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance import failure_report
-from tests.acceptance.conftest import Failed, Open
+from tests.acceptance.conftest import Failed
 from tests.acceptance.effect_ledger import EffectMoment
 from tests.acceptance.scenarios import DONE, held, runs
 from tests.acceptance.stack_parts import everything, kill, power_off, servers_down
 from tests.acceptance.stacks import OwnStack
-from tests.acceptance.trial import Trial, trial
 from tests.acceptance.workers import ForkServer, WorkerProcess
 from tests.conftest import remove, settings_of
 from tests.harness import wait_for_file
 from tests.polling import wait_until
-from worker.connect import connect
 from worker.scripted.script import Script, ScriptedAnswer
 from worker.settings import ResumePolicy, Settings
 from worker.stack import cluster
@@ -35,42 +32,29 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(400)]
 
 
 @pytest.fixture
-async def own(settings: Settings, tmp_path: Path, failed: Failed) -> AsyncIterator[Settings]:
-    """Settings of the test's own stack, whose worker finds the scripted model; the home is kept on failure."""
+async def whole_stack(
+    settings: Settings, fork_server: ForkServer, tmp_path: Path, failed: Failed
+) -> AsyncIterator[OwnStack]:
+    """The test's own stack, with a worker that finds the scripted model; its home is kept on failure."""
     elsewhere = {"HOME": tmp_path, "XDG_CONFIG_HOME": tmp_path / "config", "HOLDFAST_CACHE": settings.cache}
     elsewhere["TMPDIR"] = tmp_path / "tmp"
     elsewhere["TMPDIR"].mkdir()
-    mine = settings_of(tmp_path / "home", **{name: str(path) for name, path in elsewhere.items()})
-    yield mine
-    if failed():
-        failure_report.print_log(Layout(home=mine.home).log(PartName.WORKER))
-        await down(mine, print)
-    else:
-        await remove(mine)
-
-
-@pytest.fixture
-def open_stack(own: Settings, tmp_path: Path, fork_server: ForkServer) -> Open:
-    """Open a trial on that stack."""
-
-    @asynccontextmanager
-    async def opened(*answers: ScriptedAnswer, judged: bool = True) -> AsyncIterator[Trial]:
-        endpoints = await up(own, print)
-        temporal = await connect(own, endpoints)
-        async with trial(own, endpoints, temporal, Script(answers=answers), tmp_path, fork_server) as built:
-            yield built
-            if judged:
-                await built.assert_no_violations()
-
-    return opened
+    own = settings_of(tmp_path / "home", **{name: str(path) for name, path in elsewhere.items()})
+    try:
+        yield OwnStack(own, await up(own, print), await cluster.locate(own), fork_server, worker=True)
+        if failed():
+            failure_report.print_log(Layout(home=own.home).log(PartName.WORKER))
+    finally:
+        await (down(own, print) if failed() else remove(own))
 
 
 async def test_row_53_and_b16_all_stays_as_it_was_when_everything_dies_and_goes_on_when_a_person_says_so(
-    open_stack: Open, own: Settings
+    whole_stack: OwnStack, tmp_path: Path
 ) -> None:
+    own = whole_stack.settings
     tokens = ("one", "two", "three", "four", "five")
-    script = (ScriptedAnswer(tools=(*runs(*tokens[:4]).tools, *runs("five", hold=True).tools)), DONE)
-    async with open_stack(*script) as trial:
+    five = ScriptedAnswer(tools=(*runs(*tokens[:4]).tools, *runs("five", hold=True).tools))
+    async with whole_stack.trial(Script(answers=(five, DONE)), tmp_path) as trial:
         trial.harness.configure(permission={"bash": {"*": "allow", "effect three": "ask"}})
         session = await trial.start_session("Run them.")
         (ask,) = await trial.harness.wait_for_asks(session)
@@ -91,6 +75,7 @@ async def test_row_53_and_b16_all_stays_as_it_was_when_everything_dies_and_goes_
         await trial.harness.ended(session)
         calls = await trial.harness.calls(session)
         roles = [message.role for message in await trial.harness.client.records.transcript(session)]
+        await trial.assert_no_violations()
     assert [call.state for call in calls] == [CallState.DONE] * 5
     assert [trial.effects.count(token) for token in tokens] == [1] * 5
     assert roles == ["user", "assistant", "user", "assistant"]
@@ -122,8 +107,9 @@ async def test_row_20_and_row_55_servers_that_are_away_lose_no_outcome_and_no_pr
     assert call.state is CallState.DONE and trial.effects.count("one") == 1
 
 
-async def test_a_session_goes_on_after_the_machine_was_started_anew(open_stack: Open, own: Settings) -> None:
-    async with open_stack(runs("one", hold=True), DONE, judged=False) as trial:
+async def test_a_session_goes_on_after_the_machine_was_started_anew(whole_stack: OwnStack, tmp_path: Path) -> None:
+    own = whole_stack.settings
+    async with whole_stack.trial(Script(answers=(runs("one", hold=True), DONE)), tmp_path) as trial:
         session = await trial.start_session("Run it.")
         await trial.effects.reached("one")
         await power_off(*everything(own), *trial.commands())

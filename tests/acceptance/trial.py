@@ -160,7 +160,7 @@ class Trial:
         assert not found, "\n".join(map(str, found))
 
     async def verdict(self) -> list[Violation]:
-        """Judge the records."""
+        """The violated invariants."""
         return violations(await self.records())
 
     async def records(self) -> TrialRecords:

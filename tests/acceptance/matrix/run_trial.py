@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from activities.cancellation import cancel_and_wait
-from tests.acceptance.campaign import judged, undisturbed_outline
+from tests.acceptance.campaign import fault_result, undisturbed_outline
 from tests.acceptance.fault_counts import FaultResult
 from tests.acceptance.matrix.fault_scenarios import SCENARIOS, FaultScenario
 from tests.acceptance.matrix.trial_plan import CellFault, TrialPlan
@@ -44,7 +44,7 @@ class MatrixTrials:
                 await trial.harness.ended(session)
                 overview = await trial.harness.client.sessions.get(session)
                 missed = await missed_events(listener, session, overview.seq)
-            return await judged(trial, self.outlines[key], seen=missed, healed=healed)
+            return await fault_result(trial, self.outlines[key], seen=missed, healed=healed)
 
     async def undisturbed(self, plan: TrialPlan, directory: Path) -> list[str]:
         """The outline of the scenario without a fault."""

@@ -9,7 +9,7 @@ from random import Random
 
 from activities import failpoints
 from activities.cancellation import cancel_and_wait
-from tests.acceptance.campaign import judged, undisturbed_outline
+from tests.acceptance.campaign import fault_result, undisturbed_outline
 from tests.acceptance.fault_counts import FaultResult
 from tests.acceptance.nth import reference_session
 from tests.acceptance.nth.nth_faults import CallKind, FaultForm, NthFault, counting, passed
@@ -62,7 +62,7 @@ class NthTrials:
             first = await trial.worker(faults="" if at_the_door else faults)
             async with self.armed(trial, faults) if at_the_door else nullcontext():
                 await play_with_another_worker(trial, first, fault)
-            return replace(await judged(trial, self.outline, ignored=_OF_TIME), fired=fired(trial, fault))
+            return replace(await fault_result(trial, self.outline, ignored=_OF_TIME), fired=fired(trial, fault))
 
     @asynccontextmanager
     async def armed(self, trial: Trial, faults: str) -> AsyncIterator[None]:

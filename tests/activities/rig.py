@@ -133,7 +133,7 @@ class ActivityRig:
         environment.info = replace(environment.info, attempt=attempt)
         return await environment.run(activity, request)
 
-    def place(self) -> dict[str, Any]:
+    def request_fields(self) -> dict[str, Any]:
         """The common fields of a new request: session, epoch, and next schedule number."""
         self.sequence += 1
         return {"session": self.session, "epoch": self.epoch, "sequence": self.sequence}
@@ -158,7 +158,7 @@ class ActivityRig:
     async def load(self, attempt: int = 1) -> LoadResult:
         turn = TurnId(new_id(Prefix.TURN))
         activities = ProjectActivities(self.database, self.loader, describe_nothing)
-        loaded = await self.act(activities.load, LoadRequest(**self.place(), turn=turn), attempt)
+        loaded = await self.act(activities.load, LoadRequest(**self.request_fields(), turn=turn), attempt)
         self.epoch = loaded.epoch
         return loaded
 
@@ -175,7 +175,7 @@ class ActivityRig:
         """Store the model's answer of the next step, with these calls."""
         self.step += 1
         generation = self.generation(self.step)
-        request = GenerateRequest(**self.place(), turn=self.turn, step=self.step, generation=generation.id)
+        request = GenerateRequest(**self.request_fields(), turn=self.turn, step=self.step, generation=generation.id)
         context = TurnContext(self.loader.workspace(str(self.project)))
         preparer = CallPreparer(request, generation.message, self.tools, context)
         parts = [RequestedCall(f"c{place}", name, json.dumps(given)) for place, (name, given) in enumerate(wanted)]
@@ -213,7 +213,7 @@ class ActivityRig:
     async def state(self, call: PartId) -> CallState:
         return (await self.row(call)).state
 
-    async def said(self, call: PartId) -> str:
+    async def output(self, call: PartId) -> str:
         """The text of a settled call for the model."""
         outcome = (await self.row(call)).outcome
         assert outcome is not None
@@ -241,20 +241,21 @@ class ActivityRig:
         **more: Any,
     ) -> CallResult:
         """Run a call; with `schedule=` as a later attempt of an earlier schedule."""
-        request = RunRequest(**{**self.place(), "turn": self.turn, "call": call, **more})
+        request = RunRequest(**{**self.request_fields(), "turn": self.turn, "call": call, **more})
         return await self.act(
             ToolActivities(self.database, self.call_contexts(machine)).run, request, attempt, environment
         )
 
     async def refuse(self, call: PartId) -> CallResult:
-        request = RefuseRequest(**self.place(), turn=self.turn, call=call)
+        request = RefuseRequest(**self.request_fields(), turn=self.turn, call=call)
         return await self.act(ToolActivities(self.database, self.call_contexts()).refuse, request)
 
     async def ask(self, call: PartId, request: int = 0, **more: Any) -> tuple[AskId, AskResult]:
         """Open an ask for a request of a call."""
         ask = AskId(new_id(Prefix.ASK))
-        given = {**self.place(), "turn": self.turn, "call": call, "ask": ask, "request": request, "revision": 0}
-        return ask, await self.act(AskActivities(self.database).open, AskRequest(**{**given, **more}))
+        given = {"turn": self.turn, "call": call, "ask": ask, "request": request, "revision": 0, **more}
+        asking = AskRequest(**{**self.request_fields(), **given})
+        return ask, await self.act(AskActivities(self.database).open, asking)
 
     async def asked(self, call: PartId, request: int = 0, **more: Any) -> AskId:
         return (await self.ask(call, request, **more))[0]
@@ -278,7 +279,7 @@ class ActivityRig:
         self, reason: CloseReason = CloseReason.DONE, *, machine: str = HERE, attempt: int = 1, **more: Any
     ) -> CloseResult:
         """By default as a run that has seen every step."""
-        request = CloseRequest(**{**self.place(), "turn": self.turn, "step": 1000, "reason": reason, **more})
+        request = CloseRequest(**{**self.request_fields(), "turn": self.turn, "step": 1000, "reason": reason, **more})
         return await self.act(TurnActivities(self.database, self.call_contexts(machine)).close, request, attempt)
 
     async def plan(self, call: PartId, fence: Fence) -> Plan | ToolError | None:

@@ -66,11 +66,11 @@ async def watch(rig: ActivityRig) -> StopInterceptor:
 
 
 def generating(rig: ActivityRig) -> GenerateRequest:
-    return GenerateRequest(**rig.place(), turn=rig.turn, step=1, generation=GenerationId("gen_1"))
+    return GenerateRequest(**rig.request_fields(), turn=rig.turn, step=1, generation=GenerationId("gen_1"))
 
 
 def calling(rig: ActivityRig) -> RunRequest:
-    return RunRequest(**rig.place(), turn=rig.turn, call=PartId("prt_1"))
+    return RunRequest(**rig.request_fields(), turn=rig.turn, call=PartId("prt_1"))
 
 
 @pytest.mark.parametrize("ended", [False, True])
@@ -127,7 +127,7 @@ async def test_other_turns_go_on(rig: ActivityRig, watch: StopInterceptor) -> No
 async def test_closing_a_turn_is_not_ended_by_its_stop(rig: ActivityRig, watch: StopInterceptor) -> None:
     await rig.open_turn()
     await rig.stop()
-    running = await started(watch, CloseRequest(**rig.place(), turn=rig.turn, reason=CloseReason.STOPPED))
+    running = await started(watch, CloseRequest(**rig.request_fields(), turn=rig.turn, reason=CloseReason.STOPPED))
     await watch.cancel_stopped()
     await asyncio.sleep(0)
     assert not running.result.done() and running.work.meant == []

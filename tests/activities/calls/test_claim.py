@@ -186,8 +186,8 @@ async def test_a_rejection_is_the_outcome(rig: ActivityRig, feedback: str | None
     await rig.answer(await rig.asked(call), Reply.REJECT, feedback=feedback)
     assert await rig.claim(call) == AlreadySettled(rejected=ends)
     assert await rig.claim(call) == AlreadySettled(rejected=ends)
-    said = await rig.said(call)
-    assert said.startswith("The user rejected permission") and said.endswith(feedback or "tool call.")
+    output = await rig.output(call)
+    assert output.startswith("The user rejected permission") and output.endswith(feedback or "tool call.")
 
 
 async def test_a_grant_decides_and_its_use_is_counted(rig: ActivityRig) -> None:
@@ -286,7 +286,7 @@ async def test_what_cannot_be_planned_any_more_is_told_to_the_model(rig: Activit
     rig.file("sub/a.txt", "nothing of it\n")
     assert await rig.claim(call) == AlreadySettled()
     assert await rig.state(call) is CallState.FAILED
-    assert "oldString" in await rig.said(call)
+    assert "oldString" in await rig.output(call)
 
 
 async def test_a_rejection_counts_more_than_a_plan_that_fails(rig: ActivityRig) -> None:
@@ -302,7 +302,7 @@ async def test_a_rule_that_denies_settles_the_call_in_the_claim_too(rig: Activit
     await rig.open_turn(permission={"edit": {"sub/*": "deny"}})
     call = await edited(rig)
     assert await rig.claim(call) == AlreadySettled()
-    assert "prevents you from using this specific tool call" in await rig.said(call)
+    assert "prevents you from using this specific tool call" in await rig.output(call)
 
 
 async def test_a_call_that_the_loop_guard_holds_needs_its_answer(rig: ActivityRig) -> None:

@@ -108,7 +108,7 @@ async def test_an_outcome_is_written_although_something_has_come_since_the_claim
     await rig.prompt("One more.")
     tools = ToolActivities(rig.database, rig.call_contexts())
     await tools.settle(row, fence, CallState.DONE, Outcome(output="found"), left)
-    assert await rig.said(call) == "found"
+    assert await rig.output(call) == "found"
 
 
 async def test_an_outcome_of_an_overtaken_claim_is_refused(rig: ActivityRig) -> None:

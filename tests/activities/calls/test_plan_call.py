@@ -152,7 +152,7 @@ async def test_another_tool_does_not_run_unchecked_whoever_allows_it(rig: Activi
     await rig.answer(await rig.asked(call))
     await rig.run(call)
     assert await rig.state(call) is CallState.FAILED
-    assert "could not be checked" in await rig.said(call) and "It has not run." in await rig.said(call)
+    assert "could not be checked" in await rig.output(call) and "It has not run." in await rig.output(call)
 
 
 @pytest.mark.parametrize("rules", ["allow", "ask"])

@@ -74,7 +74,7 @@ async def test_b09_what_runs_once_never_runs_twice_and_unknown_is_said_truthfull
     call = await rig.called("probe")
     await run_twice(rig, arm, call, died.point)
     assert (await rig.state(call), len(effects(rig.project))) == died.once
-    assert ("outcome of this call is unknown" in await rig.said(call)) == (died.once[0] is CallState.UNKNOWN)
+    assert ("outcome of this call is unknown" in await rig.output(call)) == (died.once[0] is CallState.UNKNOWN)
 
 
 @DEATHS
@@ -93,7 +93,7 @@ async def test_b07_a_command_is_started_once_and_its_outcome_is_known(rig: Activ
     call = await rig.called("bash", command="echo started >> log; cat log")
     await run_twice(rig, arm, call, died.point)
     assert (await rig.state(call), (rig.project / "log").read_text()) == (CallState.DONE, "started\n")
-    assert await rig.said(call) == "started\n"
+    assert await rig.output(call) == "started\n"
 
 
 async def test_a_file_that_is_neither_before_nor_after_is_unknown(rig: ActivityRig, arm: Arm) -> None:
@@ -193,7 +193,7 @@ async def test_a_tools_own_error_is_what_the_model_reads(rig: ActivityRig) -> No
     await rig.open_turn()
     call = await rig.called("probe")
     assert await rig.run(call) == SETTLED
-    assert (await rig.state(call), await rig.said(call)) == (CallState.FAILED, "No such thing.")
+    assert (await rig.state(call), await rig.output(call)) == (CallState.FAILED, "No such thing.")
 
 
 async def test_a_tool_may_say_that_nobody_knows(rig: ActivityRig) -> None:
@@ -201,7 +201,7 @@ async def test_a_tool_may_say_that_nobody_knows(rig: ActivityRig) -> None:
     await rig.open_turn()
     call = await rig.called("probe")
     await rig.run(call)
-    assert await rig.state(call) is CallState.UNKNOWN and "The line went dead." in await rig.said(call)
+    assert await rig.state(call) is CallState.UNKNOWN and "The line went dead." in await rig.output(call)
 
 
 @pytest.mark.parametrize("kind", [*RUN_AGAIN, Recovery.ONCE, Recovery.RECONCILABLE])
@@ -213,7 +213,7 @@ async def test_what_a_tool_raises_unexpectedly_is_an_error_only_if_it_may_run_ag
     call = await rig.called("probe")
     await rig.run(call)
     assert await rig.state(call) is (CallState.FAILED if kind in RUN_AGAIN else CallState.UNKNOWN)
-    assert "RuntimeError: boom" in await rig.said(call)
+    assert "RuntimeError: boom" in await rig.output(call)
 
 
 async def test_what_goes_on_without_us_is_left_to_the_next_attempt(rig: ActivityRig) -> None:
@@ -231,7 +231,7 @@ async def test_wrong_arguments_are_told_and_nothing_is_claimed(rig: ActivityRig,
     call = await rig.called("read", **arguments)
     assert await rig.run(call) == SETTLED
     assert await rig.state(call) is CallState.FAILED
-    assert "read tool was called with invalid arguments" in await rig.said(call)
+    assert "read tool was called with invalid arguments" in await rig.output(call)
     assert "call.claimed" not in await rig.types()
 
 
@@ -257,7 +257,7 @@ async def test_a_stop_ends_a_command_with_its_group_and_is_its_outcome(rig: Acti
     environment.cancel(ActivityCancellationDetails(cancel_requested=True))
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert await rig.state(call) is CallState.CANCELLED and (await rig.said(call)).startswith("before")
+    assert await rig.state(call) is CallState.CANCELLED and (await rig.output(call)).startswith("before")
     assert not psutil.pid_exists(int((rig.project / "begun").read_text()))
 
 
@@ -291,7 +291,7 @@ async def test_a_known_outcome_is_written_although_a_stop_comes_meanwhile(
         environment.cancel(ActivityCancellationDetails(cancel_requested=True))
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert (await rig.state(call), await rig.said(call)) == (CallState.DONE, "done")
+    assert (await rig.state(call), await rig.output(call)) == (CallState.DONE, "done")
 
 
 @pytest.mark.parametrize("why", ["worker_shutdown", "not_found", "timed_out"])
@@ -322,7 +322,7 @@ async def test_a_call_that_the_loop_guard_denies_is_refused_with_its_rules(rig: 
     await rig.open_turn(permission={"doom_loop": "deny"})
     call = await rig.called("glob", pattern="*")
     await rig.refuse(call)
-    assert '{"permission":"doom_loop","pattern":"*","action":"deny"}' in await rig.said(call)
+    assert '{"permission":"doom_loop","pattern":"*","action":"deny"}' in await rig.output(call)
 
 
 async def test_a_denied_call_is_refused_once_with_the_rules(rig: ActivityRig) -> None:
@@ -330,7 +330,7 @@ async def test_a_denied_call_is_refused_once_with_the_rules(rig: ActivityRig) ->
     call = await rig.called("write", filePath="a.txt", content="x")
     assert [await rig.refuse(call), await rig.refuse(call)] == [SETTLED, SETTLED]
     assert await rig.state(call) is CallState.REFUSED
-    assert '{"permission":"edit","pattern":"a.*","action":"deny"}' in await rig.said(call)
+    assert '{"permission":"edit","pattern":"a.*","action":"deny"}' in await rig.output(call)
     assert (await rig.types()).count("call.finished") == 1
 
 

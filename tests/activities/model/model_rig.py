@@ -43,7 +43,7 @@ class ModelRig:
 
     def request(self, **changed: Any) -> GenerateRequest:
         minted = GenerationId(new_id(Prefix.GENERATION))
-        given = {"turn": self.rig.turn, "step": 1, "generation": minted, **self.rig.place()}
+        given = {"turn": self.rig.turn, "step": 1, "generation": minted, **self.rig.request_fields()}
         return GenerateRequest(**{**given, **changed})
 
     async def generate(self, request: GenerateRequest | None = None, attempt: int = 1) -> StepResult:

@@ -61,7 +61,7 @@ class TitleRig:
 
     def request(self) -> TitleRequest:
         """As a later run of the workflow schedules it: with the next sequence number."""
-        return TitleRequest(**self.model.rig.place(), generation=self.generation, turn_config=self.turn_config)
+        return TitleRequest(**self.model.rig.request_fields(), generation=self.generation, turn_config=self.turn_config)
 
     async def ask(self, request: TitleRequest | None = None, attempt: int = 1) -> str | None:
         """Ask in a newly started worker."""

@@ -51,7 +51,7 @@ async def test_b06_what_was_only_prepared_is_cancelled_and_its_ask_leaves_the_li
     call = await rig.called("write", **WRITE)
     ask = await rig.asked(call)
     await rig.close(CloseReason.STOPPED)
-    assert (await rig.state(call), await rig.said(call)) == (CallState.CANCELLED, "Tool execution aborted")
+    assert (await rig.state(call), await rig.output(call)) == (CallState.CANCELLED, "Tool execution aborted")
     assert (await rig.ask_row(ask)).state is AskState.CLOSED and await waiting_items.pending_asks(rig.database) == []
     assert AskClosed(ask=ask, call=call, reason="the turn ended (stopped)") in await rig.events()
 
@@ -73,9 +73,9 @@ async def test_a_recorded_outcome_stays(rig: ActivityRig) -> None:
     await rig.open_turn()
     call = await rig.called("glob", pattern="*")
     await rig.run(call)
-    said = await rig.said(call)
+    output = await rig.output(call)
     await rig.close(CloseReason.STOPPED)
-    assert (await rig.state(call), await rig.said(call)) == (CallState.DONE, said)
+    assert (await rig.state(call), await rig.output(call)) == (CallState.DONE, output)
 
 
 @pytest.mark.parametrize("kind", Recovery)
@@ -111,7 +111,7 @@ async def test_a_command_that_still_runs_is_ended_with_its_group(rig: ActivityRi
     await rig.close(CloseReason.STOPPED)
     with pytest.raises(ApplicationError, match="the outcome of"):
         await running
-    assert await rig.state(call) is CallState.CANCELLED and (await rig.said(call)).startswith("before")
+    assert await rig.state(call) is CallState.CANCELLED and (await rig.output(call)).startswith("before")
     assert not psutil.pid_exists(int((rig.project / "begun").read_text()))
 
 
@@ -120,7 +120,7 @@ async def test_a_claim_of_another_machine_is_unknown(rig: ActivityRig) -> None:
     call = await rig.called("bash", command="true")
     await rig.claim(call)
     await rig.close(CloseReason.STOPPED, machine="elsewhere")
-    assert await rig.state(call) is CallState.UNKNOWN and "another machine" in await rig.said(call)
+    assert await rig.state(call) is CallState.UNKNOWN and "another machine" in await rig.output(call)
 
 
 async def test_the_holder_of_a_claim_can_write_nothing_after_the_close(
@@ -153,7 +153,7 @@ async def test_a_call_that_is_claimed_while_its_turn_is_closed_is_not_just_cance
     await rig.open_turn()
     call = await rig.called("bash", command="true")
     await rig.claim(call)
-    request = CloseRequest(**rig.place(), turn=rig.turn, reason=CloseReason.STOPPED)
+    request = CloseRequest(**rig.request_fields(), turn=rig.turn, reason=CloseReason.STOPPED)
     with pytest.raises(Unavailable, match="closing it again"):
         async with rig.journal() as journal:
             await TurnActivities(rig.database, rig.call_contexts()).close_turn(journal, request, rig.turn)

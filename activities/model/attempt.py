@@ -140,7 +140,7 @@ class Attempt:
 
         result, version = await write_optimistically(self.finishing_journal, self.version, as_seen, read_first)
         stored = result()
-        if version is not None and isinstance(stored, StoredAnswer):
+        if version is not None and isinstance(stored, StoredAnswer) and stored.calls:
             alone = version if len(stored.calls) == 1 else None
             evidence = CachedEvidence(self.turn_status.turn_config, stored.live, alone)
             for row in stored.calls:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from activities.archive import archive_file
 from activities.archive.archive_file import LogEnd, Row
 from activities.store import events
-from activities.store.events import ChainVerification
+from activities.store.events import ChainCheck, ChainVerification
 from workflows.domain import hash_chain
 from workflows.domain.events.event import EventRecord
 from workflows.domain.events.tasks import TaskSettled
@@ -25,17 +25,9 @@ _CONTENTS: Final = {
 
 
 @dataclass
-class _HashChain:
-    seq: int = 0
-    head: bytes = hash_chain.GENESIS
-    problem: str | None = None
-    answers: events.AnswerAudit = field(default_factory=events.AnswerAudit)
-
-
-@dataclass
 class _ArchiveCheck:
     seals: dict[str, str] = field(default_factory=dict)
-    chains: dict[str, _HashChain] = field(default_factory=dict)
+    chains: dict[str, ChainCheck] = field(default_factory=dict)
     hashes: dict[tuple[str, int], str] = field(default_factory=dict)
     settled: list[tuple[str, TaskSettled]] = field(default_factory=list)
 
@@ -46,28 +38,19 @@ class _ArchiveCheck:
                 self.seals[f"{row['id']}{end}"] = hash_chain.salted_hash(_bytes(grain), content.encode())
 
     def event(self, row: Row) -> None:
-        read = event_row(row)
         session = str(row["session"])
-        chain_state = self.chains.setdefault(session, _HashChain())
-        chain_state.problem = (
-            chain_state.problem
-            or events.row_problem(read, chain_state.seq + 1, chain_state.head, self.seals)
-            or chain_state.answers.problem(read)
-        )
-        if chain_state.problem is None:
-            chain_state.seq, chain_state.head = read["seq"], read["hash"]
-            self.hashes[session, chain_state.seq] = chain_state.head.hex()
-            if isinstance(settlement := events.parse_record(read["canonical"]).event, TaskSettled):
-                self.settled.append((session, settlement))
+        chain = self.chains.setdefault(session, ChainCheck())
+        if record := chain.add(event_row(row), self.seals):
+            self.hashes[session, chain.seq] = chain.head.hex()
+            if isinstance(record.event, TaskSettled):
+                self.settled.append((session, record.event))
 
     def verified(self, wanted: LogEnd) -> ChainVerification:
-        chain_state = self.chains.get(wanted.session, _HashChain())
-        problem = chain_state.problem or self._subagent(wanted.session)
-        if problem is None and (chain_state.seq, chain_state.head.hex()) != (wanted.seq, wanted.head):
-            problem = f"event {wanted.seq} should be the last, with the hash {wanted.head}"
-        return ChainVerification(
-            session=wanted.session, events=chain_state.seq, head=chain_state.head.hex(), problem=problem
-        )
+        chain = self.chains.get(wanted.session, ChainCheck())
+        chain.problem = chain.problem or self._subagent(wanted.session)
+        if chain.problem is None and (chain.seq, chain.head.hex()) != (wanted.seq, wanted.head):
+            chain.problem = f"event {wanted.seq} should be the last, with the hash {wanted.head}"
+        return chain.verification(wanted.session)
 
     def _subagent(self, session: SessionId) -> str | None:
         for parent, settlement in self.settled:

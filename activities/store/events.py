@@ -84,64 +84,75 @@ async def ticks(
 async def verify(database: Database, session: SessionId) -> ChainVerification:
     """Recompute the hash chain, the seals of stored contents (erased ones are no problem), and the heads of subagents'
     logs."""
-    head, seq, answers = hash_chain.GENESIS, 0, AnswerAudit()
-    while rows := await _page(database, _QUERIES.hash_chain, session, seq, _VERIFY_BATCH):
+    check = ChainCheck()
+    while rows := await _page(database, _QUERIES.hash_chain, session, check.seq, _VERIFY_BATCH):
         contents = await _recomputed_seals(database, rows)
         for row in rows:
-            found = (
-                row_problem(row, seq + 1, head, contents) or answers.problem(row) or await _child_problem(database, row)
-            )
-            if found is not None:
-                return ChainVerification(session=session, events=seq, head=head.hex(), problem=found)
-            head, seq = bytes(row["hash"]), row["seq"]
-    return ChainVerification(
-        session=session, events=seq, head=head.hex(), problem=await _tail_problem(database, session, seq, head)
-    )
+            record = check.add(row, contents)
+            if record is not None and isinstance(record.event, TaskSettled):
+                check.problem = await _child_problem(database, record.seq, record.event)
+        if check.problem is not None:
+            return check.verification(session)
+    check.problem = await _tail_problem(database, session, check)
+    return check.verification(session)
 
 
-def row_problem(row: dict[str, Any], seq: int, head: bytes, contents: dict[str, str]) -> str | None:
-    """Why a row cannot be event `seq` after the hash `head`, or None; `contents`: the recomputed seals."""
-    found, canonical = row["seq"], bytes(row["canonical"])
-    if found != seq:
-        return f"event {seq} is missing (the next one there is {found})"
-    if bytes(row["prev_hash"]) != head:
-        return f"event {seq} ({row['type']}) does not follow from the event before it"
-    if hash_chain.chain_hash(head, canonical) != bytes(row["hash"]):
-        return f"event {seq} ({row['type']}) is not what was hashed"
-    logged = _readable(canonical)
-    if logged is None or (logged.seq, logged.event.type) != (seq, row["type"]):
-        return f"event {seq} ({row['type']}) holds another event's bytes"
-    for name, seal in _seals(logged):
-        if contents.get(name, seal) != seal:
-            return f"event {seq} ({row['type']}): the content of {name} was changed afterwards"
-    return None
-
-
-class AnswerAudit:
-    """The answers in a session's log so far. A claim decided by an answer must name one of them."""
+class ChainCheck:
+    """Recomputes a session's hash chain, row by row, up to the first problem."""
 
     def __init__(self) -> None:
-        self._given: dict[AskId, EventRecord] = {}
+        self.seq = 0
+        self.head = hash_chain.GENESIS
+        self.problem: str | None = None
+        self._answers: dict[AskId, EventRecord] = {}
 
-    def problem(self, row: dict[str, Any]) -> str | None:
-        """The claim that no earlier answer explains, if it is the next event."""
-        if row["type"] not in ("ask.answered", "call.claimed"):
+    def add(self, row: dict[str, Any], contents: dict[str, str]) -> EventRecord | None:
+        """The event of the next row; None after a problem. `contents`: the recomputed seals."""
+        if self.problem is not None:
             return None
-        logged = parse_record(bytes(row["canonical"]))
-        if isinstance(logged.event, AskAnswered):
-            self._given[logged.event.ask] = logged
-        if isinstance(logged.event, CallClaimed):
-            for decision in logged.event.decisions:
-                if decision.by == "answer" and not self._explains(decision, logged.event):
+        record = _readable(bytes(row["canonical"]))
+        self.problem = self._row_problem(row, record)
+        if record is not None and self.problem is None:
+            self.problem = self._record_problem(record, contents)
+        if self.problem is not None:
+            return None
+        self.seq, self.head = row["seq"], bytes(row["hash"])
+        return record
+
+    def verification(self, session: SessionId) -> ChainVerification:
+        return ChainVerification(session=session, events=self.seq, head=self.head.hex(), problem=self.problem)
+
+    def _row_problem(self, row: dict[str, Any], record: EventRecord | None) -> str | None:
+        seq, found = self.seq + 1, row["seq"]
+        if found != seq:
+            return f"event {seq} is missing (the next one there is {found})"
+        if bytes(row["prev_hash"]) != self.head:
+            return f"event {seq} ({row['type']}) does not follow from the event before it"
+        if hash_chain.chain_hash(self.head, bytes(row["canonical"])) != bytes(row["hash"]):
+            return f"event {seq} ({row['type']}) is not what was hashed"
+        if record is None or (record.seq, record.event.type) != (seq, row["type"]):
+            return f"event {seq} ({row['type']}) holds another event's bytes"
+        return None
+
+    def _record_problem(self, record: EventRecord, contents: dict[str, str]) -> str | None:
+        """A content that was changed, or a claim that no earlier answer explains."""
+        for name, seal in _seals(record):
+            if contents.get(name, seal) != seal:
+                return f"event {record.seq} ({record.event.type}): the content of {name} was changed afterwards"
+        if isinstance(record.event, AskAnswered):
+            self._answers[record.event.ask] = record
+        if isinstance(record.event, CallClaimed):
+            for decision in record.event.decisions:
+                if decision.by == "answer" and not self._explains(decision, record.event):
                     return (
-                        f"event {logged.seq} (call.claimed): nothing in the log explains that {decision.author!r} "
-                        f"allowed {logged.event.call} by {decision.ask}"
+                        f"event {record.seq} (call.claimed): nothing in the log explains that {decision.author!r} "
+                        f"allowed {record.event.call} by {decision.ask}"
                     )
         return None
 
     def _explains(self, decision: RecordedDecision, claim: CallClaimed) -> bool:
         """An answer to the loop guard holds for any effect of the call."""
-        logged = self._given.get(decision.ask) if decision.ask is not None else None
+        logged = self._answers.get(decision.ask) if decision.ask is not None else None
         if logged is None or not isinstance(logged.event, AskAnswered):
             return False
         answer = logged.event
@@ -149,18 +160,11 @@ class AnswerAudit:
         return same and (decision.permission == loop_guard.PERMISSION or answer.digest == (claim.digest or ""))
 
 
-async def _child_problem(database: Database, row: dict[str, Any]) -> str | None:
-    if row["type"] != "task.settled":
+async def _child_problem(database: Database, seq: int, settled: TaskSettled) -> str | None:
+    found = await database.rows(_QUERIES.hash, session=settled.child, seq=settled.seq)
+    if found and found[0]["hash"] == settled.head:
         return None
-    event = parse_record(bytes(row["canonical"])).event
-    if not isinstance(event, TaskSettled):
-        return f"event {row['seq']} (task.settled) holds another event's bytes"
-    found = await database.rows(_QUERIES.hash, session=event.child, seq=event.seq)
-    if found and found[0]["hash"] == event.head:
-        return None
-    return (
-        f"event {row['seq']} (task.settled): event {event.seq} of {event.child} is not the one that was its last then"
-    )
+    return f"event {seq} (task.settled): event {settled.seq} of {settled.child} is not the one that was its last then"
 
 
 def _seals(record: EventRecord) -> Iterator[tuple[str, str]]:
@@ -186,14 +190,18 @@ async def _recomputed_seals(database: Database, rows: Rows) -> dict[str, str]:
         return {row["id"]: hash_chain.salted_hash(bytes(row["salt"]), row["body"].encode()) async for row in contents}
 
 
-async def _tail_problem(database: Database, session: SessionId, seq: int, head: bytes) -> str | None:
+async def _tail_problem(database: Database, session: SessionId, check: ChainCheck) -> str | None:
     found = await database.rows(_QUERIES.head, session=session)
     if not found:
         return "the session's row is missing"
     last = found[0]["seq"]
-    if last > seq:
-        return f"events {seq + 1} to {last} are missing at the end"
-    return None if (last, bytes(found[0]["head"])) == (seq, head) else "the session's row names another last event"
+    if last > check.seq:
+        return f"events {check.seq + 1} to {last} are missing at the end"
+    return (
+        None
+        if (last, bytes(found[0]["head"])) == (check.seq, check.head)
+        else "the session's row names another last event"
+    )
 
 
 async def _page(database: Database, query: bytes, session: SessionId, seq: int, limit: int) -> Rows:

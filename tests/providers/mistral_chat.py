@@ -127,7 +127,9 @@ class Mistral:
                 last = played if isinstance(played, dict) else None
                 if not isinstance(played, dict):
                     yield played
-        yield piece(last if calls and last else {"content": ""}, **end)
+        if last and not calls:
+            yield piece(last)
+        yield piece(last if last and calls else {"content": ""}, **end)
         yield DONE
 
     def _deltas(self, kind: type[Output], group: Sequence[Any]) -> Iterator[Any]:

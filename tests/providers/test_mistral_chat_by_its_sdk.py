@@ -52,6 +52,14 @@ async def test_mistrals_client_understands_every_stream() -> None:
     assert usage is not None and usage.total_tokens == 130
 
 
+async def test_mistrals_client_understands_an_answer_without_calls() -> None:
+    contents = [chunk.choices[0].delta.content for chunk in await played(Mistral(Answer((Text("Grün"),))))]
+
+    assert [
+        content if isinstance(content, str) else str(dict(content[0])["text"]) for content in contents if content
+    ] == ["Gr", "ün"]
+
+
 async def test_mistrals_client_reports_a_refusal() -> None:
     async with client(Mistral(EVERYTHING)) as api:
         with pytest.raises(MistralError, match="Expected last role User or Tool") as caught:

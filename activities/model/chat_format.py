@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
+from activities.model.chat_forms import arrange, is_mistral, mistral_id
 from activities.model.port import (
     AnswerPart,
     AssistantInput,
@@ -52,7 +53,8 @@ _OF_CALL: Final = "extra_content"  # what Gemini's endpoint for this protocol wa
 
 def build_body(request: ModelRequest) -> JsonDict:
     """The request without destination and unset options."""
-    return {**build_parameters(request), "messages": [build_message(request, each) for each in request.messages]}
+    messages = [build_message(request, each) for each in arrange(request.endpoint, request.messages)]
+    return {**build_parameters(request), "messages": messages}
 
 
 def build_parameters(request: ModelRequest) -> JsonDict:
@@ -215,6 +217,8 @@ def _calls(parts: Iterable[AnswerPart], endpoint: Endpoint) -> Iterator[JsonDict
 
 
 def _id(id: str, endpoint: Endpoint) -> str:
+    if is_mistral(endpoint):
+        return mistral_id(id)
     return sendable_id(id, _ID) if endpoint.compatible else id
 
 

@@ -5,6 +5,7 @@ from typing import Final
 from pydantic_core import to_json
 
 from activities.model.chat_format import build_message, build_parameters
+from activities.model.chat_forms import arrange, is_mistral
 from activities.model.identity_cache import IdentityCache
 from activities.model.port import InputMessage, ModelRequest
 from activities.model.request_json import encode_body
@@ -21,8 +22,9 @@ class ChatRequestBuilder:
 
     def prepare(self, request: ModelRequest) -> WireRequest:
         endpoint = request.endpoint
+        kind = endpoint.provider, is_mistral(endpoint)
         messages = self._encoded.get_all(
-            request.messages, endpoint.provider, lambda message: to_json(build_message(request, message))
+            arrange(endpoint, request.messages), kind, lambda message: to_json(build_message(request, message))
         )
         others = {**build_parameters(request), "model": endpoint.name, "stream": True}
         return WireRequest(

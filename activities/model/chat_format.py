@@ -46,6 +46,7 @@ _FINISHES: Final = {
 _MAX_PLAUSIBLE_COST: Final = 10_000  # upper bound of a believable answer
 _ACCEPTS_REASONING: Final = ("compatible", "deepseek", "moonshot")  # the others refuse it, or want their own form
 _ID: Final = re.compile(r"(?s).{1,40}")  # of a call, as OpenAI takes it; litellm has its own for each provider
+_NO_OUTPUT: Final = "(no output)"  # Bedrock refuses a blank result, and for Mistral litellm leaves it out
 _REASONING: Final = ("reasoning_content", "reasoning")  # names of it in an answer; the first is the usual one
 _FIELD: Final = "field"  # in a detail of reasoning: its name in the answer, if that is another
 _OF_CALL: Final = "extra_content"  # what Gemini's endpoint for this protocol wants back with a call
@@ -81,7 +82,8 @@ def build_message(request: ModelRequest, message: InputMessage) -> JsonDict:
             return {"role": "user", "content": _content(message.content)}
         case ToolResultInput():
             id = _id(message.call, request.endpoint)
-            return {"role": "tool", "tool_call_id": id, "content": utf8_safe(message.content)}
+            content = utf8_safe(message.content) if message.content.strip() else _NO_OUTPUT
+            return {"role": "tool", "tool_call_id": id, "content": content}
         case AssistantInput():
             return _assistant(message, request.endpoint)
 

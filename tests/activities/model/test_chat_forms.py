@@ -52,3 +52,7 @@ def test_others_get_what_was_said(model: str) -> None:
 
     assert [message["role"] for message in messages] == ["user", "assistant", "tool", "tool", "user"]
     assert messages[2]["tool_call_id"] == "call_1"
+
+
+def test_a_blank_result_says_so() -> None:
+    assert sent("bedrock/anthropic.claude")[3]["content"] == "(no output)"

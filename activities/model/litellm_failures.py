@@ -31,7 +31,8 @@ _FLAWS: Final = {  # classes of httpx, h11, aiohttp and pydantic → what is wro
     "UnicodeEncodeError": _CHARACTER,
     "PydanticSerializationError": _CHARACTER,
 }
-_PASSING: Final = frozenset({408, 409, 425, 429})  # besides all server errors
+_PASSING: Final = frozenset({408, 409, 424, 425, 429})  # besides all server errors; 424: a model of Bedrock's failed
+_ODD_LINE: Final = "Got unexpected response from Ollama: "  # litellm's word for a line that reports an error
 
 
 def from_exception(provider: str, error: Exception) -> ProviderFailure:
@@ -39,6 +40,8 @@ def from_exception(provider: str, error: Exception) -> ProviderFailure:
     chain = tuple(_exception_chain(error))
     if missing := _missing(chain):  # litellm may turn it into a response of status 500
         return _unsendable(provider, missing)
+    if odd := next((str(link) for link in chain if _ODD_LINE in str(link)), None):
+        return _no_piece(provider, odd.partition(_ODD_LINE)[2])
     headers = _headers(chain)
     if headers is not None:
         return _response(provider, chain, headers)
@@ -148,8 +151,7 @@ def _without_response(provider: str, chain: tuple[BaseException, ...]) -> Provid
         connect_error = _cause(lost) if any(map(_is_no_connection, chain)) else None
         return ProviderFailure(provider=provider, message=message, retryable=True, connect_error=connect_error)
     if any(isinstance(link, _GARBAGE) or type(link).__name__ == _IN_THE_STREAM for link in chain):
-        message = f"The provider sent something that is no piece of an answer: {chain[-1]}"
-        return ProviderFailure(provider=provider, message=message, retryable=True)
+        return _no_piece(provider, str(chain[-1]))
     status = _status(chain)
     refused = status if status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR else None
     return ProviderFailure(
@@ -158,6 +160,11 @@ def _without_response(provider: str, chain: tuple[BaseException, ...]) -> Provid
         status=refused or HTTPStatus.BAD_REQUEST,
         retryable=refused in _PASSING,
     )
+
+
+def _no_piece(provider: str, sent: str) -> ProviderFailure:
+    message = f"The provider sent something that is no piece of an answer: {sent}"
+    return ProviderFailure(provider=provider, message=message, retryable=True)
 
 
 def _is_transport(link: BaseException) -> bool:

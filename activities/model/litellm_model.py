@@ -61,6 +61,7 @@ class LiteLLM:
         reader = ChunkReader(provider)
         try:
             _check_destination(library, request.endpoint)
+            _declare_local(library, request.endpoint)
             opening = library.acompletion(**_arguments(request, self._timeouts))
             async with aclosing(await self._timeouts.await_headers(provider, opening)) as chunks:
                 async for chunk in chunks:
@@ -143,6 +144,12 @@ def _arguments(request: ModelRequest, timeouts: StreamTimeouts) -> JsonDict:
         "max_retries": 0,
         "_skip_mcp_handler": True,  # it needs a package that we lack, and looks for tools that we do not offer
     }
+
+
+def _declare_local(library: ModuleType, endpoint: Endpoint) -> None:
+    """litellm asks Ollama about a model that its table lacks, and blocks the event loop until the answer."""
+    if endpoint.provider == "ollama_chat":
+        library.model_cost.setdefault(endpoint.model, {"litellm_provider": endpoint.provider, "mode": "chat"})
 
 
 def _check_destination(library: ModuleType, endpoint: Endpoint) -> None:

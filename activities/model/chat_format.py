@@ -43,6 +43,7 @@ _FINISHES: Final = {
     "content_filter": Finish.CONTENT_FILTER,
     "content-filter": Finish.CONTENT_FILTER,
 }
+_REPORT_COSTS: Final = ("compatible", "openrouter")  # for the others, litellm puts in what its own table makes of it
 _MAX_PLAUSIBLE_COST: Final = 10_000  # upper bound of a believable answer
 _ACCEPTS_REASONING: Final = ("compatible", "deepseek", "moonshot")  # the others refuse it, or want their own form
 _ID: Final = re.compile(r"(?s).{1,40}")  # of a call, as OpenAI takes it; litellm has its own for each provider
@@ -110,7 +111,8 @@ class ChunkReader(AnswerReader):
 
     def _set_usage(self, usage: Any) -> None:
         if usage:
-            self.tokens, self.reported_cost = _tokens(usage), _reported_cost(usage)
+            self.tokens = _tokens(usage)
+            self.reported_cost = _reported_cost(usage) if self.provider in _REPORT_COSTS else None
 
     def _delta(self, delta: JsonDict) -> Iterator[ModelEvent]:
         yield from self._reasoning(delta)

@@ -57,6 +57,7 @@ async def test_text(port: WireRouter, spoken: Spoken) -> None:
 
     assert answer.parts == (TextPart(text="Grün: ✅"),)
     assert (answer.finish, answer.tokens) == (Finish.STOP, TOKENS[spoken.name])
+    assert answer.reported_cost is None, "litellm's guess goes for the provider's word"
 
 
 @EACH

@@ -1,14 +1,14 @@
-"""The claim: checks the decision against the rows and records it before the effect."""
+"""The claim: evidence first, one decision, one write, before the effect."""
 
 import asyncio
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, TypeAlias
 
-from activities.calls.permissions import PermissionEvaluator
+from activities.calls.permissions import loop_guard_request
 from activities.store import asks, calls, grants, turns
 from activities.store.asks import AskRow
 from activities.store.calls import CachedEvidence, CallRow
-from activities.store.generations import Suspended, TurnOver
 from activities.store.journal import Journal
 from activities.store.outages import VersionConflict
 from activities.store.turns import TurnStatus
@@ -16,12 +16,18 @@ from workflows.domain.effects import Plan
 from workflows.domain.errors import StaleFence, ToolError
 from workflows.domain.events.asks import SignalWithoutAnswer
 from workflows.domain.events.calls import RecordedDecision
+from workflows.domain.ids import TurnConfigId
 from workflows.domain.messages import CallState, Outcome
+from workflows.domain.open_call import CallResult, CallResultState
 from workflows.domain.permissions import refusals
 from workflows.domain.permissions.findings import Finding, evaluate_request
+from workflows.domain.permissions.grants import Grant
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
-from workflows.domain.permissions.rules import Action
-from workflows.domain.wire import AskState, Fence, RunRequest
+from workflows.domain.permissions.replies import AskState
+from workflows.domain.permissions.rules import Action, Ruleset
+from workflows.domain.wire import Fence, RunRequest
+
+_TURN_OVER: Final = CallResult(state=CallResultState.SETTLED, stopped=True)
 
 
 @dataclass(frozen=True)
@@ -33,33 +39,49 @@ class Claimed:
 
 
 @dataclass(frozen=True)
-class AlreadySettled:
-    """`rejected`: a person refused the call without feedback, which ends the turn."""
+class Allowed:
+    """The call may be claimed."""
 
+    call: CallRow
+    decisions: tuple[RecordedDecision, ...]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The call does not run, and this is its outcome; `rejected`: by a person, without feedback."""
+
+    call: CallRow
+    state: CallState
+    text: str
     rejected: bool = False
 
 
 @dataclass(frozen=True)
 class Undecided:
-    """The current effect is not decided; `waiting`: its ask is still open."""
+    """A person has to decide first; `waiting`: the ask is open."""
 
     call: CallRow
     findings: tuple[Finding, ...]
     waiting: bool = False
 
 
+Decision: TypeAlias = Allowed | Refused | Undecided
+
+
 @dataclass(frozen=True)
 class ClaimEvidence:
-    """What decides a call: asks, rules, live grants, and whether the loop guard had to ask."""
+    """What decides a prepared call: its turn's rules, live grants, its asks, and whether the loop guard had to ask."""
 
     call: CallRow
+    turn_config: TurnConfigId
+    rules: Ruleset
+    live: tuple[Grant, ...]
     asks: list[AskRow]
-    evaluator: PermissionEvaluator
     loop_guarded: bool
 
-    @property
+    @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        return self.evaluator.findings(self.call)
+        return tuple(evaluate_request(request, self.rules, self.live) for request in self.call.requests)
 
     @property
     def rejection(self) -> AskRow | None:
@@ -72,7 +94,7 @@ class ClaimEvidence:
     @property
     def has_void_answer(self) -> bool:
         """Whether an answer no longer holds: its grant was revoked, or it was for another effect."""
-        live, digest = {grant.id for grant in self.evaluator.live}, self.call.digest or ""
+        live, digest = {grant.id for grant in self.live}, self.call.digest or ""
         revoked = any(ask.by_grant is not None and ask.by_grant not in live for ask in self.asks)
         return revoked or any(
             ask.allowed and ask.request != GUARD_REQUEST and ask.digest != digest for ask in self.asks
@@ -83,41 +105,35 @@ class ClaimEvidence:
         """Whether a person or grant, not only rules, decided on the effect."""
         return any(ask.request != GUARD_REQUEST for ask in self.asks) or any(each.grant for each in self.findings)
 
-    def has_new_requests(self, plan: Plan) -> bool:
-        """Whether the same effect now needs something new that no rule allows: a name in a command may lead elsewhere.
-        An unchecked call needs a person's yes anyway."""
-        if plan.effect.unchecked:
-            return False
-        new = (request for request in plan.requests if request not in self.call.requests)
-        return any(
-            evaluate_request(request, self.evaluator.rules, self.evaluator.live).action is not Action.ALLOW
-            for request in new
-        )
+    def has_drifted(self, plan: Plan) -> bool:
+        """Whether the effect has changed, or now needs something new that no rule allows: a name in a command may lead
+        elsewhere. An unchecked call needs a person's yes anyway."""
+        if plan.effect.digest != self.call.digest:
+            return True
+        new = () if plan.effect.unchecked else (each for each in plan.requests if each not in self.call.requests)
+        return any(evaluate_request(each, self.rules, self.live).action is not Action.ALLOW for each in new)
 
-    def after_drift(self, call: CallRow) -> "ClaimEvidence":
+    def after_drift(self, plan: Plan) -> "ClaimEvidence":
         """For the call's new revision: only the loop guard's answer still holds."""
-        return ClaimEvidence(
-            call, [ask for ask in self.asks if ask.request == GUARD_REQUEST], self.evaluator, self.loop_guarded
-        )
+        revised = self.call.revised(plan)
+        return replace(self, call=revised, asks=asks.relevant_to(self.asks, revised))
 
     def decisions(self) -> tuple[RecordedDecision, ...] | None:
         """Who decided each request; None while one is undecided."""
         due = dict(enumerate(self.findings))
         if self.loop_guarded:
-            due[GUARD_REQUEST] = self.evaluator.guard(self.call)
+            due[GUARD_REQUEST] = evaluate_request(loop_guard_request(self.call), self.rules, self.live)
         answers = {ask.request: ask for ask in self.asks if ask.allowed}
         made = [_decision_on(finding, answers.get(index)) for index, finding in sorted(due.items())]
         found = tuple(decision for decision in made if decision is not None)
         return found if len(found) == len(made) else None
 
 
-ClaimResult: TypeAlias = Claimed | AlreadySettled | Undecided | TurnOver | Suspended
-
-
 async def claim(
     journal: Journal, request: RunRequest, fence: Fence, machine: str, plan: Plan | ToolError | None
-) -> ClaimResult:
-    """`plan`: what the call would do now (None: it was claimed before).
+) -> Claimed | CallResult:
+    """Claim a call by its rows, or say why its effect may not begin. `plan`: what it would do now (None: it was claimed
+    before).
 
     Raises StaleFence when a higher fence holds the claim.
     """
@@ -128,18 +144,19 @@ async def claim(
         grants.list_live(journal),
     )
     if call.settled:
-        return AlreadySettled(rejected=call.state is CallState.REFUSED and await asks.any_rejected(journal, call.turn))
-    if journal.suspension is not None and not (turn_status.over or journal.ended):
-        return Suspended()
+        rejected = call.state is CallState.REFUSED and await asks.any_rejected(journal, call.turn)
+        return CallResult(state=CallResultState.REJECTED if rejected else CallResultState.SETTLED)
+    over = turn_status.over or journal.ended
+    if journal.suspension is not None and not over:
+        return CallResult(state=CallResultState.SUSPENDED)
     if call.state is CallState.CLAIMED and call.fence is not None:
         return _reclaim(journal, call, fence, turn_status, first=plan is not None)
-    if turn_status.over or journal.ended or plan is None:
-        return TurnOver()
+    if over or plan is None:
+        return _TURN_OVER
     rules = (await turns.turn_config(journal, turn_status.turn_config)).rules
-    evidence = ClaimEvidence(
-        call, asks.relevant_to(known, call), PermissionEvaluator(rules, live), request.loop_guarded
-    )
-    return _claim_prepared(journal, fence, machine, evidence, plan, turn_status)
+    known = asks.relevant_to(known, call)
+    evidence = ClaimEvidence(call, turn_status.turn_config, rules, live, known, request.loop_guarded)
+    return _write(journal, evidence, decide(evidence, plan), fence, machine)
 
 
 async def claim_unchanged(
@@ -148,27 +165,83 @@ async def claim_unchanged(
     fence: Fence,
     machine: str,
     plan: Plan | ToolError | None,
-    call: CallRow | None,
+    call: CallRow,
     cached: CachedEvidence | None,
-) -> Claimed:
-    """Claim a call in a session unchanged since it was prepared, where rules alone decide.
+) -> Claimed | CallResult:
+    """Claim a call in a session unchanged since its preparation, where rules alone allow the effect of then.
 
-    Raises VersionConflict otherwise: another session's grant or its revocation changes only that session's log.
+    Raises VersionConflict otherwise: the revocation of another session's grant changes only that session's log.
     """
-    if call is None or cached is None or not isinstance(plan, Plan):
+    if cached is None or plan is None or journal.ended or journal.suspension is not None:
         raise VersionConflict
     rules = (await turns.turn_config(journal, cached.turn_config)).rules
-    evidence = ClaimEvidence(call, [], PermissionEvaluator(rules, cached.live), request.loop_guarded)
-    decisions = evidence.decisions()
-    by_rules = decisions is not None and all(decision.by == "rule" for decision in decisions)
-    drifted = plan.effect.digest != call.digest or evidence.has_new_requests(plan)
-    if decisions is None or not by_rules or drifted or journal.ended or journal.suspension is not None:
+    evidence = ClaimEvidence(call, cached.turn_config, rules, cached.live, [], request.loop_guarded)
+    decision = decide(evidence, plan)
+    by_rules = isinstance(decision, Allowed) and all(each.by == "rule" for each in decision.decisions)
+    if not by_rules or decision.call is not call:
         raise VersionConflict
-    calls.claim(journal, call, fence, machine, cached.turn_config, decisions)
-    return Claimed(call, needs_recovery=False)
+    return _write(journal, evidence, decision, fence, machine)
 
 
-def _reclaim(journal: Journal, call: CallRow, fence: Fence, turn_status: TurnStatus, *, first: bool) -> ClaimResult:
+def decide(evidence: ClaimEvidence, plan: Plan | ToolError) -> Decision:
+    """What becomes of a prepared call that would do this now."""
+    call = evidence.call
+    if evidence.rejection is not None:
+        feedback = evidence.rejection.feedback
+        text = refusals.feedback_text(feedback) if feedback else refusals.REJECTED
+        return Refused(call, CallState.REFUSED, text, rejected=not feedback)
+    if isinstance(plan, ToolError):
+        return Refused(call, CallState.FAILED, str(plan))
+    if evidence.awaits_answer:
+        return Undecided(call, evidence.findings, waiting=True)
+    if not evidence.has_drifted(plan):
+        return _decide_current(evidence)
+    drifted = evidence.after_drift(plan)
+    if evidence.decided_by_person_or_grant:
+        return Undecided(drifted.call, drifted.findings)
+    return _decide_current(drifted)
+
+
+def _decide_current(evidence: ClaimEvidence) -> Decision:
+    """The decision on the effect of the call's plan."""
+    call = evidence.call
+    denied = next((finding for finding in evidence.findings if finding.action is Action.DENY), None)
+    if denied is not None:
+        return Refused(call, CallState.REFUSED, refusals.denial_text(denied.permission, evidence.rules))
+    if evidence.has_void_answer:  # a new revision asks anew
+        return Undecided(call.revised(call.plan), evidence.findings)
+    decisions = evidence.decisions()
+    return Undecided(call, evidence.findings) if decisions is None else Allowed(call, decisions)
+
+
+def _write(
+    journal: Journal, evidence: ClaimEvidence, decision: Decision, fence: Fence, machine: str
+) -> Claimed | CallResult:
+    call = decision.call
+    if call.revision != evidence.call.revision:
+        calls.drift(journal, evidence.call, call)
+    match decision:
+        case Allowed(decisions=decisions):
+            for grant in (decision.grant for decision in decisions if decision.grant is not None):
+                grants.count_use(journal, grant)
+            return Claimed(calls.claim(journal, call, fence, machine, evidence.turn_config, decisions), False)
+        case Refused():
+            calls.settle(journal, call, decision.state, Outcome(output=decision.text, error=True))
+            return CallResult(state=CallResultState.REJECTED if decision.rejected else CallResultState.SETTLED)
+        case Undecided():
+            if decision.waiting:
+                journal.record(SignalWithoutAnswer(call=call.id))
+            return CallResult(
+                state=CallResultState.WAITING if decision.waiting else CallResultState.DRIFTED,
+                findings=decision.findings,
+                effect_digest=call.short_digest,
+                revision=call.revision,
+            )
+
+
+def _reclaim(
+    journal: Journal, call: CallRow, fence: Fence, turn_status: TurnStatus, *, first: bool
+) -> Claimed | CallResult:
     """Take over a lower attempt's claim. If this attempt holds the claim, only its commit's acknowledgement was lost.
 
     `first`: this attempt planned the call, so there is nothing to recover.
@@ -178,53 +251,9 @@ def _reclaim(journal: Journal, call: CallRow, fence: Fence, turn_status: TurnSta
     if call.fence == fence:
         return Claimed(call, needs_recovery=not first)
     if turn_status.over:
-        return TurnOver()
+        return _TURN_OVER
     calls.reclaim(journal, call, fence, turn_status.turn_config)
     return Claimed(call, needs_recovery=True)
-
-
-def _claim_prepared(
-    journal: Journal,
-    fence: Fence,
-    machine: str,
-    evidence: ClaimEvidence,
-    plan: Plan | ToolError,
-    turn_status: TurnStatus,
-) -> ClaimResult:
-    call = evidence.call
-    if evidence.rejection is not None:
-        return _settle_rejected(journal, call, evidence.rejection)
-    if isinstance(plan, ToolError):
-        calls.settle(journal, call, CallState.FAILED, Outcome(output=str(plan), error=True))
-        return AlreadySettled()
-    if evidence.awaits_answer:
-        journal.record(SignalWithoutAnswer(call=call.id))
-        return Undecided(call, evidence.findings, waiting=True)
-    if plan.effect.digest != call.digest or evidence.has_new_requests(plan):
-        drifted = evidence.after_drift(calls.drift(journal, call, plan))
-        if evidence.decided_by_person_or_grant:
-            return Undecided(drifted.call, drifted.findings)
-        evidence = drifted
-    return _claim_decided(journal, fence, machine, evidence, turn_status)
-
-
-def _claim_decided(
-    journal: Journal, fence: Fence, machine: str, evidence: ClaimEvidence, turn_status: TurnStatus
-) -> ClaimResult:
-    denied = next((finding for finding in evidence.findings if finding.action is Action.DENY), None)
-    if denied is not None:
-        text = refusals.denial_text(denied.permission, evidence.evaluator.rules)
-        calls.settle(journal, evidence.call, CallState.REFUSED, Outcome(output=text, error=True))
-        return AlreadySettled()
-    if evidence.has_void_answer:  # a new revision asks anew
-        return Undecided(calls.drift(journal, evidence.call, evidence.call.plan), evidence.findings)
-    decisions = evidence.decisions()
-    if decisions is None:
-        return Undecided(evidence.call, evidence.findings)
-    calls.claim(journal, evidence.call, fence, machine, turn_status.turn_config, decisions)
-    for grant in (decision.grant for decision in decisions if decision.grant is not None):
-        grants.count_use(journal, grant)
-    return Claimed(evidence.call, needs_recovery=False)
 
 
 def _decision_on(finding: Finding, answer: AskRow | None) -> RecordedDecision | None:
@@ -236,9 +265,3 @@ def _decision_on(finding: Finding, answer: AskRow | None) -> RecordedDecision | 
     if finding.grant is not None:
         return RecordedDecision(permission=finding.permission, by="grant", grant=finding.grant)
     return RecordedDecision(permission=finding.permission, by="rule", rule=finding.rule)
-
-
-def _settle_rejected(journal: Journal, call: CallRow, ask: AskRow) -> AlreadySettled:
-    text = refusals.feedback_text(ask.feedback) if ask.feedback else refusals.REJECTED
-    calls.settle(journal, call, CallState.REFUSED, Outcome(output=text, error=True))
-    return AlreadySettled(rejected=ask.feedback is None)

@@ -1,46 +1,37 @@
 """What a stored call needs to be planned, run, recovered or stopped."""
 
+import logging
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Final
 
 from pydantic import JsonValue
 
-from activities.calls.plan_call import plan_call
+from activities.calls import outcomes
+from activities.calls.effect import CallEffect
+from activities.calls.outcomes import Settlement
 from activities.calls.planner.planner import Planner
 from activities.calls.subagent import CallSubagent, Deliver
+from activities.fault_limit import EXPECTED_ERRORS
 from activities.project.project_loader import ProjectLoader
 from activities.shell.environment import tool_environment
 from activities.store import calls, deltas
 from activities.store.calls import CallEnvironment, CallRow
 from activities.store.database import Database
 from activities.store.deltas import Watchers
-from activities.tools.tool import Tool, ToolContext
+from activities.tools.tool import ToolContext
 from activities.tools.toolset import Toolsets
 from workflows.domain.config.turn_config import TurnConfig
-from workflows.domain.effects import Plan
-from workflows.domain.errors import StaleFence, ToolError, Unavailable
+from workflows.domain.errors import Unavailable
+from workflows.domain.ids import PartId
 from workflows.domain.wire import Fence
 
-
-@dataclass(frozen=True)
-class ClaimedCall:
-    """A call with its tool, validated arguments and context."""
-
-    call: CallRow
-    tool: Tool[Any]
-    params: Any  # the arguments as the tool parsed them
-    context: ToolContext
-    planner: Planner | None = None
-
-    async def plan(self) -> Plan:
-        """What the call would do now. Raises ToolError."""
-        return await plan_call(self.tool, self.params, self.call.arguments, self.context.turn, self.planner)
+_LOG: Final = logging.getLogger("holdfast.tools")
 
 
 class CallContextFactory:
-    """Builds `ClaimedCall`s. `machine` names the data directory with the commands' files, `deliver` sends the signals
-    of other sessions."""
+    """Opens stored calls for attempts. `machine` names the data directory with the commands' files, `deliver` sends the
+    signals of other sessions."""
 
     def __init__(
         self,
@@ -58,19 +49,37 @@ class CallContextFactory:
         self.loader = loader
         self.toolsets = toolsets
 
-    async def build(self, call: CallRow, call_environment: CallEnvironment, fence: Fence) -> ClaimedCall:
-        """Raises ToolError for arguments that do not fit the tool, and for a tool that no longer exists."""
-        turn_config = await self.database.turn_configs.get(self.database, call_environment.turn_config)
-        tool = self.toolsets.of(turn_config).get(call.tool)
-        if tool is None:
-            raise ToolError(f"There is no tool {call.tool!r} any more.")
-        context = self.context(call, call_environment, turn_config, fence)
-        return ClaimedCall(call, tool, tool.parse(call.arguments), context, self.planner)
+    async def open(self, call: PartId, fence: Fence) -> CallEffect:
+        """The effect of a stored call, for one attempt: by the cache, if this process has just prepared it. Raises
+        NotFound."""
+        row, evidence = self.database.prepared_calls.pop(call) or (None, None)
+        environments = self.database.call_environments
+        environment = environments.get((row.session, evidence.turn_config)) if row and evidence else None
+        if row is None or environment is None:
+            row, environment = await calls.read(self.database, call)
+            environments.put((row.session, environment.turn_config), environment)
+        turn_config = await self.database.turn_configs.get(self.database, environment.turn_config)
+        context = self.context(row, environment, turn_config, fence)
+        return CallEffect(row, self.toolsets.of(turn_config), context, self.machine, self.planner, evidence)
+
+    async def stop(self, call: CallRow, fence: Fence, given_up: str | None = None) -> Settlement:
+        """End what a claimed call still runs. `given_up`: why it is not retried; a failure here makes the outcome
+        unknown."""
+        try:
+            effect = await self.open(call.id, fence)
+            return await effect.stop(call)
+        except EXPECTED_ERRORS:
+            raise
+        except Exception as error:
+            if given_up is None:
+                raise
+            _LOG.exception("call %s could not be ended", call.id)
+            return outcomes.unknown(call, f"{given_up}; ending it: {type(error).__name__}: {error}")
 
     def context(
-        self, call: CallRow, call_environment: CallEnvironment, turn_config: TurnConfig, fence: Fence
+        self, call: CallRow, environment: CallEnvironment, turn_config: TurnConfig, fence: Fence
     ) -> ToolContext:
-        turn = self.loader.turn_context(call_environment.directory, turn_config)
+        turn = self.loader.turn_context(environment.directory, turn_config)
         attempt = "-".join(str(number) for number in fence)
         watchers = Watchers(self.database, call.session)
 
@@ -79,22 +88,13 @@ class CallContextFactory:
                 if await watchers.present():
                     await deltas.publish(self.database, call.session, call.id, attempt, [metadata])
 
-        async def check_claim() -> None:
-            await self.require_current(call, fence)
-
         return ToolContext(
             session=call.session,
             call=call.id,
             attempt=attempt,
             turn=turn,
-            environment=tool_environment(call_environment.environment, turn.workspace, call.id),
+            environment=tool_environment(environment.environment, turn.workspace, call.id),
             progress=progress,
-            fence=check_claim,
+            fence=partial(calls.require_claim, self.database, call.id, fence),
             subagent=CallSubagent(self.database, self.deliver, call, fence),
         )
-
-    async def require_current(self, call: CallRow, fence: Fence) -> None:
-        """Raise StaleFence if another attempt or an outcome has overtaken this one."""
-        state, newest = await calls.current_claim(self.database, call.id)
-        if state.settled or newest != fence:
-            raise StaleFence(f"Call {call.id!r} is {state} under fence {newest}, this attempt is {fence}.")

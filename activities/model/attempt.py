@@ -28,7 +28,7 @@ from activities.model.retry_budget import (
     unreachable_text,
 )
 from activities.redact import Redactor
-from activities.store import calls, deltas, faults, generations
+from activities.store import deltas, faults, generations
 from activities.store.calls import CachedEvidence
 from activities.store.commit_retry import retry_while_unavailable
 from activities.store.database import Database
@@ -144,7 +144,7 @@ class Attempt:
             alone = version if len(stored.calls) == 1 else None
             evidence = CachedEvidence(self.turn_status.turn_config, stored.live, alone)
             for row in stored.calls:
-                calls.cache(self.database, row, evidence)
+                self.database.prepared_calls.put(row.id, (row, evidence))
         return stored
 
     async def failed(self, model: ResolvedModel, failure: ProviderFailure) -> ApplicationError:

@@ -8,8 +8,8 @@ from typing import Final
 
 from temporalio import activity
 
+from activities.calls import outcomes
 from activities.calls.context import CallContextFactory
-from activities.calls.run import aborted_outcome, stop_claimed_call
 from activities.execution import fence_of
 from activities.failpoints import failpoint
 from activities.fault_limit import GivenUp, count_faults
@@ -100,20 +100,16 @@ class TurnActivities:
         return claimed
 
     async def settle(self, request: CloseRequest, fence: Fence, call: CallRow, given_up: str | None) -> None:
-        state, outcome = await stop_claimed_call(self.call_contexts, call, fence, given_up)
+        settlement = await self.call_contexts.stop(call, fence, given_up)
         async with session_journal(
             self.database, request.session, WORKER, epoch=request.epoch, needs_newest=False
         ) as journal:
-            row = await calls.lock(journal, call.id)
-            if row.fence != fence:
-                raise StaleFence(f"Call {call.id!r} is held by {row.fence}; the outcome of {fence} is refused.")
-            if not row.settled:
-                calls.settle(journal, row, state, outcome)
+            await calls.settle_claimed(journal, call.id, fence, *settlement)
 
     async def close_turn(self, journal: Journal, request: CloseRequest, turn: TurnId) -> None:
         await asks.close_of_turn(journal, turn, f"the turn ended ({request.reason})")
         for call in await calls.unsettled(journal, turn):
             if call.state is CallState.CLAIMED:  # by a paused attempt, after the takeover
                 raise Unavailable(f"Call {call.id!r} was claimed while its turn was being closed: closing it again.")
-            calls.settle(journal, call, CallState.CANCELLED, aborted_outcome())
+            calls.settle(journal, call, *outcomes.aborted())
         await turns.close(journal, turn, request.reason, request.error)

@@ -12,7 +12,7 @@ from activities.store.journal import Journal, SessionVersion, seal
 from activities.store.queries import Queries
 from workflows.domain.call_display import CallDisplay
 from workflows.domain.effects import Plan, Recovery
-from workflows.domain.errors import NotFound
+from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events.calls import CallClaimed, CallDrifted, CallFinished, CallPrepared, RecordedDecision
 from workflows.domain.events.tasks import TaskSettled
 from workflows.domain.ids import MessageId, PartId, SessionId, TurnConfigId, TurnId
@@ -64,6 +64,18 @@ class CallRow(Value):
     def requests(self) -> tuple[PermissionRequest, ...]:
         """The permissions that its plan needs."""
         return self.plan.requests if self.plan else ()
+
+    @property
+    def claimed_plan(self) -> Plan:
+        """No claim exists without a plan."""
+        if self.plan is None:
+            raise RuntimeError(f"Call {self.id!r} has a claim and no plan.")
+        return self.plan
+
+    def revised(self, plan: Plan | None) -> "CallRow":
+        """With another plan, for which earlier answers do not hold."""
+        digest = plan.effect.digest if plan else None
+        return self.model_copy(update={"plan": plan, "digest": digest, "revision": self.revision + 1})
 
     @property
     def short_digest(self) -> str | None:
@@ -142,13 +154,14 @@ def claim(
     machine: str,
     turn_config: TurnConfigId,
     decisions: tuple[RecordedDecision, ...],
-) -> None:
+) -> CallRow:
     """Claim a prepared call. Records the decision before the effect."""
     dumped = [decision.model_dump(mode="json") for decision in decisions]
     journal.write(_QUERIES.claim, call=call.id, fence=list(fence), machine=machine, decision=Json(dumped))
     journal.record(
         CallClaimed(call=call.id, fence=fence, digest=call.digest, turn_config=turn_config, decisions=decisions)
     )
+    return call.model_copy(update={"state": CallState.CLAIMED, "fence": fence, "machine": machine})
 
 
 def reclaim(journal: Journal, call: CallRow, fence: Fence, turn_config: TurnConfigId) -> None:
@@ -157,12 +170,19 @@ def reclaim(journal: Journal, call: CallRow, fence: Fence, turn_config: TurnConf
     journal.record(CallClaimed(call=call.id, fence=fence, digest=call.digest, turn_config=turn_config, recovered=True))
 
 
-def drift(journal: Journal, call: CallRow, plan: Plan | None) -> CallRow:
-    """Store that the call's effect has changed; earlier answers no longer hold."""
-    digest = plan.effect.digest if plan else None
-    journal.write(_QUERIES.drift, call=call.id, plan=_plan_json(plan), digest=digest)
-    journal.record(CallDrifted(call=call.id, before=call.digest, digest=digest))
-    return call.model_copy(update={"plan": plan, "digest": digest, "revision": call.revision + 1})
+def drift(journal: Journal, call: CallRow, revised: CallRow) -> None:
+    """Store a call's new revision."""
+    journal.write(_QUERIES.drift, call=call.id, plan=_plan_json(revised.plan), digest=revised.digest)
+    journal.record(CallDrifted(call=call.id, before=call.digest, digest=revised.digest))
+
+
+async def settle_claimed(journal: Journal, call: PartId, fence: Fence, state: CallState, outcome: Outcome) -> None:
+    """Store the outcome of a call if this fence holds its claim, else raise StaleFence; a settled call stays."""
+    row = await lock(journal, call)
+    if row.fence != fence:
+        raise StaleFence(f"Call {call!r} is held by {row.fence}; the outcome of {fence} is refused.")
+    if not row.settled:
+        settle(journal, row, state, outcome)
 
 
 def settle(journal: Journal, call: CallRow, state: CallState, outcome: Outcome) -> None:
@@ -178,32 +198,17 @@ def settle(journal: Journal, call: CallRow, state: CallState, outcome: Outcome) 
                 journal.record(TaskSettled(call=call.id, child=change.child, seq=change.seq, head=change.head))
 
 
-async def current_claim(database: Database, call: PartId) -> tuple[CallState, Fence | None]:
-    """The call's state, and the fence of its claim.
+async def require_claim(database: Database, call: PartId, fence: Fence) -> None:
+    """Raise StaleFence if another attempt or an outcome has overtaken this one, NotFound for an unknown call.
 
     Reads without locks, directly before an irrevocable effect.
     """
     found = await database.rows(_QUERIES.current_claim, call=call)
     if not found:
         raise NotFound(f"There is no call {call!r}.")
-    fence = found[0]["fence"]
-    return CallState(found[0]["state"]), Fence(*fence) if fence else None
-
-
-def cache(database: Database, call: CallRow, evidence: CachedEvidence) -> None:
-    """Cache a prepared call for its first run."""
-    database.prepared_calls.put(call.id, (call, evidence))
-
-
-async def take(database: Database, call: PartId) -> tuple[CallRow, CallEnvironment, CachedEvidence | None]:
-    """A call to run: as this process has cached it for its first run, else as stored. Raises NotFound."""
-    if (cached := database.prepared_calls.pop(call)) is not None:
-        row, evidence = cached
-        if (environment := database.call_environments.get((row.session, evidence.turn_config))) is not None:
-            return row, environment, evidence
-    row, environment = await read(database, call)
-    database.call_environments.put((row.session, environment.turn_config), environment)
-    return row, environment, cached[1] if cached else None
+    state, newest = CallState(found[0]["state"]), found[0]["fence"]
+    if state.settled or newest != list(fence):
+        raise StaleFence(f"Call {call!r} is {state} under fence {newest}, this attempt is {fence}.")
 
 
 async def read(database: Database, call: PartId) -> tuple[CallRow, CallEnvironment]:

@@ -186,6 +186,6 @@ class Tool(ABC, Generic[P]):
 
         Raises `OutcomeUnknown` when the effect is uncertain; by default only repeatable tools are certain to have none.
         """
-        if self.recovery in (Recovery.REPEATABLE, Recovery.IDEMPOTENT):
+        if self.recovery.may_run_again:
             return None
         raise OutcomeUnknown("The turn was stopped while this call ran, and nothing tells whether it took effect.")

@@ -30,7 +30,7 @@ async def test_a_claim_that_takes_a_signal_for_an_answer_is_caught(open_unjudged
 
 
 async def test_an_outcome_that_is_reported_and_not_stored_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
-    stored = "await finish_despite_cancel(self.settle(held.call, fence, state, outcome, version))"
+    stored = "await finish_despite_cancel(self.settle(held.call, fence, done, version))"
     async with open_unjudged(runs("one"), DONE) as trial:
         trial.code = mutate("activities/calls/run.py", stored, "pass")
         await trial.worker()
@@ -41,8 +41,8 @@ async def test_an_outcome_that_is_reported_and_not_stored_is_caught(open_unjudge
 
 
 async def test_an_outcome_that_is_written_before_its_effect_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
-    works = "done = await run_effect(tool_call, held, self.call_contexts.machine)"
-    early = 'await self.settle(held.call, fence, CallState.DONE, Outcome(output=""))'
+    works = "done = await effect.run(held.call, recover=held.needs_recovery)"
+    early = 'await self.settle(held.call, fence, (CallState.DONE, Outcome(output="")))'
     async with open_unjudged(runs("one"), DONE) as trial:
         trial.code = mutate("activities/calls/run.py", works, f"{early}; {works}")
         await trial.worker()
@@ -69,7 +69,7 @@ async def test_a_claim_that_nobody_checks_is_caught(open_unjudged: Open, mutate:
 async def test_a_fence_that_is_not_read_before_an_effect_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
     async with open_unjudged(runs("one"), DONE) as trial:
         with_lease_per_attempt(mutate)
-        trial.code = mutate("activities/calls/context.py", "if state.settled or newest != fence:", "if False:")
+        trial.code = mutate("activities/store/calls.py", "if state.settled or newest != list(fence):", "if False:")
         async with cut_off_worker(trial, "tool.claimed", "Run it.") as session:
             await trial.harness.ended(session)
         await trial.effects.reached("one", EffectMoment.END, times=2)
@@ -79,7 +79,7 @@ async def test_a_fence_that_is_not_read_before_an_effect_is_caught(open_unjudged
 
 async def test_a_fence_that_is_not_read_with_an_outcome_is_caught(open_unjudged: Open, mutate: Mutate) -> None:
     async with open_unjudged(runs("one"), DONE) as trial:
-        trial.code = mutate("activities/calls/run.py", "if row.fence != fence:", "if False:")
+        trial.code = mutate("activities/store/calls.py", "if row.fence != fence:", "if False:")
         session = await outcome_of_a_zombie(trial)
         events = [event.type for event in await trial.harness.events(session)]
     assert "write.refused" not in events

@@ -10,9 +10,10 @@ from typing import Any, Final, TypeVar
 
 from temporalio.testing import ActivityEnvironment
 
-from activities.calls.claim import ClaimResult, claim
-from activities.calls.context import CallContextFactory, ClaimedCall
+from activities.calls.claim import Claimed, claim
+from activities.calls.context import CallContextFactory
 from activities.calls.description import describe_nothing
+from activities.calls.effect import CallEffect
 from activities.calls.prepare import CallPreparer
 from activities.calls.run import ToolActivities
 from activities.mint import new_id
@@ -206,9 +207,9 @@ class ActivityRig:
     async def row(self, call: PartId) -> CallRow:
         return (await calls.read(self.database, call))[0]
 
-    async def tool_call(self, call: PartId, fence: Fence) -> ClaimedCall:
-        """A stored call, to be planned or run."""
-        return await self.call_contexts().build(*await calls.read(self.database, call), fence)
+    async def effect(self, call: PartId, fence: Fence) -> CallEffect:
+        """The effect of a stored call, to be planned or run."""
+        return await self.call_contexts().open(call, fence)
 
     async def state(self, call: PartId) -> CallState:
         return (await self.row(call)).state
@@ -221,7 +222,7 @@ class ActivityRig:
 
     async def claim(
         self, call: PartId, fence: Fence | None = None, plan: Plan | ToolError | None = None, **more: Any
-    ) -> ClaimResult:
+    ) -> Claimed | CallResult:
         """Only claim a call, as `ToolActivities.run` does; `plan`: a former one."""
         fence = fence or self.fence()
         plan = plan or await self.plan(call, fence)
@@ -285,12 +286,7 @@ class ActivityRig:
     async def plan(self, call: PartId, fence: Fence) -> Plan | ToolError | None:
         """What a prepared call would do now."""
         row = await self.row(call)
-        if row.state is not CallState.PREPARED:
-            return None
-        try:
-            return await (await self.tool_call(call, fence)).plan()
-        except ToolError as error:
-            return error
+        return await (await self.effect(call, fence)).plan() if row.state is CallState.PREPARED else None
 
 
 async def open_rig(database: Database, directory: Path, **more: Any) -> ActivityRig:

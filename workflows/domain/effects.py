@@ -20,6 +20,10 @@ class Recovery(StrEnum):
     REATTACHABLE = "reattachable"
     ONCE = "once"
 
+    @property
+    def may_run_again(self) -> bool:
+        return self in (Recovery.REPEATABLE, Recovery.IDEMPOTENT)
+
 
 class Target(Value):
     """A file that a call changes or runs: real path, SHA-256 before (None: absent; too large: its metadata) and

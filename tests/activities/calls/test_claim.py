@@ -1,12 +1,12 @@
 """The claim: who may begin an effect, and what is recorded before it."""
 
 from collections.abc import Awaitable, Callable
+from typing import TypeGuard
 
 import pytest
 
-from activities.calls.claim import AlreadySettled, Claimed, Undecided, claim
+from activities.calls.claim import Claimed, claim
 from activities.store import grants, sessions
-from activities.store.generations import TurnOver
 from activities.store.journal import WORKER, session_journal
 from activities.store.sessions import NewSession
 from tests.activities.rig import HERE, PERSON, ActivityRig
@@ -14,17 +14,30 @@ from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events.calls import CallClaimed, CallDrifted, RecordedDecision
 from workflows.domain.ids import GrantId, PartId, SessionId
 from workflows.domain.messages import CallState
+from workflows.domain.open_call import CallResult, CallResultState
 from workflows.domain.permissions.loop_guard import GUARD_REQUEST
 from workflows.domain.permissions.replies import AskState, Reply
 from workflows.domain.permissions.rules import Action
 from workflows.domain.wire import Fence, RunRequest
 
+SETTLED, REJECTED = CallResult(state=CallResultState.SETTLED), CallResult(state=CallResultState.REJECTED)
+TURN_OVER = CallResult(state=CallResultState.SETTLED, stopped=True)
 ASK_EDITS = {"permission": {"edit": "ask"}}
 ENDS: dict[str, Callable[[ActivityRig], Awaitable[object]]] = {
     "stopped": ActivityRig.stop,
     "session ended": ActivityRig.end,
     "turn ended": ActivityRig.close,
 }
+
+
+def is_drifted(found: Claimed | CallResult) -> TypeGuard[CallResult]:
+    """Whether the call goes back to the gate, which asks about it."""
+    return isinstance(found, CallResult) and found.state is CallResultState.DRIFTED
+
+
+def is_waiting(found: Claimed | CallResult) -> bool:
+    """Whether the call's ask is still open."""
+    return isinstance(found, CallResult) and found.state is CallResultState.WAITING
 
 
 async def decisions(rig: ActivityRig) -> list[RecordedDecision]:
@@ -123,7 +136,7 @@ async def test_a_settled_call_has_its_outcome(rig: ActivityRig) -> None:
     await rig.open_turn()
     call = await edited(rig)
     await rig.run(call)
-    assert await rig.claim(call) == AlreadySettled()
+    assert await rig.claim(call) == SETTLED
 
 
 @pytest.mark.parametrize("how", ENDS)
@@ -132,7 +145,7 @@ async def test_nothing_is_claimed_in_a_turn_that_is_over(rig: ActivityRig, how: 
     call = await rig.called("glob", pattern="*")
     await ENDS[how](rig)
     found = await rig.claim(call)
-    assert found == (AlreadySettled() if how == "turn ended" else TurnOver())
+    assert found == (SETTLED if how == "turn ended" else TURN_OVER)
     assert "call.claimed" not in await rig.types()
 
 
@@ -141,7 +154,7 @@ async def test_a_claim_in_a_stopped_turn_is_left_to_its_closing(rig: ActivityRig
     call, fence = await edited(rig), rig.fence()
     await rig.claim(call, fence)
     await rig.stop()
-    assert await rig.claim(call, fence._replace(attempt=2)) == TurnOver()
+    assert await rig.claim(call, fence._replace(attempt=2)) == TURN_OVER
     assert (await rig.row(call)).fence == fence
 
 
@@ -150,7 +163,7 @@ async def test_a_call_whose_claim_has_gone_is_not_claimed_without_a_plan(rig: Ac
     call, fence = await edited(rig), rig.fence()
     request = RunRequest(session=rig.session, epoch=rig.epoch, sequence=1, turn=rig.turn, call=call)
     async with rig.journal() as journal:
-        assert await claim(journal, request, fence, HERE, None) == TurnOver()
+        assert await claim(journal, request, fence, HERE, None) == TURN_OVER
 
 
 async def test_a_person_decides_and_the_claim_names_the_ask(rig: ActivityRig) -> None:
@@ -166,7 +179,7 @@ async def test_an_undecided_call_is_not_claimed(rig: ActivityRig) -> None:
     await rig.open_turn(**ASK_EDITS)
     call = await edited(rig)
     found = await rig.claim(call)
-    assert isinstance(found, Undecided) and not found.waiting
+    assert is_drifted(found)
     assert [each.action for each in found.findings] == ["ask"] and await rig.state(call) is CallState.PREPARED
 
 
@@ -175,7 +188,7 @@ async def test_a_signal_without_an_answer_is_written_down_and_leads_back_to_wait
     call = await edited(rig)
     await rig.asked(call)
     found = await rig.claim(call)
-    assert isinstance(found, Undecided) and found.waiting
+    assert is_waiting(found)
     assert (await rig.types())[-1] == "signal.without_answer"
 
 
@@ -184,8 +197,8 @@ async def test_a_rejection_is_the_outcome(rig: ActivityRig, feedback: str | None
     await rig.open_turn(**ASK_EDITS)
     call = await edited(rig)
     await rig.answer(await rig.asked(call), Reply.REJECT, feedback=feedback)
-    assert await rig.claim(call) == AlreadySettled(rejected=ends)
-    assert await rig.claim(call) == AlreadySettled(rejected=ends)
+    assert await rig.claim(call) == (REJECTED if ends else SETTLED)
+    assert await rig.claim(call) == (REJECTED if ends else SETTLED)
     output = await rig.output(call)
     assert output.startswith("The user rejected permission") and output.endswith(feedback or "tool call.")
 
@@ -206,7 +219,7 @@ async def test_a_revoked_grant_decides_nothing(rig: ActivityRig) -> None:
     call = await edited(rig)
     await grants.revoke(rig.database, grant, PERSON)
     found = await rig.claim(call)
-    assert isinstance(found, Undecided) and [each.action for each in found.findings] == ["ask"]
+    assert is_drifted(found) and [each.action for each in found.findings] == ["ask"]
 
 
 async def test_an_answer_by_a_grant_that_was_revoked_since_is_asked_anew(rig: ActivityRig) -> None:
@@ -217,7 +230,7 @@ async def test_an_answer_by_a_grant_that_was_revoked_since_is_asked_anew(rig: Ac
     assert (await rig.ask_row(waiting)).by_grant == grant
     await grants.revoke(rig.database, grant, PERSON)
     found = await rig.claim(call)
-    assert isinstance(found, Undecided) and found.call.revision == 1
+    assert is_drifted(found) and found.revision == 1
     _, journal = await rig.ask(call, revision=1)
     assert journal.state == "open"
 
@@ -243,7 +256,7 @@ async def test_drift_after_a_decision_asks_again_with_the_difference(rig: Activi
         await rig.answer(await rig.asked(call))
     rig.file("sub/a.txt", "one\ntwo\nthree\n")
     found = await rig.claim(call)
-    assert isinstance(found, Undecided) and found.call.revision == 1
+    assert is_drifted(found) and found.revision == 1
     assert await rig.state(call) is CallState.PREPARED
 
 
@@ -256,7 +269,7 @@ async def test_a_command_whose_words_lead_elsewhere_by_now_is_judged_by_where_th
     (rig.project / "link").symlink_to(rig.project.parent)
     (rig.project.parent / "a.txt").write_text("two\n")
     found = await rig.claim(call)
-    assert isinstance(found, Undecided)
+    assert is_drifted(found)
     assert {each.permission for each in found.findings if each.action is Action.ASK} == {"external_directory"}
 
 
@@ -275,7 +288,7 @@ async def test_answers_to_an_earlier_revision_do_not_count(rig: ActivityRig) -> 
     rig.file("sub/a.txt", "one\ntwo\nthree\n")
     await rig.claim(call)
     found = await rig.claim(call)
-    assert isinstance(found, Undecided)
+    assert is_drifted(found)
     await rig.answer(await rig.asked(call, revision=1))
     assert isinstance(await rig.claim(call), Claimed)
 
@@ -284,7 +297,7 @@ async def test_what_cannot_be_planned_any_more_is_told_to_the_model(rig: Activit
     await rig.open_turn()
     call = await edited(rig)
     rig.file("sub/a.txt", "nothing of it\n")
-    assert await rig.claim(call) == AlreadySettled()
+    assert await rig.claim(call) == SETTLED
     assert await rig.state(call) is CallState.FAILED
     assert "oldString" in await rig.output(call)
 
@@ -301,7 +314,7 @@ async def test_a_rejection_counts_more_than_a_plan_that_fails(rig: ActivityRig) 
 async def test_a_rule_that_denies_settles_the_call_in_the_claim_too(rig: ActivityRig) -> None:
     await rig.open_turn(permission={"edit": {"sub/*": "deny"}})
     call = await edited(rig)
-    assert await rig.claim(call) == AlreadySettled()
+    assert await rig.claim(call) == SETTLED
     assert "prevents you from using this specific tool call" in await rig.output(call)
 
 
@@ -309,7 +322,7 @@ async def test_a_call_that_the_loop_guard_holds_needs_its_answer(rig: ActivityRi
     await rig.open_turn()
     call = await edited(rig)
     found = await rig.claim(call, loop_guarded=True)
-    assert isinstance(found, Undecided) and await rig.state(call) is CallState.PREPARED
+    assert is_drifted(found) and await rig.state(call) is CallState.PREPARED
 
 
 async def test_the_loop_guards_answer_is_one_of_the_decisions_and_outlives_drift(rig: ActivityRig) -> None:
@@ -332,7 +345,7 @@ async def test_every_request_of_a_call_is_decided(rig: ActivityRig) -> None:
     assert row.plan is not None
     permissions = [request.permission for request in row.plan.requests]
     for request in range(len(permissions)):
-        assert isinstance(await rig.claim(call), Undecided)
+        assert is_drifted(await rig.claim(call))
         await rig.answer(await rig.asked(call, request))
     assert isinstance(await rig.claim(call), Claimed)
     assert [each.permission for each in await decisions(rig)] == permissions and len(permissions) > 1
@@ -356,7 +369,7 @@ async def test_an_answer_that_only_the_row_has_lets_nothing_run(rig: ActivityRig
     async with rig.database.transaction() as connection:
         await connection.execute(FORGED.format(more).encode(), [ask])
     undecided = await rig.claim(call, rig.fence())
-    assert isinstance(undecided, Undecided) and undecided.waiting
+    assert is_waiting(undecided)
     assert (await rig.types())[-2:] == ["ask.reopened", "signal.without_answer"]
     await rig.answer(ask)
     assert isinstance(await rig.claim(call, rig.fence()), Claimed)
@@ -385,7 +398,7 @@ async def test_an_answer_whose_row_was_changed_holds_no_more(rig: ActivityRig, c
     async with rig.database.transaction() as connection:
         await connection.execute(f"UPDATE ask SET {change} WHERE id = %s".encode(), [ask])
     undecided = await rig.claim(call, rig.fence())
-    assert isinstance(undecided, Undecided) and undecided.waiting
+    assert is_waiting(undecided)
 
 
 async def test_an_answer_lets_no_other_effect_run_than_the_one_that_was_asked_about(rig: ActivityRig) -> None:
@@ -399,8 +412,8 @@ async def test_an_answer_lets_no_other_effect_run_than_the_one_that_was_asked_ab
         other=other,
     )
     undecided = await rig.claim(call, rig.fence())
-    assert isinstance(undecided, Undecided) and not undecided.waiting
-    await rig.answer(await rig.asked(call, revision=undecided.call.revision))
+    assert is_drifted(undecided)
+    await rig.answer(await rig.asked(call, revision=undecided.revision))
     assert isinstance(await rig.claim(call, rig.fence()), Claimed)
 
 
@@ -412,7 +425,7 @@ async def test_a_person_can_answer_what_was_only_marked_as_answered(rig: Activit
         await connection.execute(FORGED.format("").encode(), [ask])
     settled = await rig.answer(ask, Reply.REJECT)
     assert not settled.repeated and settled.ask.reply is Reply.REJECT
-    assert isinstance(await rig.claim(call, rig.fence()), AlreadySettled)
+    assert await rig.claim(call, rig.fence()) == REJECTED
 
 
 async def test_a_call_of_another_session_is_not_claimed(rig: ActivityRig) -> None:

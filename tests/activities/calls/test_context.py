@@ -3,21 +3,18 @@
 from contextlib import aclosing
 
 import pytest
-from pydantic import field_validator
 
 from activities.store import deltas, events
-from activities.tools.glob import GlobParams, GlobTool
-from activities.tools.registry import TOOLS
 from activities.tools.tool import ToolContext
 from tests.activities.rig import ActivityRig
 from tests.watch_progress import read_all
-from workflows.domain.errors import StaleFence, ToolError
+from workflows.domain.errors import StaleFence
 from workflows.domain.ids import PartId
 from workflows.domain.wire import Fence
 
 
 async def context(rig: ActivityRig, call: PartId, fence: Fence) -> ToolContext:
-    return (await rig.tool_call(call, fence)).context
+    return (await rig.effect(call, fence)).context
 
 
 async def test_a_job_has_its_place_and_the_call_in_its_environment(rig: ActivityRig) -> None:
@@ -26,33 +23,6 @@ async def test_a_job_has_its_place_and_the_call_in_its_environment(rig: Activity
     found = await context(rig, call, Fence(1, 2, 3, 4))
     assert (found.workspace.directory, found.workspace.data) == (rig.project, rig.loader.data)
     assert (found.call, found.attempt, found.environment["HOLDFAST_CALL_ID"]) == (call, "1-2-3-4", call)
-
-
-async def test_arguments_that_do_not_fit_make_no_job(rig: ActivityRig) -> None:
-    await rig.open_turn()
-    call = await rig.called("read", filePath=7)
-    with pytest.raises(ToolError, match="invalid arguments"):
-        await rig.tool_call(call, rig.fence())
-
-
-async def test_arguments_are_checked_once(rig: ActivityRig) -> None:
-    checked: list[str] = []
-
-    class NotingParams(GlobParams):
-        @field_validator("pattern")
-        @classmethod
-        def note(cls, pattern: str) -> str:
-            checked.append(pattern)
-            return pattern
-
-    class Noting(GlobTool):
-        params = NotingParams
-
-    await rig.open_turn()
-    call = await rig.called("glob", pattern="*")
-    rig.tools = {**TOOLS, "glob": Noting()}
-    await (await rig.tool_call(call, rig.fence())).plan()
-    assert checked == ["*"]
 
 
 async def test_progress_reaches_watchers_under_its_attempt(rig: ActivityRig) -> None:

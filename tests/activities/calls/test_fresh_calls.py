@@ -33,7 +33,8 @@ async def remembered(rig: ActivityRig, call: PartId) -> PartId:
     async with session_journal(rig.database, rig.session, WORKER) as journal:
         live = await grants.list_live(journal)
     rig.database.call_environments.put((rig.session, context.turn_config), context)
-    calls.cache(rig.database, row, CachedEvidence(context.turn_config, live, await place(rig)))
+    evidence = CachedEvidence(context.turn_config, live, await place(rig))
+    rig.database.prepared_calls.put(call, (row, evidence))
     return call
 
 
@@ -107,7 +108,7 @@ async def test_an_outcome_is_written_although_something_has_come_since_the_claim
     row, left = await rig.row(call), await place(rig)
     await rig.prompt("One more.")
     tools = ToolActivities(rig.database, rig.call_contexts())
-    await tools.settle(row, fence, CallState.DONE, Outcome(output="found"), left)
+    await tools.settle(row, fence, (CallState.DONE, Outcome(output="found")), left)
     assert await rig.output(call) == "found"
 
 
@@ -119,6 +120,6 @@ async def test_an_outcome_of_an_overtaken_claim_is_refused(rig: ActivityRig) -> 
     await rig.claim(call, fence._replace(attempt=2))
     with pytest.raises(StaleFence):
         await ToolActivities(rig.database, rig.call_contexts()).settle(
-            row, fence, CallState.DONE, Outcome(output="late"), left
+            row, fence, (CallState.DONE, Outcome(output="late")), left
         )
     assert await rig.state(call) is CallState.CLAIMED

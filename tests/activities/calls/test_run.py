@@ -179,8 +179,8 @@ async def test_a_late_rename_of_a_zombie_fails(rig: ActivityRig) -> None:
     file = rig.file("a.txt", "one\n")
     call, fence = await rig.called("edit", filePath="a.txt", oldString="one", newString="two"), rig.fence()
     await rig.claim(call, fence)
-    zombie = await rig.tool_call(call, fence)
-    plan = await zombie.plan()
+    zombie = await rig.effect(call, fence)
+    plan = (await rig.row(call)).claimed_plan
     await rig.run(call, sequence=fence.sequence, attempt=2)
     file.write_text("one\n")
     with pytest.raises(Exception, match="under fence"):

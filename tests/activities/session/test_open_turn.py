@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from activities.calls.run import aborted_outcome
+from activities.calls import outcomes
 from activities.project.config_loader import PRIMARY_ROLE, Role
 from activities.project.project_loader import DirectoryConfig, ProjectLoader
 from activities.session.open_turn import NO_MODEL
@@ -381,7 +381,7 @@ async def test_a_subagent_begins_nothing_for_a_call_that_is_over(rig: ActivityRi
     child = (await rig.run(call)).child
     assert child is not None
     async with rig.journal() as journal:
-        calls.settle(journal, await calls.lock(journal, call), CallState.CANCELLED, aborted_outcome())
+        calls.settle(journal, await calls.lock(journal, call), *outcomes.aborted())
     begun = dataclasses.replace(rig, session=child, epoch=0)
     assert await begun.load() == LoadResult(epoch=1)
     assert (await begun.types())[-1] == "prompt.withdrawn"

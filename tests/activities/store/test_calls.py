@@ -4,7 +4,7 @@ import pytest
 
 from activities.store import asks, calls, events
 from tests.activities.rig import ActivityRig
-from workflows.domain.errors import NotFound
+from workflows.domain.errors import NotFound, StaleFence
 from workflows.domain.events.calls import CallDrifted, CallFinished, CallPrepared
 from workflows.domain.ids import PartId
 from workflows.domain.messages import CallState, Outcome
@@ -75,7 +75,9 @@ async def test_drift_counts_revisions_and_keeps_both_digests(rig: ActivityRig) -
     call = await rig.called("write", filePath="a.txt", content="x")
     before = await rig.row(call)
     async with rig.journal() as journal:
-        drifted = calls.drift(journal, await calls.lock(journal, call), None)
+        row = await calls.lock(journal, call)
+        drifted = row.revised(None)
+        calls.drift(journal, row, drifted)
     assert drifted == await rig.row(call)
     assert (drifted.revision, drifted.plan, drifted.digest) == (1, None, None)
     assert (await rig.events())[-1] == CallDrifted(call=call, before=before.digest, digest=None)
@@ -84,13 +86,16 @@ async def test_drift_counts_revisions_and_keeps_both_digests(rig: ActivityRig) -
 async def test_the_holder_is_the_newest_fence(rig: ActivityRig) -> None:
     await rig.open_turn()
     call, fence = await rig.called("glob", pattern="*"), rig.fence()
-    assert await calls.current_claim(rig.database, call) == (CallState.PREPARED, None)
+    with pytest.raises(StaleFence, match="is prepared under fence None"):
+        await calls.require_claim(rig.database, call, fence)
     await rig.claim(call, fence)
     await rig.load()
-    assert await calls.current_claim(rig.database, call) == (CallState.CLAIMED, fence)
+    await calls.require_claim(rig.database, call, fence)
     later = rig.fence()
     await rig.claim(call, later)
-    assert await calls.current_claim(rig.database, call) == (CallState.CLAIMED, later)
+    await calls.require_claim(rig.database, call, later)
+    with pytest.raises(StaleFence, match="under fence"):
+        await calls.require_claim(rig.database, call, fence)
 
 
 async def test_an_outcome_is_named_by_its_seal_and_carries_the_effects_digest(rig: ActivityRig) -> None:
@@ -122,9 +127,10 @@ async def test_the_environment_of_a_call_is_its_sessions_and_its_turns_configura
 
 async def test_a_call_that_does_not_exist_is_named(rig: ActivityRig) -> None:
     unknown = PartId("prt_x")
-    for ask in (calls.read, calls.current_claim):
-        with pytest.raises(NotFound, match="no call 'prt_x'"):
-            await ask(rig.database, unknown)
+    with pytest.raises(NotFound, match="no call 'prt_x'"):
+        await calls.read(rig.database, unknown)
+    with pytest.raises(NotFound, match="no call 'prt_x'"):
+        await calls.require_claim(rig.database, unknown, Fence(1, 1, 1, 1))
     async with rig.journal() as journal:
         with pytest.raises(NotFound, match="no call 'prt_x'"):
             await calls.lock(journal, unknown)

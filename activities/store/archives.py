@@ -78,13 +78,12 @@ class ArchiveCandidate(Value):
 async def candidates(
     reader: RowReader, before: datetime, host: str | None = None, session: SessionId | None = None
 ) -> list[ArchiveCandidate]:
-    """People's sessions unchanged since `before`, or one of them, also with another `host`: an obstacle."""
+    """People's sessions unchanged since `before`, or one `session`; another `host` is an obstacle."""
     rows = await reader.rows(_QUERIES.candidates, before=before, host=host, session=session)
     return [_candidate(list(tree_rows), host) for _, tree_rows in groupby(rows, key=lambda row: row["root"])]
 
 
 async def root_session(reader: RowReader, session: SessionId) -> SessionId:
-    """The top session of this one's tree."""
     (row,) = await reader.rows(_QUERIES.root, session=session)
     return SessionId(row["id"])
 
@@ -134,7 +133,6 @@ class Export:
 
 @asynccontextmanager
 async def export(database: Database, sessions: Sequence[SessionId]) -> AsyncIterator[Export]:
-    """Read sessions in one snapshot."""
     async with database.transaction(limit=_LIMIT) as connection:
         await connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         yield Export(connection, sessions)

@@ -96,7 +96,7 @@ async def open_of_session(journal: Journal) -> list[AskRow]:
 
 
 async def lock(journal: Journal, ask: AskId) -> AskRow:
-    """Lock an ask until the transaction ends. Raises NotFound."""
+    """Raises NotFound."""
     row = await journal.row(_QUERIES.lock, ask=ask)
     if row is None:
         raise not_found(ask)
@@ -114,7 +114,7 @@ async def session_of(database: Database, ask: AskId) -> SessionId:
 def answer(
     journal: Journal, ask: AskRow, decided: AskAnswer, actor: Actor | None = None, *, notify: bool = True
 ) -> None:
-    """Answer an open ask; without `notify`, the caller itself returns the answer to the workflow."""
+    """Without `notify`, the caller returns the answer to the workflow."""
     feedback = seal(decided.feedback) if decided.feedback else None
     seq = journal.record(
         AskAnswered(
@@ -142,7 +142,6 @@ def answer(
 
 
 def _checked_against_log(journal: Journal, row: dict[str, Any]) -> AskRow:
-    """Reopen the ask if the log lacks its answer."""
     ask = ask_row(row)
     if not _is_forged(journal, row, ask):
         return ask
@@ -153,7 +152,7 @@ def _checked_against_log(journal: Journal, row: dict[str, Any]) -> AskRow:
 
 
 def _is_forged(journal: Journal, row: dict[str, Any], ask: AskRow) -> bool:
-    """Whether only the row says that it was answered. The asks of a claimed call stay: it has been decided."""
+    """Only the row says that it was answered. A claimed call has been decided."""
     answered = ask.state is AskState.ANSWERED and row["call_state"] == CallState.PREPARED
     return answered and not _is_logged(journal, row, ask)
 
@@ -164,7 +163,6 @@ def _report_forged(journal: Journal, ask: AskRow) -> None:
 
 
 def _is_logged(journal: Journal, row: dict[str, Any], ask: AskRow) -> bool:
-    """Whether the log, or this transaction, has the row's answer."""
     logged = [parse_record(bytes(row["answer"]))] if row["answer"] else [entry for entry, _ in journal.records]
     return any(_is_answer(entry, ask) for entry in logged)
 

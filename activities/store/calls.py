@@ -62,7 +62,6 @@ class CallRow(Value):
 
     @property
     def requests(self) -> tuple[PermissionRequest, ...]:
-        """The permissions that its plan needs."""
         return self.plan.requests if self.plan else ()
 
     @property
@@ -79,7 +78,6 @@ class CallRow(Value):
 
     @property
     def short_digest(self) -> str | None:
-        """The beginning of the effect's digest, for history."""
         return self.digest[:EFFECT_DIGITS] if self.digest else None
 
 
@@ -93,10 +91,8 @@ class CallEnvironment(Value):
 
 @dataclass(frozen=True)
 class CachedEvidence:
-    """For the claim of a call just prepared: its turn's configuration, and the grants live then.
-
-    `version`: the session's after it, if it is the only call of its answer: others would change it.
-    """
+    """The configuration and live grants of a call just prepared. `version`: the session's, if the call is alone in its
+    answer: others would change it."""
 
     turn_config: TurnConfigId
     live: tuple[Grant, ...]
@@ -104,7 +100,6 @@ class CachedEvidence:
 
 
 def prepare(journal: Journal, call: CallRow) -> None:
-    """Insert a call of an answer."""
     arguments = seal(call.arguments)
     columns = {name: getattr(call, name) for name in _PREPARED_COLUMNS}
     display = Json(call.display.model_dump(mode="json", exclude_defaults=True))
@@ -124,7 +119,7 @@ def prepare(journal: Journal, call: CallRow) -> None:
 
 
 async def of_step(journal: Journal, turn: TurnId | None, step: int | None) -> list[CallRow]:
-    """The calls of a step, in the order of the answer; none of another generation."""
+    """In the order of the answer; none of another generation."""
     return [call_row(row) for row in await journal.rows(_QUERIES.of_step, turn=turn, step=step)]
 
 
@@ -140,7 +135,7 @@ async def recent_loops(journal: Journal, turn: TurnId, step: int) -> tuple[str, 
 
 
 async def lock(journal: Journal, call: PartId) -> CallRow:
-    """A call of the journal's session, locked until commit. Raises NotFound."""
+    """A call of the journal's session. Raises NotFound."""
     row = await journal.row(_QUERIES.lock, call=call, session=journal.session)
     if row is None:
         raise NotFound(f"There is no call {call!r}.")
@@ -155,7 +150,7 @@ def claim(
     turn_config: TurnConfigId,
     decisions: tuple[RecordedDecision, ...],
 ) -> CallRow:
-    """Claim a prepared call. Records the decision before the effect."""
+    """Records the decision before the effect."""
     dumped = [decision.model_dump(mode="json") for decision in decisions]
     journal.write(_QUERIES.claim, call=call.id, fence=list(fence), machine=machine, decision=Json(dumped))
     journal.record(
@@ -226,7 +221,6 @@ async def claimed(database: Database) -> set[str]:
 
 
 def call_row(row: dict[str, Any]) -> CallRow:
-    """Parse a row of the ledger."""
     fields = {name: row[name] for name in CallRow.model_fields}
     return CallRow.model_validate(fields | {"fence": Fence(*row["fence"]) if row["fence"] else None})
 

@@ -1,4 +1,4 @@
-"""The one retry loop of our own: writes a known fact again while the database is away."""
+"""Retries the write of a known fact while the database is away."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ async def retry_while_unavailable(write: Callable[[], Awaitable[T]]) -> T:
 
 
 async def finish_despite_cancel(work: Coroutine[Any, Any, None], grace: float | None = GRACE) -> None:
-    """Finish work, such as writing a known outcome, despite cancellation; within the grace, if any."""
+    """Finish work despite cancellation, within the grace, if any."""
     task = asyncio.create_task(work)
     try:
         await asyncio.shield(task)

@@ -8,7 +8,7 @@ from activities.store.pg_protocol import shut_socket
 
 
 async def cut_connection(connection: AsyncConnection[Any]) -> None:
-    """Cut a connection after the server executed the statements sent so far. Raises the driver's error."""
+    """After the server executed the statements sent so far. Raises the driver's error."""
     async with connection.pipeline() as pipeline:
         await pipeline.sync()
     shut_socket(connection)

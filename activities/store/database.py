@@ -78,7 +78,6 @@ class Database:
         await self._pool.close()
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
-        """The rows of one query, in one round trip."""
         async with self._connection() as connection, io_failpoint("external.sql", lambda: cut_connection(connection)):
             return await connection.rows(query, **values)
 
@@ -98,8 +97,8 @@ class Database:
 
     @asynccontextmanager
     async def statements(self, begin: bytes = b"BEGIN", *, limit: float | None = None) -> AsyncIterator[Statements]:
-        """A transaction whose statements travel together; commits at the end of the block. `limit`: seconds for the
-        server to answer, if not the usual."""
+        """A transaction whose statements travel together. `limit`: seconds for the server to answer, if not the
+        usual."""
         async with self._connection(limit) as connection:
             batch = Statements(connection, begin)
             try:
@@ -110,7 +109,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self, *, limit: float | None = None) -> AsyncIterator[AsyncConnection[TupleRow]]:
-        """A transaction; commits at the end of the block. `limit` as above."""
+        """`limit` as above."""
         async with self._connection(limit) as connection, connection.transaction():
             yield connection
 
@@ -169,7 +168,7 @@ class Database:
 
     @asynccontextmanager
     async def listen(self, channel: str, *, name: str | None = None) -> AsyncIterator[PipelinedConnection]:
-        """A connection outside the pool that listens on a channel; `name`: its application name."""
+        """Listen on a channel outside the pool; `name`: the application name."""
         with translate_errors():
             async with await connect(self.url, **connection_options(self.url), application_name=name) as connection:
                 await connection.rows(f"LISTEN {channel}".encode())

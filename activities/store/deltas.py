@@ -29,7 +29,7 @@ class DeltaRow(Value):
 
 
 class Watchers:
-    """Whether a session is watched, asked at most once a second. `present`: the cached answer, if any."""
+    """Whether a session is watched, cached for POLL_INTERVAL."""
 
     def __init__(self, database: Database, session: SessionId, present: bool | None = None) -> None:
         self._database = database

@@ -41,7 +41,7 @@ class EngineTaken(UsageError):
 
 
 async def report_alive(database: Database, engine: EngineIdentity) -> None:
-    """Report a live worker of this engine. Raises EngineTaken."""
+    """Raises EngineTaken."""
     noted = await database.rows(_QUERIES.report_alive, namespace=engine.namespace, target=engine.target)
     if not noted and (other := await _holder(database)) is not None:
         raise EngineTaken(engine, other)

@@ -50,7 +50,7 @@ async def after(database: Database, session: SessionId, seq: int = 0) -> AsyncIt
 
 
 async def contents(database: Database, records: Sequence[EventRecord]) -> dict[str, JsonValue]:
-    """The contents that these events name, by id: prompts, parts, notes, asks, calls with their outcome."""
+    """The contents that these events name, by id."""
     ids = sorted({name for record in records for name in content_ids(record)})
     if not ids:
         return {}
@@ -69,10 +69,10 @@ def content_ids(record: EventRecord) -> Iterator[str]:
 async def ticks(
     database: Database, session: SessionId, progress: Callable[[], WatchProgress]
 ) -> AsyncGenerator[None, None]:
-    """Tick now, then whenever there may be more of the followed sessions than `progress` says that was read.
+    """Tick now, then whenever the followed sessions may have more than `progress` has read.
 
-    A lost notification delays a tick by about a second. Meanwhile the sessions count as followed (notifications are
-    sent) and `session` as watched (deltas are written). Raises Unavailable when the listening connection is lost.
+    A lost notification delays a tick by about a second. Meanwhile the sessions count as followed and `session` as
+    watched (`pg_notify`). Raises Unavailable when the listening connection is lost.
     """
     with database.hub.subscribe(session) as subscription:
         while True:

@@ -1,4 +1,4 @@
-"""Attempts that failed by a fault of ours or in the middle of an answer. Rows, to count across restarts."""
+"""Counts attempts that failed by our fault or in mid-answer, across restarts."""
 
 from typing import Final
 

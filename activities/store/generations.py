@@ -1,4 +1,4 @@
-"""Generations: requests for answers of models. Which attempt may store an answer, and the answer, stored once."""
+"""Generations: requests for models' answers, each stored once by the registered attempt."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -23,10 +23,8 @@ _QUERIES: Final = Queries("generations")
 
 
 class GenerationStatus(Value):
-    """A generation: its id and the fence of its newest attempt (if any), its failures, its answer; a step's turn.
-
-    `pause`: seconds left, by the database's clock, until the provider may be asked again.
-    """
+    """A generation and its newest attempt. `pause`: seconds left, by the database's clock, until the provider may be
+    asked again."""
 
     id: GenerationId | None = None
     turn_status: TurnStatus | None = None
@@ -38,7 +36,6 @@ class GenerationStatus(Value):
 
     @property
     def ended(self) -> bool:
-        """Whether its turn has ended."""
         return self.turn_status is not None and self.turn_status.state != "open"
 
     @property
@@ -58,15 +55,15 @@ class GenerationStatus(Value):
 
 
 class TurnOver(Value):
-    """The turn, or the session, has ended or is being stopped: nothing may begin; closing it settles its calls."""
+    """The turn or session has ended or is being stopped: nothing may begin."""
 
 
 class Suspended(Value):
-    """The session is suspended: nothing begins or is taken over until a person resumes it."""
+    """Nothing begins or is taken over until a person resumes the session."""
 
 
 class BackoffPending(Value):
-    """The provider must not be asked for another `seconds`: it has failed."""
+    """The provider has failed: do not ask it for `seconds`."""
 
     seconds: float
     failures: int
@@ -81,7 +78,7 @@ class NewPart(Value):
 
 
 class NewAnswer(Value):
-    """A complete answer, ready to be committed. Only a step's has calls."""
+    """A complete answer to commit; only a step's has calls."""
 
     body: AnswerMetadata
     parts: tuple[NewPart, ...] = ()
@@ -89,7 +86,7 @@ class NewAnswer(Value):
 
 
 class StoredAnswer(Value):
-    """An answer as stored, with the ledger's rows of its calls and the grants that are live now."""
+    """An answer as stored, with its calls and the live grants."""
 
     body: AnswerMetadata
     text: str
@@ -98,17 +95,14 @@ class StoredAnswer(Value):
 
     @property
     def has_text(self) -> bool:
-        """Whether it has any text but blanks."""
         return bool(self.text.strip())
 
 
 async def begin(
     journal: Journal, generation: Generation, fence: Fence
 ) -> StoredAnswer | TurnOver | Suspended | BackoffPending | GenerationStatus:
-    """Register an attempt, before the model is asked; returns what was there before it.
-
-    Changes nothing before the end of a pause. Raises StaleFence when a higher attempt has registered.
-    """
+    """Register an attempt before asking the model; returns the status before it. Changes nothing during a pause. Raises
+    StaleFence for a lower attempt."""
     found = await _status(journal, generation)
     registered = generation.model_copy(update={"id": found.id or generation.id})
     if found.answer is not None:
@@ -127,7 +121,7 @@ async def begin(
 
 
 async def step_status(journal: Journal, turn: TurnId, step: int) -> GenerationStatus:
-    """A step's generation as it is now. Raises StaleFence for a turn of another session."""
+    """Raises StaleFence for a turn of another session."""
     row = await journal.row(_QUERIES.step_status, turn=turn, step=step, session=journal.session)
     if row is None:
         raise StaleFence(f"Session {journal.session!r} has no turn {turn!r}.")
@@ -169,10 +163,7 @@ def _text(parts: Iterable[StoredPart]) -> str:
 
 
 async def commit(journal: Journal, generation: Generation, fence: Fence, new: NewAnswer) -> StoredAnswer | TurnOver:
-    """Store the answer with its parts and prepared calls, once.
-
-    Only for the registered attempt, in an open turn. Raises StaleFence.
-    """
+    """Store the answer with its parts and calls, once, by the registered attempt. Raises StaleFence."""
     found, live = await asyncio.gather(_status(journal, generation), grants.list_live(journal))
     if found.answer is not None:
         return await _stored_answer(journal, generation, found.answer)
@@ -185,9 +176,9 @@ async def commit(journal: Journal, generation: Generation, fence: Fence, new: Ne
 def commit_as_seen(
     journal: Journal, generation: Generation, fence: Fence, new: NewAnswer
 ) -> Callable[[], StoredAnswer]:
-    """The same in a session that has not changed since this attempt registered; call the result after the transaction.
+    """Commit in a session unchanged since this attempt registered; call the result after the transaction.
 
-    Fails with VersionConflict if a later attempt has registered, which leaves no event: the generation's row says so.
+    Fails with VersionConflict if a later attempt has registered, which leaves no event.
     """
     journal.write(_QUERIES.hold, generation=generation.id, fence=list(fence))
     stored, live_later = _store_answer(journal, generation, new), grants.live_later(journal)
@@ -220,10 +211,9 @@ def _store_answer(
 
 
 class FailedAttempt(Value):
-    """A provider's failure: its number in the generation, its `kind` (an HTTP status, or "network") and message.
+    """A provider's failure: its number in the generation, `kind` (an HTTP status, or "network") and message.
 
-    `pause`: seconds until the next request; `next_at`: when, by our clock. `waited_ms`: what attempt and pause take of
-    the retry budget.
+    `pause`: seconds until the next request; `next_at`: when, by our clock. `waited_ms`: taken from the retry budget.
     """
 
     attempt: int
@@ -235,10 +225,7 @@ class FailedAttempt(Value):
 
 
 async def record_failure(journal: Journal, generation: Generation, fence: Fence, failure: FailedAttempt) -> None:
-    """Record a provider's failure and the pause after it, once; nothing in a turn that is over.
-
-    Raises StaleFence when another attempt has registered.
-    """
+    """Record a failure once, unless the turn is over. Raises StaleFence when another attempt has registered."""
     found = await _status(journal, generation)
     found.refuse_other(fence)
     if found.over or found.failures >= failure.attempt:
@@ -252,7 +239,6 @@ async def record_failure(journal: Journal, generation: Generation, fence: Fence,
 
 
 async def provider_has_answered(database: Database, provider: str) -> bool:
-    """Whether this provider has answered any session."""
     return bool(await database.rows(_QUERIES.provider_has_answered, begun=f"{provider}/"))
 
 

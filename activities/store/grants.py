@@ -53,7 +53,7 @@ async def list_live(journal: Journal) -> tuple[Grant, ...]:
 
 
 def live_later(journal: Journal) -> Callable[[], tuple[Grant, ...]]:
-    """The same, read with the other statements; call the result after the transaction."""
+    """Read with the other statements; call the result after the transaction."""
     pending = journal.submit(_QUERIES.live, session=journal.session)
     return lambda: _grants(pending.result())
 
@@ -81,14 +81,13 @@ async def mark_propagated(database: Database, grant: GrantId) -> None:
 
 
 async def list_all(database: Database, *, include_revoked: bool = False) -> list[GrantRow]:
-    """The live ones, or all."""
     rows = await database.rows(_QUERIES.list_all, all=include_revoked)
     fields = [name for name in GrantRow.model_fields if name != "grant"]
     return [GrantRow(grant=Grant.model_validate(row["body"]), **{name: row[name] for name in fields}) for row in rows]
 
 
 async def revoke(database: Database, grant: GrantId, actor: Actor) -> None:
-    """Revoke a grant; calls not yet claimed ask again. Raises NotFound, Conflict."""
+    """Calls not yet claimed ask again. Raises NotFound, Conflict."""
     found = await database.rows(_QUERIES.find, grant=grant)
     if not found:
         raise NotFound(f"There is no grant {grant!r}. `holdfast grants` lists them.")

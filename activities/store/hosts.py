@@ -14,7 +14,7 @@ _QUERIES: Final = Queries("hosts")
 
 
 class Host(Value):
-    """A host; `working`: has a live worker. `sessions`: how many have something to do there."""
+    """`working`: has a live worker. `sessions`: how many have something to do there."""
 
     name: str
     working: bool
@@ -39,7 +39,7 @@ class HostHolder(WorkerLiveness):
 
 
 class HostTaken(UsageError):
-    """Workers of another data directory have this host's name: the files of its sessions are not ours."""
+    """Workers of another data directory, with other files, have this host's name."""
 
     def __init__(self, holder: HostHolder) -> None:
         where = "" if holder.address is None else f" at {holder.address}"

@@ -58,12 +58,11 @@ class SessionVersion:
 class Journal:
     """What a transaction knows of its session, and the events that it will append.
 
-    Locks the session before anything else is read, in the same round trip. `epoch` is an activity's. What begins
-    something `needs_newest` of the session's; what finishes something begun under the caller's own fence needs any that
-    was given out. Others are refused (StaleFence).
+    Locks the session before it reads, in the same round trip. What begins something `needs_newest`, the session's
+    newest `epoch`; what finishes something needs any that was given out. Others are refused (StaleFence).
 
-    `seen`: the version in which this epoch has left the session. Nothing is read again then: each change of a session's
-    rows moves the end of its log, so what was read still holds, or the transaction fails (VersionConflict).
+    `seen`: the version in which this epoch left the session. Nothing is read again: each change of the rows moves the
+    end of the log, so what was read holds, or the transaction fails (VersionConflict).
     """
 
     def __init__(
@@ -151,7 +150,7 @@ class Journal:
         return seq
 
     def notify(self, kind: WakeKind, subject: str, turn: TurnId | None = None) -> None:
-        """Write a signal for the session's workflow into the outbox; `subject`: the id of the row that it is about."""
+        """Write a signal for the workflow into the outbox; `subject`: the id of its row."""
         self.write(_OUTBOX.add, session=self.session, kind=kind, subject=subject, turn=turn)
 
     async def rows(self, query: bytes, **values: Any) -> Rows:
@@ -161,7 +160,6 @@ class Journal:
         return await self._batch.result(pending)
 
     async def row(self, query: bytes, **values: Any) -> dict[str, Any] | None:
-        """The first row, if any."""
         rows = await self.rows(query, **values)
         return rows[0] if rows else None
 
@@ -204,7 +202,6 @@ class Journal:
         self._followed.append((self.session, followed))
 
     def _archived_error(self, file: str) -> HoldfastError:
-        """People learn how to restore the session."""
         message = f"Session {self.session!r} is archived: `holdfast restore {file}` brings it back."
         return Conflict(message) if self._epoch is None else StaleFence(message)
 
@@ -231,8 +228,7 @@ async def session_journal(
     seen: SessionVersion | None = None,
     needs_newest: bool = True,
 ) -> AsyncIterator[Journal]:
-    """Open a session's journal in a transaction, which commits when the block ends without error. Raises NotFound,
-    StaleFence; with `seen` VersionConflict."""
+    """Commits when the block ends without error. Raises NotFound, StaleFence; with `seen` VersionConflict."""
     if seen is not None and seen.epoch != epoch:
         raise VersionConflict
     async with database.statements() as batch:

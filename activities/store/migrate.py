@@ -48,7 +48,7 @@ class DatabaseForeign(HoldfastError):
 
 
 async def migrate(postgres_url: str) -> int:
-    """Migrate to this code's schema; returns its number. Raises DatabaseNewer, DatabaseForeign."""
+    """Returns the schema's number. Raises DatabaseNewer, DatabaseForeign."""
     migrations = scripts()
     with translate_errors():
         async with await connect(postgres_url) as connection:
@@ -109,7 +109,6 @@ def scripts() -> list[bytes]:
 
 
 async def _applied_version(connection: psycopg.AsyncConnection, migrations: Sequence[bytes]) -> int:
-    """The migrations that both sides know must be the same."""
     exists = await (await connection.execute("SELECT to_regclass(%s)", [f"{SCHEMA}.migration"])).fetchone()
     if exists is None or exists[0] is None:
         return 0

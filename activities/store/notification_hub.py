@@ -1,4 +1,4 @@
-"""One connection listens for all watchers of a process, and marks the watched sessions for other processes."""
+"""One connection that listens for all watchers of a process."""
 
 import asyncio
 import logging
@@ -18,14 +18,14 @@ from workflows.domain.ids import SessionId
 
 _QUERIES: Final = Queries("pg_notify")
 _LOG: Final = logging.getLogger("holdfast.store")
-POLL_INTERVAL: Final = 1.0  # seconds between two queries for what a lost notification would have told
+POLL_INTERVAL: Final = 1.0  # seconds between two checks for lost notifications
 _LOCK_INTERVAL: Final = 0.02  # seconds between two tries of a lock
 _RECONNECT_INTERVAL: Final = 1.0  # seconds
 _Lock: TypeAlias = tuple[int, SessionId]  # class and object of an advisory lock
 
 
 class WatchProgress(NamedTuple):
-    """What a watcher has read: the newest event of each session that it follows, and its own session's newest delta."""
+    """What a watcher has read: the newest event of each followed session, and its own newest delta."""
 
     events: Mapping[SessionId, int]
     delta: int = 0
@@ -43,13 +43,12 @@ class Subscription:
         self._failure: Unavailable | None = None
 
     def follow(self, progress: WatchProgress) -> None:
-        """Follow exactly these sessions from now on. New ones wake the watcher once they are followed."""
+        """Follow exactly these sessions; new ones wake the watcher once followed."""
         self._progress = progress
         if progress.events.keys() != self.followed:
             self._hub.change(self, frozenset(progress.events))
 
     def lags(self, session: SessionId, event: int, delta: int) -> bool:
-        """Whether the watcher has not read these yet."""
         return event > self._progress.events.get(session, event) or (
             session == self.session and delta > self._progress.delta
         )
@@ -69,11 +68,10 @@ class Subscription:
 
 
 class NotificationHub:
-    """Wakes watchers. Connects for the first one, reconnects, and disconnects after the last one.
+    """Wakes watchers; connected as long as there are any.
 
-    A notification may be lost: once a second, one query for all sessions finds the watchers that lag. Shared advisory
-    locks of this connection mark the sessions: commits notify only of followed ones, and deltas are written only for
-    watched ones.
+    A notification may be lost: one query per second finds the watchers that lag. Shared advisory locks mark the
+    sessions: commits notify only of followed ones, and deltas are written only for watched ones.
     """
 
     def __init__(self, listen: Callable[[str], AbstractAsyncContextManager[PipelinedConnection]]) -> None:
@@ -87,7 +85,6 @@ class NotificationHub:
 
     @contextmanager
     def subscribe(self, session: SessionId) -> Iterator[Subscription]:
-        """Watch a session while the block runs."""
         subscription = Subscription(self, session)
         self._wanted[WATCHER_LOCK_CLASS, session] += 1
         subscription.follow(WatchProgress({session: 0}))
@@ -100,7 +97,6 @@ class NotificationHub:
             self.change(subscription, frozenset())
 
     def change(self, subscription: Subscription, followed: Set[SessionId]) -> None:
-        """Wake a subscription by exactly these sessions."""
         for session in subscription.followed - followed:
             self._wanted[FOLLOWER_LOCK_CLASS, session] -= 1
             self._subscriptions[session].discard(subscription)
@@ -171,7 +167,6 @@ class NotificationHub:
         return locked != new
 
     async def _wait(self, connection: PipelinedConnection, seconds: float) -> None:
-        """Until there is something to read or to change, or the time is over."""
         loop, socket = asyncio.get_running_loop(), connection.fileno()
         loop.add_reader(socket, self._stirred.set)
         try:

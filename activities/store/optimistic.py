@@ -1,6 +1,6 @@
-"""Optimistic writes: one exchange where a session is as this process has last seen it, else one that reads first.
+"""Optimistic writes: one exchange if the session is as last seen, else one that reads first.
 
-This saves three of eight round trips per step. The database decides: it compares the session's version under its lock.
+Saves three of eight round trips per step. The database compares the session's version under its lock.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class OpenJournal(Protocol):
-    """Opens a session's journal, which fails with VersionConflict unless the session is still as `seen`."""
+    """Opens a session's journal; fails with VersionConflict unless the session is as `seen`."""
 
     def __call__(self, *, seen: SessionVersion | None = None) -> AbstractAsyncContextManager[Journal]: ...
 

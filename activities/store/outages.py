@@ -1,4 +1,4 @@
-"""Outages: the driver's errors that mean that PostgreSQL cannot do it now, in words for people."""
+"""The driver's errors for what PostgreSQL cannot do now, in words for people."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,6 +80,5 @@ def _outage(code: str, why: str) -> Unavailable | None:
 
 
 def _driver_message(error: Exception) -> str:
-    """The server's, in one line without hints, else the driver's."""
     primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
     return " ".join((primary or str(error)).split()) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Notifies watchers after the commit, of several sessions together."""
+"""Notifies watchers after the commit."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -19,8 +19,8 @@ _CLOSE_TIMEOUT: Final = 1.0  # seconds for the rest when a process ends
 class NotifySender:
     """Sends the ids of changed sessions; those that come meanwhile go together.
 
-    PostgreSQL holds a database-wide lock from a transaction's notification to the end of its commit, so none of our
-    writing transactions carries one. Notifications may be lost.
+    PostgreSQL holds a database-wide lock from a transaction's notification to the end of its commit, so our writing
+    transactions carry none. Notifications may be lost.
     """
 
     def __init__(self, send: Callable[[list[SessionId]], Awaitable[None]]) -> None:

@@ -1,7 +1,7 @@
 """Sends several statements to PostgreSQL as one message, and reads their results together.
 
-psycopg's cursors poll the socket and send once per statement, also in pipeline mode; a step has some thirty. So this
-uses the layer below (`psycopg.pq`), with psycopg's adapters.
+psycopg's cursors send once per statement, also in pipeline mode; a step has some thirty. So this uses `psycopg.pq`,
+with psycopg's adapters.
 """
 
 import asyncio
@@ -38,10 +38,8 @@ class Statement:
 
 
 class PipelinedConnection(AsyncConnection[TupleRow]):
-    """A connection that sends many statements together, each prepared once.
-
-    It breaks when the server does not answer within `limit` seconds: a network may fall silent.
-    """
+    """Sends many statements together, each prepared once. Breaks when the server does not answer within `limit`
+    seconds."""
 
     def __init__(self, pgconn: PGconn, *given: Any, **named: Any) -> None:
         super().__init__(pgconn, *given, **named)
@@ -51,7 +49,7 @@ class PipelinedConnection(AsyncConnection[TupleRow]):
         self._adapter: abc.Transformer | None = None
 
     async def wait(self, gen: PQGen[T], *given: Any, **named: Any) -> T:
-        """psycopg's wait, with our limit; one with a `timeout` is for notifications, which may never come."""
+        """With our limit, except for notifications (`timeout`), which may never come."""
         if named.get("timeout") is not None:
             return await super().wait(gen, *given, **named)
         loop = asyncio.get_running_loop()
@@ -143,7 +141,7 @@ class _Exchange:
         self._messages = messages
 
     def run(self) -> PQGen[None]:
-        """The generator for psycopg's wait. Raises OperationalError for a connection lost without a server error."""
+        """Raises OperationalError for a connection lost without a server error."""
         self._pgconn.enter_pipeline_mode()
         try:
             for message in self._messages:

@@ -15,10 +15,10 @@ _QUERIES: Final = Queries("prompts")
 
 
 async def accept(journal: Journal, identity: MessageId, prompt: Prompt, call: PartId | None = None) -> bool:
-    """Accept a prompt under an id that the client mints: a repeated request is the same prompt. False: accepted before.
-    `call`: the other session's call that it works for.
+    """Accept a prompt, once per id, which the client mints; False: accepted before. `call`: the other session's call
+    that it works for.
 
-    Raises Conflict when the session has ended, or the id is another session's prompt's.
+    Raises Conflict for an ended session, or the id of another session's prompt.
     """
     item = _item(identity)
     if await work.was_accepted(journal, item):
@@ -38,7 +38,7 @@ async def steered(journal: Journal) -> list[MessageId]:
 
 
 def take(journal: Journal, prompt: MessageId, turn: TurnId, step: int) -> None:
-    """Take a prompt into a turn, to be read by the model at this step."""
+    """The model reads it at this step."""
     seq = journal.record(PromptTaken(prompt=prompt, turn=turn, step=step))
     work.take(journal, _item(prompt), turn)
     journal.write(_QUERIES.take, id=prompt, step=step, taken_seq=seq)

@@ -1,4 +1,4 @@
-"""Named queries: each `-- name: x` of a file in queries/ becomes an attribute; the comment below it is not sent."""
+"""Named queries of the files in queries/."""
 
 import re
 from functools import cache
@@ -9,7 +9,7 @@ _NAME: Final = re.compile(r"^-- name: (\w+)\n(?:-- .*\n)*", re.MULTILINE)
 
 
 class Queries:
-    """One file's queries: `Queries("asks").open` is the text below `-- name: open` in asks.sql."""
+    """One file's queries: `Queries("asks").open` is the text below `-- name: open` in asks.sql, without its comment."""
 
     def __init__(self, noun: str) -> None:
         self._noun = noun

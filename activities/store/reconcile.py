@@ -1,4 +1,4 @@
-"""Reconcile: which sessions have something to do by their rows and do not move, and what was done for them."""
+"""Sessions that have something to do but do not move, and their repairs."""
 
 from typing import Final
 
@@ -15,8 +15,8 @@ _QUERIES: Final = Queries("reconcile")
 class DueSession(Value):
     """A session with an open turn that does not wait, or with untaken work and no turn, as of event `seq`.
 
-    `ready`: calls of the turn's `step` that wait for no person and no subagent. `interrupted`: a stop names the turn,
-    or the session has ended. `run`, `refreshes` and `restarts`: what was done since it last moved.
+    `ready`: calls of `step` that wait for no person or subagent. `interrupted`: a stop names the turn, or the session
+    has ended. `run`, `refreshes`, `restarts`: repairs since it last moved.
     """
 
     session: SessionId
@@ -32,7 +32,7 @@ class DueSession(Value):
 
 
 class Repairs(Value):
-    """How many sessions were refreshed within a day, and how many of them restarted."""
+    """Sessions refreshed within a day, and how many of them restarted."""
 
     refreshed: int
     restarted: int

@@ -16,7 +16,7 @@ _QUERIES: Final = Queries("retries")
 
 
 class RetryRequest(Value):
-    """An accepted retry of a failed turn; agent and model: those that its work, or the retry, names."""
+    """An accepted retry; agent and model are its work's or the retry's own."""
 
     retry: RetryId
     failed_turn: TurnId

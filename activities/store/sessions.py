@@ -35,8 +35,8 @@ def replace_unprintable(title: str) -> str:
 
 
 class NewSession(Value):
-    """`environment`: the shell's allowed variables. `host`: has the directory. `sources`: of the configuration; None:
-    the worker's own. `parent` and `rules`: of a subagent's session, whose configuration is its parent's."""
+    """`environment`: the shell's allowed variables. `host` has the directory. `sources`: None means the worker's own.
+    `parent` and `rules`: of a subagent's session."""
 
     id: SessionId
     host: str | None = None
@@ -59,7 +59,7 @@ class Location(Value):
 
 
 class Origin(Value):
-    """What a session was created with. `ancestors`: how many sessions are above it; `sources`: the topmost one's."""
+    """What a session was created with. `ancestors`: number of sessions above it; `sources`: the topmost one's."""
 
     host: str | None = None
     directory: str
@@ -74,7 +74,7 @@ class Origin(Value):
 
 
 class BackoffRow(Value):
-    """A provider has failed for the `attempt`th time; the next request is at `until`."""
+    """A provider's `attempt`th failure; the next request is at `until`."""
 
     attempt: int
     kind: str
@@ -89,11 +89,8 @@ class SuspensionRow(SuspendCause):
 
 
 class OverviewRow(Value):
-    """A session for listings, with its newest turn and what waits in it.
-
-    `waiting`: its untaken prompts; `untaken`: all its untaken work. `depth`: levels below the listed session.
-    `host_offline`: its host has no live worker.
-    """
+    """A session for listings, with its newest turn. `waiting`: untaken prompts; `untaken`: all untaken work. `depth`:
+    levels below the listed session. `host_offline`: its host has no live worker."""
 
     id: SessionId
     parent: SessionId | None
@@ -125,7 +122,7 @@ class OverviewRow(Value):
 
 
 class TotalsRow(Value):
-    """Sums over answers: tokens as the provider counted them, and their cost."""
+    """Sums over answers: tokens as the provider counted them."""
 
     steps: int
     tokens: Tokens
@@ -186,16 +183,13 @@ async def overview(
     host: str | None = None,
     limit: int | None = 1000,
 ) -> list[OverviewRow]:
-    """People's sessions, the last changed first, each followed by its subagents'; or one `session`.
-
-    `directory` limits them to that directory of that host.
-    """
+    """People's sessions, the last changed first, each followed by its subagents'; or one `session`."""
     rows = await database.rows(_QUERIES.overview, id=session, directory=directory, host=host, limit=limit)
     return [OverviewRow(**row) for row in rows]
 
 
 async def count(database: Database, *, directory: str | None = None, host: str | None = None) -> int:
-    """Of people, in a `directory` of that host or in all."""
+    """Count the sessions that people started."""
     (row,) = await database.rows(_QUERIES.count, directory=directory, host=host)
     return int(row["count"])
 
@@ -210,7 +204,7 @@ async def unarchived(database: Database) -> list[Location]:
 
 
 async def last_used(database: Database, directory: str, host: str | None) -> SessionId | None:
-    """The directory's session that a person started or gave work last; what sessions did later does not count."""
+    """The directory's session that a person started or gave work last."""
     rows = await database.rows(_QUERIES.last_used, directory=directory, host=host)
     return rows[0]["id"] if rows else None
 
@@ -232,10 +226,8 @@ async def origin(reader: RowReader, session: SessionId) -> Origin:
 
 
 async def configure(journal: Journal, sources: ConfigSources) -> tuple[str, ...]:
-    """Set the sources of the configuration from the next turn on; returns the variables that changed.
-
-    Raises Conflict for a subagent's session, whose configuration is its parent's.
-    """
+    """Set the sources from the next turn on; returns the changed variables. Raises Conflict for a subagent's
+    session."""
     known = await origin(journal, journal.session)
     if known.ancestors:
         raise Conflict(f"Session {journal.session!r} is a subagent's: its configuration is that of the one above it.")
@@ -247,7 +239,6 @@ async def configure(journal: Journal, sources: ConfigSources) -> tuple[str, ...]
 
 
 def save_directory_identity(journal: Journal, directory_identity: DirectoryIdentity | None) -> None:
-    """As a turn has left the directory."""
     journal.write(
         _QUERIES.save_directory_identity,
         session=journal.session,
@@ -269,14 +260,14 @@ async def totals(reader: RowReader, session: SessionId) -> TotalsRow:
 
 
 def add_rules(journal: Journal, known: Ruleset, more: Ruleset) -> None:
-    """Append to the `known` ones, the session's own."""
+    """Append to the session's `known` rules."""
     new = tuple(rule for rule in more if rule not in known)
     if new:
         journal.write(_QUERIES.set_rules, session=journal.session, rules=_rules_json((*known, *new)))
 
 
 async def end(journal: Journal, reason: str) -> None:
-    """End the session: doors refuse more prompts, and a run that waits closes its turn."""
+    """From then on, doors refuse prompts, and a waiting run closes its turn."""
     ended = await journal.row(_QUERIES.end, session=journal.session)
     if ended is not None:
         journal.record(SessionEnded(reason=reason))

@@ -27,7 +27,7 @@ class _PendingStatement(Statement):
 
 
 class Statements:
-    """A transaction's statements, in order; they travel together as far as possible.
+    """A transaction's statements, in order, sent together as far as possible.
 
     A write waits for the next query or the commit, which raises its failure. Queries under one `asyncio.gather` share a
     round trip.
@@ -49,7 +49,7 @@ class Statements:
         return result
 
     async def result(self, pending: "asyncio.Future[Rows]") -> Rows:
-        """A submitted query's rows; sends everything submitted before with it."""
+        """Sends everything submitted before with it."""
         if not pending.done():
             await self._let_siblings_submit()
             async with self._sending:

@@ -26,10 +26,8 @@ class StopRequested(Value):
 
 
 async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -> StopRequested:
-    """Stop the open turn. Without `keep_queued`, withdraw all untaken work and close the suspension.
-
-    Repeating it changes nothing: it names the same turn.
-    """
+    """Stop the open turn. Without `keep_queued`, withdraw all untaken work and close the suspension. Repeating it
+    changes nothing."""
     known = await journal.row(_QUERIES.find, id=stop)
     if known is not None:
         return StopRequested(stop=stop, turn=known["turn"])
@@ -47,5 +45,5 @@ async def accept(journal: Journal, stop: StopId, *, keep_queued: bool = False) -
 
 
 async def turns_to_stop(database: Database, turns: Collection[TurnId]) -> set[TurnId]:
-    """Those of these open turns that a stop names, or whose session has ended."""
+    """Those that a stop names, or whose session has ended."""
     return {row["id"] for row in await database.rows(_QUERIES.turns_to_stop, turns=list(turns))}

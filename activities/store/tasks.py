@@ -44,7 +44,7 @@ async def of_call(reader: RowReader, call: PartId) -> SubagentTask | None:
 
 
 async def unsettled(reader: RowReader, session: SessionId) -> list[SubagentTask]:
-    """The session's unsettled tasks, without the children's turns."""
+    """Without the children's turns."""
     return [SubagentTask(**row) for row in await reader.rows(_QUERIES.unsettled, session=session)]
 
 

@@ -40,8 +40,8 @@ class CallTimesRow(Value):
 
 
 class MessageRow(Value):
-    """A message, the number of its turn and when that was opened. Of a prompt: its turn's agent and model, and its
-    variant; of an answer: the ids of its texts, and when its calls ran."""
+    """A message with its turn's number and opening time. Of a prompt: its turn's agent and model, its variant; of an
+    answer: the ids of its texts, and when its calls ran."""
 
     message: Message
     number: int
@@ -71,7 +71,7 @@ async def read(reader: RowReader, session: SessionId, turn: TurnId | None = None
 
 
 async def iter_messages(reader: RowReader, session: SessionId) -> AsyncIterator[MessageRow]:
-    """The same with details, some answers at a time: a long session needs no more memory."""
+    """The same with details, in bounded memory."""
     last = _Cursor(0, 0)
     while True:
         answers = await reader.rows(_QUERIES.answers, session=session, limit=_PAGE, **last._asdict())
@@ -115,7 +115,6 @@ class _DetailRows:
 
 
 def _by_message(rows: Rows) -> dict[str, Rows]:
-    """In the order of its parts."""
     found: dict[str, Rows] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row["position"]):
         found[row["message"]].append(row)

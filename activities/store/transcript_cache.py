@@ -13,15 +13,13 @@ _OBJECT_BYTES: Final = 4_000  # of a message's objects, without texts
 
 
 class _CachedTranscript(NamedTuple):
-    """A transcript's beginning up to an answer, with all calls settled."""
-
     messages: Transcript
     size: int
 
 
 class TranscriptCache:
-    """Taken prompts, committed answers and settled calls never change, so only the last final answer and what follows
-    it are read; if that answer is another or gone, the whole transcript."""
+    """Taken prompts, committed answers and settled calls never change: a read begins at the last final answer, or anew
+    if that is gone."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._cached: LruCache[SessionId, _CachedTranscript] = LruCache(max_bytes, lambda cached: cached.size)

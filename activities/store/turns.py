@@ -63,7 +63,6 @@ class UnfinishedTurnRow(Value):
 
 
 async def unfinished(reader: RowReader, session: SessionId) -> list[UnfinishedTurnRow]:
-    """The turns that failed, were stopped, or ended with the session, in order."""
     return [UnfinishedTurnRow(**row) for row in await reader.rows(_QUERIES.unfinished, session=session)]
 
 
@@ -81,8 +80,7 @@ async def turn_status(journal: Journal, turn: TurnId) -> TurnStatus:
 
 
 async def why_over(journal: Journal, turn: TurnId) -> str | None:
-    """Why an open turn must not go on, if so: it, or a turn that it works for as a subagent, was stopped or has an
-    ended session."""
+    """Why an open turn must not go on: it, or a turn above it, was stopped or has an ended session."""
     row = await journal.row(_QUERIES.why_over, turn=turn)
     if row is None:
         return None
@@ -93,7 +91,6 @@ async def why_over(journal: Journal, turn: TurnId) -> str | None:
 
 
 def status_of_row(row: dict[str, Any]) -> TurnStatus:
-    """A turn's status, from a row with more columns."""
     return TurnStatus.model_validate({name: row[name] for name in TurnStatus.model_fields})
 
 
@@ -107,7 +104,7 @@ async def open_new(
     error: str | None = None,
     retry: RetryId | None = None,
 ) -> TurnRow:
-    """Open a turn with a frozen configuration; with `error`, it can only be ended."""
+    """With `error`, the turn can only be ended."""
     frozen = turn_config.id
     journal.write(_TURN_CONFIGS.insert, id=frozen, body=Json(turn_config.model_dump(mode="json")))
     named = {"turn_config": frozen, "agent": agent, "model": model}
@@ -126,7 +123,7 @@ def record_step(journal: Journal, turn: TurnId, step: int) -> None:
 
 
 async def close(journal: Journal, turn: TurnId, reason: str, error: str | None) -> None:
-    """End a turn; an ended one stays as it is."""
+    """An ended turn stays as it is."""
     if await journal.row(_QUERIES.close, turn=turn, reason=reason, error=error):
         note = NoteId(f"{turn}/error") if error else None
         words = notes.store(journal, note, error) if note and error else None

@@ -49,7 +49,7 @@ class InboxRow(Value):
 
     @property
     def savable(self) -> tuple[str, ...]:
-        """The patterns that "always" would save; empty when nothing may be saved."""
+        """What "always" would save; empty when nothing may be saved."""
         return savable_patterns(self.request, self.rules)
 
     @property
@@ -86,7 +86,6 @@ async def suspended_sessions(database: Database, session: SessionId | None = Non
 
 
 async def _rules(database: Database, config_ids: set[str]) -> dict[str, Ruleset]:
-    """Reads each configuration once."""
     rows = await database.rows(_TURN_CONFIGS.rules, ids=sorted(config_ids)) if config_ids else []
     return {row["id"]: _RULES.validate_python(row["rules"]) for row in rows}
 

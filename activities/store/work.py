@@ -14,7 +14,7 @@ _QUERIES: Final = Queries("work")
 
 
 class WorkKind(StrEnum):
-    """What is particular to a kind stands in a table of its own; `work_kinds` says what turn it becomes."""
+    """Each kind has a table of its own, and its actions in `work_kinds`."""
 
     PROMPT = "prompt"
     RETRY = "retry"
@@ -28,7 +28,7 @@ class WorkItem(Value):
 
 
 class TurnRequest(Value):
-    """The turn that an item becomes: agent and model (None: the session's), and the retry that it carries out."""
+    """The turn that an item becomes; agent and model None: the session's."""
 
     item: WorkItem
     agent: str | None
@@ -37,7 +37,7 @@ class TurnRequest(Value):
 
 
 async def was_accepted(journal: Journal, item: WorkItem) -> bool:
-    """Whether the item was accepted before. Raises Conflict for an id of another kind or session."""
+    """Raises Conflict for an id of another kind or session."""
     found = await journal.row(_QUERIES.find, id=item.id)
     if found is not None and (found["session"], found["kind"]) != (journal.session, item.kind):
         raise Conflict(

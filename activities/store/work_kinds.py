@@ -1,4 +1,4 @@
-"""The kinds of work: what turn each becomes, and how it is withdrawn. A new kind is a module and a line here."""
+"""A new kind of work is a module and a line here."""
 
 from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass
@@ -12,10 +12,9 @@ from workflows.domain.ids import TurnId
 
 @dataclass(frozen=True)
 class WorkActions:
-    """What is done with the items of a kind; each records its event.
+    """The actions of a kind's items; each records its event.
 
-    `request_turn`: the turn that an item becomes; None when it has withdrawn the item instead. `take`: into that turn.
-    `withdraw`: with the reason.
+    `request_turn`: the turn that an item becomes; None when it has withdrawn the item.
     """
 
     request_turn: Callable[[Journal, WorkItem], Awaitable[TurnRequest | None]]
@@ -30,7 +29,6 @@ ACTIONS: Final[Mapping[WorkKind, WorkActions]] = {
 
 
 async def next_turn(journal: Journal) -> TurnRequest | None:
-    """What the oldest untaken item becomes."""
     while (item := await work.oldest_untaken(journal)) is not None:
         if (requested := await ACTIONS[item.kind].request_turn(journal, item)) is not None:
             return requested
@@ -42,7 +40,7 @@ def take(journal: Journal, item: WorkItem, turn: TurnId) -> None:
 
 
 async def withdraw_untaken(journal: Journal, reason: str, keep: Container[WorkKind] = ()) -> list[WorkItem]:
-    """Withdraw and return the session's untaken items, but for those of kinds to keep."""
+    """Returns the withdrawn items."""
     withdrawn = [item for item in await work.untaken(journal) if item.kind not in keep]
     for item in withdrawn:
         ACTIONS[item.kind].withdraw(journal, item, reason)

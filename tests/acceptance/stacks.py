@@ -58,11 +58,15 @@ class SharedStack:
     ) -> AsyncIterator[Trial]:
         """A trial on these servers; `changed` are other settings of its workers and clients."""
         directory.mkdir(parents=True, exist_ok=True)
+        await self._ready()
         with self._database_and_queue() as (own, endpoints):
             temporal = await connect(own, endpoints)
             async with trial(own, endpoints, temporal, scripts, directory, self.fork_server, **changed) as opened:
                 opened.code = self.code
                 yield opened
+
+    async def _ready(self) -> None:
+        """Make all parts serve: those of the test run always do."""
 
     @contextmanager
     def _database_and_queue(self) -> Iterator[tuple[Settings, Endpoints]]:
@@ -80,15 +84,9 @@ class OwnStack(SharedStack):
 
     worker: bool = False
 
-    @asynccontextmanager
-    async def trial(
-        self, scripts: Script | Mapping[str, Script], directory: Path, **changed: Any
-    ) -> AsyncIterator[Trial]:
-        """A trial on all parts, which an earlier failed one may have left half-way."""
-        await up(self.settings, lambda _: None, worker=self.worker)
+    async def _ready(self) -> None:
+        await up(self.settings, lambda _: None, worker=self.worker)  # an earlier failed trial may have left it half-way
         await wait_until(lambda: all(part.serving for part in status(self.settings).parts))
-        async with super().trial(scripts, directory, **changed) as opened:
-            yield opened
 
     @contextmanager
     def _database_and_queue(self) -> Iterator[tuple[Settings, Endpoints]]:

@@ -25,6 +25,7 @@ class FollowLoop(ABC):
         self._client = follower.client
         self._session = follower.session
         self._follower = follower
+        self._print_note = follower.print_note
         self._renderer = renderer
         self._no_wait = no_wait
         self._interactive_terminal = terminal = follower.terminal if is_interactive() else None

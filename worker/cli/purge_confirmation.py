@@ -24,8 +24,7 @@ async def confirm_purge(settings: Settings, *, yes: bool) -> None:
 
 async def run_purge(settings: Settings) -> None:
     """Remove it, and name what stays because it is not ours."""
-    left = await purge(settings, purge_items(settings))
-    for path in left:
+    for path in await purge(settings, purge_items(settings)):
         _print_wrapped(f"Left: {escape_exact(str(path))}", 2)
     click.echo("Removed.")
 
@@ -33,9 +32,8 @@ async def run_purge(settings: Settings) -> None:
 def _print_targets(settings: Settings, found: list[PurgeItem]) -> None:
     if not found:
         _print_wrapped(f"There is nothing of a stack in {escape_exact(str(settings.home))}.", 2)
-    for row in format_table(
-        ((f"  {escape_exact(str(each.path))}", each.description) for each in found), terminal_columns(err=True)
-    ):
+    rows = ((f"  {escape_exact(str(each.path))}", each.description) for each in found)
+    for row in format_table(rows, terminal_columns(err=True)):
         _print_wrapped(row)
     if settings.postgres_url is not None:
         print_note("The database of HOLDFAST_POSTGRES_URL is not touched.")

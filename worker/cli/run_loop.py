@@ -132,7 +132,7 @@ class RunLoop(FollowLoop):
         """Report a turn with another configuration than the last: its files have changed."""
         if isinstance(event, TurnOpened) and self._configuration is not None:
             if event.turn_config != self._configuration:
-                self._follower.print_note(f"Turn {event.number} works with another configuration: {event.turn_config}")
+                self._print_note(f"Turn {event.number} works with another configuration: {event.turn_config}")
             self._configuration = event.turn_config
 
     async def _on_own_event(self, seen: EventWithContents) -> ExitCode | None:
@@ -176,7 +176,7 @@ class RunLoop(FollowLoop):
 
     def _print_prompt_hint(self) -> None:
         if not self._hint_printed and self._stays_open:
-            self._follower.print_note(_INVITATION)
+            self._print_note(_INVITATION)
         self._hint_printed = True
 
     async def _on_line(self, text: str | None) -> ExitCode | None:
@@ -184,12 +184,12 @@ class RunLoop(FollowLoop):
             return None
         if text is None:
             if not self._is_idle:
-                self._follower.print_note("No more prompts are taken: this ends with the turn.")
+                self._print_note("No more prompts are taken: this ends with the turn.")
             return self._exit_code if self._is_idle else None
         try:
             return await self._on_command_or_prompt(text)
         except HoldfastError as error:
-            self._follower.print_note(f"Not sent: {escape_prose(str(error))}")
+            self._print_note(f"Not sent: {escape_prose(str(error))}")
             self._follower.keyboard.typed = text + self._follower.keyboard.typed
             return None
 
@@ -201,7 +201,7 @@ class RunLoop(FollowLoop):
                 self._begin_stop()
             case SlashCommand.HELP:
                 for each in SLASH_HELP:
-                    self._follower.print_note(each)
+                    self._print_note(each)
             case SlashCommand.RETRY:
                 self._untaken.add((await self._client.retry(self._session, model=self._options.model)).retry)
             case None if text.strip():
@@ -215,9 +215,7 @@ class RunLoop(FollowLoop):
         accepted = await self._client.prompt(self._session, prompt, prompt=self._unsent[1])
         self._unsent = None
         if not accepted.delivered:
-            self._follower.print_note(
-                "The engine cannot be reached just now; the prompt is recorded, and is taken later."
-            )
+            self._print_note("The engine cannot be reached just now; the prompt is recorded, and is taken later.")
         return accepted.prompt
 
     async def _on_interrupt(self) -> ExitCode | None:
@@ -232,24 +230,22 @@ class RunLoop(FollowLoop):
             return None
         if self._stop is None:
             self._begin_stop()
-            self._follower.print_note("Stopping the turn. Ctrl-C again leaves without waiting for its end.")
+            self._print_note("Stopping the turn. Ctrl-C again leaves without waiting for its end.")
             return None
         await asyncio.wait([self._stop], timeout=_MOMENT)
         if self._stop.done() and self._stop.exception() is None:
-            self._follower.print_note("Left. The stop is recorded, and the turn ends by itself.")
+            self._print_note("Left. The stop is recorded, and the turn ends by itself.")
         else:
-            self._follower.print_note(
-                f"Left before the stop was recorded: the task may go on. `holdfast stop {self._session}`"
-            )
+            self._print_note(f"Left before the stop was recorded: the task may go on. `holdfast stop {self._session}`")
         return self._leave()
 
     def _leave(self) -> ExitCode:
-        self._follower.print_note(f"  holdfast watch {self._session}")
+        self._print_note(f"  holdfast watch {self._session}")
         return ExitCode.INTERRUPTED
 
     def _begin_stop(self) -> None:
         if self._is_idle:
-            self._follower.print_note("Nothing is at work.")
+            self._print_note("Nothing is at work.")
             return
         self._stop = asyncio.create_task(self._client.stop(self._session))
         self._stop.add_done_callback(self._report_stop)
@@ -258,4 +254,4 @@ class RunLoop(FollowLoop):
         if stop.cancelled():  # the person has left; that was reported
             return
         if isinstance(error := stop.exception(), HoldfastError):
-            self._follower.print_note(f"The stop was not recorded, so the task goes on: {escape_prose(str(error))}")
+            self._print_note(f"The stop was not recorded, so the task goes on: {escape_prose(str(error))}")

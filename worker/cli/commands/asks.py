@@ -157,11 +157,8 @@ async def _oldest(inbox: InboxReader, session: SessionId | None, limit: int | No
 def _print_ask(entry: InboxEntry, *, whole: bool) -> None:
     since = format_age(entry.asked_at, datetime.now(UTC))
     state = f"waits for {since}" if entry.state is AskState.OPEN else str(entry.state)
-    click.echo(
-        wrap_for_stdout(
-            f"{click.style(entry.id, bold=True)}  {state}  {one_line(entry.title, 60)}  ({entry.session})", 2
-        )
-    )
+    heading = f"{click.style(entry.id, bold=True)}  {state}  {one_line(entry.title, 60)}  ({entry.session})"
+    click.echo(wrap_for_stdout(heading, 2))
     shown = preview_ask(entry, whole=whole, columns=terminal_columns())
     for each in shown.lines:
         click.echo(each)

@@ -53,9 +53,8 @@ async def list_(settings: Settings, all_: bool, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
         return
-    for row in (
-        format_table(map(_row, found)) if terminal_columns() is None else (row for each in found for row in _rows(each))
-    ):
+    piped = terminal_columns() is None
+    for row in format_table(map(_row, found)) if piped else (row for each in found for row in _rows(each)):
         click.echo(row)
     if not found:
         print_note("There are no standing grants.")

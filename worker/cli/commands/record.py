@@ -120,12 +120,9 @@ def _log_of_archive(path: Path, verify: bool, after: int, as_json: bool) -> Exit
         if several and not as_json:
             click.echo(f"{session}:")
         for record in records:
+            seen = EventWithContents(record=record, contents={})
             if record.seq > after:
-                click.echo(
-                    record.model_dump_json()
-                    if as_json
-                    else _format_event(EventWithContents(record=record, contents={}))
-                )
+                click.echo(record.model_dump_json() if as_json else _format_event(seen))
     return ExitCode.DONE
 
 
@@ -172,7 +169,6 @@ def _format_event(seen: EventWithContents) -> str:
 
 
 def _truncate(value: JsonValue) -> str:
-    text = escape_exact(
-        value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    )
+    raw = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    text = escape_exact(raw)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -107,11 +107,8 @@ async def stop(settings: Settings, session: str, keep_queued: bool, as_json: boo
     async with open_client(settings, with_worker=True) as client:
         overview = await client.sessions.get(await id_lookup.find_session(client, session))
         stopped = await client.stop(overview.id, keep_queued=keep_queued)
-    click.echo(
-        stopped.model_dump_json()
-        if as_json
-        else f"{_describe_stop(stopped)} {one_line(overview.title)} ({overview.id})"
-    )
+    described = f"{_describe_stop(stopped)} {one_line(overview.title)} ({overview.id})"
+    click.echo(stopped.model_dump_json() if as_json else described)
 
 
 @click.command()
@@ -132,9 +129,8 @@ async def end(settings: Settings, session: str, yes: bool, as_json: bool) -> Non
     async with open_client(settings, with_worker=True) as client:
         overview = await confirmation.confirm_session(client, session, "End {} for good?", yes=yes)
         stopped = await client.end(overview.id)
-    click.echo(
-        stopped.model_dump_json() if as_json else f"The session has ended: {one_line(overview.title)} ({overview.id})"
-    )
+    described = f"The session has ended: {one_line(overview.title)} ({overview.id})"
+    click.echo(stopped.model_dump_json() if as_json else described)
 
 
 def _describe_stop(stopped: AcceptedStop) -> str:

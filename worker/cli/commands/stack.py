@@ -214,12 +214,10 @@ def _disk_rows(seen: StackStatus) -> Iterator[str]:
     if seen.sizes is not None:
         sizes = ((_ROOM.get(name, name), size) for name, size in seen.sizes)
         yield f"Disk usage: {', '.join(f'{name} {format_size(size)}' for name, size in sizes if size is not None)}"
-    if seen.retention is not None:
-        sessions = (
-            "for ever" if seen.retention.sessions is None else f"{seen.retention.sessions:g} days, then in archives"
-        )
-        runs = "" if seen.retention.runs is None else f", Temporal's finished runs {seen.retention.runs:g} days"
-        yield f"Kept: sessions {sessions}, outputs {seen.retention.outputs:g} days{runs}"
+    if (kept := seen.retention) is not None:
+        sessions = "for ever" if kept.sessions is None else f"{kept.sessions:g} days, then in archives"
+        runs = "" if kept.runs is None else f", Temporal's finished runs {kept.runs:g} days"
+        yield f"Kept: sessions {sessions}, outputs {kept.outputs:g} days{runs}"
 
 
 def _headline(seen: StackStatus) -> str:
@@ -250,21 +248,15 @@ def _server(server: ServerStatus) -> tuple[str, ...]:
     if server.trouble is not None:
         return f"  {server.name}", "does not answer", escape_prose(server.trouble)
     working = "" if server.workers is None else pluralize(server.workers, "worker")
-    return (
-        f"  {server.name}",
-        f"version {escape_exact(server.version or '')}",
-        f"{escape_exact(server.address)}  {working}".rstrip(),
-    )
+    where = f"{escape_exact(server.address)}  {working}".rstrip()
+    return f"  {server.name}", f"version {escape_exact(server.version or '')}", where
 
 
 def _host(host: HostStatus) -> tuple[str, ...]:
     doing = "has a worker" if host.working else "has no worker"
     doing += " of another machine" if host.taken else ""
-    return (
-        f"  host {escape_exact(host.name)}",
-        doing,
-        f"{pluralize(host.sessions, 'session')} with work" if host.sessions else "",
-    )
+    sessions = f"{pluralize(host.sessions, 'session')} with work" if host.sessions else ""
+    return f"  host {escape_exact(host.name)}", doing, sessions
 
 
 def _part(part: PartStatus) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ class WatchLoop(FollowLoop):
 
     async def _on_line(self, text: str | None) -> None:
         if text and text.strip():
-            self._follower.print_note(f"Not sent, for `watch` takes answers only: holdfast run -s {self._session}")
+            self._print_note(f"Not sent, for `watch` takes answers only: holdfast run -s {self._session}")
 
     async def _on_own_event(self, seen: EventWithContents) -> ExitCode | None:
         event, seq = seen.record.event, seen.record.seq

@@ -7,7 +7,6 @@ import click
 from activities.shell.environment import session_environment
 from worker import credential_handoff
 from worker.api.accepted import AcceptedPrompt
-from worker.api.sessions import Overview
 from worker.cli import completers, config_remarks, id_lookup, other_sessions, prompt_input, session_preparation
 from worker.cli.command_support import async_command, current_directory, open_client, print_note, thinking_option
 from worker.cli.exit_codes import ExitCode
@@ -17,14 +16,13 @@ from worker.cli.render import suspension_text
 from worker.cli.render.escaping import escape_exact, one_line
 from worker.cli.render.terminal import is_live_terminal
 from worker.cli.run_loop import FollowOptions, follow_session
-from worker.cli.session_preparation import PreparedSession
 from worker.cli.terminal_input import is_interactive
 from worker.client import SessionClient
 from worker.project_config import Role, load_project_config, sources_of
 from worker.settings import Settings
 from workflows.domain.config.turn_config import TurnConfig
 from workflows.domain.errors import Conflict, UsageError
-from workflows.domain.ids import MessageId, TurnConfigId, session_id_for
+from workflows.domain.ids import MessageId, SessionId, TurnConfigId, TurnId, session_id_for
 from workflows.domain.prompt import Prompt
 from workflows.domain.value import Value
 
@@ -39,12 +37,15 @@ class RunArguments(Value):
 
 
 class StartedRun(Value):
-    """An accepted prompt; `seq` is the end of the log before it."""
+    """A session to follow after event `seq`; `accepted`: the prompt, unless the person types it."""
 
-    accepted: AcceptedPrompt
-    seq: int
+    session: SessionId
+    name: str
     directory: str
+    seq: int
     configuration: TurnConfigId | None
+    accepted: AcceptedPrompt | None = None
+    turn: TurnId | None = None
 
 
 @click.command()
@@ -114,20 +115,19 @@ async def run(
     )
     async with open_client(settings, with_worker=True) as client:
         with InterruptGuard() as guard:
-            if not request.text:
-                return await _reopen_session(client, request, guard, options)
             started = await (
                 _start_session(client, request, turn_config)
                 if turn_config is not None
-                else _prompt_session(client, request)
+                else _continue_session(client, request)
             )
             await _print_header(client, started)
             accepted = started.accepted
-            if detach and not guard.interrupted:
-                _print_detached(started, as_json)
+            if detach and accepted is not None and not guard.interrupted:
+                _print_detached(accepted, started.configuration, as_json)
                 return ExitCode.DONE
-            options = options.model_copy(update={"seq": started.seq, "configuration": started.configuration})
-            return await follow_session(client, accepted.session, accepted.prompt, guard, options)
+            state = {"seq": started.seq, "turn": started.turn, "configuration": started.configuration}
+            prompt = accepted.prompt if accepted is not None else None
+            return await follow_session(client, started.session, prompt, guard, options.model_copy(update=state))
 
 
 def _session_argument(session: str | None, again: bool) -> str | None:
@@ -173,71 +173,61 @@ async def _start_session(client: SessionClient, request: RunArguments, turn_conf
         session=session_id_for(request.prompt) if request.prompt else None,
         prompt=request.prompt,
     )
-    return StartedRun(accepted=accepted, seq=0, directory=str(directory), configuration=turn_config.id)
+    return StartedRun(
+        session=accepted.session,
+        name=f"Session {accepted.session}",
+        directory=str(directory),
+        seq=0,
+        configuration=turn_config.id,
+        accepted=accepted,
+    )
 
 
-async def _reopen_session(
-    client: SessionClient, request: RunArguments, guard: InterruptGuard, options: FollowOptions
-) -> ExitCode:
-    """Continue a session; the person types the prompt."""
-    overview, prepared = await _load_session(client, request)
-    if overview.status == "ended":
-        raise Conflict(f"Session {overview.id} ({one_line(overview.title)}) has ended: it takes no prompt any more.")
-    if prepared.sources is not None:
-        await client.configure(overview.id, prepared.sources)
-        prepared.report()
-    configured = session_preparation.configuration_suffix(prepared.configuration)
-    print_note(f"{one_line(overview.title)} · session {overview.id} in {escape_exact(overview.directory)}{configured}")
-    await other_sessions.report_other_sessions(client, overview.id)
-    suspension_text.print_suspension(overview)
-    turn = overview.turn if overview.turn_state == "open" else None
-    state = {"seq": overview.seq, "turn": turn, "configuration": prepared.configuration}
-    return await follow_session(client, overview.id, None, guard, options.model_copy(update=state))
-
-
-async def _load_session(client: SessionClient, request: RunArguments) -> tuple[Overview, PreparedSession]:
-    """The session to continue, and its configuration. Raises UsageError, NotFound."""
+async def _continue_session(client: SessionClient, request: RunArguments) -> StartedRun:
+    """Send the prompt, if there is one. Raises UsageError, NotFound; Conflict if the session has ended."""
     overview = await client.sessions.get(await id_lookup.find_session(client, request.session or "last"))
     prepared = await session_preparation.prepare_session(
         client, overview, request.model, agent=request.agent, config=request.config
     )
     if prepared.turn_config is not None:
         _print_remarks(client.settings, prepared.turn_config, request)
-    return overview, prepared
-
-
-async def _prompt_session(client: SessionClient, request: RunArguments) -> StartedRun:
-    overview, prepared = await _load_session(client, request)
-    prompt = Prompt.of_text(request.text, agent=request.agent, model=request.model)
-    accepted = await client.prompt(
-        overview.id, prompt, prompt=request.prompt, sources=prepared.sources, turn_config=prepared.turn_config
-    )
+    accepted = turn = None
+    if request.text:
+        prompt = Prompt.of_text(request.text, agent=request.agent, model=request.model)
+        accepted = await client.prompt(
+            overview.id, prompt, prompt=request.prompt, sources=prepared.sources, turn_config=prepared.turn_config
+        )
+        session_preparation.report_joined_turn(overview, request.agent)
+    elif overview.status == "ended":
+        raise Conflict(f"Session {overview.id} ({one_line(overview.title)}) has ended: it takes no prompt any more.")
+    else:
+        turn = overview.turn if overview.turn_state == "open" else None
+        if prepared.sources is not None:
+            await client.configure(overview.id, prepared.sources)
     prepared.report()
-    session_preparation.report_joined_turn(overview, request.agent)
     suspension_text.print_suspension(overview)
-    # A prompt with an id may be an old one: its events come first.
     return StartedRun(
-        accepted=accepted,
-        seq=0 if request.prompt else overview.seq,
+        session=overview.id,
+        name=f"Session {overview.id}" if accepted else f"{one_line(overview.title)} · session {overview.id}",
         directory=overview.directory,
+        seq=0 if request.prompt else overview.seq,  # a prompt with an id may be an old one: its events come first
         configuration=prepared.configuration,
+        accepted=accepted,
+        turn=turn,
     )
 
 
 async def _print_header(client: SessionClient, started: StartedRun) -> None:
-    print_note(
-        f"Session {started.accepted.session} in {escape_exact(started.directory)}"
-        f"{session_preparation.configuration_suffix(started.configuration)}"
-    )
-    await other_sessions.report_other_sessions(client, started.accepted.session)
-    if not started.accepted.delivered:
+    configuration = session_preparation.configuration_suffix(started.configuration)
+    print_note(f"{started.name} in {escape_exact(started.directory)}{configuration}")
+    await other_sessions.report_other_sessions(client, started.session)
+    if started.accepted is not None and not started.accepted.delivered:
         print_note("The engine cannot be reached just now; the task is recorded, and begins when it is back.")
 
 
-def _print_detached(started: StartedRun, as_json: bool) -> None:
-    session = started.accepted.session
+def _print_detached(accepted: AcceptedPrompt, configuration: TurnConfigId | None, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({**started.accepted.model_dump(), "configuration": started.configuration}))
+        click.echo(json.dumps({**accepted.model_dump(), "configuration": configuration}))
         return
-    click.echo(session)
-    print_note(f"It works in the background. To follow it: holdfast watch {session}")
+    click.echo(accepted.session)
+    print_note(f"It works in the background. To follow it: holdfast watch {accepted.session}")

@@ -36,7 +36,7 @@ async def read_first_prompt(model: str, directory: Path, *, live: bool) -> str |
         async with TerminalInput(live=live) as typed:
             return await _first_prompt(typed, writer, print_note)
     finally:
-        writer.close()
+        writer.set_footer()
 
 
 async def _first_prompt(typed: TerminalInput, writer: TerminalWriter, print_note: Callable[[str], None]) -> str | None:

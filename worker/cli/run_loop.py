@@ -70,15 +70,6 @@ async def follow_session(
         return await RunLoop(follower, renderer, accepted, options).follow(guard)
 
 
-async def describe_totals(client: SessionClient, session: SessionId) -> str:
-    """What a session has used so far. Never raises: the exit code does not depend on it."""
-    try:
-        sums = await client.sessions.totals(session)
-    except Unavailable:
-        return "what it has used cannot be read just now"
-    return describe_usage(sums.steps, sums.tokens, sums.cost)
-
-
 class RunLoop(FollowLoop):
     """Follows one person's prompts and retries; on an interactive terminal, typed lines are prompts, too."""
 
@@ -161,7 +152,11 @@ class RunLoop(FollowLoop):
         if (terminal := self._follower.terminal) is not None:
             duration = terminal.status_line.duration
             took = "" if duration is None else f" in {format_duration(duration)}"
-            used = await describe_totals(self._client, self._session)
+            try:
+                sums = await self._client.sessions.totals(self._session)
+                used = describe_usage(sums.steps, sums.tokens, sums.cost)
+            except Unavailable:  # the exit code does not depend on it
+                used = "what it has used cannot be read just now"
             terminal.writer.write_line(click.style(f"Done{took} · {used}", dim=True))
 
     async def _on_turn_over(self, end: ExitCode) -> ExitCode | None:

@@ -43,7 +43,7 @@ from workflows.domain.events.sessions import (
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryAccepted, RetryWithdrawn, TurnEnded, TurnOpened
-from workflows.domain.ids import PartId
+from workflows.domain.ids import PartId, SessionId
 from workflows.domain.messages import ReasoningPart, TextPart
 from workflows.domain.prompt import PromptMode
 
@@ -84,7 +84,7 @@ class EventRenderer:
         self.writer = writer
         self._new_answer = partial(StreamedAnswer, thinking=thinking, quote="> " if writer.live else "  ")
         self._streamed = self._new_answer()
-        self._status_line = status_line
+        self._status_line = status_line or StatusLine(SessionId(""))
         self._is_subagent = subagent
         self._now = now
         self._attempts: dict[str, tuple[int, ...]] = {}
@@ -188,7 +188,7 @@ class EventRenderer:
         how = "waits for a turn of its own" if event.mode == PromptMode.QUEUE else "joins at the next step"
         agent = f", as {one_line(event.agent)}" if event.mode == PromptMode.QUEUE and event.agent is not None else ""
         self._print(f"+ {one_line(prompt_of(seen, event.prompt))} ({how}{agent})")
-        if self._status_line is not None and (behind := self._status_line.queued_prompts()):
+        if behind := self._status_line.queued_prompts():
             self._print(f"  {behind}", "yellow")
 
     def _show_prompt(self, event: PromptTaken, seen: EventWithContents) -> None:
@@ -225,16 +225,11 @@ class EventRenderer:
         match body:
             case {"kind": "text" | "reasoning" as kind, "text": str(text), "part": int(part)}:
                 self.writer.stream(self._streamed.append(kind, part, escape_prose(text)))
-                self._set_activity("answers" if kind == "text" else "thinks")
+                self._status_line.set_activity("answers" if kind == "text" else "thinks")
             case {"kind": "call", "name": str(name)}:
-                self._set_activity(f"prepares {one_line(name, 30)}")
+                self._status_line.set_activity(f"prepares {one_line(name, 30)}")
             case {"title": str(title), "metadata": {"output": str(output)}}:
-                if self._status_line is not None:
-                    self._status_line.set_output(source, title, output)
-
-    def _set_activity(self, what: str) -> None:
-        if self._status_line is not None:
-            self._status_line.set_activity(what)
+                self._status_line.set_output(source, title, output)
 
     def _restart_answer(self) -> None:
         self.writer.retract()

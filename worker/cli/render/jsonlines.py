@@ -11,7 +11,6 @@ from worker.api.inbox import InboxEntry
 from worker.cli.render.subagent_view import SubagentView
 from worker.client import SessionClient
 from worker.opencode.event_lines import EventLines, JsonLine
-from workflows.domain.events.event import Event
 from workflows.domain.events.generations import MessageCompleted
 from workflows.domain.ids import SessionId
 
@@ -45,16 +44,13 @@ async def create_json_view(client: SessionClient, session: SessionId, after: int
     lines, lookback = EventLines(), _LOOKBACK
     while after > 0:
         before = await _read_events(client, session, max(after - lookback, 0), after)
-        if after <= lookback or any(_is_step(each.record.event) for each in before):
+        events = (each.record.event for each in before)
+        if after <= lookback or any(isinstance(each, MessageCompleted) and each.turn is not None for each in events):
             for each in before:
                 lines.of_event(each)  # they were shown before
             break
         lookback *= 4
     return SubagentView(session, JsonRenderer(lines), lambda _: JsonRenderer(EventLines()))
-
-
-def _is_step(event: Event) -> bool:
-    return isinstance(event, MessageCompleted) and event.turn is not None
 
 
 async def _read_events(client: SessionClient, session: SessionId, first: int, last: int) -> list[EventWithContents]:

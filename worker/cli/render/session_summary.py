@@ -28,7 +28,7 @@ from workflows.domain.events.sessions import SessionSuspended, SuspensionEnded
 from workflows.domain.events.stops import StopAccepted
 from workflows.domain.events.tasks import TaskStarted
 from workflows.domain.events.turns import RetryAccepted, TurnEnded, TurnOpened
-from workflows.domain.ids import AskId, MessageId, PartId, SessionId
+from workflows.domain.ids import MessageId, PartId, SessionId
 from workflows.domain.messages import CallState, TextPart
 from workflows.domain.usage import Cost, Tokens
 
@@ -48,9 +48,6 @@ class SessionSummary:
     _retried_by: dict[str, str] = field(default_factory=dict)
     _turn: TurnSummary | None = None
     _name: str = ""
-
-    def open_asks(self) -> list[AskId]:
-        return [each.ask for turn in self.turns for each in turn.asked.values() if not each.text]
 
     def on_event(self, seen: EventWithContents) -> None:
         """Add an event; ignored before the log's first turn."""
@@ -185,8 +182,8 @@ def render_session_summary(summary: SessionSummary, seen: Overview, at: datetime
         yield from [""] if turn is not newest[0] or before else []
         yield from render_turn(turn, columns)
     yield ""
-    waiting = summary.open_asks()
-    for each in describe_status(seen, at, waiting[0] if waiting else None):
+    waiting = (each.ask for turn in turns for each in turn.asked.values() if not each.text)
+    for each in describe_status(seen, at, next(waiting, None)):
         yield from wrap_text(each, columns, 2)
 
 

@@ -44,7 +44,7 @@ class Terminal:
 
     def __exit__(self, *_: object) -> None:
         self.writer.finalize("")
-        self.writer.close()
+        self.writer.set_footer()
 
     def on_event(self, seen: EventWithContents) -> None:
         self.status_line.on_event(seen)

@@ -70,7 +70,7 @@ class TerminalWriter:
             self._draw([], over=written)
 
     def set_footer(self, *rows: str) -> None:
-        """Replace the lowest lines: the status, a question, the typed line."""
+        """Replace the lowest lines: the status, a question, the typed line. Without rows, leave the cursor there."""
         self._passing = rows
         self.draw()
 
@@ -82,11 +82,6 @@ class TerminalWriter:
             self._stale = False
             self._finish(last=False)
         self._draw([])
-
-    def close(self) -> None:
-        """Remove the footer and leave the cursor below the last line."""
-        self._passing = ()
-        self.draw()
 
     def _begin(self) -> None:
         self._grown, self._done = "", 0

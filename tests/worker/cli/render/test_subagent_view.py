@@ -61,7 +61,7 @@ def test_two_subagents_of_one_agent_have_different_names(capsys: Capture) -> Non
 def test_a_long_answer_of_a_subagent_stays_behind_its_name(capsys: Capture) -> None:
     writer = TerminalWriter(live=True)
     MarginWriter(writer, "general").finalize("so it is " * 40 + "x" * 100)
-    writer.close()
+    writer.set_footer()
 
     rows = [row for row in click.unstyle(capsys.readouterr().out).splitlines() if row]  # and some that were erased
     assert writer.columns is not None

@@ -81,7 +81,7 @@ def test_a_passing_line_stays_below_all_others_and_leaves_no_trace(writer: Termi
     below = terminal.shows
     writer.set_footer("… edit")
     writer.finalize("Text")
-    writer.close()
+    writer.set_footer()
 
     assert below == ["a line", "Text", "… thinking"]
     assert terminal.shows == ["a line", "Text"]
@@ -90,7 +90,7 @@ def test_a_passing_line_stays_below_all_others_and_leaves_no_trace(writer: Termi
 def test_a_line_that_does_not_fit_passes_in_one_row(writer: TerminalWriter, terminal: Terminal) -> None:
     writer.set_footer("\x1b[31m" + "世界" * 30)
     shown = terminal.shows
-    writer.close()
+    writer.set_footer()
 
     assert shown == ["世 界 世 界 世 界 世 界 世 界 世 界 世 界 世 界 世 界 世".replace(" ", "")]
     assert terminal.shows == [""]
@@ -131,7 +131,7 @@ def test_a_pipe_gets_final_text_only_and_as_it_was_written(capsys: Capture) -> N
     writer.set_footer("… thinking")
     writer.retract()
     writer.finalize("**whole**")
-    writer.close()
+    writer.set_footer()
 
     assert capsys.readouterr().out == "**whole**\n"
 

@@ -107,6 +107,7 @@ async def test_options_stand_where_this_api_wants_them(
         (Answer((Text("Hi"),), finish="MAX_TOKENS"), Finish.LENGTH),
         (Answer((), finish="SAFETY"), Finish.CONTENT_FILTER),
         (Answer((), finish="RECITATION"), Finish.CONTENT_FILTER),
+        (Answer((), finish="ESCALATION"), Finish.CONTENT_FILTER),
         (Answer((), blocked="PROHIBITED_CONTENT"), Finish.CONTENT_FILTER),
         (Answer((), finish="MALFORMED_FUNCTION_CALL"), Finish.UNKNOWN),
         (Answer((), finish="UNEXPECTED_TOOL_CALL"), Finish.UNKNOWN),

@@ -68,9 +68,9 @@ class MessagesRequestBuilder:
         """Neighbours of one role are one message: the results of all calls belong together."""
         turns: list[_Turn] = []
         for message in messages:
-            if isinstance(message, SystemInput):
+            if message.role == "system":
                 continue
-            role = "assistant" if isinstance(message, AssistantInput) else "user"
+            role = "assistant" if message.role == "assistant" else "user"
             if not turns or turns[-1].role != role:
                 turns.append(_Turn(role))
             turns[-1].blocks.extend(self._encoded.get(message, None, _encode))

@@ -10,12 +10,14 @@ from activities.model.wires.answer_reader import AnswerReader, count_tokens, req
 from workflows.domain.usage import ReportedUsage
 
 SIGNATURE: Final = "thoughtSignature"
-_BLOCKED: Final = frozenset(
-    {"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"}
+_BLOCKED: Final = (
+    *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"),
+    *("IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR", "ESCALATION", "PUP_LIMITED_DISABLED"),
 )
 _FINISHES: Final = {
     "STOP": Finish.STOP,
     "MAX_TOKENS": Finish.LENGTH,
+    "CONTINUATION": Finish.LENGTH,
     **dict.fromkeys(_BLOCKED, Finish.CONTENT_FILTER),
 }  # any other, as MALFORMED_FUNCTION_CALL, is no end of an answer: ask again
 

@@ -26,6 +26,7 @@ from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 
 _ADDRESS: Final = "https://generativelanguage.googleapis.com/v1beta"
 _UNSIGNED: Final = "skip_thought_signature_validator"  # Google's word for a call that another model made
+_ROLES: Final = {"user": "user", "assistant": "model", "tool": "user"}
 _TOOL_CHOICES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 
 
@@ -59,14 +60,14 @@ class GeminiRequestBuilder:
         signs, names = signs_calls(request.endpoint.name), dict[str, str]()
         contents: list[_Content] = []
         for message in request.messages:
-            if isinstance(message, SystemInput):
+            if message.role == "system":
                 continue
-            role, results = "user", isinstance(message, ToolResultInput)
-            if isinstance(message, AssistantInput):
-                role, names = "model", {call.id: call.name for call in message.calls}
-            if not contents or (contents[-1].role, contents[-1].results) != (role, results):
-                contents.append(_Content(role, results))
-            name = names.get(message.call, "") if isinstance(message, ToolResultInput) else ""
+            if message.role == "assistant":
+                names = {call.id: call.name for call in message.calls}
+            kind = _ROLES[message.role], message.role == "tool"
+            if not contents or (contents[-1].role, contents[-1].results) != kind:
+                contents.append(_Content(*kind))
+            name = names.get(message.call, "") if message.role == "tool" else ""
             contents[-1].parts.extend(self._encode(message, signs, name))
         return contents
 

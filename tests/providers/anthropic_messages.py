@@ -102,7 +102,7 @@ class Anthropic:
     def check(self, request: web.Request, body: dict[str, Any]) -> StreamPlan:
         if request.path != "/v1/messages":
             raise _refused("Not Found", 404, "not_found_error")
-        if request.headers.get("x-api-key") != KEY:
+        if request.headers.get("x-api-key") != KEY and f"Bearer {KEY}" != request.headers.get("authorization"):
             raise _refused("invalid x-api-key", 401, "authentication_error")
         if "anthropic-version" not in request.headers:
             raise _refused("anthropic-version: header is required")

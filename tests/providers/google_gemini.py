@@ -4,6 +4,7 @@ It refuses, in the service's words, unknown members, results without their calls
 changed or moved thought signatures.
 """
 
+import base64
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -166,7 +167,7 @@ class Gemini:
                 yield {**call, "thoughtSignature": self._sign(name)} if signs else call
 
     def _sign(self, what: str) -> str:
-        signature = f"c2ln+{next(self.numbers)}/=="
+        signature = base64.b64encode(b"\xfb\xef\xff" + str(next(self.numbers)).encode()).decode()
         self.signed[signature] = what
         return signature
 

@@ -76,6 +76,7 @@ class OpenAI:
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.made: dict[str, str] = {}
+        self.followed: dict[str, str] = {}  # each thought's id, and what it led to
         self.numbers = count(1)
         self.double = ProviderDouble(self.check)
 
@@ -140,7 +141,7 @@ class OpenAI:
         if item["encrypted_content"] != self.made[id]:
             said = "The encrypted content could not be verified."
             raise RefusedRequest(400, _error(said, code="invalid_encrypted_content"))
-        if not following or following[0].get("type", "message") not in ("message", "function_call", "reasoning"):
+        if [*map(_identity, following)] != [self.followed.get(id)]:
             said = f"Item '{id}' of type 'reasoning' was provided without its required following item."
             raise RefusedRequest(400, _error(said, "input"))
 
@@ -168,6 +169,8 @@ class OpenAI:
             for kind, data in pieces:
                 yield said(kind, output_index=index, item_id=item["id"], **data)
             yield said("response.output_item.done", output_index=index, item=item)
+            if output and output[-1]["type"] == "reasoning":
+                self.followed[output[-1]["id"]] = _identity(item)
             output.append(item)
         if answer.failed:
             code, message = answer.failed
@@ -258,6 +261,11 @@ _RESPONSE: Final[dict[str, Any]] = {
     "tools": [],
     "top_p": 1.0,
 }
+
+
+def _identity(item: dict[str, Any]) -> str:
+    kind = item.get("type", "message")
+    return str(item["id"] if kind == "reasoning" else item.get("call_id", kind))
 
 
 def _cut(text: str, pieces: int) -> list[str]:

@@ -1,5 +1,6 @@
 """Requests that cannot be written: nothing is sent or retried, and the error is named."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -99,7 +100,10 @@ def never(*_: object) -> StreamPlan:
 
 
 @pytest.mark.parametrize("model", ["vertex_ai/mistral-large", "vertex_ai/gemini-2.5-pro"])
-async def test_a_package_that_litellm_lacks_is_named_and_not_asked_for_again(port: WireRouter, model: str) -> None:
+async def test_a_package_that_litellm_lacks_is_named_and_not_asked_for_again(
+    port: WireRouter, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "google.auth", None)  # Google's client brings it, for tests of its wire
     with pytest.raises(ModelError, match=r"litellm needs the Python package of 'google\b") as caught:
         await collect_answer(port, request(Wire.LITELLM, model, "http://127.0.0.1:9", "k"))
     assert isinstance(classify(caught.value.failure), Stop)

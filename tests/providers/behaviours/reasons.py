@@ -17,6 +17,9 @@ REASONS: Final = {
     ("OpenAI chat", "402: no credit"): "OpenAI answers 429 with the code `insufficient_quota`.",
 }
 BELIEVED: Final = {
+    ("OpenAI chat", "a turn that a model of each other wire began"): (
+        "That a member of a message which OpenAI's types lack is refused is believed, not tried."
+    ),
     ("Gemini", "a turn that a model of each other wire began"): (
         "By Google's word for calls of other models, `skip_thought_signature_validator`; believed, not tried."
     ),

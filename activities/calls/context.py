@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -29,25 +30,17 @@ from workflows.domain.wire import Fence
 _LOG: Final = logging.getLogger("holdfast.tools")
 
 
+@dataclass(frozen=True)
 class CallContextFactory:
     """Opens stored calls for attempts. `machine` names the data directory with the commands' files, `deliver` sends the
     signals of other sessions."""
 
-    def __init__(
-        self,
-        database: Database,
-        loader: ProjectLoader,
-        toolsets: Toolsets,
-        machine: str,
-        deliver: Deliver,
-        planner: Planner | None = None,
-    ) -> None:
-        self.planner = planner
-        self.database = database
-        self.deliver = deliver
-        self.machine = machine
-        self.loader = loader
-        self.toolsets = toolsets
+    database: Database
+    loader: ProjectLoader
+    toolsets: Toolsets
+    machine: str
+    deliver: Deliver
+    planner: Planner | None = None
 
     async def open(self, call: PartId, fence: Fence) -> CallEffect:
         """The effect of a stored call, for one attempt: by the cache, if this process has just prepared it. Raises

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from dataclasses import dataclass
 
 from activities.calls.description import CallDescriber, describe_nothing
 from activities.store import asks, grants, turns
@@ -20,12 +21,12 @@ from workflows.domain.permissions.rules import Action, Ruleset
 _KEY_DIGITS = 16  # of a file key in history
 
 
+@dataclass(frozen=True)
 class PermissionEvaluator:
     """Applies a turn's rules and the session's live grants."""
 
-    def __init__(self, rules: Ruleset, live: tuple[Grant, ...]) -> None:
-        self.rules = rules
-        self.live = live
+    rules: Ruleset
+    live: tuple[Grant, ...]
 
     def findings(self, call: CallRow) -> tuple[Finding, ...]:
         """One finding per request of the plan; none when planning failed: the run reports why."""

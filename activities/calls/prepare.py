@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from pydantic import JsonValue
@@ -23,22 +24,15 @@ from workflows.domain.wire import GenerateRequest
 MAX_ARGUMENT_DEPTH: Final = 100  # levels of arguments
 
 
+@dataclass(frozen=True)
 class CallPreparer:
     """Makes the ledger's rows of an answer's calls; reads the work tree, changes nothing."""
 
-    def __init__(
-        self,
-        request: GenerateRequest,
-        message: MessageId,
-        tools: Toolset,
-        turn: TurnContext,
-        planner: Planner | None = None,
-    ) -> None:
-        self.request = request
-        self.message = message
-        self.tools = tools
-        self.turn = turn
-        self.planner = planner
+    request: GenerateRequest
+    message: MessageId
+    tools: Toolset
+    turn: TurnContext
+    planner: Planner | None = None
 
     async def prepare(self, position: int, requested: RequestedCall) -> CallRow:
         """An invalid call becomes one of `invalid`, which tells the model why."""

@@ -12,6 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
+from activities.model.bedrock_thinking import settle_thinking
 from activities.model.chat_format import ChunkReader, build_body
 from activities.model.failures import ModelError
 from activities.model.litellm_environment import isolate
@@ -129,7 +130,7 @@ def _ended_early(chunks: Any) -> bool:
 def _arguments(request: ModelRequest, timeouts: StreamTimeouts) -> JsonDict:
     """Always with address and key, so that litellm looks for none."""
     endpoint = request.endpoint
-    parameters = build_body(request)
+    parameters = build_body(settle_thinking(request))
     if endpoint.model.startswith(_CACHING):
         parameters["enable_prompt_caching"] = True
     return {

@@ -74,6 +74,37 @@ async def test_reasoning_comes_and_goes_back_unchanged(port: WireRouter, spoken:
     assert last.parts == (TextPart(text="Done."),)
 
 
+@pytest.mark.parametrize(
+    "output",
+    [
+        (Thought("First."), Thought(redacted=True), Call("read", '{"path": "a"}')),
+        (Thought("First."), Call("read", '{"path": "a"}'), Thought("Then."), Call("read", '{"path": "b"}')),
+    ],
+)
+async def test_reasoning_that_litellm_does_not_give_back_ends_no_turn(
+    port: WireRouter, output: Sequence[Output]
+) -> None:
+    service = BEDROCK.serve(Answer(output), THINKS, DONE)
+    async with serve_double(service.double):
+        conversation = talk(port, BEDROCK, service, options=BEDROCK.thinking)
+        for _ in range(2):
+            await conversation.ask()
+        assert (await conversation.ask()).parts == (TextPart(text="Done."),)
+
+    thinks = ["thinking" in body.get("additionalModelRequestFields", {}) for body in asked(service)]
+    assert thinks == [True, False, True]
+
+
+@EACH
+async def test_calls_of_another_model_end_no_turn_of_one_that_thinks(port: WireRouter, spoken: Spoken) -> None:
+    call = tool_part(RequestedCall("call_1", "read", "{}"), Outcome(output="x"))
+    service = spoken.serve(DONE)
+    async with serve_double(service.double):
+        conversation = talk(port, spoken, service, options=spoken.thinking)
+        conversation.transcript.append(answered((call,), "other/model"))
+        assert (await conversation.ask()).parts == (TextPart(text="Done."),)
+
+
 @EACH
 async def test_parallel_calls_keep_apart(port: WireRouter, spoken: Spoken) -> None:
     service = spoken.serve(READS, DONE)

@@ -1,4 +1,4 @@
-"""Gate: a call waits until a rule, grant or person has decided."""
+"""The gate of calls."""
 
 from temporalio import workflow
 
@@ -13,7 +13,7 @@ from workflows.runtime import SessionRuntime
 
 
 class Gate:
-    """Decides calls from their findings; opens an ask where a person must decide, and waits for its signal."""
+    """Decides calls from their findings; opens an ask where a person must decide."""
 
     def __init__(self, runtime: SessionRuntime, turn: TurnState) -> None:
         self.runtime = runtime
@@ -21,7 +21,7 @@ class Gate:
         self.turn = turn
 
     async def passes(self, call: OpenCall) -> bool:
-        """Wait until nothing is left to ask. True: `ToolActivities.run` may have the call; False: a rule denies it."""
+        """True: `ToolActivities.run` may have the call; False: a rule denies it."""
         while True:
             if call.phase is CallPhase.ASKED:
                 await self.wait_for_answer(call)
@@ -32,7 +32,7 @@ class Gate:
                 return True
 
     async def ask(self, call: OpenCall, request: int) -> bool:
-        """Open a request's ask. False: an earlier answer has already settled the call."""
+        """False: an earlier answer has settled the call."""
         ask = ids.AskId(self.runtime.mint(ids.Prefix.ASK))
         call.wait_for_ask(ask, request)  # first: the answer's signal may outrun the activity
         opened: AskResult = await self.runtime.run_activity(
@@ -54,7 +54,7 @@ class Gate:
         return opened.state is not AskState.CLOSED
 
     async def wait_for_answer(self, call: OpenCall) -> None:
-        """Wait for the answer's signal, without a timeout."""
+        """Without a timeout."""
         workflow.set_current_details(
             f"Turn {self.turn.number}: waits for an answer: holdfast asks {call.ask} ({call.label or call.tool})"
         )

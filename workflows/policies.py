@@ -1,4 +1,4 @@
-"""Timeouts and retries by kind of activity; the only file with a RetryPolicy.
+"""Timeouts and retries by kind of activity.
 
 No schedule-to-start or schedule-to-close timeouts: they would run on without a worker.
 """
@@ -33,17 +33,17 @@ _QUICK_TIMEOUT: Final = timedelta(seconds=1)  # 20 sessions at a load of 5 took 
 
 
 def model(limits: TurnLimits, summary: str) -> ActivityConfig:
-    """Asking the model; ends earlier by its own idle timeouts."""
+    """Ends earlier by its own idle timeouts."""
     return _config(_CRASH_RETRY, limits.model_timeout, summary, heartbeat=limits.heartbeat)
 
 
 def tool(limits: TurnLimits, summary: str) -> ActivityConfig:
-    """Running a call; ends earlier by the tool's own time limit."""
+    """Ends earlier by the tool's own time limit."""
     return _config(_CRASH_RETRY, limits.tool_timeout, summary, heartbeat=limits.heartbeat)
 
 
 def quick_tool(call: PartId, summary: str) -> LocalActivityConfig:
-    """Running a quick call once within the workflow task; if it fails, it runs as an activity."""
+    """Once, within the workflow task; if it fails, the call runs as an activity."""
     return LocalActivityConfig(
         activity_id=call,  # history keeps no request
         start_to_close_timeout=_QUICK_TIMEOUT,
@@ -54,17 +54,16 @@ def quick_tool(call: PartId, summary: str) -> LocalActivityConfig:
 
 
 def project(limits: TurnLimits, summary: str) -> ActivityConfig:
-    """Reading a directory's configuration."""
     return _config(_OUTAGE_RETRY, 60.0, summary, heartbeat=limits.heartbeat)
 
 
 def store(limits: TurnLimits, summary: str) -> ActivityConfig:
-    """One transaction, retried while the database is away. Short: it sends no heartbeats."""
+    """Retried while the database is away. Short: it sends no heartbeats."""
     return _config(_OUTAGE_RETRY, 5.0, summary)
 
 
 def close(limits: TurnLimits, summary: str) -> ActivityConfig:
-    """Closing a turn; may end process groups first."""
+    """May end process groups first."""
     return _config(_OUTAGE_RETRY, 120.0, summary, heartbeat=limits.heartbeat)
 
 

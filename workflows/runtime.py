@@ -28,7 +28,7 @@ from workflows.domain.wire import (
     WakeKind,
 )
 
-# Of starting or waking a subagent, which may complete in between; afterwards the sweeper wakes it.
+# Of starting or waking a subagent; afterwards the sweeper wakes it.
 _START_ATTEMPTS: Final = 3
 
 R = TypeVar("R")
@@ -36,7 +36,7 @@ Q = TypeVar("Q", bound=Request)
 
 
 class ReloadDue(Exception):
-    """The rows have to be loaded again before anything else is begun: ends a move, and is no failure."""
+    """The rows have to be loaded again first: ends a move, and is no failure."""
 
 
 class SessionRuntime:
@@ -62,7 +62,7 @@ class SessionRuntime:
         return await self._await_result(workflow.execute_local_activity_method(activity, request, **config))
 
     def require_no_reload(self) -> None:
-        """Nothing is begun before the rows are loaded again."""
+        """Raises ReloadDue."""
         if self.state.reload:
             raise ReloadDue
 
@@ -108,7 +108,7 @@ class SessionRuntime:
                 handle.add_done_callback(_consume_exception)
                 return
             except WorkflowAlreadyStartedError:
-                # An earlier attempt or the sweeper started it, or it still runs since its last prompt.
+                # An earlier attempt or the sweeper started it, or it still runs.
                 if await _signal_if_running(child):
                     return
 
@@ -119,12 +119,12 @@ class SessionRuntime:
         return ids.mint(prefix, milliseconds, self.state.minted % 4096, workflow.random())
 
     def summary(self, *words: str) -> str:
-        """An activity's text in Temporal's UI; the server takes up to 400 bytes."""
+        """For Temporal's UI; the server takes 400 bytes."""
         return " ".join(words)[:100].encode(errors="replace")[:300].decode(errors="ignore")
 
     async def load(self) -> bool:
-        """Load the open turn, else open one for the oldest untaken prompt. False: the session is none of this run's: it
-        is archived, or of a database that was since restored, or its epoch is forged."""
+        """Load the open turn, else open one for the oldest untaken prompt. False: the session is not this run's
+        (archived, restored since, or a forged epoch)."""
         self.state.load_due = self.state.reload = False
         request = LoadRequest(**self.fence(), turn=ids.TurnId(self.mint(ids.Prefix.TURN)))
         try:
@@ -151,7 +151,7 @@ class SessionRuntime:
         self.state.close_turn(prompts_waiting=closed.prompts_waiting, ended=closed.ended)
 
     async def wait_until_resumed(self) -> None:
-        """Raises ReloadDue: the session's rows have to be loaded then."""
+        """Raises ReloadDue."""
         workflow.set_current_details("Suspended until a person resumes it")
         await workflow.wait_condition(lambda: self.state.reload)
         raise ReloadDue
@@ -168,12 +168,12 @@ class SessionRuntime:
 
 
 def is_stale(error: FailureError) -> bool:
-    """Whether an activity was refused because a later load or attempt has overtaken it."""
+    """Whether a later load or attempt has overtaken the activity."""
     return has_type(error, StaleFence)
 
 
 def has_type(error: FailureError, kind: type[HoldfastError]) -> bool:
-    """Whether an activity has failed by one of our errors. A local one's is not wrapped on replay."""
+    """A local activity's error is not wrapped on replay."""
     cause = error.cause if isinstance(error, ActivityError) else error
     return isinstance(cause, ApplicationError) and cause.type == kind.__name__
 
@@ -186,7 +186,7 @@ def _child_search_attributes(own: TypedSearchAttributes, child: SessionId, agent
 
 
 async def _signal_if_running(child: SessionId) -> bool:
-    """False: there is no run to signal."""
+    """False: no run."""
     try:
         await workflow.get_external_workflow_handle(ids.workflow_id(child)).signal(WAKE, Wake(kind=WakeKind.WORK))
     except ApplicationError:
@@ -195,6 +195,6 @@ async def _signal_if_running(child: SessionId) -> bool:
 
 
 def _consume_exception(handle: asyncio.Future[Any]) -> None:
-    """Keeps asyncio from logging a child run's exception: its rows say how it ended."""
+    """Its rows say how the child ended: asyncio need not log it."""
     if not handle.cancelled():
         handle.exception()

@@ -53,7 +53,7 @@ class SessionWorkflow:
                 break
 
     async def wait_for_work(self) -> bool:
-        """Wait for work; an open turn is work. False: the run may end."""
+        """An open turn is work. False: the run may end."""
         raise_if_cancelled()
         while not self.state.has_work():
             if self.state.ended:

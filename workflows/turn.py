@@ -1,4 +1,4 @@
-"""Turn: carries out moves until none is left."""
+"""Turn: a session workflow's moves."""
 
 import asyncio
 from collections.abc import Callable
@@ -40,7 +40,7 @@ class Turn:
     async def run(self) -> None:
         """Carry out moves until none is left or a stop names this turn, then close it.
 
-        Returns early where the rows have to be loaded again; they may say that the turn goes on, or was stopped.
+        Returns early when the rows have to be loaded again.
         """
         try:
             await run_until(self.is_interrupted, asyncio.ensure_future(self.run_moves()), self.mark_cancelling)
@@ -95,7 +95,7 @@ class Turn:
             self.turn.add_answer(step)
 
     async def back_off_after_empty_answer(self) -> None:
-        """Wait 1, 2, 4 … seconds before asking again after an empty answer."""
+        """Wait 1, 2, 4 … seconds."""
         if self.turn.empty_answers:
             await workflow.sleep(2 ** (self.turn.empty_answers - 1))
 
@@ -127,7 +127,7 @@ class Turn:
                 return
 
     async def wait_for_conflicting_calls(self, call: OpenCall) -> None:
-        """Calls that change the same file run one after the other, in order."""
+        """Calls that change the same file run in order."""
         before = self.turn.calls[: self.turn.calls.index(call)]
         rivals = [other for other in before if call.conflicts_with(other)]
         if rivals:
@@ -136,7 +136,6 @@ class Turn:
             )
 
     async def run_or_delegate(self, call: OpenCall) -> None:
-        """Run a call; start the subagent of a delegated one."""
         ran = await self.run_call(call)
         if ran.state is CallResultState.SUSPENDED:
             await self.runtime.wait_until_resumed()
@@ -147,7 +146,7 @@ class Turn:
         call.apply_result(ran)
 
     async def wait_for_subagent(self, call: OpenCall) -> None:
-        """Wait for the end of the call's subagent, without a timeout."""
+        """Without a timeout."""
         await workflow.wait_condition(lambda: call.id in self.session.settled)
         self.session.settled = [each for each in self.session.settled if each != call.id]
         call.record_subagent_end()
@@ -188,7 +187,7 @@ class Turn:
         return result
 
     def show_progress(self, move: Move) -> None:
-        """Show the session's progress in Temporal's UI."""
+        """In Temporal's UI."""
         doing = "asks the model" if isinstance(move, Generate) else "settles its calls"
         workflow.set_current_details(f"Turn {self.turn.number}, step {self.turn.step}: {doing}")
 
@@ -196,7 +195,7 @@ class Turn:
 async def run_until(
     due: Callable[[], bool], work: asyncio.Future[Any], before_end: Callable[[], None] = lambda: None
 ) -> None:
-    """Run `work` until it is done, `due` holds, or this run is cancelled; then cancel it and await its end."""
+    """Run `work` until it is done, `due` holds, or this run is cancelled; then cancel and await it."""
     try:
         await workflow.wait_condition(lambda: work.done() or due())
     except asyncio.CancelledError:  # no `finally`: an evicted run may not await
@@ -208,7 +207,7 @@ async def run_until(
 
 
 async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
-    """Cancel a task, wait for its end, and raise any error; a cancellation and a due load are none."""
+    """Raises the task's error; a cancellation and a due load are none."""
     task.cancel()
     results = await asyncio.gather(task, return_exceptions=True)
     for problem in results[0] if isinstance(results[0], list) else results:
@@ -219,7 +218,7 @@ async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
 
 
 def failure_text(error: ActivityError) -> str:
-    """The text for people when an activity failed finally. Re-raises a cancellation."""
+    """The text for people. Re-raises a cancellation."""
     if is_cancelled_exception(error):
         raise error
     cause = error.cause

@@ -1,4 +1,4 @@
-"""What a run's code decides beyond its rows and settings, as a number that a run keeps for good.
+"""The number of a run's behaviour: what its code decides beyond its rows and settings.
 
 Changing such a decision (which calls are quick, which activity comes next) takes a new number; a run of an earlier one
 goes on as it began.
@@ -21,6 +21,6 @@ class UnknownBehaviour(Exception):
 
 
 def require_known(behaviour: int) -> None:
-    """Raise UnknownBehaviour for a run that another release has begun."""
+    """Raises UnknownBehaviour for a run that another release has begun."""
     if behaviour not in KNOWN:
         raise UnknownBehaviour(behaviour)

@@ -1,4 +1,4 @@
-"""How people see a call: what its tool says of it, stored with the call."""
+"""How people see a call."""
 
 from enum import StrEnum
 
@@ -6,18 +6,18 @@ from workflows.domain.value import Value
 
 
 class DisplayKind(StrEnum):
-    READ = "read"  # reads or searches: its arguments fit on a line
-    EDIT = "edit"  # changes a file: its diff is shown
-    EXECUTE = "execute"  # runs a command: its output and exit code are shown
-    DELEGATE = "delegate"  # has a subagent work: its cost is shown
-    INVALID = "invalid"  # is none that could be made: its error is shown
+    READ = "read"  # reads or searches: arguments fit on a line
+    EDIT = "edit"  # its diff is shown
+    EXECUTE = "execute"  # its output and exit code are shown
+    DELEGATE = "delegate"  # its cost is shown
+    INVALID = "invalid"  # its error is shown
     OTHER = "other"
 
 
 class CallDisplay(Value):
-    """`verb`: the agent wants to … in a directory. The others name arguments, as the model does: `subject` says what
-    the call is about, and rules match it; `heading` are shown first, on one line; `name` is the model's own name for
-    the tool."""
+    """Stored with the call. `verb`: the agent wants to … in a directory. The others name arguments: `subject` is what
+    the call is about, and rules match it; `heading` are shown first, on one line; `name` is the model's name for the
+    tool."""
 
     kind: DisplayKind = DisplayKind.OTHER
     verb: str = "act"

@@ -1,4 +1,4 @@
-"""What exactly a call would do, its digest, and how it is recovered after a crash."""
+"""What exactly a call would do, and how it is recovered after a crash."""
 
 import hashlib
 from enum import StrEnum
@@ -57,8 +57,8 @@ class Effect(Value):
 class Plan(Value):
     """A call's effect and the permissions it needs, found without side effects.
 
-    Made when the answer is stored and again in the claim; a difference is drift. Calls with the same `file_key` (the
-    changed file) run one after the other. `quick`: ends within milliseconds and may run twice.
+    Made when the answer is stored and again in the claim; a difference is drift. Calls with the same `file_key` run one
+    after the other. `quick`: ends within milliseconds and may run twice.
     """
 
     requests: tuple[PermissionRequest, ...]
@@ -72,7 +72,7 @@ class Plan(Value):
 
 
 def input_digest(tool: str, arguments: dict[str, Any]) -> str:
-    """The loop guard's short digest: equal for equal tool and arguments."""
+    """Equal for equal tool and arguments."""
     return hashlib.sha256(canonical_json({"tool": tool, "input": _floats_as_text(arguments)})).hexdigest()[:16]
 
 

@@ -1,28 +1,28 @@
-"""Our errors, one family; some are defined in other modules, whose types they need.
+"""Our errors; some need the types of the modules that define them.
 
 HoldfastError
-├── UsageError            wrong input of a person; says where and what to do
-│   ├── ConfigError       in a configuration file
-│   ├── UnknownAgent      an agent that does not exist or is not for people
+├── UsageError
+│   ├── ConfigError
+│   ├── UnknownAgent
 │   ├── EngineTaken       activities.store.engines
 │   ├── HostTaken         activities.store.hosts
 │   ├── DamagedArchive    activities.archive.archive_file
 │   └── HomeUnusable      worker.stack.home
-├── NotFound              no such session, ask, turn or grant
-├── Conflict              no longer in the state that the request needs
-├── ToolError             what a model reads when its call failed
+├── NotFound
+├── Conflict
+├── ToolError
 ├── ModelError            activities.model.failures
-├── StaleFence            a higher fence, a later epoch or an ended turn: touch nothing more
-│   └── UnknownEpoch      an epoch that the database has not given out
+├── StaleFence
+│   └── UnknownEpoch
 ├── DatabaseNewer         activities.store.migrate
 ├── DatabaseOlder         activities.store.migrate
 ├── DatabaseForeign       activities.store.migrate
-└── Unavailable           database, engine or stack cannot be reached
+└── Unavailable
     ├── SchemaMissing     activities.store.outages
     ├── Unreachable       activities.store.outages
     └── ReadOnly          activities.store.outages
 
-Not of the family, because a caller in the same package or a library always catches them:
+Not of the family, because their package or a library always catches them:
 TreeTooLarge, UndecodableWord, WorkBudgetExceeded, UnreadableIndex (activities.shell.analysis), CheckFailed
 (activities.calls.planner), OutcomeUnknown, CallStopped (activities.tools.tool), VersionConflict
 (activities.store.outages), GivenUp (activities.fault_limit: Temporal), ReloadDue (workflows.runtime), UnknownBehaviour
@@ -38,7 +38,7 @@ class HoldfastError(Exception):
 
 
 class UsageError(HoldfastError):
-    """What a person typed or wrote is wrong."""
+    """What a person typed or wrote is wrong; says where and what to do."""
 
 
 class ConfigError(UsageError):
@@ -61,8 +61,8 @@ class Conflict(HoldfastError):
 
 
 class ToolError(HoldfastError):
-    """A call failed; the model reads the message, nothing is retried. `metadata` is for people and clients, `changes`
-    are of the session (`messages.SessionChange`)."""
+    """A call failed; the model reads the message, nothing is retried. `metadata` is for people, `changes` are
+    `messages.SessionChange`."""
 
     def __init__(self, message: str, metadata: Mapping[str, Any] | None = None, changes: tuple[Any, ...] = ()) -> None:
         super().__init__(message)
@@ -71,11 +71,11 @@ class ToolError(HoldfastError):
 
 
 class StaleFence(HoldfastError):
-    """A higher fence, a later epoch, or the turn's end has overtaken the caller."""
+    """A higher fence, a later epoch, or the turn's end has overtaken the caller: it must touch nothing more."""
 
 
 class UnknownEpoch(StaleFence):
-    """PostgreSQL has not given out the caller's epoch: it is forged, or of a database that was since restored."""
+    """PostgreSQL has not given out the caller's epoch: forged, or of a database since restored."""
 
 
 class Unavailable(HoldfastError):

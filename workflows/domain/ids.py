@@ -24,7 +24,7 @@ _MASK: Final = (1 << 48) - 1
 
 
 class Prefix(StrEnum):
-    """Ids' prefixes; sessions sort newest first, all others oldest first."""
+    """Sessions sort newest first, all others oldest first."""
 
     SESSION = "ses"
     TURN = "trn"
@@ -40,7 +40,7 @@ class Prefix(StrEnum):
 
 
 def mint(prefix: Prefix, milliseconds: int, counter: int, source: random.Random) -> str:
-    """Make an id: prefix, 12 hex digits of `ms * 4096 + counter`, 14 random base-62 characters.
+    """An id: prefix, 12 hex digits of `ms * 4096 + counter`, 14 random base-62 characters.
 
     `counter`: 0 to 4095, restarting each millisecond. Workflow code passes Temporal's time and randomness.
     """

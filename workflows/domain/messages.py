@@ -41,7 +41,7 @@ class TodosReplaced(Value):
 
 
 class SubagentSettled(Value):
-    """A subagent ended with its call: its log's position."""
+    """A subagent's end: its log's position."""
 
     type: Literal["subagent"] = "subagent"
     child: SessionId
@@ -70,7 +70,7 @@ class TextPart(Value):
 
 
 class FilePart(Value):
-    """A file or directory that a prompt hands over: `url` names it (`file:`) or holds it (`data:`)."""
+    """A file or directory: `url` names it (`file:`) or holds it (`data:`)."""
 
     type: Literal["file"] = "file"
     mime: str
@@ -79,14 +79,14 @@ class FilePart(Value):
 
 
 class AgentPart(Value):
-    """A prompt's mention of a subagent that shall work."""
+    """A mention of a subagent that shall work."""
 
     type: Literal["agent"] = "agent"
     name: str
 
 
 class SubtaskPart(Value):
-    """Work for a subagent that no model has to ask for; `command`: the slash command that it comes from."""
+    """Work for a subagent that no model has to ask for; `command`: its slash command."""
 
     type: Literal["subtask"] = "subtask"
     agent: str
@@ -135,7 +135,7 @@ def join_texts(parts: Iterable[PromptPart]) -> str:
 
 
 class AnswerMetadata(Value):
-    """An answer's cost (decimal string in US dollars, None if unknown) and why it ended."""
+    """`cost`: decimal string in US dollars, None if unknown."""
 
     finish: str
     agent: str

@@ -35,7 +35,6 @@ def next_move(turn: TurnState) -> Move | None:
 
 
 def _ends_turn(turn: TurnState) -> bool:
-    """Whether the newest answer has no calls to report on and is not empty."""
     if turn.finish is None:
         return False
     if turn.max_steps is not None and turn.step >= turn.max_steps:

@@ -1,4 +1,4 @@
-"""OpenCall: a call without its contents, as the workflow holds it until it is settled."""
+"""OpenCall: an unsettled call."""
 
 from enum import StrEnum
 from typing import Any, Final
@@ -38,7 +38,7 @@ class CallResultState(StrEnum):
 
 class CallResult(WireValue):
     """The result of a run. REJECTED, without feedback, ends the turn (opencode.md 2.5). `stopped`: the turn is stopping
-    or over; nothing more runs for it.
+    or over.
 
     `child`: the session of the call's subagent; `agent`: its name.
     """
@@ -53,11 +53,11 @@ class CallResult(WireValue):
 
 
 class OpenCall(BaseModel):
-    """A call of the step in progress: made from its row when its answer is stored or its turn is resumed.
+    """A call without its contents, made from its row when its answer is stored or its turn is resumed.
 
     `loop_digest`: of tool and arguments; `effect_digest`: start of the effect's digest; `file_key`: the file that the
-    call changes (ANY_FILE: unknown). `label`: shown in Temporal's UI besides names. `repeats`: the loop guard asks.
-    `ask`: the open one, for `request`; `answered`: indices of the requests that a person or grant answered.
+    call changes (ANY_FILE: unknown). `label`: for Temporal's UI. `repeats`: the loop guard asks. `ask`: the open one,
+    for `request`; `answered`: indices of requests that a person or grant answered.
     """
 
     id: PartId
@@ -93,20 +93,19 @@ class OpenCall(BaseModel):
         return {GUARD_REQUEST: self.guard or GUARD_FINDING, **due} if self.repeats else due
 
     def conflicts_with(self, other: "OpenCall") -> bool:
-        """Whether both may change the same file."""
         return may_change_one_file(self.file_key, other.file_key)
 
     def wait_for_ask(self, ask: AskId, request: int) -> None:
         self.phase, self.ask, self.request = CallPhase.ASKED, ask, request
 
     def record_answer(self) -> None:
-        """This call's ask was answered; its row has the answer."""
+        """Its row has the answer."""
         if self.request is not None:
             self.answered = (*self.answered, self.request)
         self.phase, self.request = CallPhase.NEW, None
 
     def record_subagent_end(self) -> None:
-        """This call's subagent has ended; its rows say how."""
+        """Its rows say how."""
         self.phase = CallPhase.NEW
 
     def apply_result(self, result: CallResult) -> None:
@@ -129,5 +128,5 @@ class OpenCall(BaseModel):
 
 
 def may_change_one_file(one: str | None, other: str | None) -> bool:
-    """Whether two calls with these file keys may change the same file."""
+    """Whether calls with these file keys may change the same file."""
     return one is not None and other is not None and (one == other or ANY_FILE in (one, other))

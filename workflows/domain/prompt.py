@@ -1,4 +1,4 @@
-"""A prompt is a user message: one shape for all doors, subagents and rows (opencode.md 4.6)."""
+"""Prompts, one shape for all doors, subagents and rows (opencode.md 4.6)."""
 
 from enum import StrEnum
 from typing import Self
@@ -8,14 +8,14 @@ from workflows.domain.value import Value
 
 
 class PromptMode(StrEnum):
-    """Whether a prompt during a turn joins it at the next step, or waits for its own turn."""
+    """During a turn, a prompt joins it at the next step, or waits for its own."""
 
     STEER = "steer"
     QUEUE = "queue"
 
 
 class PromptContent(Value):
-    """As stored; events name it by its seal. `system`: instructions for the prompt's turn."""
+    """As stored; events name it by its seal. `system`: instructions for its turn."""
 
     parts: tuple[PromptPart, ...]
     system: str | None = None
@@ -26,8 +26,7 @@ class PromptContent(Value):
 
 
 class Prompt(PromptContent):
-    """A user message, as it is sent to a session. `agent`, `model` and `variant` are those of the turn that it opens,
-    else the session's; they do not apply while it joins a running turn (steered)."""
+    """As sent. `agent`, `model` and `variant` (default: the session's) apply only to a turn that it opens."""
 
     agent: str | None = None
     model: str | None = None

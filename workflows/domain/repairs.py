@@ -1,4 +1,4 @@
-"""What is done for a session that has something to do and does not move."""
+"""Repairs of sessions with work that do not move."""
 
 from enum import StrEnum
 from typing import Final

@@ -1,4 +1,4 @@
-"""SessionState: all state of a session's workflow, carried by continue-as-new."""
+"""SessionState: a session workflow's state."""
 
 from typing import TypeVar
 
@@ -81,7 +81,6 @@ class TurnState(BaseModel):
         return state
 
     def add_answer(self, step: StepResult) -> None:
-        """Add a stored answer and its calls."""
         digests = [call.loop_digest for call in step.calls]
         repeats = find_repeats(self.recent_digests, digests)
         self.recent_digests = (self.recent_digests + digests)[-2:]
@@ -102,12 +101,11 @@ class TurnState(BaseModel):
 
     @property
     def is_aborted(self) -> bool:
-        """Whether an error or the newest answer ends the turn before its calls run."""
+        """Whether the turn ends before the newest answer's calls run."""
         return self.error is not None or self.flaw in _FLAW_MESSAGES
 
     @property
     def failure(self) -> str | None:
-        """Why the turn failed, if it did."""
         if self.error is None and self.flaw in _FLAW_MESSAGES:
             return _FLAW_MESSAGES[self.flaw]
         if self.error is None and self.has_text is False and self.max_steps is not None:
@@ -133,13 +131,12 @@ class TurnState(BaseModel):
 
 
 class SessionState(BaseModel):
-    """All state of a session's workflow: no coroutine holds anything that matters.
+    """All state of a session's workflow, carried by continue-as-new: no coroutine holds anything that matters.
 
-    `epoch`: from the newest load of its rows; `sequence` counts the activities of this run and those that it continues.
-    With an activity's attempt and execution they form its fence. `load_due`: work was signalled since the rows were
-    last loaded. `reload`: they have to be loaded again before anything else is begun. `answers`, `settled` and `stops`
-    (their turns) hold signals until their turn closes. `behaviour` (`workflows.domain.behaviour`): given by what starts
-    the run.
+    `epoch`: from the newest load of its rows; `sequence` counts the activities of this run and those that it continues;
+    both go into the fence. `load_due`: work was signalled since the last load. `reload`: load before anything else is
+    begun. `answers`, `settled` and `stops` (their turns) hold signals until their turn closes. `behaviour`
+    (`workflows.domain.behaviour`): given by what starts the run.
     """
 
     session: SessionId
@@ -158,11 +155,11 @@ class SessionState(BaseModel):
     stops: list[TurnId] = []
 
     def with_all_fields_set(self) -> "SessionState":
-        """A copy with every field set: the payload converter omits lists that were only appended to."""
+        """The payload converter omits lists that were only appended to."""
         return SessionState.model_validate(self.model_dump())
 
     def wake(self, wake: Wake) -> None:
-        """Keep what a signal says; the same one again changes nothing."""
+        """Idempotent."""
         match wake.kind:
             case WakeKind.WORK:
                 self.load_due = True
@@ -170,7 +167,7 @@ class SessionState(BaseModel):
                 add_once(self.answers, AskId(wake.subject))
             case WakeKind.SETTLED:
                 add_once(self.settled, PartId(wake.subject))
-            case WakeKind.STOP if wake.turn is not None:  # without a turn, it was for untaken prompts
+            case WakeKind.STOP if wake.turn is not None:  # else it was for untaken prompts
                 add_once(self.stops, wake.turn)
             case WakeKind.RESUME | WakeKind.REFRESH:
                 self.reload = True
@@ -193,11 +190,9 @@ class SessionState(BaseModel):
             add_once(self.stops, self.turn.id)
 
     def has_pending_stop(self) -> bool:
-        """Whether a stop names the open turn."""
         return self.turn is not None and self.turn.id in self.stops
 
     def close_turn(self, *, prompts_waiting: bool, ended: bool) -> None:
-        """Drop the turn and its signals."""
         self.turn = None
         self.answers, self.settled, self.stops = [], [], []
         self.load_due = self.load_due or prompts_waiting

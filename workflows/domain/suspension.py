@@ -1,4 +1,4 @@
-"""Suspension: why a session waits for a person to resume it."""
+"""Why a session waits for a person to resume it."""
 
 from enum import StrEnum
 
@@ -21,7 +21,7 @@ class SuspendReason(StrEnum):
 
 
 class DirectoryIdentity(Value):
-    """A directory at the end of a turn: device and inode, comparable within one boot, and branch."""
+    """A directory at a turn's end; device and inode are comparable within one boot."""
 
     boot: str
     device: int
@@ -29,7 +29,7 @@ class DirectoryIdentity(Value):
     branch: str | None = None
 
     def is_replaced_by(self, now: "DirectoryIdentity") -> bool:
-        """Whether another directory is there now. Other boots' or mounts' numbers are not comparable."""
+        """False for other boots' or mounts' numbers."""
         return (self.boot, self.device) == (now.boot, now.device) and self.inode != now.inode
 
 
@@ -44,7 +44,7 @@ class SuspendCause(Value):
 def find_directory_change(
     directory: str, was: DirectoryIdentity | None, now: DirectoryIdentity | None
 ) -> SuspendCause | None:
-    """How a directory differs from what it `was` after the last turn, if any; `now` is None if it is gone."""
+    """How it differs from what it `was` after the last turn; `now` is None if it is gone."""
     if now is None:
         return SuspendCause(reason=SuspendReason.GONE, was=directory)
     if was is None:

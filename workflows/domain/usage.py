@@ -10,7 +10,7 @@ _MILLION: Final = Decimal(1_000_000)
 
 
 class ReportedUsage(Value):
-    """A provider's report: `input` includes cached tokens, `output` reasoning."""
+    """`input` includes cached tokens, `output` reasoning."""
 
     input: float | None = None
     output: float | None = None
@@ -21,8 +21,8 @@ class ReportedUsage(Value):
 
 
 class Tokens(Value):
-    """Of one or more answers: `input` without cache reads and writes, `output` without reasoning. `total`: the
-    provider's own figure, if any."""
+    """`input` is without cache reads and writes, `output` without reasoning. `total`: the provider's own figure, if
+    any."""
 
     total: int | None = None
     input: int = 0
@@ -44,7 +44,7 @@ class Tokens(Value):
 
     @property
     def reported(self) -> bool:
-        """Whether a provider counted anything: every answer takes tokens."""
+        """Whether a provider counted: every answer takes tokens."""
         return bool(self.context or self.reasoning)
 
     @property
@@ -87,12 +87,12 @@ class PriceTier(Rates):
 
 
 class Price(Rates):
-    """A model's rates, with the tiers that replace them for long prompts."""
+    """With tiers that replace the rates for long prompts."""
 
     tiers: tuple[PriceTier, ...] = ()
 
     def rates(self, prompt: int) -> Rates:
-        """The rates of the highest tier that a prompt of this many tokens exceeds."""
+        """Of the highest tier that the prompt's tokens exceed."""
         reached = [tier for tier in self.tiers if prompt > tier.above]
         return max(reached, key=lambda tier: tier.above) if reached else self
 
@@ -102,14 +102,14 @@ class Price(Rates):
 
 
 class Cost(Value):
-    """US dollars of many answers; `unpriced` counts those of unknown cost, not included."""
+    """US dollars; `unpriced` counts answers of unknown cost, not included."""
 
     dollars: Decimal = Decimal(0)
     unpriced: int = 0
 
     @classmethod
     def of(cls, recorded: str | None) -> Self:
-        """An answer's cost from an event: a decimal string, None if unknown."""
+        """From an event: a decimal string, None if unknown."""
         return cls(unpriced=1) if recorded is None else cls(dollars=Decimal(recorded))
 
     def __add__(self, other: "Cost") -> "Cost":
@@ -117,12 +117,12 @@ class Cost(Value):
 
     @property
     def known(self) -> bool:
-        """Whether there is an amount: zero dollars beside unpriced answers is none."""
+        """Zero dollars beside unpriced answers is no amount."""
         return bool(self.dollars) or not self.unpriced
 
 
 def normalize_usage(reported: ReportedUsage) -> Tokens:
-    """Tokens in our counting; negative or infinite numbers count as 0."""
+    """Negative or infinite numbers count as 0."""
     cache_read, cache_write = _count(reported.cache_read), _count(reported.cache_write)
     reasoning = _count(reported.reasoning)
     return Tokens(
@@ -141,7 +141,7 @@ def cost(tokens: Tokens, price: Price | None) -> Decimal | None:
 
 
 def decimal_text(amount: Decimal) -> str:
-    """For events: plain digits, no exponent, no trailing zeros."""
+    """Plain digits, no exponent, no trailing zeros."""
     return format(amount.normalize(), "f")
 
 

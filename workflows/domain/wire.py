@@ -16,7 +16,7 @@ WAKE: Final = "wake"  # the one signal's name
 class Fence(NamedTuple):
     """Fencing token: epoch, sequence number and attempt of a request, and the number that its execution has drawn.
 
-    A Temporal that was rolled back gives out the same requests again: only the same execution is the same holder.
+    A rolled-back Temporal repeats requests: only the same execution is the same holder.
     """
 
     epoch: int
@@ -25,16 +25,16 @@ class Fence(NamedTuple):
     execution: int
 
     def supersedes(self, holder: "Fence") -> bool:
-        """Whether this attempt is later than the holder; an equal one of another execution is not."""
+        """An equal attempt of another execution does not."""
         return self[:3] > holder[:3]
 
     def may_take(self, holder: "Fence | None") -> bool:
-        """Whether this execution holds it, or may take it over."""
+        """Whether this execution holds it, or may take over."""
         return holder is None or self == holder or self.supersedes(holder)
 
 
 class Request(WireValue):
-    """Every activity's input: the session, the newest epoch that its run has loaded, and a number of the run's."""
+    """Every activity's input; `epoch` is the newest that its run has loaded."""
 
     session: SessionId
     epoch: int
@@ -42,10 +42,7 @@ class Request(WireValue):
 
 
 class WakeKind(StrEnum):
-    """What came: a prompt or retry, an answer, a stop of a turn, a subagent's end, a person's leave to go on.
-
-    REFRESH says nothing but that the rows have to be read.
-    """
+    """What came. WORK: a prompt or retry; SETTLED: a subagent's end; REFRESH: only that the rows have to be read."""
 
     WORK = "work"
     ANSWER = "answer"
@@ -56,7 +53,7 @@ class WakeKind(StrEnum):
 
 
 class Wake(WireValue):
-    """Signal: a hint to look at the rows; `subject`: id of the row that it is about."""
+    """Signal: a hint to read the rows; `subject`: id of one."""
 
     kind: WakeKind
     subject: str = ""
@@ -64,13 +61,13 @@ class Wake(WireValue):
 
 
 class LoadRequest(Request):
-    """`turn`: the id of the turn to open for a prompt if none is open."""
+    """`turn`: id of the turn to open if none is open."""
 
     turn: TurnId
 
 
 class OpenTurn(WireValue):
-    """An open turn from its rows: the highest registered step, and its answer if stored."""
+    """An open turn: its highest registered step, and the answer if stored."""
 
     id: TurnId
     number: int
@@ -85,7 +82,7 @@ class OpenTurn(WireValue):
 
 
 class LoadResult(WireValue):
-    """The epoch that the run now has, and its work: the open turn (a new one, if a prompt waited), or nothing."""
+    """The run's new epoch, and its work: the open turn (a new one, if a prompt waited), or nothing."""
 
     epoch: int
     turn: OpenTurn | None = None
@@ -101,14 +98,14 @@ class GenerateRequest(Request):
     text_only: bool = False
 
 
-FINISH_SUSPENDED: Final = "suspended"  # finish of a step in a suspended session
-FINISH_STOPPED: Final = "stopped"  # finish of a step without a request: its turn is being stopped
+FINISH_SUSPENDED: Final = "suspended"  # in a suspended session
+FINISH_STOPPED: Final = "stopped"  # without a request: the turn is being stopped
 
 
 class StepResult(WireValue):
     """A stored answer: why it ended (OpenCode's words, or one of the above), and its calls.
 
-    `has_text` is set if the step asked for text only. `flaw`: why the answer is unusable.
+    `has_text` is set if the step asked for text only. `flaw`: why it is unusable.
     """
 
     finish: str
@@ -128,7 +125,7 @@ class AskRequest(Request):
 
 
 class AskResult(WireValue):
-    """The ask's state and id (None: there is no ask)."""
+    """`ask` is None if there is none."""
 
     state: AskState
     ask: AskId | None = None
@@ -152,7 +149,7 @@ class RefuseRequest(Request):
 
 
 class CloseRequest(Request):
-    """Close the turn, if one is open; `end` also ends the session. `step`: the last one that the run has seen."""
+    """`end` also ends the session. `step`: the last one that the run has seen."""
 
     turn: TurnId | None = None
     step: int = 0

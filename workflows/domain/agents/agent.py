@@ -29,7 +29,7 @@ class Agent(Value):
         return permission in self.named_permissions or any(rule.permission == permission for rule in self.rules)
 
     def with_settings(self, settings: AgentSettings, own: AgentSettings) -> "Agent":
-        """`own` is the part of the settings from the user's own files."""
+        """`own`: from the user's own files."""
         settings_given = settings.model_dump(
             include={"mode", "hidden", "description", "model", "steps"}, exclude_none=True
         )

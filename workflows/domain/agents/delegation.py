@@ -24,7 +24,6 @@ class Delegation(Value):
         return next((agent for agent in self.agents if agent.name == name), None)
 
     def offered_agents(self, rules: Ruleset) -> list[Agent]:
-        """Under these rules."""
         willing = (agent for agent in self.agents if agent.mode is not AgentMode.PRIMARY)
         return [
             agent for agent in willing if evaluate(permission_keys.TASK, agent.name, rules).action is not Action.DENY

@@ -1,4 +1,4 @@
-"""A configuration's agents, and which one works (opencode.md 1.2)."""
+"""A configuration's agents (opencode.md 1.2)."""
 
 from collections.abc import Mapping
 
@@ -46,7 +46,6 @@ def _visible(known: Mapping[str, Agent]) -> list[str]:
 
 
 def _why_unavailable(name: str, known: Mapping[str, Agent]) -> str:
-    """In OpenCode's words where it has some."""
     if name in known:
         return "is hidden" if known[name].selectable else "is a subagent: it works for other agents only"
     return "is not supported yet" if name in RESERVED else "not found"

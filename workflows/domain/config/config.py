@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 from workflows.domain.permissions.permission_keys import PATTERNLESS
 from workflows.domain.permissions.rules import Action
 
-_MAX_NAME_LENGTH: Final = 100  # of an agent: shown in columns, margins and search attributes
+_MAX_NAME_LENGTH: Final = 100  # characters: shown in columns, margins and search attributes
 
 PermissionValue = Action | dict[str, Action]
 
@@ -67,7 +67,7 @@ class ModelLimits(Section):
 
 
 class ProviderModel(Section):
-    """A model of a provider; `id` is its name there, if it differs from the key."""
+    """`id` is its name at the provider, if it differs from the key."""
 
     id: str | None = None
     name: str | None = None
@@ -120,7 +120,7 @@ class Experimental(Section):
 
 
 class Config(Section):
-    """The merged configuration; other fields are reported as ignored. Texts may hold references, resolved at use."""
+    """The merged configuration. Texts may hold references, resolved at use."""
 
     model: str | None = None
     default_agent: str | None = None
@@ -141,7 +141,7 @@ class Compaction(Section):
 
 
 class UnsupportedSettings(Section):
-    """Fields that are validated like OpenCode's, but have no effect yet."""
+    """Fields validated like OpenCode's, but without effect yet."""
 
     username: str | None = None
     compaction: Compaction = Compaction()

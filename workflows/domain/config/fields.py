@@ -16,12 +16,11 @@ CLIENT_FIELDS: Final = ("$schema", "keybinds", "theme", "tui")
 
 
 def field_paths(fields: str) -> tuple[FieldPath, ...]:
-    """The fields of a text, as paths to match: `*` stands for any one key; a path includes everything below it."""
+    """Paths to match: `*` stands for any one key; a path includes everything below it."""
     return tuple(tuple(field.split(".")) for field in fields.split())
 
 
 def _section_paths(model: type[Section]) -> Iterator[FieldPath]:
-    """A section's fields, as a file may write them."""
     for name, field in model.model_fields.items():
         alias = field.validation_alias
         choices = alias.choices if isinstance(alias, AliasChoices) else [alias or name]
@@ -31,7 +30,6 @@ def _section_paths(model: type[Section]) -> Iterator[FieldPath]:
 
 
 def _section_of(annotation: Any) -> tuple[FieldPath, type[Section] | None]:
-    """The section in a field, and the path to it (`*` for any name)."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return (), annotation
     inner = get_args(annotation)
@@ -74,17 +72,17 @@ def is_within(path: FieldPath, wanted: Sequence[FieldPath]) -> bool:
 
 
 def unsupported_fields(tree: JsonObject) -> tuple[FieldPath, ...]:
-    """Fields that OpenCode knows and Holdfast does not support yet."""
+    """Known to OpenCode, but not supported yet."""
     return tuple(path for path in split_by_paths(tree, SUPPORTED_FIELDS)[1] if path[0] in KNOWN_FIELDS)
 
 
 def unknown_fields(tree: JsonObject) -> tuple[str, ...]:
-    """Top-level ones, unknown to OpenCode too: probably misspelt."""
+    """Top-level, unknown to OpenCode too: probably misspelt."""
     return tuple(key for key in tree if key not in KNOWN_FIELDS)
 
 
 def value_at(tree: JsonObject, path: FieldPath) -> JsonValue:
-    """None if there is none; list items are named by their index, from 0."""
+    """None if absent; indices name list items, from 0."""
     value: JsonValue = tree
     for key in path:
         items = dict(zip(map(str, count()), value, strict=False)) if isinstance(value, list) else value

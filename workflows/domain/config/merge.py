@@ -11,7 +11,7 @@ from workflows.domain.value import Value
 
 
 class ConfigLayer(Value):
-    """One configuration file, or a variable that holds one. `trusted`: the user's own, or the administrator's
+    """A configuration file, or a variable that holds one. `trusted`: the user's own, or the administrator's
     (`managed`). `duplicate_keys`: with the second's line."""
 
     file: str
@@ -22,12 +22,12 @@ class ConfigLayer(Value):
 
 
 def merge_files(trees: Iterable[JsonObject]) -> JsonObject:
-    """All files as one, later over earlier; `instructions` are joined."""
+    """Later over earlier; `instructions` are joined."""
     return reduce(_merge_two, trees, {})
 
 
 def deep_merge(base: JsonObject, later: JsonObject) -> JsonObject:
-    """`later` over `base`: objects merge, arrays are replaced, keys keep their position in `base`."""
+    """Objects merge, arrays are replaced, keys keep their position in `base`."""
     result = dict(base)
     for key, value in later.items():
         before = result.get(key)
@@ -36,7 +36,7 @@ def deep_merge(base: JsonObject, later: JsonObject) -> JsonObject:
 
 
 def normalize_permissions(tree: JsonObject) -> JsonObject:
-    """`tree` with older forms of permissions (a single word, the map `tools`) in today's form."""
+    """Replaces older forms (a single word, the map `tools`)."""
     result = _with_permission(tree)
     agents = result.get("agent")
     if isinstance(agents, dict):
@@ -48,7 +48,7 @@ def normalize_permissions(tree: JsonObject) -> JsonObject:
 
 
 def normalize_field_names(tree: JsonObject) -> JsonObject:
-    """`tree` with the newer of two field names, so that a later file wins under either."""
+    """Takes the newer of two names, so that a later file wins under either."""
     agents = tree.get("agent")
     if not isinstance(agents, dict):
         return tree

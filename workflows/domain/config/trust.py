@@ -1,5 +1,4 @@
-"""What a project's files may not decide alone: how models are reached, and looser permissions (security.md 12). In a
-hostile repository the user's own configuration holds."""
+"""What a project's files may not decide alone: how models are reached, and looser permissions (security.md 12)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -51,7 +50,7 @@ RulesOf = Callable[[Config, str], Ruleset]  # of the agent with this name
 
 
 class UntrustedField(Value):
-    """A field of a project's file without effect until a person accepts it."""
+    """A field without effect until a person accepts it."""
 
     file: str
     field: str
@@ -81,19 +80,16 @@ def apply_trust(layers: Sequence[ConfigLayer], rules_of: RulesOf) -> tuple[Confi
 
 
 def _agents_with_rules(own: JsonObject) -> list[str]:
-    """Built-in, configured, and any that a project may define."""
     return sorted({*BUILT_IN}.union(_object(own.get("agent")), {_ANY_AGENT}))
 
 
 def _primary_agents(own: Config) -> frozenset[str]:
-    """By the user's own files."""
     built_in = {name: agent.mode for name, agent in BUILT_IN.items()}
     modes = {name: agent.mode for name, agent in own.agent.items() if agent.mode is not None}
     return frozenset(name for name, mode in (built_in | modes).items() if mode is AgentMode.PRIMARY)
 
 
 def _raised_step_limits(layer: ConfigLayer, own: Config) -> Iterator[FieldPath]:
-    """Where a project's file allows more steps than the user's own files."""
     for name, agent in own.agent.items():
         for path in (("agent", name, "steps"), ("agent", name, "maxSteps")):
             steps = value_at(layer.tree, path)
@@ -102,7 +98,6 @@ def _raised_step_limits(layer: ConfigLayer, own: Config) -> Iterator[FieldPath]:
 
 
 def _split_harmless(layer: ConfigLayer, own: Config) -> tuple[JsonObject, list[UntrustedField]]:
-    """What needs no trust, and what was left out."""
     models = [("model",), *(("agent", name, "model") for name in _object(layer.tree.get("agent")))]
     sent = [path for path in models if isinstance(text := value_at(layer.tree, path), str) and has_reference(text)]
     modes = [("agent", name, "mode") for name in _primary_agents(own)]
@@ -129,7 +124,6 @@ def _split_harmless(layer: ConfigLayer, own: Config) -> tuple[JsonObject, list[U
 def _admit_permissions(
     merger: "_PermissionMerger", projects: Sequence[ConfigLayer], sections: Sequence[FieldPath]
 ) -> list[UntrustedField]:
-    """Admit those that loosen nothing; return the others."""
     held = []
     for layer in projects:
         wanted = {section: _object(value_at(layer.tree, section)) for section in sections}
@@ -144,8 +138,8 @@ def _admit_permissions(
 
 
 class _PermissionMerger:
-    """Adds permissions one by one to the user's own settings, unless they loosen them. One for all agents is checked by
-    the rules of `build`, and against what the user's rules for each other agent ask about or deny."""
+    """Adds permissions unless they loosen the user's own. One for all agents is checked by the rules of `build`, and
+    against what the user's rules for each other agent ask about or deny."""
 
     def __init__(self, own: JsonObject, rules_of: RulesOf, agents: Sequence[str]) -> None:
         self.tree = own
@@ -154,7 +148,7 @@ class _PermissionMerger:
         self._agents = agents
 
     def admit(self, section: FieldPath, name: str, value: JsonValue) -> list[FieldPath]:
-        """Add what loosens nothing of `value`; return the paths of the rest."""
+        """Returns the paths of what would loosen."""
         before = _object(value_at(self.tree, section))
         if self._accept_if_harmless(section, with_value_at(self.tree, section, deep_merge(before, {name: value}))):
             return []
@@ -185,7 +179,6 @@ class _PermissionMerger:
         return fits
 
     def _loosens_another_agent(self, section: FieldPath, tree: JsonObject) -> bool:
-        """Whether a rule for all agents lets another one do something unasked."""
         own, config = Config.model_validate(self._own), Config.model_validate(tree)
         return section[0] != "agent" and any(
             loosens(self._rules_of(own, agent), self._rules_of(config, agent), silently=True) for agent in self._agents
@@ -199,7 +192,6 @@ class _PermissionMerger:
 
 
 def _patterns(value: JsonValue) -> JsonObject:
-    """In the long form: pattern to action."""
     return value if isinstance(value, dict) else {"*": value} if value is not None else {}
 
 

@@ -13,7 +13,7 @@ from workflows.domain.value import Value
 
 
 class Instruction(Value):
-    """If not `complete`, only a file's start."""
+    """Only a file's start, if not `complete`."""
 
     path: str
     text: str
@@ -26,8 +26,8 @@ class UnsupportedField(Value):
 
 
 class IgnoredFiles(Value):
-    """Files of one folder that only OpenCode reads: their number, and the first `names`. `with_rules`: those with
-    permissions, whose denies have no effect."""
+    """Files of one folder that only OpenCode reads: their number, the first `names`, and those `with_rules`, whose
+    denies have no effect."""
 
     kind: str
     folder: str
@@ -37,7 +37,7 @@ class IgnoredFiles(Value):
 
 
 class TurnConfig(Value):
-    """Configuration, rules and instructions of a directory for one turn.
+    """A directory's configuration for one turn.
 
     `config` keeps its references, so it holds no value of a variable or key file. `rules`: of `agent` and the session.
     `home`: of the person who started the session (None: the worker's own). `model_is_managed`: no flag changes it. The
@@ -60,7 +60,7 @@ class TurnConfig(Value):
 
     def named_model(self, model: str | None, of_session: str | None, *, other_agent: bool) -> str | None:
         """The model that the turn's work names, else the session's; None: this configuration's. An `other_agent` than
-        the session's brings a model of its own, if it has one (opencode.md 4.6)."""
+        the session's brings its own model, if it has one (opencode.md 4.6)."""
         if self.model_is_managed:
             return None
         return model or (None if other_agent and self.agent.model else of_session)

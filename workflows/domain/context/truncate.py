@@ -54,8 +54,8 @@ def truncate(text: str, limits: OutputLimits, direction: Direction = Direction.H
 
 
 def tail(text: str, limits: OutputLimits) -> Tail:
-    """The last lines of `text` within both limits; of a too long last line, its last bytes. A final newline counts as
-    one more, empty line. Bytes are UTF-8."""
+    """The last lines within both limits, in UTF-8 bytes; of a too long last line, its last bytes. A final newline
+    counts as one more, empty line."""
     if text.count("\n") < limits.max_lines and _size(text) <= limits.max_bytes:
         return Tail(text, cut=False)
     kept: list[str] = []
@@ -71,7 +71,7 @@ def tail(text: str, limits: OutputLimits) -> Tail:
 
 
 def _take_fitting(lines: list[str], limits: OutputLimits) -> tuple[list[str], int]:
-    """The first lines that fit, and their bytes with line breaks."""
+    """Bytes include line breaks."""
     kept: list[str] = []
     size = 0
     for line in islice(lines, limits.max_lines):

@@ -42,7 +42,7 @@ class SessionSuspended(Value):
 
 
 class SessionRefreshed(Value):
-    """The session had something to do and did not move: its `run`, if any, was told to load its rows."""
+    """A session with work did not move: its `run`, if any, was told to load its rows."""
 
     type: Literal["session.refreshed"] = "session.refreshed"
     run: str | None
@@ -50,7 +50,7 @@ class SessionRefreshed(Value):
 
 
 class SessionRestarted(Value):
-    """The session did not move even so: its `run` was ended, and another one begins."""
+    """A refresh did not help: its `run` was ended for another one."""
 
     type: Literal["session.restarted"] = "session.restarted"
     run: str | None
@@ -64,8 +64,8 @@ class SuspensionEnded(Value):
 
 
 class CallerRefused(Value):
-    """Activities were refused to a foreign workflow, or to a run with a forged epoch: once for each caller, and once
-    for all after the first few."""
+    """Activities refused to a foreign workflow, or to a run with a forged epoch: one event for each caller, and one for
+    all after the first few."""
 
     type: Literal["caller.refused"] = "caller.refused"
     caller: str

@@ -36,8 +36,8 @@ class GrantScope(StrEnum):
 
 
 class Grant(Value):
-    """A stored "always": its patterns allow what would be asked. `asked`: the configured ask rules that the person
-    answered, empty if none matched. The grant silences only those, and none narrower than its own pattern."""
+    """A stored "always". `asked`: the configured ask rules that the person answered, empty if none matched. The grant
+    silences only those, and none narrower than its own pattern."""
 
     id: GrantId
     permission: str
@@ -63,7 +63,6 @@ class RequestSubject:
 
 
 def subjects(request: PermissionRequest) -> list[RequestSubject]:
-    """With all their spellings."""
     empty = [()] * len(request.patterns)
     zipped = zip(request.patterns, [*request.spellings, *empty], [*request.required_words, *empty], strict=False)
     return [RequestSubject((pattern, *spellings), required_words) for pattern, spellings, required_words in zipped]
@@ -80,14 +79,14 @@ def decisions(request: PermissionRequest, subject: RequestSubject, rules: Rulese
 
 
 def asked_rules(request: PermissionRequest, rules: Ruleset) -> tuple[Rule, ...]:
-    """The configured rules that made this request a question; a grant stores them."""
+    """The configured rules that made this request a question."""
     found = [each for subject in subjects(request) for each in decisions(request, subject, rules)]
     return tuple(dict.fromkeys(each.rule for each in found if each.rule and each.action is Action.ASK))
 
 
 def savable_patterns(request: PermissionRequest, rules: Ruleset) -> tuple[str, ...]:
-    """What "always" saves, shown before the choice. An entry wider than the rule that asked (`*` for a question raised
-    by `*.env`) shrinks to the paths of the question."""
+    """What "always" saves. An entry wider than the rule that asked (`*` for a question raised by `*.env`) shrinks to
+    the paths of the question."""
     if request.guarded:
         return ()
     asked = asked_rules(request, rules)

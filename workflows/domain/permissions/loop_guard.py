@@ -10,8 +10,8 @@ LIMIT: Final = 3  # consecutive equal calls
 
 
 def find_repeats(digests: Sequence[str], new: Sequence[str]) -> list[bool]:
-    """For each call of a new step, whether it is in a run of at least LIMIT equal calls. `digests`: of the turn's
-    earlier calls, in order. All of the step's calls in such a run wait, so a reject means that none ran."""
+    """For each call of a new step, whether it is in a run of at least LIMIT equal calls; `digests`: of the turn's
+    earlier calls, in order. All calls in such a run wait, so a reject means that none ran."""
     first = len(digests)
     must_ask = [False] * len(new)
     for _, run in groupby(enumerate((*digests, *new)), key=lambda item: item[1]):

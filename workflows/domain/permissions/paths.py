@@ -12,7 +12,7 @@ from workflows.domain.permissions.requests import PermissionRequest
 _ENVIRONMENT_FILE: Final = re.compile(r".*\.env|.*\.env\..*", re.IGNORECASE)
 _ENVIRONMENT_EXAMPLE: Final = ".env.example"
 
-# Security.md 6.3: what others run, or what changes our behaviour. Names of files, and of directories with all below.
+# Security.md 6.3: what others run, or what changes our behaviour. Files, and directories with all below.
 _FILES: Final = """.git .gitattributes .gitmodules opencode.json opencode.jsonc agents.md claude.md .mcp.json
     .gitlab-ci.yml .envrc .npmrc .pypirc .pre-commit-config.yaml .bashrc .bash_profile .bash_login .bash_logout
     .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login .inputrc .gitconfig"""
@@ -23,13 +23,13 @@ _PROTECTED_SYSTEM: Final = ("/etc/cron*", "/etc/profile*", "/etc/bash*", "/etc/z
 
 
 def is_outside(path: Path, directory: Path, worktree: Path | None) -> bool:
-    """Whether a resolved path lies outside the project; a work tree of `/` does not count."""
+    """A work tree of `/` does not count."""
     roots = [directory] if worktree is None or worktree == Path("/") else [directory, worktree]
     return not any(path.is_relative_to(root) for root in roots)
 
 
 def external_pattern(directory: Path) -> str:
-    """Of the question about a directory outside the project."""
+    """For a question about a directory outside the project."""
     return f"{str(directory).rstrip('/')}/*"
 
 
@@ -71,13 +71,13 @@ def is_protected(path: PurePath, home: PurePath) -> bool:
 
 
 def _is_one_of(name: str, protected: frozenset[str]) -> bool:
-    """`name` may hold `*` for an unknown part of a hidden file's name."""
+    """`name` may hold `*` for an unknown part."""
     if "*" in name and name.startswith("."):
         return any(fnmatchcase(each, name) for each in protected)
     return name in protected
 
 
 def may_hold_secrets(path: PurePath) -> bool:
-    """Whether OpenCode's default rules treat the name as a file of secrets (`.env` and its like)."""
+    """Whether it is a file of secrets by OpenCode's default rules (`.env` and its like)."""
     name = path.name.casefold()
     return _ENVIRONMENT_FILE.fullmatch(name) is not None and not name.endswith(_ENVIRONMENT_EXAMPLE)

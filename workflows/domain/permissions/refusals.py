@@ -18,5 +18,4 @@ def denial_text(permission: str, rules: Ruleset) -> str:
 
 
 def feedback_text(feedback: str) -> str:
-    """For a call that a person rejected with feedback."""
     return f"{REJECTED.removesuffix('.')} with the following feedback: {feedback}"

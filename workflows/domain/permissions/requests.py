@@ -1,4 +1,4 @@
-"""A permission request: one permission, its subjects, and what "always" would save."""
+"""Permission requests of calls."""
 
 from pydantic import JsonValue
 
@@ -9,10 +9,10 @@ class PermissionRequest(Value):
     """What a call needs permitted, in OpenCode's form (opencode.md 2.4).
 
     `patterns`: the subjects as clients show them. `spellings`: further forms of each, matched too: the stricter verdict
-    counts. `always`: the widest that an "always" may save; `withheld`: those that clients show but no grant may hold
-    (`/`, the home directory). `opaque`: why a subject is not fully understood; asks even where a rule allows, unless no
-    rule protects anything (security.md 2.3, 9). `guarded`: asks wherever a rule allows, and no grant covers it (a
-    protected path, a command that reaches a device).
+    counts. `always`: the widest that an "always" may save; `withheld`: those that no grant may hold (`/`, the home
+    directory). `opaque`: why a subject is not fully understood; asks even where a rule allows, unless no rule protects
+    anything (security.md 2.3, 9). `guarded`: asks wherever a rule allows, and no grant covers it (a protected path, a
+    command that reaches a device).
 
     `required_words`: per subject, the words that an allow must name (`clean` of `git clean`, `-delete` of `find`;
     security.md 2.4). `changes`: the command is not known to only read.

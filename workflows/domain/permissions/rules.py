@@ -1,4 +1,4 @@
-"""Rules: the action for a permission and a pattern; the last matching rule decides."""
+"""Permission rules: the last matching one decides."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ PermissionConfig: TypeAlias = Action | Mapping[str, Action | Mapping[str, Action
 
 @dataclass(frozen=True)
 class Decision:
-    """The rules' decision on one subject; without a matching rule `ask`, index and rule are None."""
+    """The decision on one subject; without a matching rule `ask`, index and rule are None."""
 
     action: Action
     index: int | None = None
@@ -67,14 +67,14 @@ class Decision:
 
 @dataclass(frozen=True)
 class ShadowedRules:
-    """Made ineffective by a later, different one: a warning when a project is loaded."""
+    """Ineffective because of a later, different one."""
 
     rules: Ruleset
     by: Rule
 
 
 def from_config(config: PermissionConfig, home: str) -> Ruleset:
-    """The rules of a `permission` value, in written order (opencode.md 2.1)."""
+    """In written order (opencode.md 2.1)."""
     if isinstance(config, str):
         return (Rule(permission="*", pattern="*", action=Action(config)),)
     return tuple(chain.from_iterable(_rules_of_key(key, value, home) for key, value in config.items()))
@@ -89,12 +89,12 @@ def evaluate(permission: str, pattern: str, rules: Ruleset) -> Decision:
 
 
 def rules_about(permission: str, rules: Ruleset) -> Ruleset:
-    """With any pattern; a refusal shows them (opencode.md 2.5)."""
+    """A refusal shows them (opencode.md 2.5)."""
     return tuple(rule for rule in rules if matches(permission, rule.permission))
 
 
 def is_switched_off(permission: str, rules: Ruleset) -> bool:
-    """Whether the last rule about a permission denies everything: its tools are not offered."""
+    """Whether its tools are not offered: the last rule about it denies everything."""
     about = [rule for rule in rules_about(permission, rules) if not rule.unless]
     return bool(about) and about[-1].pattern == "*" and about[-1].action is Action.DENY
 
@@ -113,7 +113,7 @@ def only_denies(rules: Ruleset) -> Ruleset:
 
 
 def only_action(action: Action, rules: Ruleset) -> Ruleset:
-    """Rules that, behind any others, say `action` exactly where these do and decide nothing else."""
+    """As `only_denies`, for `action`."""
     return tuple(
         rule.model_copy(update={"unless": (*rule.unless, *_overruling(rule, rules[index:]))})
         for index, rule in enumerate(rules, start=1)
@@ -122,14 +122,14 @@ def only_action(action: Action, rules: Ruleset) -> Ruleset:
 
 
 def apply_ceiling(ceiling: Ruleset, rules: Ruleset) -> Ruleset:
-    """`rules` with a ceiling behind them, rules above all others: the stricter of both decides."""
+    """The stricter of both decides."""
     if not ceiling:
         return rules
     return (*rules, *only_action(Action.ASK, ceiling), *only_denies(rules), *only_denies(ceiling))
 
 
 def is_denied_by_default(permission: str, rules: Ruleset) -> bool:
-    """Whether a permission is denied wherever no narrower rule differs (`edit` for a read-only agent)."""
+    """Whether it is denied wherever no narrower rule differs (`edit` for a read-only agent)."""
     return evaluate(permission, "*", rules).action is Action.DENY
 
 

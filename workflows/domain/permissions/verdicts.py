@@ -1,4 +1,4 @@
-"""The verdict on a call, from its findings and the answers so far."""
+"""The verdict on a call."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

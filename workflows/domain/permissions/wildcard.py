@@ -11,12 +11,12 @@ _CACHED: Final = 4096  # compiled patterns: every call matches the rules
 
 
 def matches(value: str, pattern: str) -> bool:
-    """Whether all of `value` matches; a final space and star are optional: `ls *` matches `ls`."""
+    """A final space and star are optional: `ls *` matches `ls`."""
     return _compiled(pattern).fullmatch(value.replace("\\", "/")) is not None
 
 
 def longest_match(value: str, rules: Mapping[str, T]) -> T | None:
-    """The value of the longest matching pattern. Not for permission rules: there the last match wins."""
+    """The longest matching pattern's value. Not for permission rules: there the last match wins."""
     return next((rules[pattern] for pattern in _longest_first(rules) if matches(value, pattern)), None)
 
 

@@ -22,11 +22,11 @@ class ArchivesClient:
         self.settings = settings
 
     async def archive(self, session: SessionId) -> Path:
-        """Move an idle session with its subagents into a file. Raises NotFound, Conflict."""
+        """Move an idle session with its subagents. Raises NotFound, Conflict."""
         return await self._archiver().archive_one((await self.sessions.require_unarchived(session)).id)
 
     async def restore(self, archive: Path) -> SessionId:
-        """Restore an archive's sessions; returns the first. Raises UsageError, Conflict."""
+        """Returns the first session. Raises UsageError, Conflict."""
         return (await self._archiver().restore(archive)).session
 
     def _archiver(self) -> "Archiver":

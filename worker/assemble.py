@@ -1,4 +1,4 @@
-"""Builds the worker: workflows, activities, limits, sandbox."""
+"""Builds the worker."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -85,7 +85,6 @@ def build_activities(
 
 
 def call_describer(settings: Settings) -> CallDescriber:
-    """Describes calls for Temporal's UI."""
     return describe_fully(redactor(settings)) if settings.summaries is SummaryDetail.FULL else describe_nothing
 
 

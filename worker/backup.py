@@ -1,7 +1,7 @@
 """Backups: all sessions in one file, and a new home restored from it.
 
-A tar of a manifest, a database dump, the home's outputs and archives, optionally the sessions' directories. Not
-Temporal's history: a restored session starts a new run from its rows.
+A tar of a manifest, a database dump, the home's outputs and archives, optionally the sessions' directories; not
+Temporal's history: a restored session's new run starts from its rows.
 """
 
 import asyncio
@@ -57,9 +57,9 @@ class BackupManifest(Value):
 async def select_directories(
     settings: Settings, url: str, *, include_used: bool, named: Iterable[Path], report: Report
 ) -> list[DirectoryEstimate]:
-    """This host's sessions' directories and the named ones. Raises UsageError if a named one is missing.
+    """This host's sessions' directories and the named ones; `/` and ancestors of the user's home only if named.
 
-    The root directory and ancestors of the user's home count only by name.
+    Raises UsageError if a named one is missing.
     """
     wanted = {_existing_directory(path) for path in named}
     if include_used:
@@ -78,7 +78,7 @@ async def select_directories(
 
 
 def destination(file: Path, now: datetime) -> Path:
-    """The backup's file, with a timed name in a directory. Raises UsageError if it cannot be written."""
+    """With a timed name in a directory. Raises UsageError if it cannot be written."""
     if file.is_dir():
         return file / f"holdfast-{now:%Y%m%dT%H%M%SZ}.tar"
     if file.exists():
@@ -159,7 +159,7 @@ async def _verify(url: str, report: Report) -> None:
 
 
 def _set_temporal_aside(settings: Settings, report: Report) -> None:
-    """An engine ahead of the rows must not continue: a new one starts from them."""
+    """An engine ahead of the rows must not continue."""
     engine = Layout(home=settings.home).temporal
     if status(settings).supervisor is None and engine.exists() and any(engine.iterdir()):
         aside = engine.with_name(f"temporal.{datetime.now(UTC):%Y%m%dT%H%M%S}")
@@ -174,7 +174,7 @@ def _existing_directory(path: Path) -> Path:
 
 
 def _trees(settings: Settings, directories: Collection[Path], *own: Path) -> Iterator[BackupTree]:
-    """Outer directories first; nested ones are separate trees. `own` belongs to the backup."""
+    """Outer directories first; nested ones are separate trees."""
     excluded = frozenset({settings.home, settings.cache, accounts.SYSTEM_STATE, *own})
     for each in sorted(directories):
         yield BackupTree(each, excluded, frozenset(directories) - {each})

@@ -19,7 +19,7 @@ _SOCKET_LOCK: Final = re.compile(r"\.s\.PGSQL\.\d+(\.lock)?")
 
 
 class DirectoryEstimate(Value):
-    """What a backup would take, and skip with reasons."""
+    """What a backup would take, and skip."""
 
     directory: str
     files: int
@@ -57,8 +57,8 @@ class BackupTree:
     def pack(
         self, tar: tarfile.TarFile, prefix: str, report: Callable[[str], None], seen: DirectoryEstimate | None = None
     ) -> None:
-        """Write it into a tar below `prefix`. Reports what is skipped (unless in `seen`), vanishes, changes or cannot
-        be read. Raises OSError if the tar cannot be written."""
+        """Write it below `prefix`. Reports what is skipped (unless in `seen`), vanishes, changes or cannot be read.
+        Raises OSError if the tar cannot be written."""
         packer, named = _Packer(tar, self._root, prefix), dict(seen.skipped if seen else ())
         for entry in self.members():
             trouble = entry.skipped or packer.add(entry)
@@ -66,7 +66,7 @@ class BackupTree:
                 report(f"Not in the backup: {str(entry.path)!r} ({trouble}).")
 
     def members(self) -> Iterator[ArchiveMember]:
-        """Everything from the directory down, parents first, without following links."""
+        """Parents first, without following links."""
         pending = [self._root]
         while pending:
             directory = pending.pop()
@@ -175,7 +175,7 @@ class _Packer:
 
 
 class FixedSizeReader:
-    """Yields the size promised to the tar: pads a shrunken file, cuts a grown one."""
+    """Pads a shrunken file to the size promised to the tar, cuts a grown one."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file

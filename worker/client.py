@@ -1,4 +1,4 @@
-"""The public Python API behind all doors: start, prompt, answer, stop, watch and list sessions as a person."""
+"""The public Python API behind all doors."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class Holdfast:
     """One database's sessions, shared by this process's doors.
 
-    With `passes_on`, a listening worker sends the signals: for commands that end before reaching Temporal.
+    With `passes_on`, a listening worker sends the signals of commands, which end before reaching Temporal.
     """
 
     def __init__(self, settings: Settings, endpoints: Endpoints, *, passes_on: bool = False) -> None:
@@ -81,7 +81,7 @@ class Holdfast:
 
 
 class SessionClient:
-    """What a person does, as `actor`; its parts read, and manage grants and archives."""
+    """What a person does, as `actor`."""
 
     def __init__(self, holdfast: Holdfast, actor: Actor) -> None:
         self.holdfast = holdfast
@@ -107,11 +107,10 @@ class SessionClient:
     ) -> AcceptedPrompt:
         """Create a session with its first prompt; idempotent with the caller's ids.
 
-        All turns read their configuration from `sources`, by default this process's variables; a `turn_config` already
-        read from them saves another read. Raises UsageError: for an unusable agent or model, and if another machine
-        with our host's name would take the session.
+        Turns read their configuration from `sources` (default: this process's variables); a `turn_config` read from
+        them saves a read. Raises UsageError for an unusable agent or model, and if another machine has our host's name.
         """
-        # only commands that start something read configuration
+        # only starting needs configuration
         from worker.project_config import Role, effective_model, load_project_config, sources_of
 
         message = validate_prompt(message)
@@ -149,9 +148,8 @@ class SessionClient:
     ) -> AcceptedPrompt:
         """Accept a prompt: it joins the running turn at its next step, or (queued) gets its own turn.
 
-        Its agent and model apply only to a turn that it opens. `prompt`: its id, for the same request again. `sources`
-        apply from the session's next turn on; a `turn_config` already read for the agent saves another read. Raises
-        UsageError, also for an agent that cannot work there, NotFound, Conflict.
+        Its agent and model apply only to a turn that it opens, `sources` from the next turn on. `prompt`: its id, if it
+        is sent again. `turn_config` as in `start`. Raises UsageError, NotFound, Conflict.
         """
         message = validate_prompt(message)
         if message.agent is not None:
@@ -162,7 +160,7 @@ class SessionClient:
         self, session: SessionId, agent: str, sources: ConfigSources | None, turn_config: TurnConfig | None
     ) -> None:
         """Raises UsageError for an agent that cannot work in the session; on another host, its turn fails."""
-        from worker.project_config import Role, load_project_config  # only prompts that name an agent need it
+        from worker.project_config import Role, load_project_config  # only if an agent is named
 
         origin = await sessions.origin(self.database, session)
         if origin.ancestors and agent != origin.agent:
@@ -193,7 +191,7 @@ class SessionClient:
         settled = await answers.answer_ask(self.database, ask, decision, self.actor)
         await self.holdfast.deliver(settled.ask.session)
         if settled.grant is not None and settled.grant.scope is GrantScope.PROJECT:
-            with suppress(Unavailable):  # the answer is recorded; the sweeper goes on
+            with suppress(Unavailable):  # the sweeper goes on
                 for session in await answers.apply_project_grant(self.database, settled.grant.id):
                     await self.holdfast.deliver(session)
         return from_row(AcceptedAnswer, settled)
@@ -232,7 +230,7 @@ class SessionClient:
         return from_row(AcceptedStop, stopped)
 
     async def end(self, session: SessionId) -> AcceptedStop:
-        """End the session and its subagents permanently: stops turns, withdraws untaken prompts."""
+        """End the session and its subagents: stops turns, withdraws untaken prompts."""
         stopped, ended = await self._end(session), {session}
         while left := [each for each in await sessions.tree(self.database, session) if each not in ended]:
             for child in left:  # which may have started another one meanwhile

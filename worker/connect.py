@@ -1,4 +1,4 @@
-"""The Temporal client with our data converter; setup of an external server."""
+"""The Temporal client with our data converter."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ async def connect(
     runtime: Runtime | None = None,
     interceptors: Sequence[Interceptor] = (),
 ) -> Client:
-    """A client of the stack's or the environment's external Temporal. Raises Unavailable."""
+    """A client of the stack's or an external Temporal. Raises Unavailable."""
     config = ClientConnectConfig(target_host=endpoints.temporal_address, namespace=settings.namespace)
     if settings.external_temporal is not None:
         named = ClientConfig.load_client_connect_config(override_env_vars=dict(settings.environment))
@@ -70,7 +70,7 @@ async def connect(
 
 @contextmanager
 def _described(failure: str) -> Iterator[None]:
-    """Raises Unavailable with this description if the server refuses a request."""
+    """Raises Unavailable with this description."""
     try:
         yield
     except RPCError as error:
@@ -103,7 +103,7 @@ async def _registered_attributes(client: Client) -> set[str]:
 
 
 async def _searchable(client: Client) -> bool:
-    """Whether queries may use our search attributes. Any worker may query; listing and adding may need an operator."""
+    """Any worker may query; listing and adding may need an operator."""
     try:
         await client.count_workflows(" AND ".join(f"{name} = 'x'" for name in KEYWORD_ATTRIBUTES))
     except RPCError:
@@ -131,7 +131,7 @@ async def count_pollers(client: Client, task_queue: str) -> int:
 
 
 async def identify_engine(client: Client) -> EngineIdentity:
-    """Identifies a Temporal by its namespace's id, independent of its address. Raises Unavailable."""
+    """Identify a Temporal by its namespace's id, independent of its address. Raises Unavailable."""
     target = f"namespace {client.namespace!r} at {client.service_client.config.target_host}"
     with _described(f"tell of namespace {client.namespace!r}"):
         found = await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))

@@ -51,7 +51,7 @@ def credential_variables(config: Config, model: str | None) -> frozenset[str]:
 
 
 def missing_references(settings: Settings, config: Config) -> tuple[str, ...]:
-    """A configuration's references, as written, that this host's worker cannot resolve from its variables."""
+    """A configuration's references, as written, that this host's worker cannot resolve."""
     found = sorted(references.used_references(config))
     if not found:
         return ()

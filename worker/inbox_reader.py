@@ -1,4 +1,4 @@
-"""The inbox: what waits for a person. The client's quickest part to start."""
+"""The inbox: what waits for a person."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ def door_database(endpoints: Endpoints) -> Database:
 
 
 class InboxReader:
-    """Needs only PostgreSQL, and no imports for writing."""
+    """The client's quickest part to start: needs only PostgreSQL."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -26,7 +26,7 @@ class InboxReader:
     async def asks(
         self, *, session: SessionId | None = None, ask: AskId | None = None, limit: int | None = None
     ) -> list[InboxEntry]:
-        """Open asks of all sessions or one, oldest first; `ask`: that one in any state."""
+        """Oldest first; `ask`: that one in any state."""
         rows = await waiting_items.pending_asks(self.database, session=session, ask=ask, limit=limit)
         return from_rows(InboxEntry, rows)
 

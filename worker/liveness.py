@@ -1,4 +1,4 @@
-"""A worker's heartbeat: shows sessions without workers, and workers that hang."""
+"""A worker's heartbeat."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ OwnershipRenewal = Callable[[], Awaitable[None]]
 
 
 class LivenessReporter:
-    """Renews the worker's ownership in the database, touches a file.
+    """Renews the worker's ownership in the database, touches a file: shows hanging workers.
 
     `ownership_error`: others have taken over, e.g. from a frozen worker.
     """

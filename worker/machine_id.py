@@ -13,7 +13,7 @@ def existing_machine_id(home: Path) -> str | None:
 
 
 def machine_id(home: Path) -> str:
-    """This data directory's name; claims under another cannot be inspected here."""
+    """Claims under another cannot be inspected here."""
     file = home / "machine"
     if not file.exists():
         home.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ _LOG: Final = logging.getLogger("holdfast.metrics")
 
 
 def runtime(host: str, port: int) -> Runtime:
-    """Serves the SDK's metrics one port above ours. Raises UsageError if that is taken."""
+    """Serves the SDK's metrics at the port above ours. Raises UsageError if it is taken."""
     address = f"{host}:{port + 1}"
     config = PrometheusConfig(
         bind_address=address, counters_total_suffix=True, unit_suffix=True, durations_as_seconds=True

@@ -1,4 +1,4 @@
-"""Runs a person's command when an ask waits or a task ends, even without a terminal."""
+"""Notifies a person's command."""
 
 import asyncio
 import json
@@ -16,13 +16,14 @@ from worker.stack import child_programs
 
 INTERVAL: Final = 2.0  # seconds between polls
 SKIP_AGE: Final = 30.0  # seconds; without a command, older notices are skipped
-_MAX_PER_POLL: Final = 10  # notices of one poll; the rest become a count
+_MAX_PER_POLL: Final = 10  # the rest become a count
 _COMMAND_TIMEOUT: Final = 10.0  # seconds
 _LOG: Final = logging.getLogger("holdfast.notifier")
 
 
 class Notifier:
-    """Sends each notice at most once, over all workers and restarts. Nothing waits for it or fails with it."""
+    """Sends each notice of an ask or ended task at most once, over all workers and restarts. Nothing waits for it or
+    fails with it."""
 
     def __init__(self, database: Database, settings: Settings, redactor: Redactor) -> None:
         self.database = database
@@ -39,8 +40,8 @@ class Notifier:
     async def poll(self) -> None:
         """Send the first due notices each, the rest as a number.
 
-        Without a command, skip this host's older notices, or the first command set would get them: other workers may
-        have one for the recent ones.
+        Without a command, skip this host's older notices, or the first command set would get them; other workers may
+        have one for recent ones.
         """
         if not self.command:
             await pending_notifications.skip_older(self.database, self.host, SKIP_AGE)
@@ -52,7 +53,7 @@ class Notifier:
             await self.run_command(json.dumps({"type": "more", "count": len(found) - _MAX_PER_POLL}))
 
     async def run_command(self, notice: str) -> None:
-        """Pass a notice on standard input; kills the command and its children at its end, or on timeout."""
+        """The notice is its standard input; kills it with its children at its end, or on timeout."""
         streams = {"stdin": PIPE, "stdout": DEVNULL, "stderr": DEVNULL}
         command = child_programs.started(*self.command, environment=self.environment, cwd=self.directory, **streams)
         try:

@@ -1,4 +1,4 @@
-"""Sends the outbox: signals for a session's workflow to read its rows; they carry only ids."""
+"""Sends the outbox's signals; they carry only ids."""
 
 import asyncio
 import logging
@@ -44,7 +44,7 @@ class SignalSender:
         self._sending: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
     async def send(self, session: SessionId) -> None:
-        """Send what is pending, and delete what Temporal has acknowledged. Raises Unavailable: the sweeper retries."""
+        """Send what is pending; delete what Temporal has acknowledged. Raises Unavailable."""
         # One sender for a session: twenty at once would send each signal twenty times.
         async with self._sending.setdefault(session, asyncio.Lock()):
             signals = await outbox.pending(self.database, session)
@@ -75,14 +75,14 @@ class SignalSender:
             raise Unavailable(f"Temporal did not take the signal for {session}: {error}") from error
 
     def summary(self, origin: Origin) -> str:
-        """Its name in Temporal's UI: the title, if settings allow."""
+        """The title, if settings allow."""
         if self.settings.summaries is SummaryDetail.NAMES:
             return origin.agent
         told = f"{origin.agent}: {redactor(self.settings).text(origin.title)}"
         return told.encode(errors="replace")[:_SUMMARY].decode(errors="ignore")
 
     def state(self, session: SessionId) -> SessionState:
-        """A new run's state with all limits explicit: a replay must not depend on defaults."""
+        """With all limits explicit: a replay must not depend on defaults."""
         limits = TurnLimits(
             idle=self.settings.idle_seconds,
             events=self.settings.history_events,
@@ -112,7 +112,7 @@ async def _lost() -> None:
 
 
 def session_attributes(session: SessionId, directory: str, agent: str) -> TypedSearchAttributes:
-    """For Temporal's UI; keywords hold at most 255 characters."""
+    """Keywords hold at most 255 characters."""
     values = {
         search_attributes.SESSION: session,
         search_attributes.DIRECTORY: directory[-255:],
@@ -131,7 +131,7 @@ class CommandListener:
         self.sender = sender
 
     async def run(self) -> None:
-        """Listen until cancelled, sending for each session in its own task; waits out outages."""
+        """Listen until cancelled, each session in its own task; waits out outages."""
         async with asyncio.TaskGroup() as sending:
             await every(_RECONNECT_PAUSE, lambda: self._listen(sending), _LOG)
 

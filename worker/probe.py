@@ -1,4 +1,4 @@
-"""Tests a model with one small request, sent as a turn would send it."""
+"""Tests a model with one small request."""
 
 import asyncio
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from workflows.domain.errors import UsageError
 from workflows.domain.tool_offer import ToolOffer
 from workflows.domain.value import Value
 
-DEFAULT_TIMEOUT: Final = 60.0  # seconds to the first word; a local server may load the model
+DEFAULT_TIMEOUT: Final = 60.0  # seconds; a local server may load the model first
 _MESSAGE_CHARS: Final = 1000  # characters of a provider's message
 _QUESTION: Final = UserInput(content="Answer with the word OK.")
 _TOOL: Final = ToolOffer(  # turns offer tools: a model must take them
@@ -96,7 +96,6 @@ async def _await_answer(model: str, resolved: ResolvedModel, port: ModelPort, ti
 
 
 def _describe_failure(model: str, address: str | None, failure: ProviderFailure, remedy: str) -> tuple[str, str]:
-    """A message and its remedy; `remedy`: for a failure that the address may cause."""
     id, _ = split_model_id(model)
     if failure.connect_error is not None:
         return f"{model}: no connection{_address_phrase(address, 'to') or f' to {id}'}: {failure.connect_error}", remedy

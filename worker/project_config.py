@@ -1,4 +1,4 @@
-"""Loads the configuration of a session's directory, as Settings locate it."""
+"""Loads the configuration of a session's directory."""
 
 import tempfile
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from workflows.domain.config.turn_config import TurnConfig
 async def load_project_config(
     settings: Settings, directory: Path, role: Role = PRIMARY_ROLE, sources: ConfigSources | None = None
 ) -> TurnConfig:
-    """The directory's configuration, as a turn starting now would find it; `sources` are by default this shell's.
+    """The configuration that a turn starting now would find; `sources` are by default this shell's.
 
     Raises UsageError for an invalid file, and for an agent that cannot work there.
     """
@@ -34,10 +34,10 @@ async def load_project_config(
 
 
 def effective_model(turn_config: TurnConfig, named: str | None) -> str | None:
-    """The model of a turn starting under this configuration; None if none is named.
+    """The model of a turn starting now; None if none is named.
 
     `named`, from a flag or the session, yields to an administrator's choice. Raises UsageError for a model that no
-    worker can ask; workers resolve references.
+    worker can ask.
     """
     own = None if turn_config.model_is_managed else named
     model = own or turn_config.agent.model or turn_config.config.model
@@ -47,13 +47,13 @@ def effective_model(turn_config: TurnConfig, named: str | None) -> str | None:
 
 
 def sources_of(settings: Settings) -> ConfigSources:
-    """This process's configuration variables, recorded with a session. Raises ConfigError."""
+    """This process's sources. Raises ConfigError."""
     return _read(settings, settings.environment)
 
 
 def project_loader(settings: Settings, environ: Mapping[str, str]) -> ProjectLoader:
-    """For doors and the worker; `environ` holds referenced names."""
-    # Sessions of an earlier release have no sources and no contents of variables.
+    """`environ` holds referenced names."""
+    # Sessions of an earlier release have no sources.
     paths = {
         name: value
         for name, value in settings.environment.items()

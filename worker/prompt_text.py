@@ -1,4 +1,4 @@
-"""Prompts at the door: whether one is accepted, and the title that a session gets from its first."""
+"""Prompts at the door, and a session's title."""
 
 import re
 from typing import Final
@@ -60,7 +60,7 @@ def check_length(what: str, text: str) -> None:
 
 
 def session_title(text: str) -> str:
-    """The first line of a session's first prompt. Long words are never cut: half a key would escape redaction."""
+    """From the first prompt. Long words are never cut: half a key would escape redaction."""
     first = replace_unprintable(text.strip().splitlines()[0])
     if len(first) <= _TITLE_CHARS:
         return first

@@ -1,4 +1,4 @@
-"""Reconcile: has sessions go on that have something to do, and whose runs do nothing about it."""
+"""Reconcile: repairs sessions with work whose runs do not do it."""
 
 import asyncio
 import logging
@@ -16,14 +16,14 @@ from workflows.domain.errors import Unavailable
 from workflows.domain.ids import SessionId
 from workflows.domain.repairs import Repair
 
-_BUDGET: Final = 1.0  # seconds of one pass: signals are waiting behind it
+_BUDGET: Final = 1.0  # seconds of one pass: signals wait behind it
 _MAX_ACTIVITY_ATTEMPTS: Final = 5
 _MAX_TASK_ATTEMPTS: Final = 3  # (temporal.md 12)
 _LOG: Final = logging.getLogger("holdfast.reconcile")
 
 
 class Reconciler:
-    """Signals are hints, rows are what is due: repairs what a lost signal or a broken run leaves undone.
+    """Repairs what a lost signal or a broken run leaves undone: rows, not signals, are what is due.
 
     Compares sessions that have not moved for `period` seconds with their runs, once per period.
     """
@@ -36,7 +36,7 @@ class Reconciler:
         self._checked: dict[SessionId, float] = {}  # by the event loop's clock
 
     async def reconcile(self) -> None:
-        """One short pass: what is left has its turn in the next one. Raises Unavailable."""
+        """One short pass; the next one goes on. Raises Unavailable."""
         await reconcile.clear_stuck(self.database, self.period)
         clock = asyncio.get_running_loop().time
         began = clock()
@@ -72,7 +72,7 @@ class Reconciler:
             await self.sender.send(due.session)
 
     async def describe_run(self, session: SessionId) -> WorkflowExecutionDescription | None:
-        """The session's open run, if any. Raises Unavailable."""
+        """The open run, if any. Raises Unavailable."""
         try:
             run = await self.client.get_workflow_handle(workflow_id(session)).describe()
         except RPCError as error:

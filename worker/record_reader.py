@@ -1,4 +1,4 @@
-"""What happened in a session: its log, its messages, and what happens now."""
+"""What happened in a session, and what happens now."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator

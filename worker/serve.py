@@ -1,4 +1,4 @@
-"""The worker process: runs sessions until stopped, then lets them finish or hands them over."""
+"""The worker process."""
 
 import asyncio
 import gc
@@ -150,7 +150,6 @@ async def _apply_retention(settings: Settings, client: Client) -> None:
 
 
 async def _require_usable_database(settings: Settings, url: str) -> None:
-    """Refuse one that another release has migrated, or that may lose acknowledged commits; warn if that is allowed."""
     found = await pg_server.require_server(url, lossy=settings.lossy_database)
     if found.lossy:
         _LOG.warning("%s %s", pg_server.display_address(url), pg_server.describe_risk(found))
@@ -158,7 +157,7 @@ async def _require_usable_database(settings: Settings, url: str) -> None:
 
 
 def write_worker_note(settings: Settings, installed: Release) -> None:
-    """For comparison with the installed release."""
+    """To compare with the installed release."""
     file = Layout(home=settings.home).worker
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     note = WorkerNote(

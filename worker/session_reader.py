@@ -1,4 +1,4 @@
-"""Sessions as a person lists them: which there are, and what each of them is doing."""
+"""Sessions as a person lists them."""
 
 from activities.store import sessions
 from activities.store.database import Database
@@ -21,7 +21,6 @@ class SessionReader:
         return from_rows(Overview, rows)
 
     async def count(self, directory: str | None = None) -> int:
-        """Sessions that people started."""
         return await sessions.count(self.database, directory=directory, host=self.host)
 
     async def last(self, directory: str) -> SessionId | None:
@@ -36,7 +35,7 @@ class SessionReader:
         return from_row(Overview, await sessions.get(self.database, session))
 
     async def origin(self, session: SessionId) -> SessionOrigin:
-        """What its turns are configured from. Raises NotFound."""
+        """Raises NotFound."""
         return from_row(SessionOrigin, await sessions.origin(self.database, session))
 
     async def require_unarchived(self, session: SessionId) -> Overview:
@@ -52,5 +51,5 @@ class SessionReader:
         return await sessions.tree(self.database, session)
 
     async def totals(self, session: SessionId) -> Totals:
-        """What the session and its subagents have used."""
+        """Includes its subagents."""
         return from_row(Totals, await sessions.totals(self.database, session))

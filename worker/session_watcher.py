@@ -1,4 +1,4 @@
-"""Follows a session and its subagents, each event once and in order."""
+"""Follows a session and its subagents."""
 
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -19,10 +19,9 @@ _BATCH_SIZE: Final = 100  # events whose contents are read at a time
 
 
 class SessionWatcher:
-    """Keeps its position across reconnections.
+    """Yields each event once and in order, across reconnections.
 
-    `with_subagents` adds each child's events, in order and before its call ends. Unfinished pieces are only the
-    session's own.
+    `with_subagents` adds each child's events, before its call ends. Unfinished pieces are only the session's own.
     """
 
     def __init__(self, database: Database, session: SessionId, after: int = 0, *, with_subagents: bool = False) -> None:
@@ -51,7 +50,7 @@ class SessionWatcher:
                         yield seen
 
     async def _find_children(self, session: SessionId) -> None:
-        """Follow running children, and theirs, from here; later ones from their start."""
+        """Follow running children from here, later ones from their start."""
         working = await tasks.unsettled(self._database, session)
         ahead = events.after(self._database, session, self._positions[session])
         announced_later = {each.event.call async for each in ahead if isinstance(each.event, TaskStarted)}
@@ -71,7 +70,6 @@ class SessionWatcher:
         return WatchProgress(followed, self._last_delta)
 
     async def _new_events(self, session: SessionId) -> AsyncGenerator[EventWithContents, None]:
-        """The session's, then its working children's."""
         async for seen in read_events(self._database, session, self._positions[session]):
             event = seen.record.event
             if isinstance(event, CallFinished) and event.call in self._children[session]:

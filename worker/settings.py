@@ -1,4 +1,4 @@
-"""The environment's settings, read once and in one place."""
+"""The environment's settings, read once."""
 
 import hashlib
 import json
@@ -47,14 +47,14 @@ def _valid_command(command: str) -> str:
 
 
 class SummaryDetail(StrEnum):
-    """How much Temporal's UI shows of calls."""
+    """How much of calls Temporal's UI shows."""
 
     NAMES = "names"
     FULL = "full"
 
 
 class ResumePolicy(StrEnum):
-    """What happens to working sessions when their stack restarts."""
+    """Whether working sessions resume when their stack restarts."""
 
     AUTO = "auto"
     ASK = "ask"
@@ -62,9 +62,9 @@ class ResumePolicy(StrEnum):
 
 
 class Settings(Value):
-    """Each field is read from `HOLDFAST_` and its name in capitals.
+    """Each field is read from `HOLDFAST_` and its name in capitals; paths are absolute.
 
-    `environment`, for look-ups and child processes, is never printed: it holds secrets. Paths are absolute, in it too.
+    `environment` is never printed: it holds secrets.
     """
 
     model_config = ConfigDict(
@@ -76,9 +76,9 @@ class Settings(Value):
     config: Path
     environment: Mapping[str, str] = Field(default={}, repr=False)
 
-    managed_config: Path = Path("/etc/opencode")  # the administrator's, above all others
+    managed_config: Path = Path("/etc/opencode")  # of the administrator, above all others
 
-    worker: bool = True  # false: `up` starts no worker, they run elsewhere
+    worker: bool = True  # false: workers run elsewhere
     task_queue: str = "holdfast"
     host: str | None = Field(default=None, pattern=r"^(\*|[A-Za-z0-9_.-]{1,100})$")  # names where our files are
     namespace: str = "default"  # of the embedded Temporal
@@ -88,23 +88,23 @@ class Settings(Value):
     postgres_binaries: Path | None = Field(default=None, validation_alias="HOLDFAST_POSTGRES_BIN")
     postgres_user: str = "holdfast"  # PostgreSQL's user when we are root
     temporal_binary: Path | None = Field(default=None, validation_alias="HOLDFAST_TEMPORAL_BIN")
-    temporal_dynamic: str = ""  # the embedded server's dynamic configuration: KEY=VALUE, separated by blanks
+    temporal_dynamic: str = ""  # of the embedded server: KEY=VALUE, separated by blanks
 
-    start_seconds: float = Field(default=90, gt=0)  # how long `up` waits for the servers
-    drain_seconds: float = Field(default=10, ge=0)  # a stopping worker's time to finish activities
-    idle_seconds: float = Field(default=300, gt=0)  # an idle session's run completes after this
-    history_events: int = Field(default=2000, gt=10)  # a run continues as new past this many events
-    heartbeat_seconds: float = Field(default=3, gt=0)  # an activity silent for longer counts as dead
-    sticky_seconds: float = Field(default=1, gt=0)  # a silent worker loses a run's next task after this
-    reconcile_seconds: float = Field(default=30, gt=0)  # a session that should move and does not is repaired after this
-    retry_budget_seconds: float = Field(default=86_400, gt=0)  # total time to wait out a provider's failures
+    start_seconds: float = Field(default=90, gt=0)  # `up` waits for the servers
+    drain_seconds: float = Field(default=10, ge=0)  # for a stopping worker's activities
+    idle_seconds: float = Field(default=300, gt=0)  # until an idle session's run completes
+    history_events: int = Field(default=2000, gt=10)  # until a run continues as new
+    heartbeat_seconds: float = Field(default=3, gt=0)  # until a silent activity counts as dead
+    sticky_seconds: float = Field(default=1, gt=0)  # until a silent worker loses a run's next task
+    reconcile_seconds: float = Field(default=30, gt=0)  # until a stuck session is repaired
+    retry_budget_seconds: float = Field(default=86_400, gt=0)  # total, for a provider's failures
     retry_seconds: float = Field(default=2, gt=0)  # first pause after a failure; later ones grow
-    headers_seconds: float = Field(default=120, gt=0)  # deadline for a provider to accept a request
-    first_token_seconds: float = Field(default=600, gt=0)  # then for its first piece
+    headers_seconds: float = Field(default=120, gt=0)  # until a provider accepts a request
+    first_token_seconds: float = Field(default=600, gt=0)  # then to its first piece
     silence_seconds: float = Field(default=300, gt=0)  # then for each further silence
-    models_url: str | None = None  # where `holdfast models --refresh` fetches a table of models
-    resume: ResumePolicy = ResumePolicy.AUTO  # whether working sessions resume when the stack restarts
-    summaries: SummaryDetail = SummaryDetail.NAMES  # what Temporal's UI shows of calls: `names` or `full` (redacted)
+    models_url: str | None = None  # source of `holdfast models --refresh`
+    resume: ResumePolicy = ResumePolicy.AUTO
+    summaries: SummaryDetail = SummaryDetail.NAMES  # `full` is redacted
     retention_days: int = Field(default=7, gt=0)  # of finished runs in the embedded Temporal
     archive_after_days: float | None = Field(default=None, gt=0)  # idle sessions go into files
     metrics_port: int | None = Field(default=None, gt=0, lt=65535)  # of Prometheus; the SDK's is the next port
@@ -112,9 +112,9 @@ class Settings(Value):
     traces_endpoint: str | None = None  # of an OpenTelemetry collector: http://HOST:4318/v1/traces
     notify: Annotated[str, AfterValidator(_valid_command)] | None = None  # a command: gets an event on its input
     bell: bool = True  # the terminal's, when an ask waits or a task ends
-    log_megabytes: float = Field(default=10, gt=0)  # per process of the stack; one older piece is kept
+    log_megabytes: float = Field(default=10, gt=0)  # per process; one older piece is kept
     database_connections: int = Field(default=10, gt=0)  # per worker
-    alive_file: Path | None = None  # touched every few seconds, for container health checks
+    alive_file: Path | None = None  # touched for container health checks
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> Self:
@@ -137,12 +137,11 @@ class Settings(Value):
 
     @property
     def auth(self) -> Path:
-        """The key file of `holdfast auth login`."""
         return self.home / "auth.json"
 
     @property
     def models_file(self) -> Path:
-        """The table of models that `holdfast models --refresh` has fetched."""
+        """Written by `holdfast models --refresh`."""
         return self.home / "models.json"
 
     @property
@@ -151,7 +150,7 @@ class Settings(Value):
         return self.home / "run" / "keys.json"
 
     def holds_user_home(self, directory: Path) -> bool:
-        """Whether a directory is the user's home or an ancestor of it."""
+        """Whether it is the user's home or an ancestor."""
         user = Path(self.environment.get("HOME") or Path.home())
         return user.resolve().is_relative_to(directory.resolve())
 
@@ -162,7 +161,7 @@ class Settings(Value):
         return [*named, unquote(password[1])] if password else named
 
     def digests(self) -> dict[str, str]:
-        """Digests of settings by variable, to compare with a running stack's: values may hold passwords."""
+        """By variable, to compare with a running stack's: values may hold passwords."""
         values = self.model_dump(mode="json", exclude=set(_COMMAND_ONLY))
         fields = type(self).model_fields
         return {
@@ -172,17 +171,17 @@ class Settings(Value):
 
     @property
     def archive_after(self) -> timedelta | None:
-        """How long a session is idle before archiving; None: for ever."""
+        """None: for ever."""
         return None if self.archive_after_days is None else timedelta(days=self.archive_after_days)
 
     @property
     def identity(self) -> str:
-        """This process in histories: short, because most events hold it, without the host's name."""
+        """Short, because most events hold it; without the host's name."""
         return f"h{os.getpid()}"
 
     @property
     def external_temporal(self) -> str | None:
-        """The external Temporal, if any: an address, or a profile of its configuration."""
+        """An address, or a profile of its configuration."""
         profile = self.environment.get("TEMPORAL_PROFILE")
         return self.environment.get("TEMPORAL_ADDRESS") or (f"profile {profile}" if profile else None)
 
@@ -216,7 +215,7 @@ def _secret(name: str, path: str) -> str:
 
 
 def _directories(environment: Mapping[str, str]) -> dict[str, Path]:
-    """By the XDG rules, which ignore relative paths; HOLDFAST_HOME and HOLDFAST_CACHE override."""
+    """XDG ignores relative paths; HOLDFAST_HOME and HOLDFAST_CACHE override."""
     user = Path(environment.get("HOME") or Path.home())
 
     def xdg(name: str, otherwise: str) -> Path:

@@ -17,7 +17,7 @@ _HINTS: Final = {
 
 
 async def suspend_all(settings: Settings, postgres_url: str, report: Callable[[str], None]) -> None:
-    """Suspend sessions with work; call it while no worker runs."""
+    """Call it while no worker runs."""
     reason = SuspendReason.RESTART if settings.resume is ResumePolicy.ASK else SuspendReason.KEPT
     suspended = await _suspend(postgres_url, reason, Actor(subject="stack", method=settings.resume))
     if suspended:

@@ -1,4 +1,4 @@
-"""The sweeper: resends signals, repairs sessions that do not move, spreads grants that their door did not spread."""
+"""The sweeper: resends signals, repairs stuck sessions, spreads grants."""
 
 import logging
 from contextlib import AbstractAsyncContextManager, suppress
@@ -44,7 +44,7 @@ class Sweeper:
                 await self.spread(grant)
 
     async def spread(self, grant: GrantId) -> None:
-        """Apply a grant to its whole project; the next sweep signals the answers."""
+        """The next sweep signals the answers."""
         try:
             await answers.apply_project_grant(self.database, grant)
             await grants.mark_propagated(self.database, grant)

@@ -12,7 +12,7 @@ from workflows.domain.value import Value
 
 
 class AcceptedPrompt(Value):
-    """`delivered`: Temporal has acknowledged its signal, else the sweeper sends it."""
+    """`delivered`: Temporal has acknowledged the signal, else the sweeper sends it."""
 
     session: SessionId
     prompt: MessageId
@@ -20,7 +20,7 @@ class AcceptedPrompt(Value):
 
 
 class AcceptedRetry(Value):
-    """`agent` and `model`: those that the turn's work and the retry name; `delivered` as above."""
+    """`agent` and `model`: named by the turn's work and the retry; `delivered` as above."""
 
     session: SessionId
     retry: RetryId

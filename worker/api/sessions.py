@@ -29,7 +29,7 @@ class Suspension(Value):
 
 
 class Overview(Value):
-    """A session for listings, with its newest turn and what waits in it.
+    """A session for listings.
 
     `waiting`: its untaken prompts; `untaken`: all its untaken work. `depth`: levels below the listed session.
     `host_offline`: its host has no live worker.

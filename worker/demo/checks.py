@@ -1,4 +1,4 @@
-"""The demo's checks, against records of model server, command, git and audit log."""
+"""The demo's checks."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Plays `holdfast demo`: a real task in a real repository, with kills on the way."""
+"""Plays `holdfast demo`: a real task in a repository, with kills on the way."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ _USERS: Final = re.compile(  # the user's own stack and repository
 
 
 class Demo:
-    """One demo: its files, stack and session, killed at observed moments."""
+    """One demo, killed at observed moments."""
 
     def __init__(self, user: Settings, writer: TerminalWriter, now: datetime) -> None:
         self.user, self.writer = user, writer
@@ -108,7 +108,6 @@ class Demo:
         return self.show_results()
 
     async def prepare(self, url: str) -> Endpoints:
-        """Write the project; start the stack with the model at `url`."""
         self.title("Preparation")
         self.write_files(url)
         await self.run("git init --quiet && git add . && git commit --quiet --message=Slugs")
@@ -142,7 +141,7 @@ class Demo:
         (self.folder / "bin/recorded").chmod(0o755)
 
     async def run_session(self, client: SessionClient) -> None:
-        """Start, play and count the session; one watcher outlives all that is killed."""
+        """One watcher outlives all that is killed."""
         printed = await self.run(f"{HOLDFAST} run --detach {shlex.quote(slug_project.PROMPT)}")
         self.session = SessionId(re.findall(r"\bses_\w+", printed)[0])
         self.title(f"The session {self.session}")
@@ -178,7 +177,7 @@ class Demo:
 
     @asynccontextmanager
     async def kill(self, what: str, how: str, *, everything: bool = False) -> AsyncIterator[Kill]:
-        """`kill -9` the worker, or everything. The body waits for the session to go on, and records when."""
+        """`kill -9`. The body waits for the session to go on, and records when."""
         victims = self.workers()
         if everything:
             supervisor = self.read_stack().supervisor
@@ -201,7 +200,6 @@ class Demo:
         kill.worker, kill.started = (await _found(self.workers))[0].pid, datetime.now(UTC)
 
     def workers(self) -> list[ProcessRef]:
-        """The running worker's process, if any."""
         worker = self.read_stack().part(PartName.WORKER)
         return [worker.process] if worker and worker.process and worker.alive else []
 
@@ -270,16 +268,15 @@ class Demo:
         return seen
 
     async def type(self, arguments: str) -> None:
-        """Run and show a command."""
         for line in (f"$ holdfast {arguments}", *(await self.run(f"{HOLDFAST} {arguments}")).splitlines()):
             self.write(f"      {line}".rstrip(), 2, dim=True)
 
     async def run_tests(self) -> str:
-        """The repository's test result: OK or FAILED (...)."""
+        """OK or FAILED (...)."""
         return (await self.run(f"{slug_project.TEST_COMMAND}; true")).splitlines()[-1]
 
     async def run(self, line: str) -> str:
-        """A command's output in the repository. Raises HoldfastError if it fails."""
+        """Raises HoldfastError if it fails."""
         code, output = await child_programs.run(
             "/bin/sh", "-c", line, environment=self.settings.environment, cwd=self.repository
         )
@@ -289,7 +286,6 @@ class Demo:
 
 
 async def _found(find: Callable[[], T | None]) -> T:
-    """Poll `find`, which reads other processes' files."""
     while not (found := find()):
         await asyncio.sleep(_POLL_INTERVAL)
     return found

@@ -120,7 +120,6 @@ class EventLines:
         self._add_part("tool_use", at, rendered)
 
     def _end_step(self) -> None:
-        """A step ends with its calls: reported at the next step, or the end."""
         if self._pending_step_finish is not None:
             self._add_part("step_finish", *self._pending_step_finish)
             self._pending_step_finish = None

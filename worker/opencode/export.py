@@ -160,7 +160,7 @@ class Exporter:
         return ExportedMessage(info=info, parts=(ends[0], *parts, ends[1]))
 
     def _failure(self, turn: UnfinishedTurn) -> ExportedMessage:
-        """OpenCode's message for an unfinished turn: no row, but a stable id."""
+        """No row, but a stable id."""
         at = milliseconds(turn.ended_at)
         failed = turn.reason is CloseReason.FAILED
         error = ErrorShape(
@@ -214,7 +214,7 @@ class Exporter:
 
 
 def milliseconds(at: datetime) -> int:
-    """Milliseconds since 1970."""
+    """Since 1970."""
     return int(at.timestamp() * 1000)
 
 

@@ -104,7 +104,7 @@ class PartShape(Shape):
 
 
 class PromptPartShape(PartShape):
-    """A part of a prompt, with its own fields: they are OpenCode's."""
+    """A part of a prompt; its other fields are OpenCode's."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -142,7 +142,7 @@ def step_start_shape(session: SessionId, message: MessageId) -> PartShape:
 def text_shape(
     session: SessionId, message: MessageId, id: PartId, part: TextPart | ReasoningPart, at: int
 ) -> TextShape:
-    """It has no duration: it is stored with its answer."""
+    """Without duration: stored with its answer."""
     time = SpanShape(start=at, end=at)
     return TextShape(id=id, session_id=session, message_id=message, type=part.type, text=part.text, time=time)
 
@@ -161,7 +161,7 @@ def step_finish_shape(
 
 
 def _marker_id(message: MessageId, last: str) -> PartId:
-    """A stable id from the message; the part has no row."""
+    """Stable; the part has no row."""
     return PartId(f"prt_{message[4:-1]}{last}")
 
 
@@ -188,7 +188,7 @@ def model_shape(model: str, variant: str | None = None) -> ModelShape:
 
 
 def prompt_part_shape(session: SessionId, message: MessageId, position: int, part: PromptPart) -> PartShape:
-    """A prompt's part has no row: its id comes from the message's, in the order of the parts."""
+    """A prompt's part has no row: its id comes from the message's and its position."""
     fields = part.model_dump(exclude_none=True)
     if isinstance(part, SubtaskPart) and part.model:
         fields["model"] = model_shape(part.model).dump()
@@ -199,7 +199,7 @@ def prompt_part_shape(session: SessionId, message: MessageId, position: int, par
 def call_state_shape(
     state: CallState, arguments: dict[str, JsonValue], outcome: Outcome | None, time: SpanShape
 ) -> PendingCallShape | RunningCallShape | CompletedCallShape | FailedCallShape:
-    """A call's progress; anything unsuccessful is an error."""
+    """Anything unsuccessful is an error."""
     if outcome is None and state is CallState.CLAIMED:
         return RunningCallShape(input=arguments, time=time)
     if outcome is None:

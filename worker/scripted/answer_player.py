@@ -45,7 +45,7 @@ class AnswerPlayer:
         self.response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
 
     async def play(self) -> StreamEnd:
-        """Returns how the answer ended. A client that leaves cancels it."""
+        """A client that leaves cancels it."""
         try:
             await self._apply_fault_at(None)
             await self.response.prepare(self.request)
@@ -112,7 +112,7 @@ class AnswerPlayer:
 
 
 async def wait_for_file(path: Path) -> None:
-    """Polls: another process makes the file, without an event."""
+    """Polls: another process makes the file."""
     exists = False
     while not exists:
         exists = await asyncio.to_thread(path.exists)

@@ -11,7 +11,7 @@ ChunkDelta = dict[str, Any]
 
 
 def answer_chunks(answer: ScriptedAnswer, *, identity: str, model: str, prompt: int) -> Iterator[ChunkDelta]:
-    """An answer's chunks; the last has the usage.
+    """The last has the usage.
 
     `identity` names the request, for call ids that the script leaves open. `prompt`: its length in characters, to
     estimate tokens.

@@ -1,4 +1,4 @@
-"""The model's scripts: lists of answers and their faults."""
+"""Scripts of the model: answers and their faults."""
 
 import json
 import re
@@ -23,7 +23,7 @@ class Refuse(Value):
 
 
 class WebPage(Value):
-    """Answer with a document, as another program at the address may."""
+    """Answer with a document, as another program may."""
 
     kind: Literal["page"] = "page"
     content_type: str = "text/html"
@@ -114,7 +114,7 @@ class ScriptedAnswer(Value):
 
 
 class Script(Value):
-    """Ordered answers; `auxiliary_answer`: for requests without tools (titles, summaries)."""
+    """`auxiliary_answer`: for requests without tools (titles, summaries)."""
 
     answers: tuple[ScriptedAnswer, ...]
     auxiliary_answer: ScriptedAnswer | None = None

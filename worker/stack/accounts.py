@@ -46,7 +46,6 @@ async def ensure_system_user(name: str, environment: Mapping[str, str]) -> Accou
 
 
 async def _create(name: str, environment: Mapping[str, str]) -> str:
-    """Returns the program's message."""
     home = str(SYSTEM_STATE)
     if useradd := child_programs.find("useradd", environment):
         argv = [useradd, "--system", "--no-create-home", "--home-dir", home, "--shell", "/usr/sbin/nologin", name]

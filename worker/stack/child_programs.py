@@ -1,4 +1,4 @@
-"""Runs programs that end by themselves, and leaves nothing of them behind."""
+"""Runs programs, and leaves nothing of them behind."""
 
 import asyncio
 import os

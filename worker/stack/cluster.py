@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL's data: location, owner and creation."""
+"""The embedded PostgreSQL's data."""
 
 import asyncio
 import os
@@ -21,11 +21,11 @@ from workflows.domain.value import Value
 
 ROLE: Final = "holdfast"  # the application's role, no superuser, and its database
 SUPERUSER: Final = "postgres"
-_MAX_SOCKET_PATH: Final = 100  # bytes of a socket's path, accepted by every system
+_MAX_SOCKET_PATH: Final = 100  # bytes, accepted by every system
 
 
 class ProcessIdentity(TypedDict, total=False):
-    """The user of a program; empty for ourselves."""
+    """The user of a program; empty for our own."""
 
     user: int
     group: int
@@ -33,7 +33,7 @@ class ProcessIdentity(TypedDict, total=False):
 
 
 class Cluster(Value):
-    """A data directory, its programs and their user, and who may connect."""
+    """A data directory, its programs, and who may connect."""
 
     binaries: PostgresBinaries
     root: Path
@@ -56,7 +56,7 @@ class Cluster(Value):
         return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
 
     def url(self, role: str = ROLE, database: str = ROLE) -> str:
-        """A database's URL for a role; no password: the kernel identifies clients."""
+        """Without password: the kernel identifies clients."""
         return f"postgresql://{role}@/{database}?host={quote(str(self.sockets), safe='')}"
 
 
@@ -79,7 +79,7 @@ def root_of(settings: Settings) -> Path:
 
 
 def data_version(root: Path) -> int | None:
-    """The data's PostgreSQL major version, or None without data."""
+    """PostgreSQL's major version; None without data."""
     try:
         return int((root / "data" / "PG_VERSION").read_text())
     except FileNotFoundError:
@@ -108,7 +108,7 @@ async def create(cluster: Cluster, settings: Settings, report: Callable[[str], N
 
 
 def environment_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """For PostgreSQL's programs: no client configuration, no secrets."""
+    """No client configuration, no secrets."""
     inherited = {name: environment[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in environment}
     return inherited | {"LC_ALL": "C", "TZ": "UTC"}
 
@@ -134,7 +134,7 @@ def _make_traversable(directory: Path) -> None:
 
 
 def _make_private(directory: Path, account: Account) -> None:
-    """Only `account` may enter; an existing directory must be that already."""
+    """Only `account` may enter; an existing directory must be private already."""
     try:
         directory.mkdir(mode=0o700)
     except FileExistsError:

@@ -168,8 +168,6 @@ async def _ports(settings: Settings) -> Diagnosis:
 
 
 def _of_database(check: DatabaseCheck, silent: Level = Level.WARNING) -> Check:
-    """A check of the database, if it runs."""
-
     async def checked(settings: Settings) -> Diagnosis:
         served = endpoints(settings)
         url = settings.postgres_url or (served.postgres_url if served else None)
@@ -177,7 +175,7 @@ def _of_database(check: DatabaseCheck, silent: Level = Level.WARNING) -> Check:
             return _STACK_DOWN
         try:
             return await check(settings, url)
-        except Unavailable:  # also where its tables are missing
+        except Unavailable:  # or tables are missing
             return silent, "cannot be seen: PostgreSQL does not answer", "See what is said of postgres."
 
     return checked
@@ -202,7 +200,7 @@ async def _callers(_: Settings, url: str) -> Diagnosis:
 
 
 async def _schema(settings: Settings, url: str) -> Diagnosis:
-    await pg_server.inspect_server(url)  # fails in seconds, not minutes, if it is away
+    await pg_server.inspect_server(url)  # fails in seconds, not minutes
     found, known = await migrate.current_version(url), len(migrate.scripts())
     if found == known:
         return Level.OK, f"the database is at migration {found}", ""
@@ -233,7 +231,6 @@ async def _poller(settings: Settings) -> Diagnosis:
 
 
 async def _await_pollers(settings: Settings, served: Endpoints) -> ServerStatus:
-    """Waits briefly for our own worker's first poll."""
     ours = any(part.name == PartName.WORKER and part.pid is not None for part in status(settings).parts)
     until = time.monotonic() + (_POLLER_GRACE if ours else 0)
     while True:

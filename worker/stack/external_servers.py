@@ -1,4 +1,4 @@
-"""The status of external servers, and who works there."""
+"""The status of external servers."""
 
 import asyncio
 import re
@@ -37,7 +37,7 @@ async def full_status(settings: Settings) -> StackStatus:
 
 
 async def host_statuses(settings: Settings) -> tuple[HostStatus, ...]:
-    """Those of an external database's sessions and workers; none if it is unreachable or not migrated."""
+    """Empty if the external database is unreachable or not migrated."""
     if settings.postgres_url is None:
         return ()
     try:
@@ -90,7 +90,7 @@ async def require_own_engine(settings: Settings, served: Endpoints) -> None:
 
 
 async def register_attributes(settings: Settings, served: Endpoints) -> None:
-    """Register our search attributes with an external Temporal. Raises Unavailable."""
+    """Raises Unavailable."""
     if settings.external_temporal is not None:
         from worker import connect  # as below
 

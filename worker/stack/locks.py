@@ -12,7 +12,7 @@ _PAUSE: Final = 0.05  # seconds: a thread blocked in flock could not be cancelle
 
 
 def try_acquire(path: Path) -> int | None:
-    """Returns a descriptor that holds the lock until it is closed, also by a child that inherits it; None: not free."""
+    """Returns a descriptor that holds the lock until closed, also by a child that inherits it; None: not free."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

@@ -16,7 +16,7 @@ _MEGABYTE: Final = 2**20
 
 
 async def rotate_logs(layout: Layout, megabytes: float) -> None:
-    """Keep the logs short until cancelled, with one older piece of each."""
+    """Until cancelled; keeps one older piece of each log."""
     while True:
         await asyncio.to_thread(rotate_long_logs, layout, megabytes)
         await asyncio.sleep(_INTERVAL)
@@ -30,7 +30,6 @@ def rotate_long_logs(layout: Layout, megabytes: float) -> None:
 
 
 def rotated_path(log: Path) -> Path:
-    """The path of a log's older piece."""
     return log.with_suffix(".log.old")
 
 

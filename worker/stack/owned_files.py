@@ -1,4 +1,4 @@
-"""Recognizes a stack's belongings by content: home, database, key files."""
+"""Recognizes a stack's belongings by content."""
 
 import json
 from collections.abc import Collection
@@ -42,7 +42,7 @@ def is_partial_home(names: Collection[str], database: str) -> bool:
 
 
 def holds_cluster(root: Path) -> bool:
-    """Whether a stack's directory holds its database, even unfinished."""
+    """Whether it holds its database, even unfinished."""
     return (root / "HOME").is_file() or (root / "data" / "PG_VERSION").is_file() or (root / "data.new").is_dir()
 
 
@@ -52,10 +52,7 @@ def holds_any_cluster(directory: Path, names: Collection[str]) -> bool:
 
 
 def is_key_file(path: Path) -> bool:
-    """Whether this is an `auth.json` in OpenCode's form, or handed-over keys.
-
-    An unreadable file of that name counts as one.
-    """
+    """Whether it is an `auth.json` in OpenCode's form, or handed-over keys; unreadable files of that name count."""
     if path.name not in _KEY_FILES:
         return False
     try:

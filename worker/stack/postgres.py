@@ -60,7 +60,7 @@ class PostgresService:
     async def _end_leftovers(self) -> None:
         """PostgreSQL refuses to start beside any process with the noted pid, even a zombie or a stranger.
 
-        We recognize a server by its working directory, the data directory.
+        A server's working directory is its data directory.
         """
         noted = self._pid_file_lines()
         pid = int(noted[0]) if noted and noted[0].isdigit() else None

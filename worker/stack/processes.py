@@ -24,9 +24,9 @@ class ProcessRef(Value):
         return born(self.pid) == self.born
 
     def kill(self, number: signal.Signals) -> None:
-        """Send a signal, unless the process is gone."""
+        """Ignores a process that is gone."""
         if self.alive:
-            with suppress(ProcessLookupError):  # it has just ended
+            with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
 
@@ -35,12 +35,12 @@ def current_process() -> ProcessRef:
 
 
 def ref(pid: int) -> ProcessRef:
-    """A running process's reference; one that has just ended is never `alive`."""
+    """One that has just ended is never `alive`."""
     return ProcessRef(pid=pid, born=born(pid) or "gone")
 
 
 def born(pid: int) -> str | None:
-    """The process's time of birth; None if gone or a zombie."""
+    """None if gone or a zombie."""
     if sys.platform != "linux":
         return _born_elsewhere(pid)
     state, ticks = _state_and_ticks(pid)
@@ -49,7 +49,7 @@ def born(pid: int) -> str | None:
 
 
 def zombies() -> frozenset[int]:
-    """Our children that ended and were not waited for; Linux alone gives us orphans to wait for."""
+    """Our ended children; Linux alone gives us orphans to wait for."""
     me = os.getpid()
     try:
         children = Path(f"/proc/{me}/task/{me}/children").read_text().split()
@@ -65,7 +65,7 @@ def reap(pids: frozenset[int]) -> None:
 
 
 async def wait_until_gone(process: ProcessRef, seconds: float) -> bool:
-    """Wait at most `seconds` for any process; returns whether it ended."""
+    """Wait for any process, at most `seconds`; returns whether it ended."""
     deadline = asyncio.get_running_loop().time() + seconds
     while process.alive:
         if asyncio.get_running_loop().time() > deadline:
@@ -89,7 +89,7 @@ def working_directory(pid: int) -> Path | None:
 
 
 def _state_and_ticks(pid: int) -> tuple[str, str]:
-    """Linux's letter for the state of a process, and the clock tick of its start; X if it is gone."""
+    """Linux's letter for its state (X: gone), and the clock tick of its start."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -43,7 +43,7 @@ def purge_items(settings: Settings) -> list[PurgeItem]:
 
 
 async def purge(settings: Settings, wanted: list[PurgeItem]) -> list[Path]:
-    """Returns what remains in the home, which goes if empty. Raises Conflict if the stack was started meanwhile."""
+    """Returns what remains in the home. Raises Conflict if the stack was started meanwhile."""
     layout = Layout(home=settings.home)
     if not wanted and not layout.home.is_dir():
         return []  # a lock would make it a home

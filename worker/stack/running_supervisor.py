@@ -1,4 +1,4 @@
-"""The stack's one supervisor; it holds a lock from before its start to its death."""
+"""The stack's one supervisor."""
 
 import asyncio
 from collections.abc import Callable

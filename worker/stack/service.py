@@ -1,4 +1,4 @@
-"""A supervised process, and what keeps it alive."""
+"""Supervised processes."""
 
 import asyncio
 import signal
@@ -39,7 +39,7 @@ class Service(Protocol):
 async def start_process(
     *argv: str, log: Path, environment: Mapping[str, str], on_our_death: signal.Signals, **options: Any
 ) -> Process:
-    """Start a program of the stack in its own session, its output in `log`; it gets `on_our_death` if we are killed."""
+    """Start a program in its own session, its output in `log`; it gets `on_our_death` if we are killed."""
     with log.open("ab") as output:
         return await asyncio.create_subprocess_exec(
             *argv,
@@ -54,7 +54,7 @@ async def start_process(
 
 
 class ServiceSupervisor:
-    """Keeps one service alive until stopped, and reports changes."""
+    """Keeps a service alive until stopped."""
 
     def __init__(self, service: Service, on_change: Callable[[StackPart], None]) -> None:
         self.service = service

@@ -1,4 +1,4 @@
-"""The supervisor: parent of the stack's parts; keeps them alive and stops them in order."""
+"""The supervisor: parent of the stack's parts."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ _ORPHAN_GRACE: Final = 1.0  # seconds
 
 
 class WorkerService:
-    """The worker, as a part of the stack; only it inherits the whole environment, keys included."""
+    """The worker; only it inherits the whole environment, keys included."""
 
     name = PartName.WORKER
 
@@ -50,7 +50,7 @@ class WorkerService:
 
 
 class Supervisor:
-    """Starts the servers, then the worker; stops them in reverse."""
+    """Starts the servers, then the worker; keeps them alive; stops them in reverse."""
 
     def __init__(
         self, layout: Layout, servers: list[Service], worker: Service, endpoints: Endpoints, log_megabytes: float

@@ -12,8 +12,8 @@ from worker.release import Release
 from worker.stack.processes import ProcessRef
 from workflows.domain.value import Value as Strict
 
-START_WORKER: Final = signal.SIGUSR1  # to the supervisor, once the database is ready for the worker
-RESTART_WORKER: Final = signal.SIGUSR2  # to the supervisor: drain the worker, start another
+START_WORKER: Final = signal.SIGUSR1  # the database is ready for the worker
+RESTART_WORKER: Final = signal.SIGUSR2  # drain the worker, start another
 
 
 class TolerantValue(Strict):
@@ -46,7 +46,7 @@ class PartName(StrEnum):
 
 
 class StackPart(TolerantValue):
-    """One supervised process: how often it ended unasked, how last."""
+    """A supervised process: how often it ended unasked, how last."""
 
     name: PartName
     process: ProcessRef | None = None
@@ -81,7 +81,7 @@ class StackState(TolerantValue):
 class WorkerNote(TolerantValue):
     """A worker's own report: after an upgrade, its files no longer match it.
 
-    `variables`: names it was started with. `temporary`, `managed`: its directories; None from an earlier release.
+    `variables`: names it was started with. `temporary`, `managed`: directories; None from an earlier release.
     """
 
     process: ProcessRef
@@ -103,7 +103,6 @@ def read(path: Path) -> StackState | None:
 
 
 def read_worker_note(path: Path) -> WorkerNote | None:
-    """The running worker's note, or None."""
     try:
         note = WorkerNote.model_validate_json(path.read_bytes())
     except _UNREADABLE:
@@ -112,12 +111,12 @@ def read_worker_note(path: Path) -> WorkerNote | None:
 
 
 def write(path: Path, state: TolerantValue) -> None:
-    """Replace the file; private: it may hold an external database's address."""
+    """Replaces the file; private: it may hold an external database's address."""
     write_private(path, state.model_dump_json().encode())
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Replace a file that only its owner may read, atomically."""
+    """Replaces a file that only its owner may read, atomically."""
     scratch = path.with_suffix(".new")
     descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "wb") as file:

@@ -50,7 +50,7 @@ class ServerStatus(Value):
 
 
 class HostStatus(Value):
-    """`sessions` have work there, and wait unless `working`; `taken`: another machine has our host name."""
+    """`sessions` wait unless `working`; `taken`: another machine has our host name."""
 
     name: str
     working: bool
@@ -59,7 +59,7 @@ class HostStatus(Value):
 
 
 class StackStatus(Value):
-    """`stopped`: taken down on purpose; else it may be started, unless its home has `trouble`.
+    """`stopped`: on purpose; else it may be started, unless its home has `trouble`.
 
     `servers` and `hosts`: the external ones; they, `sizes` and `retention` are set only if measured.
     """
@@ -137,7 +137,7 @@ def outdated_processes(seen: StackStatus) -> list[str]:
 
 
 def stack_notices(settings: Settings) -> list[str]:
-    """Messages on a serving stack that is not as this shell's would be."""
+    """Where a serving stack differs from this shell's."""
     seen = state_file.read(Layout(home=settings.home).state)
     if seen is None or not seen.serving:
         return []
@@ -145,7 +145,7 @@ def stack_notices(settings: Settings) -> list[str]:
 
 
 def unapplied_settings(settings: Settings) -> list[str]:
-    """Messages on settings of this shell that the running worker does not use."""
+    """Settings of this shell that the running worker does not use."""
     worker = state_file.read_worker_note(Layout(home=settings.home).worker)
     known, here = worker.settings if worker is not None else {}, settings.digests()
     names = [name for name in here if settings.environment.get(name) and known.get(name, here[name]) != here[name]]

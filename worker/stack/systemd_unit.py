@@ -35,7 +35,7 @@ _OMITTED_VARIABLE: Final = "HOLDFAST_POSTGRES_URL"  # may hold a password: not f
 
 
 def unit_path(settings: Settings) -> Path:
-    """The unit's file, one per home."""
+    """One per home."""
     default = Settings.read({**settings.environment, "HOLDFAST_HOME": ""}).home
     name = "holdfast" if settings.home == default else f"holdfast-{Layout(home=settings.home).key}"
     return settings.config.parent / "systemd" / "user" / f"{name}.service"
@@ -100,7 +100,6 @@ def _percent(word: str) -> str:
 
 
 async def _systemctl(settings: Settings, *words: str) -> str | None:
-    """Why it fails, if it does."""
     program = child_programs.find("systemctl", settings.environment)
     if program is None:
         return "there is no systemctl"

@@ -1,4 +1,4 @@
-"""The embedded Temporal: a development server with a file, on loopback, tuned for speed."""
+"""The embedded Temporal: a development server on loopback, tuned for speed."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ _POLL: Final = 0.1  # seconds
 
 
 class TemporalFiles(Layout):
-    """The server's database file, and the version that made it."""
+    """The server's database file, and its version."""
 
     @property
     def file(self) -> Path:
@@ -43,11 +43,11 @@ class TemporalFiles(Layout):
 
     @property
     def lock(self) -> Path:
-        """The server holds it: two on one file destroy it."""
+        """Two servers on one file destroy it."""
         return self.temporal / "lock"
 
     def version(self) -> str | None:
-        """The data's server version, or None without data."""
+        """None without data."""
         return self.version_file.read_text().strip() if self.version_file.exists() else None
 
 
@@ -108,7 +108,7 @@ class TemporalService:
 
 
 def environment_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """The server's environment: no client configuration, no secrets."""
+    """No client configuration, no secrets."""
     return {name: environment[name] for name in ("PATH", "HOME", "TMPDIR") if name in environment}
 
 

@@ -1,4 +1,4 @@
-"""Starts the stack, for every command that needs it."""
+"""Starts the stack."""
 
 import asyncio
 import os
@@ -97,7 +97,7 @@ async def _require_usable_servers(settings: Settings, serving: StackState) -> No
 
 
 async def _suspend_sessions(settings: Settings, serving: StackState, report: Report) -> None:
-    """If that is the policy, and only in our own database: an external one may have other workers."""
+    """Only in our own database: an external one may have other workers."""
     if settings.resume is not ResumePolicy.AUTO and serving.part(PartName.POSTGRES) is not None:
         from worker.startup_suspension import suspend_all  # as above
 
@@ -147,7 +147,7 @@ async def _prepare(settings: Settings, report: Report) -> None:
 
 
 def _spawn(settings: Settings, layout: Layout, lock: int) -> ProcessRef:
-    """The supervisor inherits its lock: it counts as running at every moment, even if we are killed."""
+    """The supervisor inherits its lock: it counts as running even if we are killed."""
     log = os.fspath(layout.log("supervisor"))
     os.set_inheritable(lock, True)
     pid = os.posix_spawn(

@@ -22,7 +22,7 @@ _DEFAULT_GO: Final = Path("/usr/local/go/bin/go")
 
 
 async def install(settings: Settings, scratch: Path, report: Callable[[str], None]) -> Path:
-    """Build with this machine's Go; returns the program. Raises Unavailable with the reason."""
+    """Build with this machine's Go. Raises Unavailable with the reason."""
     found = shutil.which("go", path=settings.environment.get("PATH")) or (_DEFAULT_GO.exists() and str(_DEFAULT_GO))
     if not found:
         raise Unavailable("there is no `go` on the PATH")
@@ -56,7 +56,6 @@ async def _build(go: str, inherited: Mapping[str, str], scratch: Path, report: C
 
 
 async def _report_progress(process: asyncio.subprocess.Process, report: Callable[[str], None]) -> str:
-    """Returns the build's last output."""
     assert process.stdout is not None
     clock = asyncio.get_running_loop().time
     began = reported = clock()
@@ -75,7 +74,7 @@ async def _report_progress(process: asyncio.subprocess.Process, report: Callable
 
 
 def _environment(inherited: Mapping[str, str], scratch: Path) -> dict[str, str]:
-    """Go writes only below `scratch`, in removable files: its module cache is read-only by default."""
+    """Go writes only below `scratch`; its module cache is read-only by default."""
     temporary = scratch / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     return dict(inherited) | {

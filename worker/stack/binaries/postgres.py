@@ -21,7 +21,7 @@ _SYSTEM: Final = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebre
 
 
 class PostgresBinaries(Value):
-    """A directory with `initdb` and `postgres`; their major version."""
+    """`initdb` and `postgres`, and their major version."""
 
     directory: Path
     major: int
@@ -55,7 +55,7 @@ async def client_binaries(settings: Settings, served: int) -> PostgresBinaries:
 
 
 async def shared_copy(binaries: PostgresBinaries, shared: Path) -> PostgresBinaries:
-    """Readable by every user: copies the wheel's whole tree, in which programs find their libraries, once."""
+    """Readable by every user. Copies the wheel's whole tree: programs find libraries in it."""
     package = _wheel()
     if package is None or not binaries.directory.is_relative_to(package):
         return binaries
@@ -89,7 +89,7 @@ def _version_key(path: Path) -> list[int]:
 
 
 def _wheel() -> Path | None:
-    spec = importlib.util.find_spec(_WHEEL)  # finds without importing: only the files matter
+    spec = importlib.util.find_spec(_WHEEL)  # does not import: only the files matter
     locations = spec.submodule_search_locations if spec else None
     return Path(locations[0]) if locations else None
 

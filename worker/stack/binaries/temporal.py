@@ -1,4 +1,4 @@
-"""The `temporal` program: from a setting, PATH, our cache, a download, or a build with Go."""
+"""The `temporal` program."""
 
 import asyncio
 import re
@@ -30,7 +30,7 @@ _SOURCES: Final = (
 
 
 class TemporalBinary(Value):
-    """The program and its server's version: a data file belongs to one minor version."""
+    """A data file belongs to one minor version of its server."""
 
     path: Path
     server: tuple[int, int]
@@ -54,7 +54,8 @@ async def find(settings: Settings, wanted: str | None) -> TemporalBinary | None:
 
 
 async def obtain(settings: Settings, wanted: str | None, report: Callable[[str], None]) -> TemporalBinary:
-    """Find the program, or install it in our cache. Raises UsageError that lists all ways if none works."""
+    """Find the program (by a setting, on PATH, in our cache), or install it in our cache. Raises UsageError that lists
+    all ways if none works."""
     if found := await find(settings, wanted):
         return found
     lock = cache_path(settings).with_name("lock")
@@ -64,7 +65,7 @@ async def obtain(settings: Settings, wanted: str | None, report: Callable[[str],
 
 
 def cache_path(settings: Settings) -> Path:
-    """The cached program; a note beside it has its origin."""
+    """A note beside it has its origin."""
     return settings.cache / "temporal" / "temporal"
 
 

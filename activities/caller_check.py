@@ -1,4 +1,4 @@
-"""Refuses activities that another workflow than the session's own has scheduled, and counts all that are refused."""
+"""Refuses activities of other workflows, and counts all refusals."""
 
 import logging
 from contextlib import suppress
@@ -19,8 +19,8 @@ _LOG: Final = logging.getLogger("holdfast.activity")
 
 
 class CallerCheckInterceptor(Interceptor):
-    """Refuses foreign callers before anything is read or written: Temporal vouches for the workflow that scheduled an
-    activity, the request itself proves nothing. The session's log names each refused caller once."""
+    """Refuses foreign callers before anything is read or written: Temporal vouches for the scheduling workflow, the
+    request proves nothing."""
 
     def __init__(self, database: Database) -> None:
         self.database = database

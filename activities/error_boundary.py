@@ -16,8 +16,8 @@ _LOG: Final = logging.getLogger("holdfast.activity")
 
 
 class ErrorBoundaryInterceptor(Interceptor):
-    """Turns every exception of an activity into a short message: Temporal would record its causes and stack traces,
-    which quote contents and may exceed its size limit, and PostgreSQL would refuse NULs and lone surrogates."""
+    """Shortens every exception: Temporal would record causes and stack traces, which quote contents and may exceed its
+    size limit; PostgreSQL refuses NULs and lone surrogates."""
 
     def __init__(self, redactor: Redactor) -> None:
         self.redactor = redactor

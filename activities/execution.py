@@ -13,7 +13,7 @@ _EXECUTION: Final[ContextVar[int]] = ContextVar("execution")
 
 
 def fence_of(request: Request) -> Fence:
-    """The running activity's fence. The first call draws the execution's number: make it in the activity's own task."""
+    """The first call draws the execution's number: make it in the activity's own task."""
     execution = _EXECUTION.get(0)
     if not execution:
         execution = 1 + secrets.randbits(_BITS)

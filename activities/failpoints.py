@@ -109,8 +109,6 @@ class ArmedFault:
 
 
 class _ArmedFaults:
-    """Of this process; changes only at start-up and in tests."""
-
     def __init__(self) -> None:
         self.faults: tuple[ArmedFault, ...] = ()
         self.names: frozenset[str] = frozenset()
@@ -135,7 +133,7 @@ _ARMED: Final = _ArmedFaults()
 
 
 def configure(environment: Mapping[str, str]) -> None:
-    """Arm the faults that the environment names. Raises UsageError outside a test, and for a malformed fault."""
+    """Raises UsageError outside a test, and for a malformed fault."""
     wanted = environment.get(VARIABLE, "")
     directory = environment.get(TEST_VARIABLE, "")
     if wanted and not directory:
@@ -146,7 +144,6 @@ def configure(environment: Mapping[str, str]) -> None:
 
 
 async def failpoint(name: str, call: str | None = None) -> None:
-    """A moment at which a test may inject a fault."""
     if not _ARMED.faults:
         return
     if fault := _ARMED.record_arrival(name, call):
@@ -165,7 +162,7 @@ def during_activity(name: str) -> AbstractContextManager[None]:
 
 
 def armed_action(name: str, call: str | None = None) -> str | None:
-    """The action that is due at a point of a process that is being started; counts as an arrival."""
+    """The action due in a process being started; counts as an arrival."""
     fault = _ARMED.record_arrival(name, call) if _ARMED.faults else None
     return fault.action if fault else None
 
@@ -212,7 +209,6 @@ async def _perform(fault: ArmedFault, disconnect: Callable[[], Awaitable[None]])
 
 
 async def _wait_for(path: Path) -> None:
-    """Report that the point is reached, and wait until the file is gone."""
     path.with_name(f"{path.name}.reached").touch()
     for _ in iter(path.exists, True):
         await asyncio.sleep(_POLL_INTERVAL)

@@ -22,8 +22,8 @@ _LOG: Final = logging.getLogger("holdfast.activity")
 
 
 class GivenUp(ApplicationError):
-    """Work has failed for the last time. An activity with no better end for it ends its turn with this. `text`, which
-    is stored, names only the kind of the last error."""
+    """Work has failed for the last time, which by default ends its turn. `text` is stored: it names only the kind of
+    the last error."""
 
     def __init__(self, text: str, error: Exception) -> None:
         super().__init__(f"{text}: {error}", type="GivenUp", non_retryable=True)
@@ -32,10 +32,8 @@ class GivenUp(ApplicationError):
 
 @asynccontextmanager
 async def count_faults(database: Database, request: Request, what: str, subject: str) -> AsyncIterator[None]:
-    """Count unexpected exceptions of the block against `subject`; `what` describes it in the message.
-
-    Re-raises them for Temporal to retry, and raises GivenUp after _MAX_FAULTS. A dying worker and a stop do not count.
-    """
+    """Re-raises unexpected exceptions for Temporal to retry, and raises GivenUp after _MAX_FAULTS. A dying worker and a
+    stop do not count. `what` describes `subject` in the message."""
     try:
         yield
     except EXPECTED_ERRORS:

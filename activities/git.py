@@ -23,7 +23,7 @@ _ENVIRONMENT: Final = {"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_
 
 
 async def git(directory: Path, *arguments: str) -> str | None:
-    """The output of a reading command in `directory`; None without git, on failure, or on a timeout."""
+    """The output; None without git, on failure, or on a timeout."""
     program = shutil.which("git")
     if program is None:
         return None

@@ -13,7 +13,7 @@ HEARTBEAT_INTERVAL: Final = 0.25  # seconds; the worker's throttle decides what 
 
 @asynccontextmanager
 async def heartbeats() -> AsyncIterator[None]:
-    """Send heartbeats while the block runs; a local activity has no use for them."""
+    """A local activity has no use for them."""
     if activity.info().is_local:
         yield
         return

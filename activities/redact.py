@@ -57,7 +57,6 @@ class Redactor:
         self._forms: tuple[str, ...] = ()
 
     def text(self, text: str) -> str:
-        """`text` with at most a few characters of each secret."""
         for form in self._all_forms():
             text = text.replace(form, _mask(form))
         for word in _TOKEN_PATTERNS:

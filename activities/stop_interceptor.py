@@ -32,8 +32,7 @@ _RUNNING: Final[ContextVar[_Running | None]] = ContextVar("running", default=Non
 
 
 class StopInterceptor(Interceptor):
-    """Cancels answers and calls whose turn is stopped or whose session has ended. A worker calls `cancel_stopped` once
-    a second: one statement covers all its activities."""
+    """A worker calls `cancel_stopped` every POLL_INTERVAL: one statement covers all its activities."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -55,7 +54,7 @@ class StopInterceptor(Interceptor):
 
     @contextmanager
     def track(self, turn: TurnId) -> Iterator[_Running]:
-        """Register the current task while the block runs; suppresses a cancellation that is only ours."""
+        """Suppresses a cancellation that is only ours."""
         task = asyncio.current_task()
         assert task is not None
         running = _Running(turn, task)

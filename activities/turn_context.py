@@ -1,4 +1,4 @@
-"""TurnContext: where a turn works, what it may do there, and whom it may hand work to."""
+"""Where a turn works, and what it may do there."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,19 +40,17 @@ class TurnContext:
         return any(rule.action is Action.DENY for rule in rules_about(permission_keys.READ, self.rules))
 
     def may_read(self, path: Path) -> bool:
-        """Whether no rule denies reading a real path."""
         return not self.denies_any_read or self._read_finding(path).action is not Action.DENY
 
     @cached_property
     def _restricting_patterns(self) -> tuple[str, ...]:
-        """Of rules that may deny reading a file or ask about it, in lower case."""
+        """In lower case."""
         rules = rules_about(permission_keys.READ, self.rules)
         last = max((at for at, rule in enumerate(rules) if rule.pattern == "*" and not rule.unless), default=0)
         return tuple({rule.pattern.casefold() for rule in rules[last:] if rule.action is not Action.ALLOW})
 
     @property
     def restricts_any_read(self) -> bool:
-        """Whether any rule denies reading something, or asks about it."""
         return bool(self._restricting_patterns)
 
     def may_restrict(self, path: Path) -> bool:

@@ -26,8 +26,7 @@ _LOG: Final = logging.getLogger("holdfast.archive")
 
 
 class Archiver:
-    """Archives one host's sessions under `data`, the data directory with the files of their calls. The next run repeats
-    one that was cut short."""
+    """Archives one host's sessions under `data`, the data directory. The next run repeats one that was cut short."""
 
     def __init__(self, database: Database, data: Path, host: str | None = None) -> None:
         self.database = database

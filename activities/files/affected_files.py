@@ -13,8 +13,8 @@ MAX_COUNTED: Final = 1000  # files counted, and directories read
 
 
 def count_affected_files(paths: Iterable[Path]) -> int | None:
-    """The files at and below these paths, at most MAX_COUNTED; None when no path is a directory or a pattern, and when
-    a pattern names directories: finding those could take long."""
+    """At most MAX_COUNTED; None when no path is a directory or pattern, or when a pattern names directories: finding
+    those could take long."""
     named = list(paths)
     if any(_is_pattern(path.parent) for path in named) or not any(
         _is_pattern(path) or is_directory(path) for path in named

@@ -14,8 +14,6 @@ _Lines = Sequence[str]
 
 
 class _Change(NamedTuple):
-    """Lines of the old text become lines of the new one."""
-
     old_from: int
     old_to: int
     new_from: int
@@ -23,7 +21,7 @@ class _Change(NamedTuple):
 
 
 def unified_diff(name: str, before: str, after: str) -> str:
-    """The difference of two texts under OpenCode's header; line endings and the last newline count."""
+    """Under OpenCode's header; line endings and the last newline count."""
     old, new = _lines(before), _lines(after)
     hunks = ("".join(_hunk(changes, old, new)) for changes in _group_changes(_changes(old, new)))
     return _HEADER.format(name=name) + "".join(hunks)
@@ -40,7 +38,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _changes(old: _Lines, new: _Lines) -> list[_Change]:
-    """The changes; equal beginnings and ends are cut off first, since most edits touch few lines."""
+    """Equal beginnings and ends are cut off first, since most edits touch few lines."""
     head = _common_prefix_length(old, new)
     tail = _common_prefix_length(old[head:][::-1], new[head:][::-1])
     old_end, new_end = len(old) - tail, len(new) - tail

@@ -1,4 +1,4 @@
-"""The size of an image, read from its first bytes. A file without one cannot be shown."""
+"""The size of an image, from its first bytes."""
 
 import re
 from typing import Final

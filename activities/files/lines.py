@@ -17,8 +17,8 @@ _TRUNCATED_MARK: Final = f"... (line truncated to {LINE_LIMIT} chars)"
 
 @dataclass(frozen=True)
 class Window:
-    """Lines from line `first` on, without their endings. `total`: lines of the file; None when it is longer than
-    MAX_SCANNED_BYTES. `capped`: BYTE_LIMIT ended the window."""
+    """Lines from line `first` on, without their endings. `total`: None when the file is longer than MAX_SCANNED_BYTES.
+    `capped`: BYTE_LIMIT ended the window."""
 
     first: int
     lines: tuple[str, ...]
@@ -31,7 +31,6 @@ class Window:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing follows the window in the file."""
         return self.total is not None and self.last >= self.total
 
 
@@ -49,7 +48,7 @@ def read_window(file: BufferedReader, first: int, limit: int) -> Window:
 
 
 def _skip_lines(file: BufferedReader, count: int) -> int | None:
-    """Skip `count` lines; returns how many there were. None: beyond MAX_SCANNED_BYTES."""
+    """How many there were; None: beyond MAX_SCANNED_BYTES."""
     left, ended = count, True
     while left:
         chunk = file.read(_CHUNK)
@@ -66,7 +65,7 @@ def _skip_lines(file: BufferedReader, count: int) -> int | None:
 
 
 def _read_lines(file: BufferedReader, limit: int) -> tuple[list[str], bool]:
-    """Up to `limit` lines as they are shown, and whether BYTE_LIMIT ended them."""
+    """The lines, and whether BYTE_LIMIT ended them."""
     lines: list[str] = []
     size, at = -1, file.tell()
     while len(lines) < limit and at <= MAX_SCANNED_BYTES:
@@ -91,7 +90,7 @@ def _truncate_line(line: str) -> str:
 
 
 def _count_remaining_lines(file: BufferedReader) -> int | None:
-    """The lines from here to the end of the file; None: beyond MAX_SCANNED_BYTES."""
+    """None: beyond MAX_SCANNED_BYTES."""
     count, ended = 0, True
     while file.tell() <= MAX_SCANNED_BYTES:
         chunk = file.read(_CHUNK)

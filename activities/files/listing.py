@@ -20,7 +20,6 @@ class Listing:
 
 
 def list_directory(path: Path) -> Listing:
-    """The names in the directory at a real path."""
     with (
         open_directory(path) as descriptor,
         raise_tool_errors(path),
@@ -31,7 +30,7 @@ def list_directory(path: Path) -> Listing:
 
 
 def similar_names(path: Path) -> list[str]:
-    """Up to three names beside a missing path that contain its name or are contained in it, ignoring case."""
+    """Up to three names beside a missing path that contain its name or are part of it."""
     if not path.parent.is_dir():
         return []
     wanted = path.name.casefold()

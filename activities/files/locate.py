@@ -21,8 +21,7 @@ class PathKind(StrEnum):
 
 @dataclass(frozen=True)
 class LocatedPath:
-    """A real path without links: to judge, to show, and later to open. `hard_links`: more than one means that the file
-    has other names."""
+    """A real path without links. `hard_links`: more than one means that the file has other names."""
 
     path: Path
     kind: PathKind

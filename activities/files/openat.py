@@ -8,7 +8,7 @@ _DIRECTORY_FLAGS: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getatt
 
 
 def open_without_links(path: Path, flags: int) -> int:
-    """A descriptor for the absolute `path`; OSError (ELOOP or ENOTDIR) when a link is on the way."""
+    """`path` is absolute; OSError (ELOOP or ENOTDIR) when a link is on the way."""
     current = os.open("/", _DIRECTORY_FLAGS)
     try:
         for name in path.parts[1:-1]:

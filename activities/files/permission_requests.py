@@ -15,7 +15,7 @@ _INVISIBLE_CATEGORIES: Final = frozenset(("Cc", "Cf", "Zl", "Zp"))  # control, f
 
 
 def is_outside(located: LocatedPath, workspace: Workspace) -> bool:
-    """Whether the path lies outside the project: then nothing about it is revealed before it is allowed."""
+    """Nothing about a path outside the project is revealed before it is allowed."""
     return paths.is_outside(located.path, workspace.directory, workspace.worktree)
 
 
@@ -31,7 +31,7 @@ def external_requests(located: LocatedPath, workspace: Workspace) -> tuple[Permi
 
 
 def read_requests(located: LocatedPath, workspace: Workspace) -> tuple[PermissionRequest, ...]:
-    """The requests of reading; "always" saves the directory, of a guarded file only the file."""
+    """An "always" saves the directory, of a guarded file only the file."""
     subject = workspace.relative(located.path)
     always = subject if paths.may_hold_secrets(located.path) else _always_pattern(located, workspace, "*")
     own = PermissionRequest(permission=permission_keys.READ, patterns=(subject,), always=_savable(always))
@@ -39,7 +39,7 @@ def read_requests(located: LocatedPath, workspace: Workspace) -> tuple[Permissio
 
 
 def edit_requests(located: LocatedPath, workspace: Workspace, diff: str) -> tuple[PermissionRequest, ...]:
-    """The requests of writing. Protected and unclear paths ask even where edits are allowed."""
+    """Protected and unclear paths ask even where edits are allowed."""
     subject = workspace.relative(located.path)
     always = subject if paths.may_hold_secrets(located.path) else _always_pattern(located, workspace, "**")
     caution = _find_caution(located)
@@ -56,7 +56,7 @@ def edit_requests(located: LocatedPath, workspace: Workspace, diff: str) -> tupl
 
 
 def _always_pattern(located: LocatedPath, workspace: Workspace, below: str) -> str:
-    """The file's directory, unless that is the whole project or outside it: then only the file."""
+    """Only the file where the directory is the whole project, or outside it."""
     folder = located.path if located.kind is PathKind.DIRECTORY else located.path.parent
     if folder in (workspace.directory, workspace.root) or is_outside(located, workspace):
         return workspace.relative(located.path)

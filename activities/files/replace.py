@@ -34,7 +34,7 @@ class Replacement:
 
 
 def file_digest(path: Path) -> str | None:
-    """SHA-256 of the file at a real path, in hex; None without a file."""
+    """SHA-256 in hex; None without a file."""
     if not path.exists():
         return None
     with open_file(path) as file, raise_tool_errors(path):
@@ -67,7 +67,7 @@ def remove_temporaries(target: Path, call: str) -> None:
 
 
 async def _run_uncancelled(step: Callable[[Replacement], None], change: Replacement) -> bool:
-    """Run a step in a thread to its end, despite cancellation; returns whether one came."""
+    """Returns whether a cancellation came; the step ends despite it."""
     cancelled = False
     task = asyncio.ensure_future(asyncio.to_thread(step, change))
     while not task.done():

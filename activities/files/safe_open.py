@@ -17,7 +17,7 @@ _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @contextmanager
 def raise_tool_errors(path: Path) -> Iterator[None]:
-    """Turn an operating system error into a ToolError for the model."""
+    """Turn OSError into ToolError."""
     try:
         yield
     except OSError as error:
@@ -29,7 +29,7 @@ def raise_tool_errors(path: Path) -> Iterator[None]:
 
 
 def open_file(path: Path) -> BufferedReader:
-    """Open a regular file for reading by its real path; anything else is refused without blocking."""
+    """Anything but a regular file is refused without blocking."""
     with raise_tool_errors(path):
         descriptor = open_without_links(path, _READ_FLAGS)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -49,7 +49,7 @@ def read_whole(path: Path, limit: int) -> bytes:
 
 @contextmanager
 def open_directory(path: Path, *, create: bool = False) -> Iterator[int]:
-    """A descriptor, for lookups in the directory at a real path; `create` makes missing directories."""
+    """A descriptor for lookups; `create` makes missing directories."""
     if create:
         _make_directories(path)
     with raise_tool_errors(path):

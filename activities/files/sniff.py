@@ -1,4 +1,4 @@
-"""The type of a file by its first bytes and its name: image, PDF, other binary data, or text."""
+"""The type of a file by its first bytes and its name."""
 
 import re
 from pathlib import PurePath

@@ -38,5 +38,5 @@ def require_encodable(argument: str) -> str:
 
 
 def decode_lossy(raw: bytes) -> str:
-    """The bytes as text to read: what is not UTF-8 becomes U+FFFD."""
+    """What is not UTF-8 becomes U+FFFD."""
     return raw.decode("utf-8", "replace")

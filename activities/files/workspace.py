@@ -1,4 +1,4 @@
-"""The directories of a session: where it works, and those of Holdfast that its tools may use."""
+"""The directories of a session."""
 
 import os.path
 from dataclasses import dataclass
@@ -30,5 +30,5 @@ class Workspace:
         return os.path.relpath(path, self.root)
 
     def title(self, path: Path) -> str:
-        """`path` as the title of a call; empty for the root."""
+        """Empty for the root."""
         return "" if path == self.root else self.relative(path)

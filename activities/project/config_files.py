@@ -22,7 +22,7 @@ _NAMES: Final = ("opencode.json", "opencode.jsonc")
 
 
 def read_layers(workspace: Workspace, sources: ConfigSources, managed: Path) -> tuple[ConfigLayer, ...]:
-    """All configuration, from the weakest to the strongest; `managed`: the administrator's folder.
+    """From the weakest to the strongest; `managed`: the administrator's folder.
 
     Raises ConfigError with file, line and field of the first mistake, or for a missing file that a variable names.
     """
@@ -47,8 +47,7 @@ def directories_to_root(workspace: Workspace) -> tuple[Path, ...]:
 
 
 def user_config_folders(workspace: Workspace, sources: ConfigSources) -> tuple[tuple[Path, bool], ...]:
-    """The folders besides the project's: the user's, `~/.opencode`, and the one that a variable names; each with
-    whether it is trusted."""
+    """The user's folder, `~/.opencode`, and the one that a variable names; each with whether it is trusted."""
     # A folder inside the project is the project's: its agent could change it.
     folder = Path(sources.folder)
     usual = folder == Path(sources.home, ".config", "opencode")
@@ -73,7 +72,7 @@ def project_config_folders(workspace: Workspace, sources: ConfigSources) -> tupl
 
 
 def _trusted_files(workspace: Workspace, sources: ConfigSources) -> dict[Path, bool]:
-    """In order, each with whether it is trusted."""
+    """Each with whether it is trusted."""
     (folder, trusted), *more = user_config_folders(workspace, sources)
     last = {each / name: known for each, known in more for name in _NAMES}
     first = {folder / name: trusted for name in ("config.json", *_NAMES) if folder / name not in last}
@@ -95,7 +94,6 @@ def _file_from_variable(workspace: Workspace, sources: ConfigSources) -> Iterato
 
 
 def _exists(path: Path, *, folder: bool = False) -> bool:
-    """Whether the path, or a folder there, exists and is visible to this user."""
     try:
         return stat.S_ISDIR(path.stat().st_mode) or not folder
     except OSError:
@@ -103,7 +101,7 @@ def _exists(path: Path, *, folder: bool = False) -> bool:
 
 
 def _outside(path: Path, workspace: Workspace) -> bool:
-    """Whether a path lies outside the project, by name and through links."""
+    """By name and through links."""
     return not any(each.is_relative_to(workspace.root) for each in (path, Path(os.path.realpath(path))))
 
 

@@ -42,7 +42,7 @@ PRIMARY_ROLE: Final = Role()
 async def load_turn_config(
     workspace: Workspace, sources: ConfigSources, managed: Path, role: Role = PRIMARY_ROLE
 ) -> TurnConfig:
-    """`managed`: the administrator's configuration folder. Reads files only. Raises ConfigError, UnknownAgent."""
+    """`managed`: the administrator's configuration folder. Raises ConfigError, UnknownAgent."""
     return await asyncio.to_thread(_load_turn_config, workspace, sources, managed, role)
 
 
@@ -88,8 +88,8 @@ def _subagent(role: Role, known: Mapping[str, Agent]) -> Agent:
 
 
 def _primary(role: Role, known: Mapping[str, Agent], settings: Config, own: Config, workspace: Workspace) -> Agent:
-    """The named agent, or the default one. Raises UnknownAgent, and UsageError when the project's files make an agent
-    the default that may do more than the user's own default."""
+    """Raises UnknownAgent, and UsageError when the project's files make an agent the default that may do more than the
+    user's own default."""
     if role.agent is not None:
         return select_agent(role.agent, known)
     agent, own_default = default_agent(settings, known), _own_default(own)
@@ -104,7 +104,7 @@ def _primary(role: Role, known: Mapping[str, Agent], settings: Config, own: Conf
 
 
 def _own_default(own: Config) -> str:
-    """The default agent by the user's files alone; they may name one that only the project defines."""
+    """The user's files may name an agent that only the project defines."""
     try:
         return default_agent(own, available_agents(own)).name
     except UnknownAgent:
@@ -153,7 +153,6 @@ def _shortened_warnings(instructions: Sequence[Instruction]) -> Iterator[str]:
 
 
 def _replaced_denials(layers: Sequence[ConfigLayer]) -> Iterator[str]:
-    """Warnings about denials that patterns in a later file of the user replace."""
     tree: JsonObject = {}
     for layer in layers:
         named = [("agent", name, "permission") for name in _table_at(layer.tree, ("agent",))]
@@ -174,7 +173,6 @@ def _table_at(tree: JsonObject, path: tuple[str, ...]) -> JsonObject:
 
 
 def _shadowed_rules(settings: Config, home: str) -> Iterator[str]:
-    """Warnings about rules that a later one covers, and general denies that an agent's table undoes."""
     general = rules.from_config(settings.permission, home)
     for hidden in rules.find_shadowed(general):
         yield _shadowed_text("permission", hidden.rules, hidden.by)

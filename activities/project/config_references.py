@@ -25,7 +25,7 @@ FieldPath = tuple[str, ...]
 
 
 async def resolve(text: str, environ: Mapping[str, str]) -> str:
-    """`text` with its references resolved: a missing variable is empty, a missing file a ConfigError.
+    """A missing variable is empty, a missing file a ConfigError.
 
     The result may be a secret: never store or log it.
     """
@@ -37,7 +37,6 @@ async def resolve(text: str, environ: Mapping[str, str]) -> str:
 
 
 async def resolve_all(value: JsonValue, environ: Mapping[str, str]) -> JsonValue:
-    """The same for all texts in `value`."""
     match value:
         case dict():
             return {key: await resolve_all(item, environ) for key, item in value.items()}
@@ -49,7 +48,7 @@ async def resolve_all(value: JsonValue, environ: Mapping[str, str]) -> JsonValue
 
 
 def detach_from_file(tree: JsonObject, file: Path, home: Path) -> JsonObject:
-    """`tree` independent of its file: absolute paths in references, and references instead of plain secrets."""
+    """Make paths in references absolute, and plain secrets references."""
     return {key: _detach(value, (key,), file, home) for key, value in tree.items()}
 
 
@@ -89,7 +88,7 @@ def _is_secret(at: FieldPath) -> bool:
 
 
 def _field_name(at: FieldPath) -> str:
-    """The name of a field; a list's for its items."""
+    """A list's for its items."""
     return next((step for step in reversed(at) if not step.isdigit()), "")
 
 

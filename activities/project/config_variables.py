@@ -17,11 +17,10 @@ PERMISSION_VARIABLE: Final = "OPENCODE_PERMISSION"
 
 
 def read_sources(environ: Mapping[str, str], *, home: Path, folder: Path) -> ConfigSources:
-    """The configuration sources of a shell; `folder`: the user's configuration folder. Paths are absolute, file
-    references in contents relative to the current directory.
+    """`folder`: the user's configuration folder. Paths are absolute, file references in contents relative to the
+    current directory.
 
-    Raises ConfigError for contents that are no valid configuration or hold a secret, since they are stored with the
-    session.
+    Raises ConfigError for invalid contents, or a secret: they are stored with the session.
     """
     content, permission = environ.get(CONTENT_VARIABLE), environ.get(PERMISSION_VARIABLE)
     return ConfigSources(

@@ -31,7 +31,7 @@ class Candidate(NamedTuple):
 def read_instructions(
     workspace: Workspace, layers: Sequence[ConfigLayer], sources: ConfigSources
 ) -> tuple[tuple[Instruction, ...], tuple[UntrustedField, ...]]:
-    """The instructions: the user's, the project's (nearest first), those named in `layers`; and what is ignored."""
+    """The user's, the project's (nearest first), those named in `layers`; and what is ignored."""
     found = {candidate.path: candidate for candidate in reversed([*_candidates(workspace, layers, sources)])}
     results = [
         _read(candidate, workspace.root) for candidate in islice(reversed(found.values()), MAX_INSTRUCTION_FILES)

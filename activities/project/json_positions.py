@@ -43,7 +43,7 @@ def _walk(text: str) -> "_Walk":
 
 
 class _Walk:
-    """Walks a file's tokens. An open object is its current key (None before the first), an array its index."""
+    """An open object is its current key (None before the first), an array its index."""
 
     def __init__(self) -> None:
         self.offsets: dict[JsonPath, int] = {}

@@ -27,7 +27,7 @@ def read_text(file: Path) -> str | None:
 
 
 def parse(text: str, file: Path) -> JsonObject:
-    """The object in `text`; an empty text is an empty object. ConfigError names the line of a mistake."""
+    """An empty text is an empty object. ConfigError names the line of a mistake."""
     try:
         tree = pyjson5.decode(text)
     except pyjson5.Json5DecoderException as error:

@@ -1,4 +1,4 @@
-"""Loads a directory's configuration: the same for clients, which show it, and for turns, which freeze it."""
+"""Loads a directory's configuration, the same for clients and turns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,11 +27,8 @@ class DirectoryConfig:
 
 @dataclass(frozen=True)
 class ProjectLoader:
-    """Finds a session's workspace, and loads the configuration of its directory.
-
-    `temporary` (the system's directory) and `managed` (the administrator's configuration folder) are those of the
-    worker. `environ` resolves references. `default_sources`: the worker's own, for sessions without recorded sources.
-    """
+    """`temporary`: the system's directory; `managed`: the administrator's configuration folder. `environ` resolves
+    references. `default_sources`: for sessions without recorded ones."""
 
     data: Path
     temporary: Path
@@ -70,7 +67,7 @@ class ProjectLoader:
 
 
 def built_in_config(workspace: Workspace) -> TurnConfig:
-    """The built-in rules, of a turn that only reports a problem."""
+    """For a turn that only reports a problem."""
     config = Config()
     root = str(workspace.worktree) if workspace.worktree else None
     rules = config_loader.rules_of(BUILD.name, config, workspace)

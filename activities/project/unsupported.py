@@ -33,8 +33,6 @@ _CUT_WARNING: Final = (
 
 
 class _FileKind(NamedTuple):
-    """Its folders, its endings, and whether it may lie deeper."""
-
     name: str
     folders: tuple[str, ...]
     endings: tuple[str, ...]
@@ -54,7 +52,7 @@ _KINDS: Final = (
 
 
 def ignored_files(workspace: Workspace, sources: ConfigSources) -> tuple[tuple[IgnoredFiles, ...], tuple[str, ...]]:
-    """The configuration files without effect, folder by folder, and a warning if the scan was cut."""
+    """Folder by folder, with a warning if the scan was cut."""
     scan = _FolderScan()
     found = tuple(_find_ignored(scan, workspace, sources))
     return found, () if scan.first_unread is None else (_CUT_WARNING.format(folder=scan.first_unread),)
@@ -83,7 +81,7 @@ def unfetched_organisations(workspace: Workspace) -> Iterator[UnsupportedField]:
 
 
 class _FolderScan:
-    """Scans folders, up to a number of entries in all; `first_unread`: the first folder beyond it."""
+    """`first_unread`: the first folder beyond the limit of entries."""
 
     def __init__(self) -> None:
         self.remaining = MAX_ENTRIES
@@ -106,7 +104,7 @@ class _FolderScan:
                 )
 
     def files(self, folder: Path, kind: _FileKind) -> Iterator[Path]:
-        """The files of a kind below a folder, through links to directories too, as in OpenCode."""
+        """Through links to directories too, as in OpenCode."""
         # Each directory is entered once: links to one another would multiply with each level.
         visited: set[tuple[int, int]] = set()
         todo = [folder]
@@ -121,7 +119,7 @@ class _FolderScan:
                 todo += reversed(directories) if kind.deep else []
 
     def entries(self, folder: Path, visited: set[tuple[int, int]]) -> list[os.DirEntry[str]]:
-        """A directory's entries, links last; none when it is in `visited` (device, inode)."""
+        """Links last; none when the directory is in `visited` (device, inode)."""
         status = folder.stat()
         if (status.st_dev, status.st_ino) in visited:
             return []

@@ -1,4 +1,4 @@
-"""The git work tree of a directory: its root, its branch, and the id of its project."""
+"""The git work tree of a directory."""
 
 import hashlib
 import stat
@@ -26,12 +26,12 @@ def find_workspace(directory: Path, *, data: Path, home: Path, temporary: Path) 
 
 
 def find_root(directory: Path) -> Path | None:
-    """The nearest directory upwards with a `.git`: a directory, or a linked work tree's pointer."""
+    """The nearest directory upwards with a `.git` directory or pointer."""
     return next((folder for folder in (directory, *directory.parents) if (folder / ".git").exists()), None)
 
 
 def current_branch(worktree: Path) -> str | None:
-    """The checked-out branch; None for a detached head or a broken repository."""
+    """None for a detached head or a broken repository."""
     try:
         head = (_git_directory(worktree) / "HEAD").read_text("utf-8")
     except (OSError, UnicodeDecodeError):

@@ -33,7 +33,7 @@ async def answer_ask(database: Database, ask: AskId, decision: AskDecision, acto
     """Settle an open ask, once; the same decision again returns the first record.
 
     Raises NotFound; Conflict, recorded as an event, when the ask is settled otherwise, its turn is stopped, its session
-    has ended, the effect is not the one that the person saw, or an "always" has nothing to save.
+    has ended, the effect is not the one shown, or an "always" has nothing to save.
     """
     session = await asks.session_of(database, ask)
     async with session_journal(database, session, actor) as journal:
@@ -52,7 +52,7 @@ async def answer_ask(database: Database, ask: AskId, decision: AskDecision, acto
 
 
 async def answer_covered_asks(database: Database, session: SessionId) -> tuple[AskId, ...]:
-    """Answer the session's open asks that live grants cover: so a project's grant reaches other sessions."""
+    """Answer the session's open asks that live grants cover."""
     async with session_journal(database, session, Actor(subject=GRANT_ACTOR, method="grant")) as journal:
         waiting = await asks.open_of_session(journal)
         if not waiting or await turns.why_over(journal, waiting[0].turn) is not None:
@@ -61,8 +61,8 @@ async def answer_covered_asks(database: Database, session: SessionId) -> tuple[A
 
 
 async def apply_project_grant(database: Database, grant: GrantId) -> list[SessionId]:
-    """Answer the open asks of the project's sessions, one transaction each; returns those with answers. The sweeper
-    repeats it: an ask may just be being opened."""
+    """One transaction per session; returns those with answers. The sweeper repeats it: an ask may just be being
+    opened."""
     reached = await grants.waiting_sessions(database, grant)
     return [session for session in reached if await answer_covered_asks(database, session)]
 

@@ -26,7 +26,7 @@ class AskActivities:
     @activity.defn(name="holdfast.asks.open")
     async def open(self, request: AskRequest) -> AskResult:
         """Open an ask, unless its turn is over, its call is settled, or a live grant covers it. An existing ask for the
-        same request is returned instead, also under another id."""
+        same request is returned instead."""
         async with count_faults(self.database, request, "this question", f"{request.call}/{request.request}"):
             return await self.find_or_open(request)
 

@@ -21,8 +21,8 @@ RECONCILE: Final = Actor(subject="worker", method="reconcile")
 
 
 async def repair(database: Database, due: DueSession, run: str | None) -> Repair | None:
-    """Record the next repair of a session whose open `run`, if any, does nothing, with the signal for it. None: the
-    session has moved meanwhile, or waits after all."""
+    """Record the next repair, with its signal; `run` is open but does nothing. None: the session has moved, or waits
+    after all."""
     async with session_journal(database, due.session, RECONCILE) as journal:
         await journal.locked()
         if journal.version.seq != due.seq or await waits(journal, due):
@@ -43,8 +43,8 @@ async def repair(database: Database, due: DueSession, run: str | None) -> Repair
 
 
 async def waits(journal: Journal, due: DueSession) -> bool:
-    """Whether each call that seems ready waits after all: for an ask whose answer no event explains, or for an earlier
-    call that changes the same file."""
+    """Whether each ready call waits after all: for an ask whose answer no event explains, or an earlier call on the
+    same file."""
     if due.turn is None or due.step is None or due.interrupted or not due.ready:
         return False
     rows = await calls.of_step(journal, due.turn, due.step)

@@ -42,7 +42,7 @@ READ_ONLY_GIT: Final = git_settings({**_EVERY_GIT, "core.hooksPath": "/dev/null"
 
 
 def tool_environment(shell: Mapping[str, str], workspace: Workspace, call: str) -> dict[str, str]:
-    """A command's environment, from the recorded environment of the shell that started the session."""
+    """From the recorded environment of the shell that started the session."""
     path = _search_path(shell, str(workspace.root))
     return {**session_environment(shell), **own_variables(workspace), "PATH": path, **_FIXED, CALL_VARIABLE: call}
 
@@ -53,7 +53,7 @@ def own_variables(workspace: Workspace) -> dict[str, str]:
 
 
 def session_environment(shell: Mapping[str, str]) -> dict[str, str]:
-    """The recorded part of the starting shell's environment: only what commands may get."""
+    """The recorded part of the starting shell's environment."""
     wanted = ("PATH", *_INHERITED, *_ENVIRONMENTS)
     return {name: value for name, value in shell.items() if any(fnmatchcase(name, each) for each in wanted)}
 

@@ -28,7 +28,7 @@ class Process(Value):
     start: str | None = None
 
     def alive(self) -> bool:
-        """Whether it still runs. A zombie or a reused pid does not count."""
+        """A zombie or a reused pid does not count."""
         try:
             status = psutil.Process(self.pid).status()
         except psutil.NoSuchProcess:
@@ -110,7 +110,6 @@ class CallDirectory:
             os.mkfifo(self.exit_fifo, 0o600)
 
     def renew(self) -> None:
-        """Show the supervisor that a worker still follows."""
         (self.path / call_files.RENEWED).touch(mode=0o600)
 
     def prevent_start(self) -> bool:

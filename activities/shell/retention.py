@@ -14,8 +14,7 @@ RETENTION: Final = 7 * 24 * 3600  # seconds, as for complete outputs (opencode.m
 def remove_expired(folder: Path, now: float, unsettled: Collection[str]) -> list[str]:
     """Remove directories unchanged for RETENTION (`now`: seconds since 1970); returns their names.
 
-    Keeps those with a living supervisor, and those of `unsettled` calls: without a lease, a later attempt would run the
-    command again.
+    Keeps those with a living supervisor, and of `unsettled` calls, which without a lease would run again.
     """
     old = [path for path in folder.glob("*") if path.is_dir() and now - _last_change(path) > RETENTION]
     expired = [path for path in old if path.name not in unsettled and not _is_supervised(CallDirectory(path))]

@@ -36,7 +36,7 @@ _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs", "Co", "Cn"})  # wha
 
 
 class ShellRequests(Value):
-    """In order, with extra environment variables, and the scripts that the command runs."""
+    """In order, with extra environment variables and the scripts to run."""
 
     requests: tuple[PermissionRequest, ...]
     environment: dict[str, str] = {}
@@ -44,8 +44,7 @@ class ShellRequests(Value):
 
 
 def shell_requests(command: str, workdir: Path, turn: TurnContext) -> ShellRequests:
-    """The requests of a command in `workdir` (absolute and resolved). Reads files, changes nothing. Raises ToolError
-    for an empty, too long or invalid text."""
+    """`workdir` is absolute and resolved. Raises ToolError for an empty, too long or invalid text."""
     _check_text(command)
     workspace = turn.workspace
     shell = ShellContext(workdir, workspace.home, own_variables(workspace))
@@ -139,7 +138,6 @@ def _opaque_reason(reasons: list[str]) -> str | None:
 
 
 def _spellings(command: Command) -> list[str]:
-    """Its text, its decoded words, and the commands that it runs."""
     own = [command.source, command.canonical, *command.without_options]
     return own + [form for each in command.inner for form in _spellings(each)]
 
@@ -158,7 +156,6 @@ def _files(permission: str, paths: Iterable[Path], workspace: Workspace) -> Iter
 
 
 def _implicit_read_request(paths: list[Path], workspace: Workspace) -> Iterable[PermissionRequest]:
-    """With as many paths as a person can review."""
     if paths:
         request = _file(permission_keys.READ, paths[:_MAX_IMPLICIT_READS], workspace)
         yield request if len(paths) <= _MAX_IMPLICIT_READS else request.model_copy(update={"always": ()})

@@ -1,4 +1,4 @@
-"""A command's output on disk: reads its end, and keeps all of it."""
+"""A command's output on disk."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Ends a command with all its processes: on a stop, or after its supervisor died."""
+"""Ends a command with all its processes."""
 
 import os
 import signal
@@ -18,10 +18,9 @@ _ROUND_SECONDS: Final = 0.1
 
 
 def stop_command(directory: CallDirectory, call: str) -> Lease:
-    """End a call's processes, also those that a finished command left in the background, or prevent their start; blocks
-    for up to 2 s, rarely longer.
+    """End a call's processes, background ones included, or prevent their start; blocks for up to 2 s, rarely longer.
 
-    The lease has no supervisor if the command had not started; `directory.end()` says how it ended, if recorded.
+    The lease has no supervisor if the command had not started.
     """
     directory.create()
     if directory.prevent_start():

@@ -44,8 +44,7 @@ class ShellContext:
     variables: Mapping[str, str]
 
     def decoder_factory(self, text: str) -> Callable[[tuple[Path, ...]], WordDecoder]:
-        """Word decoders by the shell's possible directories. A variable's value is certain if we set it and the text
-        only reads it."""
+        """A variable's value is certain if we set it and the text only reads it."""
         names = {name for name in (*self.variables, "HOME", "PWD") if not re.search(rf"(?<![${{\w]){name}\b", text)}
         known = {name: value for name, value in self.variables.items() if name in names}
 
@@ -58,7 +57,7 @@ class ShellContext:
 
 
 def analyse(text: str, shell: ShellContext) -> ShellProgram:
-    """As far as known. Raises ToolError for too deep nesting."""
+    """Raises ToolError for too deep nesting."""
     return _Analyser(shell).analyse_text(text, (shell.directory,))
 
 
@@ -89,7 +88,6 @@ class _Analyser:
         )
 
     def expand(self, command: Command, program: ShellProgram) -> Command:
-        """The command with what it would run."""
         self.budget.spend(len(command.words) * len(command.directories))
         _check_words(command, program)
         run = inner_commands(command)

@@ -1,4 +1,4 @@
-"""The files of a tree that a recursive reader sees and that rules ask about or deny."""
+"""The files of a tree that rules ask about or deny."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -21,13 +21,12 @@ class TreeTooLarge(Exception):
 
 @dataclass(frozen=True)
 class WithheldFiles:
-    """Those that a program would read and a rule asks about or denies."""
+    """Files that a rule asks about or denies."""
 
     asked: tuple[Path, ...] = ()
     denied: tuple[Path, ...] = ()
 
     def within(self, paths: list[Path]) -> "WithheldFiles":
-        """Those at or below `paths`."""
         return WithheldFiles(
             *(tuple(each for each in found if _is_within(each, paths)) for found in (self.asked, self.denied))
         )

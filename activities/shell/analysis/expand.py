@@ -78,7 +78,6 @@ def _loosened(part: str) -> str:
 
 
 def _searched(word: Word, start: Path) -> Path:
-    """A name in the directory where a word's wildcards search."""
     return start / re.split(r"[*?\[]", word.known)[0].rpartition("/")[0] / "*"
 
 

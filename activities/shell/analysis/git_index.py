@@ -20,20 +20,19 @@ class UnreadableIndex(ValueError):
 
 
 def read_tracked_names(index: Path) -> list[str]:
-    """An index's names, relative to the work tree; none without an index. Raises UnreadableIndex."""
+    """Relative to the work tree; none without an index. Raises UnreadableIndex."""
     content = _read(index)
     return [name for _, name in _parse(content)] if content else []
 
 
 def read_inner_repositories(index: Path) -> list[str]:
-    """The names of the repositories inside the work tree, such as submodules. Raises UnreadableIndex."""
+    """Repositories inside the work tree, such as submodules. Raises UnreadableIndex."""
     content = _read(index)
     # Few indexes have any, and parsing a large one takes long.
     return [name for mode, name in _parse(content) if mode == _REPOSITORY] if _REPOSITORY in content else []
 
 
 def _read(index: Path) -> bytes:
-    """Nothing without an index. Raises UnreadableIndex."""
     try:
         if not index.is_file():
             return b""

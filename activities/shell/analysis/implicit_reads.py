@@ -98,8 +98,6 @@ class ImplicitReadFinder:
 
 @dataclass(frozen=True)
 class _Search:
-    """The program or git's sub-command, its directory, and the words that may be paths."""
-
     name: str
     directory: Path
     words: list[Word]
@@ -127,7 +125,6 @@ def _form(command: Command, directory: Path) -> _Search:
 
 
 def _paths(command: Command, name: str, operands: list[str]) -> list[Word]:
-    """All operands but a search pattern."""
     options = command.parsed_arguments.options if command.parsed_arguments else []
     named = name in _SEARCHING and not any(map(_gives_pattern, options))
     chosen = set(operands[1:] if named else operands)
@@ -140,6 +137,6 @@ def _gives_pattern(option: str) -> bool:
 
 
 def _is_named(command: Command, name: str, rules: Ruleset) -> bool:
-    """Whether a rule allows a command by naming its program or git's sub-command, not by `*`."""
+    """By naming its program or git's sub-command, not by `*`."""
     decided = evaluate(permission_keys.BASH, command.source, rules)
     return decided.action is Action.ALLOW and decided.rule is not None and contains_word(decided.rule.pattern, name)

@@ -115,7 +115,7 @@ class _PathCollector:
             self.guard(f"{command.name!r} would read {reason}")
 
     def may_be_an_option(self, word: Word, directory: Path) -> bool:
-        """Whether wildcards match a name that a program would take for an option."""
+        """Whether wildcards match a name that looks like an option."""
         if word.pattern is None or word.known[0] not in "*?[":
             return False
         return any(os.path.relpath(path, directory).startswith("-") for path in self.expander.paths(word, directory))
@@ -134,7 +134,7 @@ class _PathCollector:
                 self.add_name(directory / name)
 
     def paths(self, command: Command, word: Word, directory: Path, *, writes: bool) -> Iterator[Path]:
-        """A word's paths: the whole word, or the part after `--x=`, `@`, `rev:` and the like."""
+        """The whole word, or the part after `--x=`, `@`, `rev:` and the like."""
         if word.text is None:
             yield from self.paths_of_partly_known(command, word, directory, writes=writes)
             return

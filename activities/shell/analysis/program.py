@@ -34,9 +34,8 @@ GLOBAL_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
 
 @dataclass(frozen=True)
 class Word:
-    """`text` is None if a part is only known at run time: then `start` and `end` are the known parts before and after
-    it, and `template` is the whole, with `${_}` for each unknown part. `pattern`: a word with wildcards as the `glob`
-    module writes it."""
+    """`text` is None if a part is only known at run time: then `start` and `end` are the known parts around it, and
+    `template` the whole, with `${_}` for unknown parts. `pattern`: wildcards as the `glob` module writes them."""
 
     source: str
     text: str | None
@@ -47,7 +46,6 @@ class Word:
 
     @property
     def script(self) -> str:
-        """The word as a shell text."""
         return self.template if self.text is None else self.text
 
     @property
@@ -76,9 +74,8 @@ class Redirect:
 
 @dataclass(frozen=True)
 class Command:
-    """One simple command: its source as clients see it, its words, and its possible directories. `inner`: the commands
-    that it runs, as a wrapper or from a text given to a shell. `directory_unknown`: it may also run in directories only
-    known at run time."""
+    """One simple command with its possible directories. `inner`: the commands that it runs, as a wrapper or from a
+    shell text. `directory_unknown`: it may also run in directories only known at run time."""
 
     source: str
     words: tuple[Word, ...]
@@ -113,7 +110,7 @@ class Command:
 
     @cached_property
     def parsed_arguments(self) -> ParsedArguments | None:
-        """The words by its program's rules; None for a program without rules."""
+        """None for a program without rules."""
         return parsed_arguments.parse_arguments(self.name, self.arguments)
 
     @cached_property
@@ -137,7 +134,7 @@ class Command:
 
     @property
     def needs_no_rule(self) -> bool:
-        """Whether rules need not match it: its target directory is judged instead, or it has no effect."""
+        """Its target directory is judged instead, or it has no effect."""
         return (self.name in CHANGES_DIRECTORY or self.only_restricts) and not self.assignments
 
     @property
@@ -153,9 +150,8 @@ class Command:
 
 @dataclass
 class ShellProgram:
-    """A text's commands in order, its redirections, and the directories that it changes to. `opaque`: reasons to ask
-    about the whole text, `ask_reasons` about single commands. `guarded`: a reason asks even against an allowing rule
-    (security.md 2.3, 9). `budget`: the remaining work of its analysis."""
+    """What a text would do. `opaque`: reasons to ask about the whole text, `ask_reasons` about single commands.
+    `guarded`: a reason asks even against an allowing rule (security.md 2.3, 9)."""
 
     commands: list[Command] = field(default_factory=list)
     redirects: list[tuple[Redirect, tuple[Path, ...]]] = field(default_factory=list)
@@ -180,7 +176,7 @@ class ShellProgram:
 
     @contextmanager
     def within_budget(self) -> Iterator[None]:
-        """Analyse within the budget; beyond it, ask about the whole text."""
+        """Beyond the budget, ask about the whole text."""
         try:
             yield
         except WorkBudgetExceeded:
@@ -188,14 +184,14 @@ class ShellProgram:
 
 
 def _is_stricter(option: str | None, behind: Iterator[str | None]) -> bool:
-    """Whether an option of `set` is harmless; one that ends with `o` takes its name from `behind`."""
+    """One that ends with `o` takes its name from `behind`."""
     if option is None or _STRICTER.fullmatch(option) is None:
         return False
     return not option.endswith("o") or next(behind, None) in _STRICTER_NAMES
 
 
 def program_name(written: str) -> str:
-    """A program's name in rules: `/usr/bin/../bin/rm` is `rm`, `bin/ls` is not `ls`."""
+    """`/usr/bin/../bin/rm` is `rm`, `bin/ls` is not `ls`."""
     if not written.startswith("/"):
         return written
     path = Path(os.path.normpath(written))

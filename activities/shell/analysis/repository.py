@@ -41,7 +41,7 @@ def unsafe_setting(root: Path) -> str | None:
 
 
 def index_path(root: Path) -> Path:
-    """A repository's index. Raises OSError or ValueError."""
+    """Raises OSError or ValueError."""
     return _git(root)[0] / "index"
 
 
@@ -64,7 +64,7 @@ def _git(root: Path) -> tuple[Path, Path]:
 
 
 def _unknown(configuration: Path, root: Path, git: Path) -> str | None:
-    """A configuration's first unsafe setting. A submodule names its work tree, which may be `root`."""
+    """A submodule names its work tree, which may be `root`."""
     if not configuration.is_file():
         return None
     with configuration.open("rb") as file:

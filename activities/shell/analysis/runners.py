@@ -11,9 +11,8 @@ from workflows.domain.errors import ToolError
 
 @dataclass(frozen=True)
 class Wrapper:
-    """How a program's arguments lead to another command. `values`: options that take the next word; `flags`: other
-    known options; `operands`: number of words between these and the command. `transparent`: rules for the inner command
-    decide."""
+    """How arguments lead to another command. `values`: options that take the next word; `flags`: other known options;
+    `operands`: words between these and the command. `transparent`: rules for the inner command decide."""
 
     values: frozenset[str] = frozenset()
     flags: frozenset[str] = frozenset()

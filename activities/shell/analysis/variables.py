@@ -15,7 +15,6 @@ _WAIT_OPTION: Final = re.compile(r"-\w*p.*", re.S)
 
 
 def is_private_name(name: str) -> bool:
-    """Whether no program reads a variable of this name."""
     return _OWN.fullmatch(name) is not None
 
 

@@ -55,7 +55,7 @@ _KEYWORDS: Final = frozenset({"if", "then", "else", "fi", "do", "done", "case", 
 
 
 class SyntaxWalker:
-    """Collects what a text would do. `decoder` gives a word decoder for the shell's possible directories."""
+    """`decoder`: word decoders by the shell's possible directories."""
 
     def __init__(
         self, decoder: Callable[[tuple[Path, ...]], WordDecoder], budget: WorkBudget, *, directory_unknown: bool = False
@@ -178,7 +178,7 @@ class SyntaxWalker:
         return after
 
     def subshell(self, node: Node, directories: tuple[Path, ...]) -> DirectoriesAfter:
-        """Parts in a shell of their own: of a pipeline, in parentheses, in substitutions."""
+        """Of a pipeline, in parentheses, in substitutions."""
         if node.type in _SUBSTITUTIONS:
             self.program.add_ask_reason("it uses command substitution")
         after, directory_unknown = directories, self.directory_unknown

@@ -69,7 +69,7 @@ class WordDecoder:
             raise
 
     def _decode_partly(self, source: str, found: Iterable[DecodedLetter]) -> Iterator[list[Letter]]:
-        """A word whose pieces that are not understood, braces and tildes included, count as unknown."""
+        """Pieces that are not understood, braces and tildes included, count as unknown."""
         letters = [None if isinstance(each, UndecodableWord) else each for each in found]
         try:
             words = _expand_braces(letters)

@@ -20,7 +20,6 @@ _UNCLEAR: Final = frozenset({")", "++", "--", "else", "do", "in", "case", "exit"
 
 
 def only_prints(program: str) -> bool:
-    """Whether an awk program reaches nothing but its input and output."""
     at, last, printing, depth = 0, "", False, 0
     while at < len(program):
         found = _next(program, at, last)
@@ -41,7 +40,7 @@ def only_prints(program: str) -> bool:
 
 
 def _next(program: str, at: int, last: str) -> re.Match[str] | None:
-    """The token at `at`. A slash divides after a name, number, string or index; else it begins a pattern."""
+    """A slash divides after a name, number, string or index; else it begins a pattern."""
     if program[at] != "/":
         return _TOKEN.match(program, at)
     if last in _UNCLEAR:

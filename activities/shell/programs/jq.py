@@ -8,5 +8,4 @@ _REACHING: Final = re.compile(r"\$ENV|\$__|(?<![.\w$])(?:input|inputs|env|import
 
 
 def only_prints(program: str) -> bool:
-    """Whether a filter reaches nothing but its input."""
     return _REACHING.search(program) is None

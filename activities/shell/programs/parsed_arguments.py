@@ -20,9 +20,9 @@ _NEUTRAL: Final = frozenset({"--cached", "--staged", "--color", "--no-color", "-
 
 @dataclass
 class ParsedArguments:
-    """By the program's rules. `required_words`: words that a rule must contain to allow the command (security.md 2.4).
-    `written`: files that options write. `recursive`: reads directories with all below, with `hidden` files, and
-    `follows` links. `tracked`: shows contents of tracked files. `alias`: a sub-command that git does not know."""
+    """`required_words`: what a rule must contain to allow the command (security.md 2.4). `written`: files that options
+    write. `recursive`: reads whole trees, with `hidden` files, and `follows` links. `tracked`: shows tracked contents.
+    `alias`: a sub-command unknown to git."""
 
     required_words: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ def _with_subcommand(program: str, entry: ProgramRule, words: list[str]) -> Pars
 
 
 def _before_subcommand(entry: ProgramRule, words: list[str]) -> tuple[list[str], list[str]]:
-    """The options that a rule must name (all but known plain flags), and the rest."""
+    """The options that a rule must name, and the rest."""
     required_words, rest = list[str](), list(words)
     while rest and rest[0].startswith("-"):
         name, attached, _ = rest.pop(0).partition("=")
@@ -78,7 +78,7 @@ def _before_subcommand(entry: ProgramRule, words: list[str]) -> tuple[list[str],
 
 
 class _ArgumentParser:
-    """Parses words by one rule; `named`: its sub-command."""
+    """`named`: the sub-command."""
 
     def __init__(self, entry: ProgramRule, named: str | None = None) -> None:
         self.entry = entry
@@ -110,7 +110,6 @@ class _ArgumentParser:
         return listed == _ALWAYS or not set(listed.split()).isdisjoint(self.found.options)
 
     def shows_names(self) -> bool:
-        """Whether git shows only names."""
         options = set(self.found.options) - _NEUTRAL
         return bool(options) and options <= set(self.entry.names.split())
 
@@ -135,7 +134,7 @@ class _ArgumentParser:
                 return
 
     def kind(self, name: str) -> ArgumentKind | None:
-        """An option's kind. An abbreviated long option may be any that begins with it."""
+        """An abbreviated long option may be any that begins with it."""
         if name in self.entry.kinds or self.entry.closed:
             return self.entry.kinds.get(name)
         longer = [kind for option, kind in self.entry.kinds.items() if len(name) > 2 and option.startswith(name)]

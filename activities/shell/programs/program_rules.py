@@ -60,14 +60,14 @@ class ProgramRule(Value):
 
 @cache
 def program_rules() -> dict[str, ProgramRule]:
-    """The whole table; a sub-command has its own entry, as `git log`."""
+    """A sub-command has its own entry, as `git log`."""
     with Path(__file__).with_name("tables.toml").open("rb") as file:
         entries = {name: ProgramRule.model_validate(fields) for name, fields in tomllib.load(file).items()}
     return {each: entry for name, entry in entries.items() for each in (name, *entry.also)}
 
 
 def find_subcommand(program: str, words: Sequence[str]) -> str | None:
-    """The longest name in the table with which `program` and these words begin, such as `git stash list`."""
+    """The longest name in the table that begins the command, such as `git stash list`."""
     names = (" ".join((program, *words[:count])) for count in (2, 1) if len(words) >= count)
     return next((name for name in names if name in program_rules()), None)
 

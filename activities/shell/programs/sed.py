@@ -15,7 +15,6 @@ _DELIMITERS: Final = frozenset("/|,#:;!@%~_+='\"&")
 
 
 def only_prints(program: str) -> bool:
-    """Whether every command is understood and only prints or changes lines."""
     at = 0
     while program[at:].strip(" \t\n;"):
         begun = _STARTS.match(program, at)

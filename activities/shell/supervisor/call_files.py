@@ -23,7 +23,7 @@ def read_file(name: str, directory: int | None = None) -> bytes:
 
 
 def write_durably(directory: int, name: str, record: Mapping[str, object]) -> None:
-    """Write a record and sync it; padded, so that a rewrite needs no disk space."""
+    """Write and sync a record; padded, so that a rewrite needs no disk space."""
     file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=directory)
     try:
         write_all(file, json.dumps(record).encode().ljust(_RESERVED))

@@ -1,5 +1,4 @@
-"""Supervises a running command: collects output, enforces limits, records the end, kills what remains. Standard library
-only."""
+"""Supervises a running command. Standard library only."""
 
 import os
 import select
@@ -119,7 +118,6 @@ class CommandSupervisor:
             self.end("abandoned", self.command_spec.lease_seconds, STOP_GRACE)
 
     def abandoned(self, now: float) -> bool:
-        """Whether no worker has renewed the lease within `lease_seconds`."""
         if now < self.next_lease_check:
             return False
         self.next_lease_check = now + min(LEASE_CHECK_PERIOD, self.command_spec.lease_seconds / 4)
@@ -164,7 +162,6 @@ class CommandSupervisor:
 
 
 def _signal_wakeup_fd() -> int:
-    """Receives the numbers of the stop signal and SIGCHLD."""
     wakeup_fd, wakeup_writer = os.pipe()
     os.set_blocking(wakeup_fd, False)
     os.set_blocking(wakeup_writer, False)

@@ -1,9 +1,7 @@
-"""A small, detached program that runs one bash command and outlives the worker.
+"""A detached program that runs one bash command and outlives the worker; imports little, to start fast.
 
-`activities.shell.launch` starts it with a call's private directory and the name of a command spec in it; it imports
-little, to start in a few hundredths of a second. The worker's child forks, waits until the detached process has taken
-the lease, and exits. That process keeps a FIFO open for writing until it has recorded the end: so workers notice the
-end, or its death, without polling.
+The worker's child forks, waits until the detached process has taken the lease, and exits. That process keeps a FIFO
+open for writing until it has recorded the end: workers notice its end, or death, without polling.
 """
 
 import os
@@ -18,7 +16,6 @@ from activities.shell.supervisor.process import adopt_orphans, die_with_parent, 
 
 
 def main() -> None:
-    """The worker's child returns once the lease is taken."""
     directory = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
     command_spec = CommandSpec.read(call_files.read_file(sys.argv[2], directory))
     os.unlink(sys.argv[2], dir_fd=directory)

@@ -11,7 +11,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def start_time(pid: int) -> str | None:
-    """A process's start: boot id and clock ticks since then; None without /proc. With the pid, an identity."""
+    """Boot id and clock ticks; None without /proc. With the pid, an identity."""
     stat, boot = _stat(pid), _text("/proc/sys/kernel/random/boot_id")
     return f"{boot.strip()}/{stat[19]}" if stat and boot else None
 
@@ -55,7 +55,7 @@ def _pids() -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the third on (state, parent, ...); the name before may hold any character."""
+    """From the third field on (state, parent …): the name before may hold any character."""
     return _text(f"/proc/{pid}/stat").rpartition(")")[2].split()
 
 

@@ -78,7 +78,7 @@ async def select_directories(
 
 
 def destination(file: Path, now: datetime) -> Path:
-    """With a timed name in a directory. Raises UsageError if it cannot be written."""
+    """The backup's file, with a timed name in a directory. Raises UsageError if it cannot be written."""
     if file.is_dir():
         return file / f"holdfast-{now:%Y%m%dT%H%M%SZ}.tar"
     if file.exists():

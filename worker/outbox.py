@@ -82,7 +82,7 @@ class SignalSender:
         return told.encode(errors="replace")[:_SUMMARY].decode(errors="ignore")
 
     def state(self, session: SessionId) -> SessionState:
-        """With all limits explicit: a replay must not depend on defaults."""
+        """A new run's state, with all limits explicit: a replay must not depend on defaults."""
         limits = TurnLimits(
             idle=self.settings.idle_seconds,
             events=self.settings.history_events,

@@ -60,7 +60,7 @@ def check_length(what: str, text: str) -> None:
 
 
 def session_title(text: str) -> str:
-    """From the first prompt. Long words are never cut: half a key would escape redaction."""
+    """The first prompt's first line. Long words are never cut: half a key would escape redaction."""
     first = replace_unprintable(text.strip().splitlines()[0])
     if len(first) <= _TITLE_CHARS:
         return first

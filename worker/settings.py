@@ -161,7 +161,7 @@ class Settings(Value):
         return [*named, unquote(password[1])] if password else named
 
     def digests(self) -> dict[str, str]:
-        """By variable, to compare with a running stack's: values may hold passwords."""
+        """Digests by variable, to compare with a running stack's: values may hold passwords."""
         values = self.model_dump(mode="json", exclude=set(_COMMAND_ONLY))
         fields = type(self).model_fields
         return {

@@ -142,7 +142,7 @@ def step_start_shape(session: SessionId, message: MessageId) -> PartShape:
 def text_shape(
     session: SessionId, message: MessageId, id: PartId, part: TextPart | ReasoningPart, at: int
 ) -> TextShape:
-    """Without duration: stored with its answer."""
+    """It has no duration: it is stored with its answer."""
     time = SpanShape(start=at, end=at)
     return TextShape(id=id, session_id=session, message_id=message, type=part.type, text=part.text, time=time)
 

@@ -56,7 +56,7 @@ class Cluster(Value):
         return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
 
     def url(self, role: str = ROLE, database: str = ROLE) -> str:
-        """Without password: the kernel identifies clients."""
+        """No password: the kernel identifies clients."""
         return f"postgresql://{role}@/{database}?host={quote(str(self.sockets), safe='')}"
 
 

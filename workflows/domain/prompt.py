@@ -15,7 +15,7 @@ class PromptMode(StrEnum):
 
 
 class PromptContent(Value):
-    """As stored; events name it by its seal. `system`: instructions for its turn."""
+    """A prompt as stored; events name it by its seal. `system`: instructions for its turn."""
 
     parts: tuple[PromptPart, ...]
     system: str | None = None
@@ -26,7 +26,7 @@ class PromptContent(Value):
 
 
 class Prompt(PromptContent):
-    """As sent. `agent`, `model` and `variant` (default: the session's) apply only to a turn that it opens."""
+    """A prompt as sent. `agent`, `model` and `variant` (default: the session's) apply only to a turn that it opens."""
 
     agent: str | None = None
     model: str | None = None

@@ -92,7 +92,7 @@ class Price(Rates):
     tiers: tuple[PriceTier, ...] = ()
 
     def rates(self, prompt: int) -> Rates:
-        """Of the highest tier that the prompt's tokens exceed."""
+        """The rates of the highest tier that the prompt's tokens exceed."""
         reached = [tier for tier in self.tiers if prompt > tier.above]
         return max(reached, key=lambda tier: tier.above) if reached else self
 
@@ -109,7 +109,7 @@ class Cost(Value):
 
     @classmethod
     def of(cls, recorded: str | None) -> Self:
-        """From an event: a decimal string, None if unknown."""
+        """Takes a decimal string from an event; None if unknown."""
         return cls(unpriced=1) if recorded is None else cls(dollars=Decimal(recorded))
 
     def __add__(self, other: "Cost") -> "Cost":

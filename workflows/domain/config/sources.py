@@ -45,7 +45,7 @@ class ConfigSources(Value):
         )
 
     def changed_from(self, known: "ConfigSources | None") -> tuple[str, ...]:
-        """All set ones if `known` is None."""
+        """All set variables if `known` is None."""
         if known is not None:
             return self.differences(known)
         return tuple(variable for field, variable in _VARIABLES.items() if getattr(self, field))

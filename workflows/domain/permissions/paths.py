@@ -29,7 +29,7 @@ def is_outside(path: Path, directory: Path, worktree: Path | None) -> bool:
 
 
 def external_pattern(directory: Path) -> str:
-    """For a question about a directory outside the project."""
+    """The pattern of a question about a directory outside the project."""
     return f"{str(directory).rstrip('/')}/*"
 
 

@@ -74,7 +74,7 @@ class ShadowedRules:
 
 
 def from_config(config: PermissionConfig, home: str) -> Ruleset:
-    """In written order (opencode.md 2.1)."""
+    """The rules in written order (opencode.md 2.1)."""
     if isinstance(config, str):
         return (Rule(permission="*", pattern="*", action=Action(config)),)
     return tuple(chain.from_iterable(_rules_of_key(key, value, home) for key, value in config.items()))

@@ -1,4 +1,4 @@
-"""Verifies an archive without a database: its seal, the hash chains, the seals of the contents."""
+"""Verifies an archive without a database."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""How many files a change may reach, shown to a person who decides about `rm -r`."""
+"""How many files a change may reach."""
 
 import os
 import re

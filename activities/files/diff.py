@@ -1,4 +1,4 @@
-"""The unified diff that a person approves: complete, with line numbers, and fast for large files."""
+"""The unified diff that a person approves: complete and fast for large files."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The permission requests of file tools: for a directory outside the project first, then for the file."""
+"""The permission requests of file tools: first for an outside directory, then for the file."""
 
 import unicodedata
 from typing import Final
@@ -56,7 +56,6 @@ def edit_requests(located: LocatedPath, workspace: Workspace, diff: str) -> tupl
 
 
 def _always_pattern(located: LocatedPath, workspace: Workspace, below: str) -> str:
-    """Only the file where the directory is the whole project, or outside it."""
     folder = located.path if located.kind is PathKind.DIRECTORY else located.path.parent
     if folder in (workspace.directory, workspace.root) or is_outside(located, workspace):
         return workspace.relative(located.path)

@@ -19,8 +19,8 @@ _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLO
 
 @dataclass(frozen=True)
 class Replacement:
-    """New content for the file at a real path, which held `before` (SHA-256 in hex; None: no file) when it was read.
-    `call` and `attempt` name the temporary file, which a later attempt removes."""
+    """New content for the file at a real path, which held `before` (SHA-256 in hex; None: no file). `call` and
+    `attempt` name the temporary file, which a later attempt removes."""
 
     target: Path
     before: str | None
@@ -45,7 +45,7 @@ async def replace_file(change: Replacement, fence: Callable[[], Awaitable[None]]
     """Write a temporary file, await `fence`, compare the target once more, then rename.
 
     ToolError, with nothing changed, when the target no longer holds `before`. A cancellation during the rename comes
-    too late: the call ends as done.
+    too late.
     """
     try:
         if await _run_uncancelled(_write, change):
@@ -58,7 +58,7 @@ async def replace_file(change: Replacement, fence: Callable[[], Awaitable[None]]
 
 
 def remove_temporaries(target: Path, call: str) -> None:
-    """Remove what earlier attempts of this call left beside `target`; none of them can rename it any more."""
+    """Remove what earlier attempts left beside `target`; none of them can rename it any more."""
     if not target.parent.exists():
         return
     with open_directory(target.parent) as folder, raise_tool_errors(target):

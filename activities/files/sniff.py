@@ -39,7 +39,7 @@ def media_type(head: bytes, path: PurePath) -> str | None:
 
 
 def is_binary(head: bytes, path: PurePath) -> bool:
-    """Whether the file is not text: by extension, a NUL byte, or more than 30 % control bytes."""
+    """By extension, a NUL byte, or more than 30 % control bytes."""
     if _BINARY.fullmatch(path.name) or b"\0" in head:
         return True
     controls = len(head) - len(head.translate(None, _CONTROLS))

@@ -1,4 +1,4 @@
-"""The configuration files of a directory, read and checked in their order (opencode.md 14.1)."""
+"""The configuration files of a directory, checked, in their order (opencode.md 14.1)."""
 
 import json
 import os

@@ -21,7 +21,7 @@ _MANY: Final = f"only the first {MAX_INSTRUCTION_FILES} files of instructions ar
 
 
 class Candidate(NamedTuple):
-    """A possible file of instructions. A `trusted` one may lie anywhere; `named` is the file that names it."""
+    """A `trusted` file may lie anywhere; `named` is the file that names it."""
 
     path: Path
     trusted: bool
@@ -105,7 +105,7 @@ def _matching(pattern: Path, workspace: Workspace, layer: ConfigLayer) -> Iterat
 
 
 def _read(candidate: Candidate, root: Path) -> Instruction | UntrustedField | None:
-    """The file's text, or why it is ignored: a link in a hostile repository may point anywhere."""
+    """A link in a hostile repository may point anywhere."""
     path, field = candidate.path, f"instructions {candidate.path}"
     try:
         real = path.resolve()

@@ -1,4 +1,4 @@
-"""Positions of fields in JSON with comments, so that an error can name the line."""
+"""Positions of fields in JSON with comments, for line numbers in errors."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ def line_number(text: str, offset: int) -> int:
 
 
 def locate(text: str, path: Sequence[str | int]) -> tuple[JsonPath, int]:
-    """The longest part of `path` in `text`, and its line; parts that are no key or index are skipped."""
+    """The longest known part of `path`, and its line; skips what is no key or index."""
     offsets = _walk(text).offsets
     found: JsonPath = ()
     for part in path:

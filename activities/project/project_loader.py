@@ -55,7 +55,7 @@ class ProjectLoader:
     async def try_load(
         self, directory: str, sources: ConfigSources | None = None, role: Role = PRIMARY_ROLE
     ) -> DirectoryConfig:
-        """The configuration to freeze, or the built-in one with the reason why no turn can run."""
+        """The configuration to freeze, or the built-in one with the reason against a turn."""
         try:
             turn_config = await self.load(directory, sources, role)
             named = turn_config.agent.model or turn_config.config.model

@@ -1,4 +1,4 @@
-"""Files in OpenCode's folders that have no effect yet: agents, commands, skills, tools, plugins."""
+"""Files in OpenCode's folders that have no effect yet."""
 
 import json
 import os

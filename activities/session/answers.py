@@ -1,4 +1,4 @@
-"""Answers an ask: one transaction settles it and everything that follows from the decision."""
+"""Answers an ask, with all that follows, in one transaction."""
 
 from datetime import UTC, datetime
 

@@ -40,8 +40,8 @@ class ProjectActivities:
 
     @activity.defn(name="holdfast.project.load")
     async def load(self, request: LoadRequest) -> LoadResult:
-        """The open turn in its present state; else a new one for the oldest untaken work; else nothing. Each result
-        gives out the session's next epoch; what earlier ones begin later is refused."""
+        """The open turn; else a new one for the oldest untaken work; else nothing. Each result gives out the session's
+        next epoch; what earlier ones begin later is refused."""
         async with heartbeats():
             try:
                 async with count_faults(self.database, request, "the beginning of a turn", request.turn):

@@ -79,7 +79,7 @@ class TurnActivities:
         return closed
 
     async def notify_callers(self, session: SessionId) -> None:
-        """Signal the sessions that this one worked for as a subagent; the sweeper repeats what fails here."""
+        """Signal the sessions that this one worked for; the sweeper repeats what fails here."""
         for caller in await outbox.callers(self.database, session):
             with suppress(Unavailable):
                 await self.call_contexts.deliver(caller)

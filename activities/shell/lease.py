@@ -1,4 +1,4 @@
-"""A worker's view of a call's private directory: who runs the command, and how it ended."""
+"""A worker's view of a call's private directory."""
 
 import os
 import select

@@ -63,7 +63,7 @@ _DELETED_ROWS: Final = {
 
 
 class ArchiveCandidate(Value):
-    """A session of a host and those below it, parents first; the ends of their logs; what prevents archiving."""
+    """A session and those below it, parents first; the ends of their logs; what prevents archiving."""
 
     host: str | None
     sessions: tuple[SessionId, ...]
@@ -141,7 +141,7 @@ async def export(database: Database, sessions: Sequence[SessionId]) -> AsyncIter
 async def remove(
     database: Database, which: ArchiveCandidate, before: datetime, archived: ArchiveLocation
 ) -> list[PartId]:
-    """Remove archived sessions' rows; returns their calls. Raises Conflict if a session has changed since."""
+    """Returns the removed calls. Raises Conflict if a session has changed since."""
     parameters = {"sessions": list(which.sessions)}
     async with database.statements(limit=_LIMIT) as batch:
         await batch.rows(_QUERIES.lock, **parameters)
@@ -157,7 +157,7 @@ async def remove(
 
 @asynccontextmanager
 async def open_restore(database: Database, ends: Mapping[SessionId, tuple[int, str]]) -> AsyncIterator["Restore"]:
-    """Restore sessions in one transaction. Raises Conflict for one that is not archived or has another log."""
+    """Restores in one transaction. Raises Conflict for a session that is not archived or has another log."""
     async with database.transaction(limit=_LIMIT) as connection, connection.cursor() as cursor:
         await cursor.execute(_QUERIES.lock_archived, {"sessions": list(ends)})
         for session, status, seq, head in await cursor.fetchall():

@@ -26,7 +26,7 @@ _QUERIES: Final = Queries("asks")
 
 
 class AskRow(Value):
-    """One permission request of a call (`request` -1: the loop guard's), and how it was settled."""
+    """A permission request of a call (`request` -1: the loop guard's), and its answer."""
 
     id: AskId
     session: SessionId
@@ -182,7 +182,7 @@ async def any_rejected(journal: Journal, turn: TurnId) -> bool:
 
 
 async def close_of_turn(journal: Journal, turn: TurnId, reason: str) -> None:
-    """Close the open asks of a turn that ends; record the answers whose calls will not run."""
+    """Close the turn's open asks; record the answers whose calls will not run."""
     for row in await journal.rows(_QUERIES.of_turn, turn=turn):
         ask = ask_row(row)
         if forged := _is_forged(journal, row, ask):

@@ -172,7 +172,7 @@ def drift(journal: Journal, call: CallRow, revised: CallRow) -> None:
 
 
 async def settle_claimed(journal: Journal, call: PartId, fence: Fence, state: CallState, outcome: Outcome) -> None:
-    """Store the outcome of a call if this fence holds its claim, else raise StaleFence; a settled call stays."""
+    """Store the outcome if this fence holds the claim, else raise StaleFence; a settled call stays."""
     row = await lock(journal, call)
     if row.fence != fence:
         raise StaleFence(f"Call {call!r} is held by {row.fence}; the outcome of {fence} is refused.")

@@ -16,8 +16,8 @@ _LOG: Final = logging.getLogger("holdfast.store")
 
 
 async def retry_while_unavailable(write: Callable[[], Awaitable[T]]) -> T:
-    """Retry a transaction, which recognises its own earlier commit, until the attempt is cancelled: no paid answer and
-    no known outcome is lost."""
+    """Retry a transaction, which recognises its own earlier commit, until cancelled: no paid answer or known outcome is
+    lost."""
     pause, logged = _FIRST_PAUSE, ""
     while True:
         try:

@@ -149,8 +149,8 @@ class Database:
     async def advisory_lock(self, key: int, *, idle_timeout: int | None = None) -> AsyncIterator[bool]:
         """Whether we hold an advisory lock during the block; a broken connection releases it.
 
-        `idle_timeout`: seconds without traffic that release it, too, as from a frozen process, which may wake and go
-        on: only for work that may be done twice.
+        `idle_timeout`: seconds without traffic that release it, too. A frozen process may wake and go on: only for work
+        that may be done twice.
         """
         settings = "" if idle_timeout is None else f"-c idle_session_timeout={idle_timeout}s"
         with translate_errors():

@@ -1,4 +1,4 @@
-"""Deltas: partial answers and live output for watchers. They may be lost; the finished part is the truth."""
+"""Deltas: partial answers and output for watchers. They may be lost; the finished part counts."""
 
 import asyncio
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Hosts: machines, or groups that share one file system, where sessions work; and their workers' liveness."""
+"""Hosts: machines, or groups with one file system, and their workers' liveness."""
 
 from contextlib import suppress
 from typing import Final
@@ -23,8 +23,8 @@ class Host(Value):
 
 
 class WorkerLiveness(Value):
-    """The last report of some workers, from `address` (None: the database's own machine). `working`: recent enough to
-    count as alive."""
+    """The last report of workers from `address` (None: the database's own machine). `working`: recent enough to count
+    as alive."""
 
     address: str | None
     working: bool
@@ -32,7 +32,7 @@ class WorkerLiveness(Value):
 
 
 class HostHolder(WorkerLiveness):
-    """The machine that has a host's name: the id in its workers' data directory."""
+    """The machine that has a host's name."""
 
     name: str
     machine: str | None

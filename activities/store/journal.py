@@ -1,4 +1,4 @@
-"""The journal: a unit of work on one session, under the lock of its head. Appends the events at the end."""
+"""The journal: a unit of work on one session, under the lock of its head."""
 
 import asyncio
 import secrets
@@ -164,7 +164,7 @@ class Journal:
         return rows[0] if rows else None
 
     def submit(self, query: bytes, **values: Any) -> "asyncio.Future[Rows]":
-        """Send a query with the next statements; its rows are there after the transaction."""
+        """Send a query with the next statements; await it after the transaction."""
         return self._batch.submit(query, **values)
 
     def write(self, query: bytes, **values: Any) -> None:

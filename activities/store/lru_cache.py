@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """Up to `capacity` values by key, or of `size` together; drops first what was not used for longest."""
+    """Up to `capacity` values, or of `size` together; drops the longest unused first."""
 
     def __init__(self, capacity: int, size: Callable[[V], int] = lambda _: 1) -> None:
         self._capacity = capacity

@@ -1,4 +1,4 @@
-"""Notes: texts of others, such as a provider's error. They may quote anything, so the log only names their seal."""
+"""Notes: others' texts, which may quote anything: the log only names their seal."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The outbox: signals that Temporal has not acknowledged yet, each written with the row that it is about."""
+"""The outbox: signals not yet acknowledged by Temporal, each written with its row."""
 
 import asyncio
 import uuid

@@ -1,4 +1,4 @@
-"""Sends several statements to PostgreSQL as one message, and reads their results together.
+"""Sends several statements to PostgreSQL as one message.
 
 psycopg's cursors send once per statement, also in pipeline mode; a step has some thirty. So this uses `psycopg.pq`,
 with psycopg's adapters.

@@ -45,7 +45,7 @@ def take(journal: Journal, prompt: MessageId, turn: TurnId, step: int) -> None:
 
 
 async def request_turn(journal: Journal, item: WorkItem) -> TurnRequest | None:
-    """A subagent's prompt is withdrawn when its call is over: the end of the call may have missed it."""
+    """Withdraws a subagent's prompt whose call is over: the call's end may have missed it."""
     (row,) = await journal.rows(_QUERIES.turn_request, id=item.id)
     if row["call_over"]:
         withdraw_one(journal, item, "its call is over")

@@ -54,7 +54,7 @@ def forget(journal: Journal) -> None:
 
 
 async def clear_stuck(database: Database, quiet: float) -> None:
-    """No longer call sessions stuck that have moved within `quiet` seconds, or have nothing to do."""
+    """Clears those that have moved within `quiet` seconds, or have nothing to do."""
     await database.rows(_QUERIES.clear_stuck, quiet=quiet)
 
 

@@ -1,4 +1,4 @@
-"""Refused activities: counted by reason and caller, and in the log once for each caller."""
+"""Refused activities, counted by reason and caller."""
 
 from enum import StrEnum
 from typing import Final
@@ -33,7 +33,7 @@ class RefusalTotals(Value):
 
 
 async def record(database: Database, session: SessionId, reason: RefusalReason, caller: str, activity: str) -> None:
-    """Count a refusal; the first one of a caller that may not call at all is an event. Nothing without a session."""
+    """Count a refusal; the first one of a caller that may never call is an event. Nothing without a session."""
     caller = caller[:_MAX_CALLER_CHARS]
     rows = await database.rows(_QUERIES.count, session=session, reason=reason, caller=caller, others=_OTHERS)
     if not rows or rows[0]["times"] > 1 or reason is RefusalReason.STALE:

@@ -1,4 +1,4 @@
-"""Stops: a stop names a turn and is applied to it at most once."""
+"""Stops: each names a turn, and is applied at most once."""
 
 from collections.abc import Collection
 from typing import Final

@@ -51,7 +51,7 @@ async def resume(journal: Journal, suspension: SuspensionId | None = None) -> Su
 
 
 def settle(journal: Journal, state: str = "closed") -> None:
-    """Settle the open suspension: answered by a person, or closed by a stop or the session's end."""
+    """Settle the open suspension: answered, or closed by a stop or the session's end."""
     if journal.suspension is not None:
         settled = {"id": journal.suspension, "state": state, "author": journal.actor.subject}
         journal.write(_QUERIES.settle, session=journal.session, **settled)

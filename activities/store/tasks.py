@@ -1,4 +1,4 @@
-"""Tasks: calls that a subagent carries out, by one prompt of its own session."""
+"""Tasks: calls that a subagent carries out, by one prompt."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _QUERIES: Final = Queries("tasks")
 
 
 class SubagentTask(Value):
-    """A task. `turn`: the child's turn that took its prompt, if any; `reason`, `error` and `model` are that turn's.
+    """`turn`: the child's turn that took the prompt, if any; `reason`, `error` and `model` are that turn's.
 
     `seq` and `head`: the end of the child's log.
     """
@@ -49,7 +49,7 @@ async def unsettled(reader: RowReader, session: SessionId) -> list[SubagentTask]
 
 
 def settle_of_turn(journal: Journal, turn: TurnId) -> None:
-    """Settle the task whose prompt this turn took, with a signal for its caller's session."""
+    """Settle this turn's task, with a signal for its caller's session."""
     journal.write(_QUERIES.settle_turn, turn=turn)
 
 

@@ -59,7 +59,7 @@ class _Cursor(NamedTuple):
 
 
 async def read(reader: RowReader, session: SessionId, turn: TurnId | None = None, step: int = 0) -> Transcript:
-    """All taken prompts and committed answers, in order; or a step's answer and what follows, if there is its turn."""
+    """All taken prompts and committed answers, in order; or a step's answer, if any, and what follows."""
     start = {"session": session, "turn": turn, "step": step}
     prompts, answers, parts, calls = await asyncio.gather(
         reader.rows(_QUERIES.prompts_from, **start),

@@ -1,4 +1,4 @@
-"""What waits for a person. Apart from `asks`, so that `holdfast asks` imports little."""
+"""What waits for a person; apart from `asks`, to import little."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -25,10 +25,8 @@ _RULES: Final[TypeAdapter[Ruleset]] = TypeAdapter(Ruleset, config=ConfigDict(def
 
 
 class InboxRow(Value):
-    """An ask as a person sees it: the exact effect, its origin, and the rules of its turn.
-
-    `path`: the agents from the top session's down to the asking one.
-    """
+    """An ask as a person sees it, with the rules of its turn. `path`: the agents from the top session's down to the
+    asking one."""
 
     id: AskId
     session: SessionId
@@ -69,7 +67,7 @@ class SuspendedRow(SuspendCause):
 async def pending_asks(
     database: Database, *, ask: AskId | None = None, session: SessionId | None = None, limit: int | None = None
 ) -> list[InboxRow]:
-    """The open asks of all sessions, or of one and those below it, the oldest first; or one `ask` in any state."""
+    """The open asks of all sessions, or of one and those below, the oldest first; or one `ask` in any state."""
     rows = await database.rows(_ASKS.inbox, ask=ask, session=session, limit=limit)
     rules = await _rules(database, {row["turn_config"] for row in rows})
     return [InboxRow.model_validate(_entry(row, rules[row["turn_config"]])) for row in rows]

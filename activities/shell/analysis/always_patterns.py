@@ -1,4 +1,4 @@
-"""What an "always" may save of a text: its plain commands, never a wrapper or a redirection."""
+"""What an "always" may save: plain commands, never a wrapper or a redirection."""
 
 import re
 from typing import Final

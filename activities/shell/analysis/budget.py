@@ -1,4 +1,4 @@
-"""The work that an analysis may do: counted, not timed, so that a slow machine gives the same verdict."""
+"""The work that an analysis may do: counted, not timed, so that slow machines judge alike."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The script files that a command runs: approving the command approves their contents (security.md 2.1)."""
+"""The scripts that a command runs: approving it approves their contents (security.md 2.1)."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Where git finds a repository, and whether its configuration may make reading commands run programs."""
+"""Where git finds a repository, and whether its configuration may start programs."""
 
 import os.path
 import re
@@ -19,7 +19,7 @@ def find_repository(directory: Path) -> Path | None:
 
 
 def unsafe_setting(root: Path) -> str | None:
-    """Why git may run programs that the repository at `root`, or one inside it, names."""
+    """Why git may run programs that this repository, or one inside it, names."""
     todo, seen = [root], {root}
     try:
         while todo:
@@ -55,7 +55,7 @@ def _is_bare(directory: Path) -> bool:
 
 
 def _git(root: Path) -> tuple[Path, Path]:
-    """A repository's own and common directory; a linked work tree's or submodule's `.git` file points to it."""
+    """A linked work tree's or submodule's `.git` file points to its own directory."""
     git = root / ".git" if _has_git(root) else root
     if not git.is_dir():
         git = git.parent / git.read_text("utf-8").removeprefix("gitdir:").strip()

@@ -1,1 +1,1 @@
-"""Knowledge of single programs: options and operands that only read, and some small languages."""
+"""Knowledge of single programs, and some small languages."""

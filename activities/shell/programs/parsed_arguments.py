@@ -123,7 +123,7 @@ class _ArgumentParser:
             self.bundle(word[1:], rest)
 
     def bundle(self, letters: str, rest: list[str]) -> None:
-        """Short options in one word; one with a value takes the rest of the word."""
+        """An option with a value takes the rest of the word."""
         for at, letter in enumerate(letters):
             kind = self.kind(f"-{letter}")
             behind = letters[at + 1 :]

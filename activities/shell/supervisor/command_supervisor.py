@@ -127,7 +127,7 @@ class CommandSupervisor:
         return now - self.renewed_at >= self.command_spec.lease_seconds
 
     def end(self, cause: str, limit: float | None, grace: float) -> None:
-        """Terminate the command, with `grace` seconds before SIGKILL; records only the first cause."""
+        """Ends the command, with `grace` seconds before SIGKILL; records only the first cause."""
         if self.cause is None:
             self.cause, self.limit = cause, limit
         self.kill_at = min(self.kill_at, time.monotonic() + grace)

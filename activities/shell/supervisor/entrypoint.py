@@ -54,7 +54,7 @@ def supervise(directory: int, command_spec: CommandSpec, ready_writer: int) -> N
 
 
 def exec_command(command_spec: CommandSpec, gate: int, output: int) -> None:
-    """In the child: wait for the lease, then exec the command; never returns."""
+    """In the child: wait for the lease, then exec; never returns."""
     # Without a lease, the gate is closed unwritten.
     os.setsid()
     die_with_parent()

@@ -17,8 +17,8 @@ from activities.model.port import (
     Finish,
     ImagePiece,
     InputMessage,
-    ModelEvent,
     ModelRequest,
+    PartDelta,
     Piece,
     ReasoningDelta,
     SystemInput,
@@ -98,7 +98,7 @@ class ChunkReader(AnswerReader):
         self._field: str | None = None
         self._refused = False
 
-    def events(self, event: Any) -> Iterator[ModelEvent]:
+    def events(self, event: Any) -> Iterator[PartDelta]:
         chunk = event if isinstance(event, dict) else event.model_dump()
         if error := chunk.get("error"):
             raise self.reported_failure(error)
@@ -114,7 +114,7 @@ class ChunkReader(AnswerReader):
             self.tokens = _tokens(usage)
             self.reported_cost = _reported_cost(usage) if self.provider in _REPORT_COSTS else None
 
-    def _delta(self, delta: JsonDict) -> Iterator[ModelEvent]:
+    def _delta(self, delta: JsonDict) -> Iterator[PartDelta]:
         yield from self._reasoning(delta)
         yield from self._details(delta.get("thinking_blocks") or ())
         if content := require_text(delta.get("content")):
@@ -125,7 +125,7 @@ class ChunkReader(AnswerReader):
                 yield ReasoningDelta("", {_OF_CALL: extra})
             yield _call_delta(call)
 
-    def _reasoning(self, delta: JsonDict) -> Iterator[ModelEvent]:
+    def _reasoning(self, delta: JsonDict) -> Iterator[PartDelta]:
         """Reasoning of another name than the usual one goes back under its own: some endpoints refuse the other."""
         name = next((name for name in _REASONING if delta.get(name)), None)
         thought = require_text(delta.get(name)) if name else None
@@ -135,7 +135,7 @@ class ChunkReader(AnswerReader):
             self._field = name
             yield ReasoningDelta(thought, {_FIELD: name} if unusual else None)
 
-    def _details(self, blocks: Any) -> Iterator[ModelEvent]:
+    def _details(self, blocks: Any) -> Iterator[PartDelta]:
         """Anthropic signs a block of thinking at its end: it must be returned with all of its text."""
         for block in blocks:
             if block.get("signature"):

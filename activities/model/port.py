@@ -216,7 +216,8 @@ class Finished:
     reported_cost: Decimal | None = None
 
 
-ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | Finished
+PartDelta: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta
+ModelEvent: TypeAlias = PartDelta | Finished
 
 
 class ModelFacts(Value):

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from activities.model.failures import ModelError, ProviderFailure, from_stream
-from activities.model.port import Finish, Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
+from activities.model.port import Finish, Finished, PartDelta, ToolCallDelta
 from workflows.domain.usage import ReportedUsage, Tokens, normalize_usage
 
 MAX_ANSWER_CHARS: Final = 16_000_000  # characters of an answer: only a broken model writes more
@@ -24,17 +24,18 @@ class AnswerReader(ABC):
         self._length = 0
 
     @abstractmethod
-    def events(self, event: Any) -> Iterator[ModelEvent]:
+    def events(self, event: Any) -> Iterator[PartDelta]:
         """What an event of the protocol adds; any exception means malformed."""
 
-    def read(self, event: Any) -> list[ModelEvent]:
+    def read(self, event: Any) -> list[PartDelta]:
         """The same; raises ModelError for a malformed event, and for an answer that does not end."""
         try:
             added = list(self.events(event))
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             message = f"The provider sent something that is no piece of an answer ({error})"
             raise self.failure(message, retryable=True, begun=True, quote=repr(event)) from error
-        self._length += sum(map(_length, added))
+        for each in added:
+            self._length += len(each.arguments) + 1 if isinstance(each, ToolCallDelta) else len(each.text)
         if self._length > MAX_ANSWER_CHARS:
             raise self.failure(
                 f"The provider sent more than {MAX_ANSWER_CHARS:,} characters as one answer.", retryable=False
@@ -75,13 +76,3 @@ def require_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise TypeError(f"{type(value).__name__} where text should be")
-
-
-def _length(event: ModelEvent) -> int:
-    match event:
-        case TextDelta(message) | ReasoningDelta(message):
-            return len(message)
-        case ToolCallDelta(arguments=arguments):
-            return len(arguments) + 1
-        case _:
-            return 0

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from activities.model.port import Finish, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
+from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
 from workflows.domain.usage import ReportedUsage
 
@@ -26,7 +26,7 @@ class AnthropicReader(AnswerReader):
         self._usage: dict[str, Any] = {}
         self._thoughts: dict[int, dict[str, Any]] = {}
 
-    def events(self, event: Any) -> Iterator[ModelEvent]:
+    def events(self, event: Any) -> Iterator[PartDelta]:
         match event["type"]:
             case "content_block_start":
                 yield from self._start(event["index"], event["content_block"])
@@ -42,7 +42,7 @@ class AnthropicReader(AnswerReader):
             case "error":
                 raise self.reported_failure(event["error"])
 
-    def _start(self, index: int, block: dict[str, Any]) -> Iterator[ModelEvent]:
+    def _start(self, index: int, block: dict[str, Any]) -> Iterator[PartDelta]:
         match block["type"]:
             case "text" if block["text"]:
                 yield TextDelta(block["text"])
@@ -55,7 +55,7 @@ class AnthropicReader(AnswerReader):
                 whole = json.dumps(block["input"]) if block.get("input") else ""
                 yield ToolCallDelta(index, require_text(block["id"]), require_text(block["name"]), whole)
 
-    def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[ModelEvent]:
+    def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[PartDelta]:
         match delta["type"]:
             case "text_delta":
                 yield TextDelta(require_text(delta["text"]) or "")
@@ -67,7 +67,7 @@ class AnthropicReader(AnswerReader):
             case "signature_delta":
                 self._thoughts[index]["signature"] += delta["signature"]
 
-    def _stop(self, index: int) -> Iterator[ModelEvent]:
+    def _stop(self, index: int) -> Iterator[PartDelta]:
         """A block of thinking is signed at its end: it must be returned with all of its text."""
         thought = self._thoughts.pop(index, None)
         if thought and thought["signature"]:

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from activities.model.identity_cache import IdentityCache
 from activities.model.output_limit import DEFAULT_OUTPUT_LIMIT
@@ -32,59 +31,55 @@ _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _CACHE_CONTROL: Final = {"type": "ephemeral"}
 _MARK: Final = b',"cache_control":%b}' % encode_json(_CACHE_CONTROL)
 _MARKED: Final = 2  # messages: the last one, and the one that was last a request ago
+_OPENING: Final = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
 _TOOL_CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
 
-
-@dataclass(frozen=True)
-class _Turn:
-    """A message as sent: its blocks, encoded."""
-
-    role: str
-    blocks: list[bytes] = field(default_factory=list)
-
-    def encode(self) -> bytes:
-        return b'{"role":"%b","content":[%b]}' % (self.role.encode(), b",".join(self.blocks))
+_Encoded: TypeAlias = tuple[str, bytes]  # a message's role and its blocks, in JSON
 
 
 class MessagesRequestBuilder:
     """Writes requests; encodes only what a conversation has gained since its last request."""
 
     def __init__(self) -> None:
-        self._encoded: IdentityCache[InputMessage, tuple[bytes, ...]] = IdentityCache()
+        self._encoded: IdentityCache[InputMessage, _Encoded] = IdentityCache()
 
     def prepare(self, request: ModelRequest) -> WireRequest:
         endpoint = request.endpoint
         key = {"x-api-key": endpoint.secret} if endpoint.secret else {}
-        turns = [turn for turn in self._turns(request.messages) if turn.blocks]
+        turns = _merge_turns(self._encoded.get_all(request.messages, None, _encode))
         _mark_cache_points(turns)
+        messages = [_OPENING[role] + b",".join(blocks) + b"]}" for role, blocks in turns]
         return WireRequest(
             _url(endpoint),
             {**key, **_VERSION, **endpoint.headers},
-            encode_body("messages", (turn.encode() for turn in turns), _parameters(request)),
+            encode_body("messages", messages, _parameters(request)),
         )
 
-    def _turns(self, messages: Iterable[InputMessage]) -> list[_Turn]:
-        """Neighbours of one role are one message: the results of all calls belong together."""
-        turns: list[_Turn] = []
-        for message in messages:
-            if message.role == "system":
-                continue
-            role = "assistant" if message.role == "assistant" else "user"
-            if not turns or turns[-1].role != role:
-                turns.append(_Turn(role))
-            turns[-1].blocks.extend(self._encoded.get(message, None, _encode))
-        return turns
+
+def _merge_turns(encoded: Iterable[_Encoded]) -> list[tuple[str, list[bytes]]]:
+    """Neighbours of one role are one message: the results of all calls belong together."""
+    turns: list[tuple[str, list[bytes]]] = []
+    newest = ""
+    for role, blocks in encoded:
+        if not blocks:
+            continue
+        if role == newest:
+            turns[-1][1].append(blocks)
+        else:
+            turns.append((role, [blocks]))
+            newest = role
+    return turns
 
 
 def _url(endpoint: Endpoint) -> str:
     return f"{endpoint.base_url or _ADDRESS}/v1/messages"
 
 
-def _mark_cache_points(turns: list[_Turn]) -> None:
+def _mark_cache_points(turns: list[tuple[str, list[bytes]]]) -> None:
     """Anthropic looks back 20 blocks from a mark, and a step may add more: so the mark before stays."""
-    for turn in [turn for turn in turns if turn.role == "user"][-_MARKED:]:
-        turn.blocks[-1] = turn.blocks[-1][:-1] + _MARK
+    for blocks in [blocks for role, blocks in turns if role == "user"][-_MARKED:]:
+        blocks[-1] = blocks[-1][:-1] + _MARK
 
 
 def _parameters(request: ModelRequest) -> JsonDict:
@@ -112,8 +107,9 @@ def _began_without_thought(messages: tuple[InputMessage, ...]) -> bool:
     return newest is not None and bool(newest.calls) and not any(map(_is_thought, newest.details))
 
 
-def _encode(message: InputMessage) -> tuple[bytes, ...]:
-    return tuple(map(encode_json, _blocks(message)))
+def _encode(message: InputMessage) -> _Encoded:
+    role = "assistant" if isinstance(message, AssistantInput) else "user"
+    return role, b",".join(map(encode_json, _blocks(message)))
 
 
 def _blocks(message: InputMessage) -> Iterable[JsonDict]:

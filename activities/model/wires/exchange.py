@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -53,17 +53,15 @@ async def _raise_for_status(response: httpx.Response, endpoint: Endpoint, receiv
     )
 
 
-async def events(
+async def open_events(
     response: httpx.Response, endpoint: Endpoint, timeouts: StreamTimeouts
-) -> AsyncGenerator[dict[str, Any], None]:
-    """The objects of a stream of events. Raises ModelError for anything else."""
+) -> AsyncGenerator[list[dict[str, Any]], None]:
+    """The objects of a stream of events, those of each read together. Raises ModelError for anything else."""
     received = timeouts.iter_bytes(endpoint.provider, response.aiter_bytes())
     await _raise_for_status(response, endpoint, received)
     if _content_type(response) in _PAGES:
         raise ModelError(await _failure_of_page(response, endpoint, received))
-    async with aclosing(sse.json_objects(endpoint.provider, received)) as objects:
-        async for event in objects:
-            yield event
+    return sse.json_objects(endpoint.provider, received)
 
 
 async def _failure_of_page(

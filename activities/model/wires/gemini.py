@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 from uuid import uuid4
 
-from activities.model.port import Finish, ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
+from activities.model.port import Finish, PartDelta, ReasoningDelta, TextDelta, ToolCallDelta
 from activities.model.wires.answer_reader import AnswerReader, count_tokens, require_text
 from workflows.domain.usage import ReportedUsage
 
@@ -29,7 +29,7 @@ class GeminiReader(AnswerReader):
         super().__init__(provider)
         self._calls = 0
 
-    def events(self, event: Any) -> Iterator[ModelEvent]:
+    def events(self, event: Any) -> Iterator[PartDelta]:
         if error := event.get("error"):
             raise self.reported_failure(error)
         self._set_usage(event.get("usageMetadata"))
@@ -41,7 +41,7 @@ class GeminiReader(AnswerReader):
             if reason := candidate.get("finishReason"):
                 self._set_finish(reason)
 
-    def _part(self, part: dict[str, Any]) -> Iterator[ModelEvent]:
+    def _part(self, part: dict[str, Any]) -> Iterator[PartDelta]:
         """A signature comes with a call, or with a text, its last piece or an empty one behind it."""
         signature = require_text(part.get(SIGNATURE))
         if content := require_text(part.get("text")):

@@ -1,8 +1,7 @@
 """Requests for Google's Gemini."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from activities.model.identity_cache import IdentityCache
@@ -26,56 +25,78 @@ from workflows.domain.messages import ReasoningPart, RequestedCall, TextPart
 
 _ADDRESS: Final = "https://generativelanguage.googleapis.com/v1beta"
 _UNSIGNED: Final = "skip_thought_signature_validator"  # Google's word for a call that another model made
-_ROLES: Final = {"user": "user", "assistant": "model", "tool": "user"}
+_OPENING: Final = {role: b'{"role":"%b","parts":[' % role.encode() for role in ("user", "model")}
 _TOOL_CHOICES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 
 
-@dataclass(frozen=True)
-class _Content:
-    """A message as sent: its parts, encoded. Results stand alone."""
-
-    role: str
-    results: bool
-    parts: list[bytes] = field(default_factory=list)
-
-    def encode(self) -> bytes:
-        return b'{"role":"%b","parts":[%b]}' % (self.role.encode(), b",".join(self.parts))
+_Encoded: TypeAlias = tuple[str, bool, bytes]  # a message's role, whether it is a result, and its parts in JSON
 
 
 class GeminiRequestBuilder:
     """Writes requests; encodes only what a conversation has gained since its last request."""
 
     def __init__(self) -> None:
-        self._encoded: IdentityCache[InputMessage, tuple[bytes, ...]] = IdentityCache()
+        self._encoded: IdentityCache[InputMessage, _Encoded] = IdentityCache()
 
     def prepare(self, request: ModelRequest) -> WireRequest:
         endpoint = request.endpoint
         key = {"x-goog-api-key": endpoint.secret} if endpoint.secret else {}
-        contents = [content.encode() for content in self._contents(request) if content.parts]
+        signs = signs_calls(endpoint.name)
+        tools = _CalledTools(request.messages)
+        encoded = self._encoded.get_all(request.messages, signs, lambda each: _encode(each, signs, tools))
+        contents = [_OPENING[role] + b",".join(parts) + b"]}" for role, parts in _merge_contents(encoded)]
         return WireRequest(
             _url(endpoint), {**key, **endpoint.headers}, encode_body("contents", contents, _parameters(request))
         )
 
-    def _contents(self, request: ModelRequest) -> list[_Content]:
-        signs, names = signs_calls(request.endpoint.name), dict[str, str]()
-        contents: list[_Content] = []
-        for message in request.messages:
-            if message.role == "system":
-                continue
-            if message.role == "assistant":
-                names = {call.id: call.name for call in message.calls}
-            kind = _ROLES[message.role], message.role == "tool"
-            if not contents or (contents[-1].role, contents[-1].results) != kind:
-                contents.append(_Content(*kind))
-            name = names.get(message.call, "") if message.role == "tool" else ""
-            contents[-1].parts.extend(self._encode(message, signs, name))
-        return contents
 
-    def _encode(self, message: InputMessage, signs: bool, name: str) -> tuple[bytes, ...]:
-        def encode(message: InputMessage) -> tuple[bytes, ...]:
-            return tuple(map(encode_json, _parts(message, signs, name)))
+def _merge_contents(encoded: Iterable[_Encoded]) -> list[tuple[str, list[bytes]]]:
+    """Neighbours of one role are one content; results stand alone."""
+    contents: list[tuple[str, list[bytes]]] = []
+    newest: tuple[str, bool] | None = None
+    for role, result, parts in encoded:
+        if not parts:
+            continue
+        if (role, result) == newest:
+            contents[-1][1].append(parts)
+        else:
+            contents.append((role, [parts]))
+            newest = role, result
+    return contents
 
-        return self._encoded.get(message, (signs, name), encode)
+
+class _CalledTools:
+    """Names the called tool of each result; reads no more of the conversation than it takes."""
+
+    def __init__(self, messages: Sequence[InputMessage]) -> None:
+        self._unread = _called_tools(messages)
+        self._found: dict[int, str] = {}  # by the result's identity
+
+    def of(self, result: ToolResultInput) -> str:
+        while id(result) not in self._found:
+            each, name = next(self._unread)
+            self._found[id(each)] = name
+        return self._found[id(result)]
+
+
+def _encode(message: InputMessage, signs: bool, tools: _CalledTools) -> _Encoded:
+    role = "model" if isinstance(message, AssistantInput) else "user"
+    name = tools.of(message) if isinstance(message, ToolResultInput) else ""
+    parts = b",".join(map(encode_json, _parts(message, signs, name)))
+    return role, isinstance(message, ToolResultInput), parts
+
+
+def _called_tools(messages: Sequence[InputMessage]) -> Iterator[tuple[ToolResultInput, str]]:
+    """The results, the newest first, and the names of the calls that they are of: Gemini wants them."""
+    results: list[ToolResultInput] = []
+    for message in reversed(messages):
+        if isinstance(message, ToolResultInput):
+            results.append(message)
+        elif isinstance(message, AssistantInput):
+            names = {call.id: call.name for call in message.calls}
+            yield from ((result, names.get(result.call, "")) for result in results)
+            results.clear()
+    yield from ((result, "") for result in results)
 
 
 def _url(endpoint: Endpoint) -> str:

@@ -37,11 +37,14 @@ class HttpWire:
         reader = self.reader(endpoint.provider)
         response = await self._send(request)
         with exchange.translate_errors(endpoint.provider):
-            events = exchange.events(response, endpoint, self.timeouts)
-            async with aclosing(response), aclosing(events):
-                async for event in events:
-                    for each in reader.read(event):
-                        yield each
+            async with (
+                aclosing(response),
+                aclosing(await exchange.open_events(response, endpoint, self.timeouts)) as batches,
+            ):
+                async for events in batches:
+                    for event in events:
+                        for each in reader.read(event):
+                            yield each
         yield reader.finish()
 
     async def _send(self, request: ModelRequest) -> httpx.Response:

@@ -129,7 +129,7 @@ class ResponsesReader(AnswerReader):
         self._calls = 0
         self._refused = False
 
-    def events(self, event: Any) -> Iterator[port.ModelEvent]:
+    def events(self, event: Any) -> Iterator[port.PartDelta]:
         match event["type"]:
             case "response.output_text.delta":
                 yield port.TextDelta(require_text(event["delta"]) or "")
@@ -150,7 +150,7 @@ class ResponsesReader(AnswerReader):
             case _:
                 self._set_finish(event)
 
-    def _reasoning(self, item: JsonDict) -> Iterator[port.ModelEvent]:
+    def _reasoning(self, item: JsonDict) -> Iterator[port.PartDelta]:
         """Without its encrypted content, reasoning is unreadable."""
         if item.get("encrypted_content"):
             kept = {name: item[name] for name in ("type", "id", "summary", "encrypted_content")}

@@ -1,25 +1,25 @@
 """Server-sent events: the JSON objects in a stream of bytes."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Final
 
 from activities.model.failures import ModelError, ProviderFailure
 
 MAX_EVENT_BYTES: Final = 8 * 2**20  # bytes of one event; a model's longest pieces are a thousandth of it
+_BLANK: Final = (b"", b"\r")
 _END: Final = b"[DONE]"  # ends a stream of OpenAI's chat protocol
 
 
-async def json_objects(provider: str, source: AsyncIterator[bytes]) -> AsyncGenerator[dict[str, Any], None]:
-    """The events' objects, without one that the end of the stream cuts.
+async def json_objects(provider: str, source: AsyncIterator[bytes]) -> AsyncGenerator[list[dict[str, Any]], None]:
+    """The events' objects, those of each read together, without one that the end of the stream cuts.
 
     Raises ModelError for what is no JSON object, and for an event that does not end.
     """
     splitter = _EventSplitter(provider)
     async for received in source:
-        for data in splitter.feed(received):
-            if data != _END:
-                yield _object(provider, data)
+        if events := splitter.feed(received):
+            yield [_object(provider, data) for data in events if data != _END]
 
 
 class _EventSplitter:
@@ -31,26 +31,27 @@ class _EventSplitter:
         self._length = 0
         self._data: list[bytes] = []  # lines of an unfinished event
 
-    def feed(self, received: bytes) -> Iterator[bytes]:
+    def feed(self, received: bytes) -> list[bytes]:
+        """The events that these bytes complete."""
         lines = received.split(b"\n")
-        lines[0] = b"".join((*self._begun, lines[0])) if len(lines) > 1 else lines[0]
         if len(lines) > 1:
+            lines[0] = b"".join((*self._begun, lines[0]))
             self._begun, self._length = [], 0
         self._begun.append(lines.pop())
         self._length += len(self._begun[-1])
+        events = []
         for line in lines:
-            yield from self._line(line.removesuffix(b"\r"))
-        if self._length + sum(map(len, self._data)) > MAX_EVENT_BYTES:
+            if line.startswith(b"data:"):
+                self._data.append(line.removesuffix(b"\r")[5:].removeprefix(b" "))
+            elif self._data and line in _BLANK:
+                events.append(b"\n".join(self._data))
+                self._data.clear()
+        if (
+            self._length + sum(map(len, self._data)) > MAX_EVENT_BYTES
+            or max(map(len, events), default=0) > MAX_EVENT_BYTES
+        ):
             raise self._too_long()
-
-    def _line(self, line: bytes) -> Iterator[bytes]:
-        if line.startswith(b"data:"):
-            self._data.append(line[5:].removeprefix(b" "))
-        elif not line and self._data:
-            data, self._data = b"\n".join(self._data), []
-            if len(data) > MAX_EVENT_BYTES:
-                raise self._too_long()
-            yield data
+        return events
 
     def _too_long(self) -> ModelError:
         message = (
@@ -61,7 +62,7 @@ class _EventSplitter:
 
 def _object(provider: str, data: bytes) -> dict[str, Any]:
     try:
-        content = json.loads(data)
+        content = json.loads(data.decode())
     except ValueError:
         content = None
     if not isinstance(content, dict):

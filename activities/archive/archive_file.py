@@ -57,7 +57,7 @@ class DamagedArchive(UsageError):
 
 
 class ArchiveWriter:
-    """Writes lines and hashes them for the seal."""
+    """Writes and hashes lines."""
 
     def __init__(self, stream: gzip.GzipFile) -> None:
         self._stream = stream

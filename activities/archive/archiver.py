@@ -109,7 +109,7 @@ class Archiver:
 
 
 def check_archive(path: Path) -> None:
-    """Raises DamagedArchive unless the archive is whole."""
+    """Raises DamagedArchive."""
     for verified in verify(path):
         if verified.problem is not None:
             raise DamagedArchive(path, f"{verified.session}: {verified.problem}")

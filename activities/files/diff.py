@@ -58,7 +58,6 @@ def _common_prefix_length(old: _Lines, new: _Lines) -> int:
 
 
 def _group_changes(changes: Sequence[_Change]) -> Iterator[list[_Change]]:
-    """Changes whose contexts would touch."""
     group: list[_Change] = []
     for change in changes:
         if group and change.old_from - group[-1].old_to > 2 * _CONTEXT:

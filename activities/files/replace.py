@@ -34,7 +34,7 @@ class Replacement:
 
 
 def file_digest(path: Path) -> str | None:
-    """SHA-256 in hex; None without a file."""
+    """SHA-256 in hex, or None."""
     if not path.exists():
         return None
     with open_file(path) as file, raise_tool_errors(path):

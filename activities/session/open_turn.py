@@ -79,7 +79,7 @@ class ProjectActivities:
 
 
 async def find_turn(journal: Journal, describe: CallDescriber) -> LoadResult | TurnRequest:
-    """The open turn, the result that none may be opened, or what the oldest untaken work becomes."""
+    """The open turn, why none may be opened, or what the oldest untaken work becomes."""
     turn = await turns.open_turn(journal)
     if turn is not None:
         found = await read_open_turn(journal, turn, describe)

@@ -113,7 +113,7 @@ class CallDirectory:
         (self.path / call_files.RENEWED).touch(mode=0o600)
 
     def prevent_start(self) -> bool:
-        """Take the lease without a supervisor, so that the command never starts; False if taken."""
+        """Take the lease, so that the command never starts; False if taken."""
         with _opened(self.path) as directory:
             return call_files.create_durably(directory, call_files.LEASE, Lease().model_dump())
 

@@ -55,7 +55,7 @@ class AskRow(Value):
 
 
 class AskAnswer(Value):
-    """A decision, of a person or by a grant."""
+    """A decision by a person or a grant."""
 
     reply: Reply
     feedback: str | None = None
@@ -152,7 +152,7 @@ def _checked_against_log(journal: Journal, row: dict[str, Any]) -> AskRow:
 
 
 def _is_forged(journal: Journal, row: dict[str, Any], ask: AskRow) -> bool:
-    """Only the row says that it was answered. A claimed call has been decided."""
+    """Only the row says that it was answered; a claimed call is decided in any case."""
     answered = ask.state is AskState.ANSWERED and row["call_state"] == CallState.PREPARED
     return answered and not _is_logged(journal, row, ask)
 

@@ -1,4 +1,4 @@
-"""Cuts a connection to PostgreSQL for a failpoint, below the driver."""
+"""Cuts a connection below the driver, for a failpoint."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from activities.store.pg_protocol import shut_socket
 
 
 async def cut_connection(connection: AsyncConnection[Any]) -> None:
-    """After the server executed the statements sent so far. Raises the driver's error."""
+    """Cut after the server executed what was sent so far. Raises the driver's error."""
     async with connection.pipeline() as pipeline:
         await pipeline.sync()
     shut_socket(connection)

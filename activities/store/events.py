@@ -39,7 +39,7 @@ class ChainVerification(Value):
 
 
 async def after(database: Database, session: SessionId, seq: int = 0) -> AsyncIterator[EventRecord]:
-    """The session's events after `seq` up to the present end."""
+    """Events after `seq` up to the present end."""
     while True:
         rows = await _page(database, _QUERIES.after, session, seq, _PAGE)
         for row in rows:

@@ -44,12 +44,12 @@ class GenerationStatus(Value):
         return self.turn_status is not None and self.turn_status.over
 
     def refuse_older(self, fence: Fence) -> None:
-        """Raise StaleFence for an attempt that comes too late to register."""
+        """Raise StaleFence if it is too late to register."""
         if not fence.may_take(self.fence):
             raise StaleFence(f"A later attempt {self.fence} has registered for {self.id!r}.")
 
     def refuse_other(self, fence: Fence) -> None:
-        """Raise StaleFence for an attempt that is not the registered one."""
+        """Raise StaleFence unless this attempt is registered."""
         if self.fence != fence:
             raise StaleFence(f"Attempt {self.fence} has registered for {self.id!r}, not {fence}.")
 

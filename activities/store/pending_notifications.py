@@ -41,7 +41,7 @@ PendingNotification = AskNotification | TurnEndNotification
 
 
 async def take_due(database: Database) -> list[PendingNotification]:
-    """Take the due ones, the oldest first, and mark them as sent."""
+    """The oldest first; marks them as sent."""
     waiting = await database.rows(_QUERIES.take_asks, limit=_BATCH)
     asks = [AskNotification(permission=row.pop("body")["permission"], **row) for row in waiting]
     ends = [TurnEndNotification(**row) for row in await database.rows(_QUERIES.take_turn_ends, limit=_BATCH)]

@@ -44,7 +44,7 @@ async def database_size(url: str) -> int:
 
 
 async def query_row(url: str, query: LiteralString, *values: object) -> tuple[Any, ...]:
-    """The one row of a query, by a connection of its own."""
+    """Uses a connection of its own."""
     with translate_errors():
         async with await connect(validate_url(url), connect_timeout=_CONNECT_TIMEOUT) as connection:
             row = await (await connection.execute(query, values)).fetchone()

@@ -267,7 +267,7 @@ def add_rules(journal: Journal, known: Ruleset, more: Ruleset) -> None:
 
 
 async def end(journal: Journal, reason: str) -> None:
-    """From then on, doors refuse prompts, and a waiting run closes its turn."""
+    """Doors then refuse prompts, and a waiting run closes its turn."""
     ended = await journal.row(_QUERIES.end, session=journal.session)
     if ended is not None:
         journal.record(SessionEnded(reason=reason))

@@ -16,7 +16,7 @@ _QUERIES: Final = Queries("suspensions")
 
 
 async def suspend(journal: Journal, cause: SuspendCause) -> SuspensionId:
-    """Suspend the session, unless it is suspended; returns the open suspension."""
+    """Returns the open suspension, new or old."""
     await journal.locked()
     if journal.suspension is not None:
         return journal.suspension

@@ -50,7 +50,7 @@ class TurnStatus(Value):
 
 
 class UnfinishedTurnRow(Value):
-    """A turn that ended before its work was done: why, and the error for people."""
+    """A turn that ended before its work was done, and why."""
 
     id: TurnId
     number: int

@@ -55,7 +55,7 @@ def _is_bare(directory: Path) -> bool:
 
 
 def _git(root: Path) -> tuple[Path, Path]:
-    """A linked work tree's or submodule's `.git` file points to its own directory."""
+    """Its own and common directory; a linked work tree's or submodule's `.git` file points to it."""
     git = root / ".git" if _has_git(root) else root
     if not git.is_dir():
         git = git.parent / git.read_text("utf-8").removeprefix("gitdir:").strip()

@@ -70,7 +70,7 @@ Decision: TypeAlias = Allowed | Refused | Undecided
 
 @dataclass(frozen=True)
 class ClaimEvidence:
-    """What decides a prepared call: its turn's rules, live grants, its asks, and whether the loop guard had to ask."""
+    """What decides a prepared call."""
 
     call: CallRow
     turn_config: TurnConfigId
@@ -102,7 +102,6 @@ class ClaimEvidence:
 
     @property
     def decided_by_person_or_grant(self) -> bool:
-        """Whether a person or grant, not only rules, decided on the effect."""
         return any(ask.request != GUARD_REQUEST for ask in self.asks) or any(each.grant for each in self.findings)
 
     def has_drifted(self, plan: Plan) -> bool:
@@ -119,7 +118,7 @@ class ClaimEvidence:
         return replace(self, call=revised, asks=asks.relevant_to(self.asks, revised))
 
     def decisions(self) -> tuple[RecordedDecision, ...] | None:
-        """Who decided each request; None while one is undecided."""
+        """None while one is undecided."""
         due = dict(enumerate(self.findings))
         if self.loop_guarded:
             due[GUARD_REQUEST] = evaluate_request(loop_guard_request(self.call), self.rules, self.live)
@@ -184,7 +183,7 @@ async def claim_unchanged(
 
 
 def decide(evidence: ClaimEvidence, plan: Plan | ToolError) -> Decision:
-    """What becomes of a prepared call that would do this now."""
+    """`plan`: what the call would do now."""
     call = evidence.call
     if evidence.rejection is not None:
         feedback = evidence.rejection.feedback
@@ -203,7 +202,6 @@ def decide(evidence: ClaimEvidence, plan: Plan | ToolError) -> Decision:
 
 
 def _decide_current(evidence: ClaimEvidence) -> Decision:
-    """The decision on the effect of the call's plan."""
     call = evidence.call
     denied = next((finding for finding in evidence.findings if finding.action is Action.DENY), None)
     if denied is not None:

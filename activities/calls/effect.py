@@ -1,4 +1,4 @@
-"""CallEffect: what one call does to the world, as one attempt plans, runs, recovers or stops it."""
+"""What one call does to the world, by one attempt."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -95,5 +95,4 @@ class CallEffect:
         return bound and claimed.machine != self.machine
 
     def _lacks_check(self, plan: Plan) -> bool:
-        """Whether it was allowed unchecked, and its tool needs the check's result."""
         return plan.effect.unchecked and not self.tool.may_run_unchecked

@@ -38,7 +38,7 @@ async def truncate_output(output: Output, context: ToolContext) -> Outcome:
 
 
 def delete_old_outputs(folder: Path, now: float) -> list[str]:
-    """Remove complete outputs older than RETENTION_SECONDS; return their names. `now`: seconds since 1970."""
+    """Returns the names of the deleted. `now`: seconds since 1970."""
     deleted = []
     for file in folder.glob(f"{_PREFIX}*"):
         with suppress(FileNotFoundError):  # workers that share the folder delete concurrently

@@ -33,7 +33,6 @@ class PermissionEvaluator:
         return tuple(evaluate_request(request, self.rules, self.live) for request in call.requests)
 
     def guard(self, call: CallRow) -> Finding:
-        """The loop guard's finding."""
         return evaluate_request(loop_guard_request(call), self.rules, self.live)
 
     def open_call(self, call: CallRow, describe: CallDescriber = describe_nothing) -> OpenCall:
@@ -67,7 +66,6 @@ def file_key_of(call: CallRow) -> str | None:
 
 
 async def load_evaluator(journal: Journal, turn_config: TurnConfigId) -> PermissionEvaluator:
-    """The evaluator for a turn with this configuration."""
     frozen, live = await asyncio.gather(turns.turn_config(journal, turn_config), grants.list_live(journal))
     return PermissionEvaluator(frozen.rules, live)
 
@@ -86,14 +84,14 @@ async def resume_call(
 
 
 def request_at(call: CallRow, index: int) -> PermissionRequest | None:
-    """The request of the ask with this index; None: the call no longer has it."""
+    """None: the call no longer has it."""
     if index == GUARD_REQUEST:
         return loop_guard_request(call)
     return call.requests[index] if 0 <= index < len(call.requests) else None
 
 
 def loop_guard_request(call: CallRow) -> PermissionRequest:
-    """The loop guard's question about a repeated call (opencode.md 2.8)."""
+    """The question about a repeated call (opencode.md 2.8)."""
     return PermissionRequest(
         permission=GUARD_FINDING.permission,
         patterns=(call.tool,),

@@ -1,4 +1,4 @@
-"""Planning: what a call would do now. A call that cannot be checked asks a person."""
+"""What a call would do now. A call that cannot be checked asks a person."""
 
 import asyncio
 import logging
@@ -26,10 +26,9 @@ async def plan_call(
     planner: Planner | None = None,
     timeout: float = _TIMEOUT,
 ) -> Plan:
-    """What a call would do now; a planner, if given, takes what may take long. `params` are the parsed `arguments`.
+    """A planner, if given, takes what may take long. `params` are the parsed `arguments`.
 
-    `timeout`: seconds for a call checked in this process: a network file system may not answer. Raises only ToolError,
-    which the model reads.
+    `timeout`: seconds for a call checked in this process: a network file system may not answer. Raises only ToolError.
     """
     try:
         async with asyncio.timeout(timeout):

@@ -45,7 +45,6 @@ class ToolActivities:
 
     @activity.defn(name="holdfast.tools.run")
     async def run(self, request: RunRequest) -> CallResult:
-        """Claim the call, run or recover its effect, and store its outcome."""
         fence = fence_of(request)
         async with heartbeats():
             try:
@@ -110,7 +109,6 @@ class ToolActivities:
         return session_journal(self.database, request.session, WORKER, epoch=request.epoch, seen=seen)
 
     async def stop_and_settle(self, effect: CallEffect, call: CallRow, fence: Fence) -> None:
-        """End the effect of a stopped call and store its partial result."""
         await finish_within_grace(self.settle(call, fence, await effect.stop(call)))
 
     async def settle(
@@ -149,7 +147,7 @@ class ToolActivities:
 
     @activity.defn(name="holdfast.tools.refuse")
     async def refuse(self, request: RefuseRequest) -> CallResult:
-        """Settle a call that does not run, with the reason in words that models know."""
+        """The reason is in words that models know."""
         async with (
             count_faults(self.database, request, "this refusal", request.call),
             self.journal(request) as journal,
@@ -162,7 +160,7 @@ class ToolActivities:
 
 
 async def refusal_text(journal: Journal, request: RefuseRequest, call: CallRow) -> str:
-    """Why a call does not run: its turn has no steps left, or a rule denies it."""
+    """Its turn has no steps left, or a rule denies it."""
     if request.no_steps_left:
         return render_prompt("tools/no_steps_left")
     evaluator = await load_evaluator(journal, (await turns.turn_status(journal, request.turn)).turn_config)

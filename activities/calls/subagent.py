@@ -61,7 +61,7 @@ class CallSubagent:
         return _status_of(known)
 
     async def status(self) -> SubagentStatus | None:
-        """The child's progress; may be outdated on return."""
+        """May be outdated on return."""
         async with self.database.statements(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as batch:
             task = await tasks.of_call(batch, self.call.id)
             if task is None:
@@ -122,7 +122,6 @@ class CallSubagent:
         )
 
     async def _require_own(self, journal: Journal, session: SessionId) -> None:
-        """Raise ToolError unless the child is a subagent's session of this one."""
         if session not in (await sessions.tree(journal, journal.session))[1:]:
             raise ToolError(f"There is no subagent with the task_id {session!r} in this session: start a new one.")
 

@@ -57,7 +57,6 @@ class AnswerStream:
             raise model_failed(f"{model.name} gave an answer that cannot be stored: {error}") from error
 
     async def _stream(self, attempt: Attempt, request: ModelRequest, assembler: AnswerAssembler) -> None:
-        """Stream the answer into `assembler`, and a step's to watchers, tagged with this attempt."""
         database, session, generation = attempt.database, attempt.request.session, attempt.generation
 
         async def send_batch(batch: DeltaBatch) -> None:

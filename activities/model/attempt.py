@@ -50,7 +50,7 @@ from workflows.domain.wire import Fence, Request
 
 
 class Attempts:
-    """What a worker's attempts share: the store, the retry budget, and which addresses have answered."""
+    """What a worker's attempts share."""
 
     def __init__(self, database: Database, redactor: Redactor, retry_budget: RetryBudget) -> None:
         self.database = database
@@ -163,7 +163,7 @@ class Attempt:
                 return model_failed(text) if text is not None else await self._pause(model, action)
 
     async def _unreachable_text(self, model: ResolvedModel, failure: ProviderFailure) -> str | None:
-        """Why not to wait for an address that never answered; None to wait, as in an outage."""
+        """None: wait, as in an outage."""
         provider, _ = split_model_id(model.name)
         address, reached = (provider, model.endpoint.base_url), self.shared.reached_addresses
         if failure.connect_error is None or address in reached:
@@ -177,7 +177,6 @@ class Attempt:
         return unreachable_text(provider, model.endpoint.base_url, failure.connect_error)
 
     async def _broken_answers_text(self, model: ResolvedModel, action: Retry) -> str | None:
-        """Count an answer that broke off; why to give up after too many."""
         work = f"answers broken off of {self.generation.id}"
         broken = await retry_while_unavailable(
             lambda: faults.count_failed_attempt(self.database, self.request.session, work, self.fence)

@@ -37,13 +37,11 @@ def list_providers(
 
 
 def has_litellm_key(stored: Collection[str], environment: Mapping[str, str]) -> bool:
-    """Whether there is a key of a provider that is asked through litellm."""
     found = (provider_named(id).litellm for id in list_providers((), stored, environment))
     return any(protocol not in OWN_WIRES for protocol in found)
 
 
 def _provider_identity(id: str) -> tuple[str, str | None]:
-    """What two names of one provider have in common."""
     provider = provider_named(id)
     return provider.litellm, provider.address
 

@@ -16,12 +16,11 @@ _CLOSING: Final = AssistantInput(parts=(TextPart(text="Done."),))
 
 
 def is_mistral(endpoint: Endpoint) -> bool:
-    """Whether the model is one of Mistral's, whoever serves it."""
     return bool(_MISTRAL.search(endpoint.model))
 
 
 def mistral_id(id: str) -> str:
-    """A call's id as Mistral's models take it: nine letters and digits."""
+    """Nine letters and digits."""
     return sendable_id(id, _MISTRAL_ID)[:9]
 
 

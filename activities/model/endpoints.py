@@ -57,7 +57,6 @@ class ResolvedModel(Value):
         tools: tuple[ToolOffer, ...] = (),
         tool_choice: Literal["none"] | None = None,
     ) -> ModelRequest:
-        """A question to this model."""
         return ModelRequest(
             endpoint=self.endpoint,
             messages=messages,

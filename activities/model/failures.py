@@ -41,10 +41,9 @@ _MAX_BACKOFF_ATTEMPT: Final = 8  # the delay grows no more from this attempt on:
 class ProviderFailure(Value):
     """What went wrong, as far as the provider or the network says.
 
-    `status` and `headers`: of the HTTP response, None without one. `code`: the provider's word for the error.
-    `retryable`: the transport's view, None if unknown. `connect_error`: why there was no connection, in a few words;
-    None if there was one. `begun`: the answer had begun, and is paid. `quote`: all that came instead of an answer; it
-    is appended to the message once its secrets are redacted.
+    `status`, `headers`: of the response, if any. `code`: the provider's. `retryable`: the transport's view, None if
+    unknown. `connect_error`: why there was no connection, if there was none. `begun`: the answer had begun, and is
+    paid. `quote`: what came instead of an answer; appended to the message once redacted.
     """
 
     provider: str
@@ -68,7 +67,7 @@ class ModelError(HoldfastError):
 
 
 class Retry(Value):
-    """Ask again after a while; `reason`: a few words for watchers, `text`: all that the provider wrote."""
+    """`reason`: a few words for watchers; `text`: all that the provider wrote."""
 
     reason: str
     status: int | None = None
@@ -115,7 +114,6 @@ FailureAction: TypeAlias = Retry | Stop | Overflow
 
 
 def classify(failure: ProviderFailure) -> FailureAction:
-    """What to do about a failure."""
     if overflows(failure):
         return Overflow(message=failure.message)
     reason = retry_reason(failure)
@@ -203,7 +201,6 @@ def from_stream(provider: str, error: object) -> ProviderFailure | None:
 
 
 def status_phrase(status: int) -> str:
-    """A status line's phrase."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:

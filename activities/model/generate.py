@@ -33,7 +33,7 @@ from workflows.domain.wire import FINISH_STOPPED, FINISH_SUSPENDED, GenerateRequ
 
 @dataclass(frozen=True)
 class StepView:
-    """What a step asks with: the conversation, and the configuration of its turn."""
+    """What a step asks with."""
 
     transcript: Transcript
     turn_config: TurnConfig
@@ -67,7 +67,6 @@ class Model:
 
     @activity.defn(name="holdfast.model.generate")
     async def generate(self, request: GenerateRequest) -> StepResult:
-        """A step's answer: its finish and its prepared calls."""
         step = Generation(id=request.generation, purpose=Purpose.STEP, turn=request.turn, step=request.step)
         async with self.attempts.start(request, step) as attempt:
             view = await self.begin(request, attempt)
@@ -89,7 +88,7 @@ class Model:
     async def begin(self, request: GenerateRequest, attempt: Attempt) -> StepView | StepResult:
         """Register the attempt, take the steered prompts, and read the view; a result if the model is not to be asked.
 
-        Raises ApplicationError, with the rest of the pause, while the provider must not be asked.
+        Raises as `Attempt.begin`.
         """
         async with attempt.registration() as journal:
             begun, steered, transcript = await asyncio.gather(
@@ -126,7 +125,7 @@ class Model:
         return model.request(messages, tools, tool_choice="none" if request.text_only else None)
 
     def step_result(self, request: GenerateRequest, answer: StoredAnswer, rules: Ruleset) -> StepResult:
-        """The answer for the workflow, its calls judged by the turn's rules and the live grants."""
+        """The calls are judged by the turn's rules and the live grants."""
         evaluator = PermissionEvaluator(rules, answer.live)
         return StepResult(
             finish=answer.body.finish,

@@ -19,12 +19,11 @@ class IdentityCache(Generic[T, V]):
         self._living: dict[tuple[int, Hashable], ref[Any]] = {}
 
     def get(self, value: T, kind: Hashable, make: Callable[[T], V]) -> V:
-        """The result of `make` for this very value and kind; dropped with the value."""
+        """Dropped with the value."""
         found = self._made[kind].get(id(value))
         return self._keep(value, kind, make(value)) if found is None else found
 
     def get_all(self, values: Iterable[T], kind: Hashable, make: Callable[[T], V]) -> list[V]:
-        """The same for several values."""
         made = self._made[kind]
         return [
             self._keep(value, kind, make(value)) if (found := made.get(id(value))) is None else found

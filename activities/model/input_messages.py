@@ -84,7 +84,7 @@ def _answer_parts(message: AssistantMessage, *, own: bool) -> Iterator[port.Answ
 
 
 def _results(calls: Iterable[ToolPart], facts: port.ModelFacts) -> Iterator[port.InputMessage]:
-    """The calls' results; pictures and documents follow as a message of their own, which every provider takes."""
+    """Pictures and documents follow as a message of their own, which every provider takes."""
     attached: list[port.Piece] = []
     for call in calls:
         pieces, reasons = media.select_attachments(call, facts)

@@ -32,7 +32,6 @@ class Keys:
         self.path = path
 
     def list(self) -> tuple[str, ...]:
-        """The providers with a key."""
         return tuple(sorted(self._read()))
 
     def values(self) -> tuple[str, ...]:
@@ -47,7 +46,7 @@ class Keys:
         self._write({**self._read(), provider: StoredKey(key=SecretStr(key))})
 
     def remove(self, provider: str) -> bool:
-        """Remove a key; returns whether there was one."""
+        """Returns whether there was one."""
         entries = self._read()
         known = entries.pop(provider, None) is not None
         if known:

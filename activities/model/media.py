@@ -17,7 +17,6 @@ _HEAD: Final = 128 * 1024  # characters decoded to find its size
 
 
 def select_attachments(call: ToolPart, facts: ModelFacts) -> tuple[list[ImagePiece | FilePiece], list[str]]:
-    """What the model gets of a call's attachments, and why not the others."""
     pieces: list[ImagePiece | FilePiece] = []
     reasons: list[str] = []
     for attachment in call.outcome.attachments if call.outcome else ():

@@ -40,7 +40,6 @@ class ModelTables:
         return litellm_table.facts_of_entry(next(filter(None, entries), {}))
 
     def all(self) -> ModelTable:
-        """Every entry of every table."""
         return ChainMap(*(dict(table) for table in self._tables()))
 
     def fetched(self) -> FetchedTable | None:

@@ -35,7 +35,6 @@ class ImagePiece(Value):
 
     @property
     def content(self) -> tuple[str, str]:
-        """Its type and its bytes in base64."""
         return split_data_url(self.url)
 
 
@@ -48,7 +47,6 @@ class FilePiece(Value):
 
     @property
     def content(self) -> tuple[str, str]:
-        """Its type and its bytes in base64."""
         return split_data_url(self.url)
 
 
@@ -71,8 +69,8 @@ AnswerPart: TypeAlias = TextPart | ReasoningPart | RequestedCall
 class AssistantInput(Value):
     """An earlier answer, its parts in order.
 
-    Reasoning is the asked model's own. What its provider wants back with a text or a call, a signature for one, is in
-    the details of the reasoning before the call or behind the text.
+    Reasoning is the asked model's own. What its provider wants back, such as a signature, is in the details of the
+    reasoning before a call or behind a text.
     """
 
     role: Literal["assistant"] = "assistant"
@@ -89,7 +87,6 @@ class AssistantInput(Value):
 
     @property
     def details(self) -> tuple[dict[str, JsonValue], ...]:
-        """Those of all its reasoning."""
         return tuple(block for thought in self.thoughts for block in thought.details)
 
     @property
@@ -138,7 +135,6 @@ class Endpoint(Value):
 
     @property
     def secret(self) -> str | None:
-        """The key as sent; None without one."""
         return self.key.get_secret_value() if self.key else None
 
     @property
@@ -162,7 +158,7 @@ class Endpoint(Value):
 class ModelRequest:
     """One question to a model. No pydantic model, which would validate a thousand messages again.
 
-    `options` go to the provider unchanged (`reasoning_effort`, `top_p`, …). Without `tools` none are offered.
+    `options` go to the provider unchanged (`reasoning_effort`, `top_p`, …).
     """
 
     endpoint: Endpoint

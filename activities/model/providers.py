@@ -133,10 +133,7 @@ def no_tools_error(id: str) -> UsageError:
 
 
 def check_provider(id: str, configured: Mapping[str, Provider]) -> None:
-    """Raises UsageError for a provider that no request can reach, with or without a key.
-
-    Doors call it before a session begins, the worker before a request.
-    """
+    """Raises UsageError for a provider that no request can reach, with or without a key."""
     own = configured.get(id) or Provider()
     if own.npm is not None and own.npm not in PROTOCOL_OF_PACKAGE:
         known = ", ".join(sorted(PROTOCOL_OF_PACKAGE))
@@ -150,7 +147,6 @@ def check_provider(id: str, configured: Mapping[str, Provider]) -> None:
 
 
 def unknown_provider_error(id: str, configured: Mapping[str, Provider]) -> UsageError:
-    """For an unknown provider, perhaps misspelt."""
     sentences = [f"There is no provider {id!r}."]
     if near := nearest_name(id, configured):
         sentences.append(f"Did you mean {near!r}?")
@@ -163,7 +159,7 @@ def unknown_provider_error(id: str, configured: Mapping[str, Provider]) -> Usage
 
 
 def nearest_name(id: str, configured: Collection[str] = ()) -> str | None:
-    """The nearest name; prefers those that people use to those that only litellm knows."""
+    """Prefers names that people use to those that only litellm knows."""
     for names in ([*configured, *PROVIDERS], sorted(LITELLM_PROVIDERS)):
         if close := get_close_matches(id.lower(), names, n=1):
             return close[0]

@@ -38,14 +38,13 @@ def retry_later(why: str, seconds: float) -> ApplicationError:
 
 
 def budget_spent_text(model: str, failures: int, waited: float, pause: float, reason: str) -> str:
-    """The message when waiting out a provider's failures has taken, or would take, too long; in seconds."""
+    """Waiting out a provider's failures has taken, or would take, too long; in seconds."""
     if failures == 1:
         return f"{model} asks for a pause of {timedelta(seconds=int(pause))}, which is too long to wait: {reason}"
     return f"{model} has failed {failures} times in {timedelta(seconds=int(waited))}, the last time: {reason}"
 
 
 def broken_answers_text(model: str, answers: int, reason: str) -> str:
-    """The message for a generation whose answers, each paid, all broke off."""
     return f"{model} began {answers} answers and finished none, the last time: {reason}"
 
 
@@ -56,12 +55,10 @@ def unreachable_text(provider: str, address: str | None, cause: str) -> str:
 
 
 def without_password(address: str) -> str:
-    """An address for people."""
     parts = urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def refusal_text(model: str, stop: Stop, status: int | None) -> str:
-    """The message for a refusal that asking again does not mend."""
     numbered = f" ({status})" if status is not None else ""
     return f"{model}: {_STOP_TEXTS[stop.kind]}{numbered}: {stop.message}"

@@ -76,11 +76,10 @@ class AnswerAssembler:
 
     @property
     def begun(self) -> bool:
-        """Whether anything of the answer has come."""
         return bool(self._parts)
 
     def add(self, event: ModelEvent) -> Delta | None:
-        """Take one event; returns its visible addition, if any."""
+        """The event's visible addition, if any."""
         match event:
             case TextDelta(text):
                 return self._append(PartKind.TEXT, text) if text else None
@@ -93,7 +92,7 @@ class AnswerAssembler:
                 return None
 
     def answer(self) -> Answer:
-        """The finished answer; its finish is the provider's word, which may be "stop" although it calls tools."""
+        """Its finish is the provider's word, which may be "stop" although it calls tools."""
         if self._finished is None:
             raise RuntimeError("the answer is not finished: the port ended without `Finished`")
         end = self._finished

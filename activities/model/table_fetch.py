@@ -41,7 +41,7 @@ async def fetch_table(address: str | None, file: Path) -> FetchedTable:
 
 
 def parse_table(content: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The usable entries in litellm's form; others are left out. Nothing for what is no JSON object."""
+    """The usable entries in litellm's form. Nothing for what is no JSON object."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):

@@ -66,6 +66,5 @@ def _explain_error(params: type[Params], error: ErrorDetails) -> str:
 
 
 def _is_optional(params: type[Params], error: ErrorDetails) -> bool:
-    """Whether the argument itself (not something inside it) may be left out."""
     named = [field for name, field in params.model_fields.items() if (field.alias or name) == error["loc"][0]]
     return len(error["loc"]) == 1 and bool(named) and not named[0].is_required()

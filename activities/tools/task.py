@@ -133,7 +133,7 @@ def _changes(child: SubagentStatus) -> tuple[SubagentSettled]:
 
 
 def _metadata(child: SubagentStatus, context: ToolContext) -> dict[str, JsonValue]:
-    """For clients and audits. `cost` is None if unknown; `unpriced` counts the answers that it leaves out."""
+    """`cost` is None if unknown; `unpriced` counts the answers that it leaves out."""
     return {
         "sessionId": child.session,
         "parentSessionId": context.session,

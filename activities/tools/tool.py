@@ -76,7 +76,7 @@ class SubagentStatus(Value):
 
 class SubagentHandle(Protocol):
     async def start(self, task_request: TaskRequest) -> SubagentStatus:
-        """Start it; one that already runs stays as it is. Raises ToolError for a session that is not ours."""
+        """Start it, once. Raises ToolError for a session that is not ours."""
 
     async def status(self) -> SubagentStatus | None:
         """Its progress; None: nothing was begun."""
@@ -92,9 +92,9 @@ class Delegated(Value):
 
 @dataclass(frozen=True)
 class ToolContext:
-    """`environment`: the whole environment of a program that the tool starts (security.md 10.1). `progress` shows live
-    metadata (`title`, `metadata`); updates may be lost. `fence`: call it directly before an irrevocable step (rename,
-    start of a program); raises StaleFence when a later attempt has taken over. `subagent`: to hand work to."""
+    """`environment`: of programs that the tool starts, complete (security.md 10.1). `progress` shows live metadata
+    (`title`, `metadata`); updates may be lost. `fence`: call it directly before an irrevocable step (rename, start of a
+    program); raises StaleFence when a later attempt has taken over."""
 
     session: SessionId
     call: PartId
@@ -115,7 +115,7 @@ class OutcomeUnknown(Exception):
 
 
 class CallStopped(Exception):
-    """What worked for the call was stopped; the message says what is known."""
+    """What worked for the call was stopped."""
 
     def __init__(
         self, message: str, metadata: Mapping[str, JsonValue] | None = None, changes: tuple[SessionChange, ...] = ()
@@ -126,10 +126,9 @@ class CallStopped(Exception):
 
 
 class Tool(ABC, Generic[P]):
-    """What a model can call: offered, parsed, planned, run and recovered.
+    """What a model can call. The model reads a `ToolError` as the call's error.
 
-    A toolset holds instances: two of one class may differ in name, schema and process. The model reads a `ToolError` as
-    the call's error.
+    A toolset holds instances: two of one class may differ in name, schema and process.
     """
 
     name: str
@@ -145,7 +144,7 @@ class Tool(ABC, Generic[P]):
 
     @abstractmethod
     def offer(self, turn_config: TurnConfig) -> ToolOffer | None:
-        """What the model reads of this tool; None: not offered in this turn."""
+        """None: not offered in this turn."""
 
     @abstractmethod
     def parse(self, arguments: Mapping[str, JsonValue]) -> P:
@@ -160,7 +159,7 @@ class Tool(ABC, Generic[P]):
         return False
 
     def unchecked_plan(self, arguments: Mapping[str, JsonValue], turn: TurnContext, reason: str) -> Plan:
-        """The plan of a call that could not be checked: asks under every policy. A deny matches the model's text."""
+        """For a call that could not be checked: asks under every policy. A deny matches the model's text."""
         request = PermissionRequest(
             permission=self.permission,
             patterns=(str(arguments[self.display.subject]) if self.display.subject else "*",),

@@ -51,7 +51,6 @@ class AskDialog:
         return f"{' / '.join(words)}{'' if self.fully_shown else ' / view'} > "
 
     def lines(self, *, whole: bool = False, columns: int | None = None, height: int | None = None) -> Iterator[str]:
-        """The ask and its possible answers, fitted to the terminal."""
         shown = preview_ask(self.entry, whole=whole, columns=columns, height=height)
         self.fully_shown = self.fully_shown or not shown.hidden
         yield from shown.lines
@@ -87,5 +86,4 @@ class AskDialog:
 
 
 def answer_command(ask: AskId) -> str:
-    """The command that answers an ask from any shell."""
     return f"holdfast answer {ask} once | always | project | reject -m 'why'"

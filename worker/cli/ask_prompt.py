@@ -1,4 +1,4 @@
-"""Open asks at the terminal, one after the other."""
+"""Open asks at the terminal."""
 
 import functools
 import shlex
@@ -22,7 +22,7 @@ _MANY = 5  # questions of a run before a rule is suggested (security.md 4)
 
 
 class AskPrompt:
-    """Puts asks to the person and sends the answers; drops an ask that is settled elsewhere."""
+    """Puts asks to the person, one after the other; drops an ask that is settled elsewhere."""
 
     def __init__(self, follower: SessionFollower, terminal: Terminal) -> None:
         self._client = follower.client
@@ -36,7 +36,7 @@ class AskPrompt:
 
     @property
     def prompt(self) -> str:
-        """The question with the typed text; empty while no ask is shown."""
+        """Empty while no ask is shown."""
         return f"{self._dialog.prompt}{self._follower.keyboard.typed}" if self._dialog is not None else ""
 
     async def on_raised(self, entry: InboxEntry) -> None:
@@ -53,7 +53,7 @@ class AskPrompt:
             await self._next()
 
     async def on_line(self, text: str | None, ask: AskId) -> None:
-        """Take a line as an answer. None, the end of the input, leaves the asks open."""
+        """None, the end of the input, leaves the asks open."""
         if self._dialog is None or self._dialog.entry.id != ask:  # settled elsewhere meanwhile
             return
         if text is None:
@@ -92,7 +92,6 @@ class AskPrompt:
             self._writer.write_line(each)
 
     async def _show_all(self, dialog: AskDialog) -> None:
-        """Show the whole effect, in a pager if it is too long, then ask again."""
         rows = list(dialog.lines(whole=True, columns=self._writer.columns))
         fits = len(rows) < shutil.get_terminal_size().lines
         if not self._writer.live or fits or not _has_pager(self._client.settings.environment):

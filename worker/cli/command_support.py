@@ -41,8 +41,8 @@ def async_command(work: Callable[Concatenate[Settings, P], Coroutine[Any, Any, i
 
 @asynccontextmanager
 async def open_client(settings: Settings, *, with_worker: bool = False) -> AsyncIterator["SessionClient"]:
-    """Open a client; starts the stack if it is down, or, `with_worker`, if its worker is. Raises Unavailable."""
-    from worker.client import Holdfast  # start-up time: commands about the stack need no database driver
+    """Starts the stack if it is down or, `with_worker`, if its worker is. Raises Unavailable."""
+    from worker.client import Holdfast  # start-up time: the database driver
 
     addresses = None if with_worker else find_endpoints(settings)
     async with Holdfast(settings, addresses or await start_stack(settings), passes_on=True) as holdfast:
@@ -51,7 +51,7 @@ async def open_client(settings: Settings, *, with_worker: bool = False) -> Async
 
 @asynccontextmanager
 async def open_inbox(settings: Settings) -> AsyncIterator["InboxReader"]:
-    """Open the inbox; starts the stack if it is down. Raises Unavailable."""
+    """Starts the stack if it is down. Raises Unavailable."""
     from worker.inbox_reader import InboxReader, door_database  # as above
 
     async with door_database(find_endpoints(settings) or await start_stack(settings)) as database:
@@ -59,15 +59,15 @@ async def open_inbox(settings: Settings) -> AsyncIterator["InboxReader"]:
 
 
 def find_endpoints(settings: Settings) -> Endpoints | None:
-    """The addresses of a running stack; prints a note if its worker is of another release."""
+    """Prints a note if the worker is of another release."""
     for notice in stack_notices(settings):
         print_note(notice)
     return endpoints(settings)
 
 
 async def start_stack(settings: Settings, report: Callable[[str], None] | None = None) -> Endpoints:
-    """Start the stack with its worker; `report` gets the progress, by default standard error."""
-    from worker.stack.up import up  # start-up time: not needed where the stack runs
+    """`report` gets the progress, by default standard error."""
+    from worker.stack.up import up  # start-up time
 
     return await up(settings, report or print_note)
 
@@ -98,7 +98,7 @@ def ring_bell(settings: Settings) -> None:
 
 
 def confirm(question: str, *, yes: bool, refusal: str) -> None:
-    """Ask on a terminal. Raises UsageError(`refusal`) without terminal and `yes`, Abort on a no."""
+    """Raises UsageError(`refusal`) without terminal and `yes`, Abort on a no."""
     if yes:
         return
     if not sys.stdin.isatty():

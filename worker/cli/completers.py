@@ -1,4 +1,4 @@
-"""Shell completion. Ids need a running stack; none is started. What only Tab needs is imported there."""
+"""Shell completion. Starts no stack."""
 
 import asyncio
 from functools import partial
@@ -20,7 +20,7 @@ _LONGEST: Final = 60  # characters of a title
 def _complete_ids(
     prefix: Prefix, context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """No ids if the database cannot be read: a message would end up in the typed line."""
+    """Empty if the database cannot be read: a message would end up in the typed line."""
     from click.shell_completion import CompletionItem  # start-up time
 
     last = CompletionItem("last", help="the session of this directory that was prompted last")
@@ -50,7 +50,6 @@ async def _query_ids(settings: Settings, prefix: Prefix, incomplete: str) -> "li
 def _complete_models(
     context: click.Context, parameter: click.Parameter, incomplete: str, *, providers: bool = False
 ) -> list[str]:
-    """Models as `holdfast models` lists them, or those of the typed provider; or only providers. None on an error."""
     # Start-up time.
     from worker.cli import model_choices
     from worker.cli.command_support import current_directory

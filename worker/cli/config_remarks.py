@@ -39,7 +39,7 @@ def find_config_remarks(settings: Settings, turn_config: TurnConfig) -> Iterator
 
 
 def _unusable_subagents(turn_config: TurnConfig) -> Iterator[str]:
-    """Subagents whose own model cannot be used; only a remark, as the task may not need them."""
+    """Only a remark: the task may not need them."""
     for agent in turn_config.delegation.agents:
         if agent.model is None or has_reference(agent.model) or agent.mode is AgentMode.PRIMARY:
             continue
@@ -63,10 +63,7 @@ def _describe_ignored_files(files: IgnoredFiles) -> Iterator[str]:
 
 
 def choose_model(settings: Settings, turn_config: TurnConfig, named: str | None) -> str:
-    """The model of a turn here; `named` comes from a flag or the session.
-
-    Raises UsageError if there is none, or it cannot be used.
-    """
+    """`named`: by a flag or the session. Raises UsageError without a model, or for one that cannot be used."""
     model = effective_model(turn_config, named)
     if model is None:
         raise UsageError(

@@ -52,7 +52,7 @@ async def find_ask(inbox: InboxReader, typed: str) -> InboxEntry:
 
 
 async def find_only_ask(inbox: InboxReader) -> InboxEntry:
-    """The only open ask. Raises NotFound, UsageError."""
+    """Raises NotFound, UsageError."""
     entries = await inbox.asks(limit=_NAMED + 1)
     if not entries:
         raise NotFound("Nothing waits for an answer.")
@@ -73,7 +73,7 @@ async def find_grant(client: "SessionClient", typed: str) -> GrantId:
 
 
 def not_found_error(wanted: Prefix, typed: str, known: Iterable[str]) -> NotFound:
-    """The error for an unknown id; says if it is of another kind, or in the wrong case."""
+    """Says if the id is of another kind, or in the wrong case."""
     said = f"There is no {_NOUNS[wanted]} {typed!r}."
     other = next((noun for prefix, noun in _NOUNS.items() if typed.startswith(f"{prefix}_")), None)
     small = typed.lower()
@@ -90,7 +90,7 @@ def _article(noun: str | None) -> str:
 
 
 async def _find(prefix: Prefix, typed: str, load_known: Callable[[], Awaitable[Sequence[str]]]) -> str:
-    """A whole id, or the one known id with this prefix; its kind ("ses_") may be left out."""
+    """The kind ("ses_") may be left out."""
     if is_id(prefix, typed):
         return typed
     known = await load_known()

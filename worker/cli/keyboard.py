@@ -30,11 +30,11 @@ _END: Final = "\x04"
 
 
 class Keyboard:
-    """Reads single keys without echo, so that the typed line can be redrawn below new output.
+    """Reads single keys without echo, to redraw the typed line below new output; whole lines if the terminal is not
+    `live`.
 
-    Where the terminal is not `live`, it reads lines, which the terminal echoes. `on_line` gets each line with the ask
-    shown when it was entered, and None at the end of the input. `on_change` follows each change of `typed`; `on_close`
-    the end of a live terminal, as SIGHUP does not reach every process.
+    `on_line` gets each line with the ask shown when it was entered, None at the end of the input. `on_close` follows
+    the end of a live terminal: SIGHUP does not reach every process.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Keyboard:
             self.typed = self.typed.strip()
 
     def begin_answer(self, ask: AskId) -> None:
-        """Begin an answer to this ask. Earlier keys are dropped: they were typed before it was shown."""
+        """Drops earlier keys: they were typed before the ask was shown."""
         self.listen()
         if self._ask is None:
             self.draft = self.typed
@@ -85,7 +85,7 @@ class Keyboard:
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
     def begin_prompt(self) -> None:
-        """Begin a prompt, with the draft from before the ask."""
+        """With the draft from before the ask."""
         if self._ask is not None:
             self.clear()
             self._ask, self.typed, self.draft = None, self.draft, ""
@@ -95,7 +95,7 @@ class Keyboard:
         self._decoder.reset()
 
     def resume(self) -> None:
-        """Switch to single keys without echo. Ctrl-C stays a signal, but does not flush pending output."""
+        """Single keys without echo. Ctrl-C stays a signal, but does not flush pending output."""
         if not self.open:
             return
         asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read)
@@ -133,7 +133,7 @@ class Keyboard:
             self._end_input()
 
     def _whole(self, text: str) -> str:
-        """Cut an incomplete sequence off. A lone escape is a key, but inside a paste it may begin the end mark."""
+        """A lone escape is a key, but inside a paste it may begin the end mark."""
         found = _CUT.search(text)
         self._cut = found[0] if found is not None and (self._pasting or len(found[0]) > 1) else ""
         return text.removesuffix(self._cut)

@@ -72,7 +72,7 @@ COMMANDS: Final = {name: entry for section in COMMAND_SECTIONS.values() for name
 
 
 class CommandGroup(click.Group):
-    """All commands; each module is imported when its command is typed."""
+    """Imports a module when its command is typed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -110,7 +110,7 @@ class CommandGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # the reader of our output may leave: no failure, as click would have it
+        except BrokenPipeError:  # the reader of our output may leave: for click a failure
             return ExitCode.BROKEN_PIPE
         except OSError as error:
             if error.errno != errno.EIO:
@@ -191,7 +191,6 @@ def _run_command() -> int:
 
 
 def _print_click_error(error: click.ClickException) -> int:
-    """Print click's message in our form; the help if no argument was given."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return error.exit_code

@@ -23,7 +23,7 @@ def list_providers(settings: Settings, config: Config, *, every: bool = False) -
 def list_models(
     settings: Settings, config: Config, ids: Sequence[str], warn: Callable[[str], None]
 ) -> list[ModelChoice]:
-    """The models of these providers; warns of a wrongly configured provider and leaves it out."""
+    """Warns of a wrongly configured provider, and leaves it out."""
     table, today, found = ModelTables(settings.models_file).all(), date.today(), list[ModelChoice]()
     for id in ids:
         try:

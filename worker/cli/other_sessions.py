@@ -15,7 +15,6 @@ _NAMED = 2  # sessions with a line each; more are counted
 
 
 async def report_other_sessions(client: SessionClient, session: SessionId) -> None:
-    """Name the sessions at work in the same directory."""
     recent, this = await client.sessions.list_recent(limit=_SCAN_LIMIT), await client.sessions.get(session)
     others = [each for each in recent if each.id != session and _is_working(each) and _share_host_and_files(this, each)]
     if len(others) > _NAMED:
@@ -53,6 +52,5 @@ def share_files(one: str, other: str) -> bool:
 
 
 def _is_working(overview: Overview) -> bool:
-    """Whether a top-level session may change files now: not while it waits for an answer or is suspended."""
     at_work = overview.working and overview.status != "ended" and overview.suspension is None
     return at_work and not overview.asks and overview.parent is None

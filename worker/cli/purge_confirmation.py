@@ -23,7 +23,7 @@ async def confirm_purge(settings: Settings, *, yes: bool) -> None:
 
 
 async def run_purge(settings: Settings) -> None:
-    """Remove it, and name what stays because it is not ours."""
+    """Also names what stays because it is not ours."""
     for path in await purge(settings, purge_items(settings)):
         _print_wrapped(f"Left: {escape_exact(str(path))}", 2)
     click.echo("Removed.")
@@ -42,6 +42,6 @@ def _print_targets(settings: Settings, found: list[PurgeItem]) -> None:
 
 
 def _print_wrapped(text: str, indent: int = 0) -> None:
-    """Wrap on standard error; a path in the text may be longer than a row."""
+    """A path in the text may be longer than a row."""
     for row in wrap_text(text, terminal_columns(err=True), indent):
         click.echo(row, err=True)

@@ -1,4 +1,4 @@
-"""The loop of `run`: follows turns, puts questions, sends typed prompts, handles Ctrl-C."""
+"""The loop of `run`."""
 
 import asyncio
 from contextlib import nullcontext
@@ -41,7 +41,7 @@ class FollowOptions(Value):
     """How a session is followed after event `seq`.
 
     `turn`: its open turn. `no_wait`: end at a question. `stay_open`: on a terminal, ask for more prompts after a turn,
-    for `model` and `agent`. `configuration`: the last one shown; a turn with another one is reported.
+    for `model` and `agent`. `configuration`: the last one shown.
     """
 
     seq: int = 0
@@ -107,7 +107,6 @@ class RunLoop(FollowLoop):
 
     @property
     def _is_idle(self) -> bool:
-        """Whether none of this person's prompts runs or waits."""
         return self._turn is None and not self._untaken
 
     def _refresh(self, terminal: Terminal, question: str) -> None:
@@ -120,7 +119,6 @@ class RunLoop(FollowLoop):
         return await super()._on_session_event(seen)
 
     def _report_new_configuration(self, event: Event) -> None:
-        """Report a turn with another configuration than the last: its files have changed."""
         if isinstance(event, TurnOpened) and self._configuration is not None:
             if event.turn_config != self._configuration:
                 self._print_note(f"Turn {event.number} works with another configuration: {event.turn_config}")
@@ -160,7 +158,6 @@ class RunLoop(FollowLoop):
             terminal.writer.write_line(click.style(f"Done{took} · {used}", dim=True))
 
     async def _on_turn_over(self, end: ExitCode) -> ExitCode | None:
-        """The exit code, unless more was sent or may be typed."""
         self._exit_code, self._stop = end, None
         if self._untaken:
             return None

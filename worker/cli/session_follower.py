@@ -72,7 +72,7 @@ class SessionFollower(TerminalInput):
 
 
 async def report_absent_worker(client: SessionClient, session: SessionId, print_note: Callable[[str], None]) -> None:
-    """Print a note when the worker is gone and when it is back; returns if the session has no host."""
+    """Notes that the worker is gone, and that it is back; returns if the session has no host."""
     waited = False
     while True:
         with suppress(Unavailable):  # the follower reports it

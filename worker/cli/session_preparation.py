@@ -76,8 +76,8 @@ async def prepare_session(
 ) -> PreparedSession:
     """Read the directory's configuration as the session's next turn will, and hand over this shell's keys.
 
-    `model` and `agent` default to the session's. Raises UsageError, also for an agent that cannot work there and for a
-    model that no worker can use, unless the prompt is for an open turn, which has its model.
+    `model` and `agent` default to the session's. Raises UsageError, also for an agent that cannot work there and,
+    unless the prompt joins an open turn, for a model that no worker can use.
     """
     if overview.host != client.settings.host:
         if config is not None:
@@ -100,7 +100,7 @@ async def prepare_session(
 
 
 def report_joined_turn(overview: Overview, agent: str | None) -> None:
-    """Report that a prompt for this agent may join a turn of another one."""
+    """A prompt for this agent may join a turn of another one."""
     if overview.turn_state == "open" and agent not in (None, overview.turn_agent):
         print_note(
             f"Turn {overview.number} is at work as {escape_exact(overview.turn_agent or '')}, and the prompt joins it. "
@@ -114,7 +114,7 @@ def configuration_suffix(turn_config: TurnConfigId | None) -> str:
 
 
 def _warn_about_differences(settings: Settings, sources: ConfigSources) -> None:
-    """Report different sources in this shell: the session keeps its own."""
+    """The session keeps its own sources."""
     try:
         differing = sources.differences(sources_of(settings))
     except ConfigError as error:

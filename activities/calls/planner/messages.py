@@ -47,19 +47,17 @@ class PlanRequest:
 
 
 def encode_result(result: Plan | ToolError) -> bytes:
-    """The line for a plan or a ToolError."""
     if isinstance(result, ToolError):
         return _encode_line({"refused": str(result)})
     return _encode_line({"plan": result.model_dump(mode="json")})
 
 
 def encode_failure(error: Exception) -> bytes:
-    """The line for a failed check."""
     return _encode_line({"failed": f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARS]})
 
 
 def decode_result(line: bytes) -> Plan:
-    """The plan in a line. Raises the line's ToolError or CheckFailed instead."""
+    """Raises the line's ToolError or CheckFailed."""
     message = json.loads(line)
     if "refused" in message:
         raise ToolError(message["refused"])

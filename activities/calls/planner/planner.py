@@ -38,7 +38,7 @@ class Planner:
         self._process: Process | None = None
 
     async def plan(self, request: PlanRequest) -> Plan:
-        """What a call would do now. Raises ToolError, CheckFailed."""
+        """Raises ToolError, CheckFailed."""
         line = request.encode(self.limits)
         async with self._lock, self._process_for_call() as process:
             reply = await self._request_reply(process, line)
@@ -57,14 +57,13 @@ class Planner:
             raise CheckFailed(_describe_exit(await _exit_code(process), self.limits)) from error
 
     async def close(self) -> None:
-        """End the process."""
         process, self._process = self._process, None
         if process is not None:
             await _kill(process)
 
     @asynccontextmanager
     async def _process_for_call(self) -> AsyncIterator[Process]:
-        """The process for one call, killed if that fails or is cancelled. Raises CheckFailed."""
+        """Kills the process if the call fails or is cancelled. Raises CheckFailed."""
         if self._process is not None and _has_ended(self._process):  # since the last call
             self._process = None
         try:
@@ -151,7 +150,6 @@ def _describe_timeout(limits: PlannerLimits) -> str:
 
 @asynccontextmanager
 async def open_planner(**limits: float) -> AsyncIterator[Planner]:
-    """A planner for the duration of the block."""
     planner = Planner(**limits)
     try:
         yield planner

@@ -22,8 +22,6 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
 
 @dataclass(frozen=True)
 class _Lines:
-    """A text's lines with their offsets."""
-
     text: str
 
     @cached_property
@@ -163,7 +161,7 @@ def _anchored_blocks(lines: list[str], wanted: list[str]) -> Iterator[tuple[int,
 
 
 def _similarity(block: list[str], wanted: list[str]) -> float:
-    """Mean similarity of the middle lines, ignoring pairs of blank lines."""
+    """Ignores pairs of blank lines."""
     pairs = list(zip(block[1:-1], wanted[1:-1], strict=False))
     return sum(Levenshtein.normalized_similarity(*pair) for pair in pairs if any(pair)) / len(pairs)
 

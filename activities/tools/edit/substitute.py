@@ -7,8 +7,7 @@ from workflows.domain.errors import ToolError
 
 
 def substitute(content: str, old: str, new: str, *, replace_all: bool = False) -> str:
-    """`content` with `old` replaced by `new`. The first finder with a match decides. Several matches are an error:
-    editing the wrong one would go unnoticed."""
+    """The first finder with a match decides. Several matches are an error: editing the wrong one would go unnoticed."""
     matches = next(filter(None, (_first_two(finder(content, old)) for finder in FINDERS)), None)
     if matches is None:
         raise ToolError(
@@ -28,7 +27,7 @@ def substitute(content: str, old: str, new: str, *, replace_all: bool = False) -
 
 
 def _first_two(spans: Iterable[Span]) -> list[Span]:
-    """Two matches, if any; a match inside or around the first is the same one."""
+    """A match inside or around the first is the same one."""
     found = (span for span in spans if span[0] < span[1])
     first = next(found, None)
     if first is None:

@@ -103,7 +103,7 @@ async def answer(
       holdfast answer per_… project
       holdfast answer per_… reject -m "use uv instead"
     """
-    from workflows.domain.permissions.replies import AskDecision  # start-up time: listing does not need it
+    from workflows.domain.permissions.replies import AskDecision  # start-up time
 
     ask, chosen = _split_words(words)
     if message is not None and chosen != "reject":
@@ -128,7 +128,6 @@ async def _resolve_session(settings: Settings, typed: str) -> SessionId:
 
 
 def _split_words(words: tuple[str, ...]) -> tuple[str | None, str]:
-    """The named ask, if any, and the answer."""
     *named, answer = words
     if len(named) > 1:
         raise UsageError(f"{answer!r} is one word too many: an ask and an answer are given, with -m for the reason.")
@@ -137,7 +136,7 @@ def _split_words(words: tuple[str, ...]) -> tuple[str | None, str]:
 
 
 def _require_fully_shown(entry: InboxEntry) -> None:
-    """Refuse an effect that lists hide in part; its digest stands below the whole."""
+    """Refuse an effect that lists hide in part."""
     if entry.state is AskState.OPEN and preview_ask(entry).hidden:
         raise UsageError(
             f"A part of what this would do is hidden in lists. `holdfast asks {entry.id}` shows all of it, and below "
@@ -146,7 +145,6 @@ def _require_fully_shown(entry: InboxEntry) -> None:
 
 
 async def _oldest(inbox: InboxReader, session: SessionId | None, limit: int | None) -> tuple[list[InboxEntry], int]:
-    """The oldest open asks, and the number of the others."""
     entries = await inbox.asks(session=session, limit=limit)
     if limit is None or len(entries) < limit:
         return entries, 0

@@ -46,7 +46,7 @@ async def backup(settings: Settings, file: Path, workspaces: bool, named: tuple[
       holdfast backup --workspaces /mnt/backups
       holdfast backup --workspaces --yes /mnt/backups      as a timer does
     """
-    from worker import backup as backups  # start-up time: only these commands run PostgreSQL's programs
+    from worker import backup as backups  # start-up time
 
     backups.destination(file.absolute(), datetime.now(UTC))
     async with open_client(settings) as client:
@@ -60,7 +60,7 @@ async def backup(settings: Settings, file: Path, workspaces: bool, named: tuple[
 
 
 def _confirm_directories(directories: "list[DirectoryEstimate]", *, yes: bool) -> None:
-    """Show the directories and ask. Raises UsageError in a pipe without `yes`, Abort on a no."""
+    """Raises UsageError in a pipe without `yes`, Abort on a no."""
     rows = (
         (f"  {format_size(each.size)}", pluralize(each.files, "file"), escape_exact(each.directory))
         for each in directories

@@ -86,7 +86,6 @@ def _row(row: GrantEntry) -> tuple[str, ...]:
 
 
 def _rows(row: GrantEntry) -> Iterator[str]:
-    """A grant in two rows, for a terminal."""
     grant, state, rule, *others = _row(row)
     yield from wrap_text(f"{grant}  {state}  {rule}", terminal_columns(), 2)
     yield from wrap_text(f"  {', '.join(others)}", terminal_columns(), 2)

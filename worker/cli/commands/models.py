@@ -89,7 +89,6 @@ async def _refresh(settings: Settings, address: str) -> None:
 
 
 def _rows(found: Sequence[ModelChoice], room: int | None, *, verbose: bool) -> list[str]:
-    """Names in a pipe, a table on a terminal and where more is asked for."""
     if not found or (room is None and not verbose):
         return [escape_exact(each.model) for each in found]
     headings = (*_HEADINGS, *_MORE_HEADINGS) if verbose else _HEADINGS
@@ -143,7 +142,7 @@ def _json(choice: ModelChoice) -> dict[str, Any]:
 
 
 def _price(price: Price | None) -> dict[str, Any] | None:
-    """US dollars per million tokens, by the configuration's field names."""
+    """US dollars per million tokens."""
     if price is None:
         return None
     tiers = [{"above": tier.above, **_json_rates(tier)} for tier in price.tiers]
@@ -156,7 +155,6 @@ def _json_rates(rates: Rates) -> dict[str, float]:
 
 
 def _without_models(config: Config, ids: Sequence[str], found: Sequence[ModelChoice]) -> list[str]:
-    """Providers without a listed model: a named one, and those with a configured address."""
     listed = {each.model.partition("/")[0] for each in found}
     own = {id for id, each in config.provider.items() if each.options.base_url}
     return [escape_exact(id) for id in ids if id not in listed and (id in own or len(ids) == 1)]

@@ -155,7 +155,6 @@ def _event_as_json(seen: EventWithContents) -> str:
 
 
 def _format_event(seen: EventWithContents) -> str:
-    """An event on one line, or with its details in rows below."""
     record, room = seen.record, terminal_columns()
     when = f"{datetime.fromisoformat(record.at).astimezone():%Y-%m-%d %H:%M:%S}"
     head = "  ".join(

@@ -137,10 +137,7 @@ def _session_argument(session: str | None, again: bool) -> str | None:
 
 
 async def _load_config(settings: Settings, request: RunArguments) -> TurnConfig:
-    """Read a new session's configuration before anything starts, and hand over this shell's keys.
-
-    The turn reads the files again: they may change until then.
-    """
+    """Read a new session's configuration early, and hand over this shell's keys; the turn reads the files again."""
     turn_config = await load_project_config(settings, current_directory(), Role(request.agent), sources_of(settings))
     _print_remarks(settings, turn_config, request)
     model = config_remarks.choose_model(settings, turn_config, request.model)
@@ -184,7 +181,7 @@ async def _start_session(client: SessionClient, request: RunArguments, turn_conf
 
 
 async def _continue_session(client: SessionClient, request: RunArguments) -> StartedRun:
-    """Send the prompt, if there is one. Raises UsageError, NotFound; Conflict if the session has ended."""
+    """Raises UsageError, NotFound; Conflict if the session has ended."""
     overview = await client.sessions.get(await id_lookup.find_session(client, request.session or "last"))
     prepared = await session_preparation.prepare_session(
         client, overview, request.model, agent=request.agent, config=request.config

@@ -96,7 +96,7 @@ async def status(settings: Settings, as_json: bool) -> ExitCode:
     Example:
       holdfast status
     """
-    from worker.stack import sizes  # start-up time: `up` needs no database driver
+    from worker.stack import sizes  # start-up time
 
     seen = await _load_status(settings)
     room = {"sizes": await sizes.measure_sizes(settings, seen.endpoints), "retention": sizes.retention(settings)}
@@ -133,7 +133,7 @@ async def doctor(settings: Settings, model: str | None, as_json: bool) -> ExitCo
       holdfast doctor --model
       holdfast doctor --model anthropic/claude-sonnet-4-5
     """
-    from worker.cli import doctor_checks  # start-up time: no other command needs it
+    from worker.cli import doctor_checks  # start-up time
 
     findings = (
         await doctor_checks.run_checks(settings)
@@ -168,7 +168,7 @@ async def logs(settings: Settings, part: str | None, lines: int, follow: bool) -
       holdfast logs
       holdfast logs worker -f
     """
-    from worker.cli.log_tail import LogTail  # start-up time: only this command reads files
+    from worker.cli.log_tail import LogTail  # start-up time
 
     tail = LogTail(settings, [part] if part else list(_LOGS))
     found = list(tail.last(lines))
@@ -185,7 +185,7 @@ async def logs(settings: Settings, part: str | None, lines: int, follow: bool) -
 async def _load_status(settings: Settings) -> StackStatus:
     if settings.postgres_url is None and settings.external_temporal is None:
         return stack_status(settings)
-    from worker.stack import external_servers  # start-up time: the embedded stack needs no drivers
+    from worker.stack import external_servers  # start-up time
 
     return await external_servers.full_status(settings)
 
@@ -239,7 +239,6 @@ def _headline(seen: StackStatus) -> str:
 
 
 def _database_is_silent(seen: StackStatus) -> bool:
-    """Whether the embedded database has not reported its size."""
     own = seen.supervisor is not None and all(each.name != "postgres" for each in seen.servers)
     return own and seen.endpoints is not None and seen.sizes is not None and seen.sizes.postgres is None
 

@@ -66,10 +66,8 @@ class WatchLoop(FollowLoop):
         self._is_idle = True  # no turn is open, as far as events were shown
 
     async def follow(self) -> ExitCode:
-        """Follow until Ctrl-C, the session's end, or (`until_idle`) the end of its work.
-
-        Raises Unavailable when the stack is taken down.
-        """
+        """Until Ctrl-C, the session's end, or (`until_idle`) the end of its work. Raises Unavailable when the stack is
+        taken down."""
         async with self._follower:
             now = await self._load_session()
             after, self._initial_seq = self._initial_seq, now.seq
@@ -100,7 +98,6 @@ class WatchLoop(FollowLoop):
         return await self._follower.wait_until_reachable(lambda: self._client.sessions.get(self._session))
 
     def _exit_code(self, seq: int, now: Overview) -> ExitCode | None:
-        """The exit code if this was the last event, and no more can come or is waited for."""
         over = now.status == "ended" or self._until_idle
         if seq < now.seq or now.working or not over:
             return None

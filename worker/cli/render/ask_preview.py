@@ -32,10 +32,7 @@ class AskPreview(Value):
 def preview_ask(
     entry: InboxEntry, *, whole: bool = False, columns: int | None = None, height: int | None = None
 ) -> AskPreview:
-    """What happens if the ask is allowed.
-
-    Unless `whole`, shortened so that the question fits on a terminal of this `height`.
-    """
+    """Unless `whole`, shortened to fit, with the question, on a terminal of this `height`."""
     shown = _collapse_effect(entry, whole, height)
     box = add_bar(shown.text, columns, diff_line_colour if find_diff(entry) is not None else None)
     path = "".join(f"{one_line(name)} › " for name in entry.path) if len(entry.path) > 1 else ""
@@ -45,12 +42,12 @@ def preview_ask(
 
 
 def describe_saved_rule(entry: InboxEntry) -> str | None:
-    """The rule that "always" would save; None if there is none."""
+    """The rule that "always" would save, if any."""
     return format_rule(entry.request.permission, entry.savable) if entry.savable else None
 
 
 def strip_diff_header(diff: str) -> str:
-    """The diff without its file header; empty if no line differs."""
+    """Empty if no line differs."""
     _, at, lines = diff.partition("\n@@ -")
     return f"{at[1:]}{lines}".rstrip("\n")
 
@@ -61,7 +58,7 @@ def find_diff(entry: InboxEntry) -> str | None:
 
 
 def _requests(entry: InboxEntry) -> tuple[PermissionRequest, ...]:
-    """The request of the ask and the others of its call: the answer allows all of them."""
+    """The answer allows all requests of the call."""
     return (entry.request, *(entry.plan.requests if entry.plan else ()))
 
 
@@ -103,7 +100,6 @@ def _collapse_effect(entry: InboxEntry, whole: bool, height: int | None) -> Coll
 
 
 def _describe_changed_files(entry: InboxEntry) -> Iterator[str]:
-    """The files that a command names and changes, with their number now."""
     changes = [each for each in entry.plan.requests if each.permission == permission_keys.EDIT] if entry.plan else []
     if _is_command(entry) and changes:
         counts = [count for each in changes if isinstance(count := each.metadata.get("files"), int)]

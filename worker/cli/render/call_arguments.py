@@ -26,7 +26,7 @@ def format_arguments(tool: str, arguments: Mapping[str, Any], display: CallDispl
 
 
 def format_one_line_call(tool: str, arguments: Mapping[str, JsonValue], display: CallDisplay) -> str | None:
-    """A reading or searching call with every argument; None for all others."""
+    """None for a call that neither reads nor searches."""
     first = arguments.get(display.subject or "") if display.kind is DisplayKind.READ else None
     others = {name: value for name, value in arguments.items() if name != display.subject}
     if not isinstance(first, str) or any(isinstance(value, dict | list) for value in others.values()):
@@ -44,7 +44,6 @@ def format_todo(task: Any) -> str:
 def _split_heading(
     arguments: Mapping[str, JsonValue], display: CallDisplay
 ) -> tuple[list[str], Mapping[str, JsonValue]]:
-    """The heading's line, if its arguments are all there, and the other arguments."""
     values = [value for name in display.heading if isinstance(value := arguments.get(name), str)]
     if not values or len(values) < len(display.heading):
         return [], arguments
@@ -57,7 +56,6 @@ def _is_todo(value: Any) -> bool:
 
 
 def _format_fields(arguments: Mapping[str, JsonValue]) -> Iterator[str]:
-    """A line per argument; longer texts stand indented below their name."""
     for name, value in arguments.items():
         if isinstance(value, str) and "\n" in value:
             yield f"{escape_exact(name)}:"

@@ -33,7 +33,7 @@ def mark_of(call: CallContent | None, state: str) -> str:
 
 
 def result_suffix(call: CallContent | None, state: str) -> str:
-    """What follows the call's name: its failure, or its subagent's cost."""
+    """A call's failure, or its subagent's cost."""
     if (failure := _failure(call, state)) or state != CallState.DONE:
         return f" ({failure or state})"
     metadata = call.outcome.metadata if call and call.outcome and call.display.kind is DisplayKind.DELEGATE else {}
@@ -44,7 +44,7 @@ def result_suffix(call: CallContent | None, state: str) -> str:
 
 
 def result_rows(call: CallContent, state: str, *, diff_shown: bool, columns: int | None) -> Iterator[str]:
-    """Command output, diffs, todos, errors. `diff_shown`: the question has shown the diff already."""
+    """`diff_shown`: the question has shown the diff already."""
     outcome = call.outcome
     if outcome is None:
         return

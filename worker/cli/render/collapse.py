@@ -24,7 +24,7 @@ class CollapsedText(Value):
 
 
 def collapse(text: str, limit: CollapseLimit) -> CollapsedText:
-    """Cut the middle of a text that is over the limit, and say how much is hidden."""
+    """Cut the middle of a text over the limit, and say how much is hidden."""
     lines, above = text.split("\n"), limit.lines * 2 // 3
     if len(lines) <= limit.lines and len(text) <= limit.characters:
         return CollapsedText(text=text)

@@ -53,8 +53,8 @@ def find_foreign_letters(programs: list[str], text: str) -> list[str]:
 def display_width(text: str) -> int:
     """The most columns that `text` takes on any terminal.
 
-    Not rich's `cell_len`: it counts joined emoji as one, which many terminals show as several. Such a row would go on
-    at the left edge, and could look like a line of ours.
+    Not rich's `cell_len`: it counts joined emoji as one, which many terminals show as several. Such a row would wrap,
+    and could look like a line of ours.
     """
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
     marks = sum(unicodedata.combining(character) > 0 or character == _JOINER for character in text)
@@ -90,7 +90,6 @@ def _letters(text: str) -> str:
 
 
 def _mixed(name: str) -> bool:
-    """Whether a name mixes Latin letters with lookalikes of another script."""
     latin = any(each.isascii() and each.isalpha() for each in name)
     return latin and any(unicodedata.name(each, "").startswith(_SCRIPTS) for each in name if not each.isascii())
 

@@ -21,7 +21,7 @@ class CallContent(StoredCall):
 
     @property
     def failure(self) -> str | None:
-        """Why a call has failed: its exit code, or that it could not be made."""
+        """Its exit code, or that the call could not be made."""
         if self.display.kind is DisplayKind.INVALID:
             return "not called"
         if self.display.kind is not DisplayKind.EXECUTE or self.outcome is None or "exit" not in self.outcome.metadata:

@@ -66,10 +66,9 @@ class Renderer(Protocol):
 
 
 class EventRenderer:
-    """Shows a session to a person; text of models and tools is escaped before it reaches the writer.
+    """Shows a session to a person; escapes text of models and tools before it reaches the writer.
 
-    A subagent's failed turn is retried with its parent's: `subagent` hides the hint. `status_line` gets the current
-    activity and knows the queued prompts. `thinking` shows reasoning too.
+    `subagent` hides the hint to retry: a subagent's failed turn is retried with its parent's.
     """
 
     def __init__(
@@ -116,7 +115,7 @@ class EventRenderer:
                 self._show_in_words(event, seen)
 
     def on_delta(self, delta: PublishedDelta) -> None:
-        """Show a piece of an answer or output; a newer attempt replaces the older one."""
+        """A newer attempt replaces an older one."""
         if delta.source in self._completed_sources or not self.writer.live:
             return
         attempt = tuple(int(number) for number in delta.attempt.split("-"))
@@ -138,7 +137,7 @@ class EventRenderer:
             self.writer.write_line(f"  {answer_command(entry.id)}")
 
     def _show_in_words(self, event: Event, seen: EventWithContents) -> None:
-        """Show an event that is a sentence or two. Others are for auditors: see `holdfast log --events`."""
+        """Other events are for auditors: see `holdfast log --events`."""
         match event:
             case SessionSuspended():
                 why = suspension_text.describe_suspension(event.reason, event.was, event.now)
@@ -236,7 +235,7 @@ class EventRenderer:
         self._streamed = self._new_answer()
 
     def _label(self, seen: EventWithContents, name: PartId, less: int = 0) -> str:
-        """A call in few words; `less` columns stay free on its line."""
+        """`less` columns stay free on its line."""
         call = call_of(seen, name)
         if call is None:
             return f"a call whose content was erased ({name})"
@@ -245,7 +244,6 @@ class EventRenderer:
 
 
 def _turn_sentence(event: Event, seen: EventWithContents) -> tuple[str, str | None] | None:
-    """The sentence and its colour for an event of the session and its turns."""
     match event:
         case PromptWithdrawn():
             return f"Withdrawn: {one_line(prompt_of(seen, event.prompt))}", None
@@ -270,7 +268,6 @@ def _turn_sentence(event: Event, seen: EventWithContents) -> tuple[str, str | No
 
 
 def _ask_sentence(event: Event, seen: EventWithContents) -> tuple[str, str | None] | None:
-    """The same for asks, grants and what was refused."""
     match event:
         case TaskStarted():
             return f"  @{one_line(event.agent)} works on it ({event.child})", _DIM

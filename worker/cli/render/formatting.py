@@ -24,7 +24,7 @@ def format_rule(permission: str, patterns: Iterable[str]) -> str:
 
 
 def format_tokens(number: int, steps: int) -> str:
-    """The tokens of `steps` answers; "unknown" if no provider reports them."""
+    """ "unknown" if no provider reports them."""
     return pluralize(number, "token") if number or not steps else "tokens unknown"
 
 
@@ -42,12 +42,12 @@ def format_queued_prompts(prompts: int, ask: str | None) -> str:
 
 
 def format_age(since: datetime, now: datetime) -> str:
-    """The time since then, in its largest unit."""
+    """In its largest unit."""
     return " ".join(format_duration(int((now - since).total_seconds())).split()[:2])
 
 
 def format_duration(seconds: float) -> str:
-    """A duration in its two largest units."""
+    """In its two largest units."""
     whole = max(round(seconds), 0)
     for (size, unit), (smaller, its_unit) in pairwise(_UNITS):
         if whole >= size:
@@ -57,14 +57,14 @@ def format_duration(seconds: float) -> str:
 
 
 def format_past(at: datetime, known: datetime | None = None) -> str:
-    """A past moment in local time, with its day unless `known` is on that day."""
+    """In local time, with the day unless `known` is on it."""
     here = at.astimezone()
     same = known is not None and known.astimezone().date() == here.date()
     return f"{here:%H:%M}" if same else f"{here:%a %d %b %H:%M}"
 
 
 def format_upcoming(at: datetime, now: datetime) -> str:
-    """A coming moment in local time: with seconds if near, with its day if that is another."""
+    """In local time: with seconds if near, with its day if that is another."""
     here = at.astimezone()
     if at - now < timedelta(minutes=2):
         return f"{here:%H:%M:%S}"

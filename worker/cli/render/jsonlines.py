@@ -40,7 +40,7 @@ def _print(lines: Iterable[JsonLine]) -> None:
 
 
 async def create_json_view(client: SessionClient, session: SessionId, after: int = 0) -> SubagentView:
-    """A session and its subagents as lines after event `after` that name their session. Raises NotFound."""
+    """Lines after event `after` that name their session. Raises NotFound."""
     lines, lookback = EventLines(), _LOOKBACK
     while after > 0:
         before = await _read_events(client, session, max(after - lookback, 0), after)

@@ -45,15 +45,11 @@ _PARSER: Final = (
 
 
 class _Heading(markdown.Heading):
-    """Left-aligned."""
-
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Text(self.text.plain, style="bold underline" if self.tag == "h1" else "bold")
 
 
 class _Code(markdown.CodeBlock):
-    """In the terminal's own colours and background."""
-
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = str(self.text).rstrip("\n")
         shown = Syntax(code, self.lexer_name, theme="ansi_dark", background_color="default", word_wrap=True)
@@ -95,7 +91,6 @@ def _style_segment(segment: Segment) -> str:
 
 
 def _blanks(shown: list[str]) -> int:
-    """The number of leading blank rows."""
     return next((place for place, each in enumerate(shown) if each), len(shown))
 
 

@@ -34,7 +34,6 @@ def waits_for_host(overview: Overview) -> bool:
 
 
 def describe_absent_worker(overview: Overview) -> str:
-    """Which host has no worker, and what to do."""
     host = escape_exact(overview.host or "")
     return (
         f"It waits for a worker on host {host}, where its files are: start one there (`python -P -m worker.serve`), "

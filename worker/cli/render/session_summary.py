@@ -50,7 +50,7 @@ class SessionSummary:
     _name: str = ""
 
     def on_event(self, seen: EventWithContents) -> None:
-        """Add an event; ignored before the log's first turn."""
+        """Ignored before the log's first turn."""
         match event := seen.record.event:
             case PromptAccepted():
                 self._prompts[event.prompt] = f"{prompt_of(seen, event.prompt)} ({actor_of(seen)})"
@@ -168,7 +168,6 @@ def _add_reply(event: AskAnswered | AskClosed | GrantMade, asked: AskSummary, se
 
 
 def render_session_summary(summary: SessionSummary, seen: Overview, at: datetime, columns: int) -> Iterator[str]:
-    """The newest turns in full, earlier ones on a line each, and the session's state."""
     turns = summary.turns
     yield click.style(one_line(seen.title, columns), bold=True)
     model = escape_exact(seen.model or "no model yet")

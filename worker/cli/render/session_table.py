@@ -1,4 +1,4 @@
-"""Sessions as a table: on a terminal with a header and titles first, in a pipe with ids first."""
+"""Sessions as a table; in a pipe without a header, ids first."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -52,13 +52,12 @@ def _stacked(
 
 
 def _title(overview: Overview) -> str:
-    """The title; a subagent's is indented below its parent's."""
     branch = f"{'  ' * (overview.depth - 1)}└ " if overview.depth else ""
     return f"{branch}{one_line(overview.title, _TITLE)}"
 
 
 def _where(overview: Overview) -> str:
-    """The directory; a subagent works in its parent's."""
+    """A subagent works in its parent's directory."""
     return "" if overview.depth else escape_exact(overview.directory)
 
 

@@ -103,7 +103,7 @@ class StatusLine:
                 self._activity = ""
 
     def text(self) -> str:
-        """The line with the spinner's next frame; empty without work."""
+        """With the spinner's next frame; empty without work."""
         if not self._working and not self._waiting:
             return ""
         return f"{next(self._frames)} {' · '.join(self._pieces())}"

@@ -31,7 +31,7 @@ class StreamedAnswer:
         return gap + self._quoted(text)
 
     def _quoted(self, text: str) -> str:
-        """Quote the lines of reasoning; blank ones stay: they end a Markdown block, which need not be redrawn."""
+        """Blank lines stay: they end a Markdown block, which need not be redrawn."""
         lines = []
         for number, line in enumerate(text.split("\n")):
             begins = self._line_begins or number > 0

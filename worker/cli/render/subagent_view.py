@@ -38,7 +38,6 @@ class SubagentView:
         self._member(entry.session)[0].on_ask(entry)
 
     def _unused(self, names: tuple[str, ...]) -> str:
-        """The last name, numbered if the names are taken."""
         known = {taken for _, taken in self._members.values()}
         numbered = chain([names[-1]], (f"{names[-1]} {number}" for number in count(2)))
         return next(name for name in numbered if (*names[:-1], name) not in known)

@@ -64,11 +64,8 @@ class Terminal:
             print_note(text)
 
     def refresh(self, question: str = "", prompt: str | None = None, idle: str = "") -> None:
-        """Redraw what has grown and the footer.
-
-        The footer is the `question`, or else a running command's output, the status line (or `idle`), and the typed
-        `prompt`.
-        """
+        """Redraw what has grown, and the footer: the `question`, or else a running command's output, the status line
+        (or `idle`), and the typed `prompt`."""
         written = (click.style(f"  │ {row}", dim=True) for row in self.status_line.output_tail)
         rows = [question] if question else [*written, self.status_line.text() or idle]
         if prompt is not None and not question:

@@ -47,7 +47,7 @@ class TerminalWriter:
             self._stale = self._stale or bool(text)
 
     def finalize(self, whole: str) -> None:
-        """End the unfinished text: complete it, or replace it if `whole` differs."""
+        """Complete the unfinished text, or replace it if `whole` differs."""
         if not self.live:
             if whole:
                 self._write(whole.removesuffix("\n"))
@@ -60,7 +60,7 @@ class TerminalWriter:
         self._draw([])
 
     def retract(self) -> None:
-        """Take the unfinished text back; a note declares void what cannot be erased."""
+        """A note declares void what cannot be erased."""
         written, reaches = self._written, sum(map(self._height, self._written)) + sum(map(self._height, self._foot))
         fixed = self._fixed or reaches > shutil.get_terminal_size().lines
         self._begin()
@@ -70,12 +70,12 @@ class TerminalWriter:
             self._draw([], over=written)
 
     def set_footer(self, *rows: str) -> None:
-        """Replace the lowest lines: the status, a question, the typed line. Without rows, leave the cursor there."""
+        """Replace the lowest lines. Without rows, leave the cursor there."""
         self._passing = rows
         self.draw()
 
     def draw(self) -> None:
-        """Show what has grown: complete blocks stay, the last may change."""
+        """Complete blocks stay, the last may change."""
         if not self.live:
             return
         if self._stale:
@@ -89,7 +89,6 @@ class TerminalWriter:
         self._stale = self._fixed = False
 
     def _finish(self, *, last: bool) -> None:
-        """Write the complete blocks, with the `last` one if it is complete; else it becomes the foot."""
         from worker.cli.render.markdown import render_markdown, split_blocks  # start-up time: rich
 
         blocks = split_blocks(self._grown[self._done :]) if self._grown[self._done :] else []
@@ -112,7 +111,7 @@ class TerminalWriter:
             click.echo(line)
 
     def _draw(self, lines: list[str], *, over: list[str] | None = None) -> None:
-        """Write lines that stay, and the foot below; erase the rows `over`."""
+        """Erases the rows `over`."""
         screen = shutil.get_terminal_size()
         room = max(screen.lines - 2 - len(self._passing), 1)
         foot = [clip(row, screen.columns) for row in self._tail[-room:]]
@@ -127,17 +126,17 @@ class TerminalWriter:
         self._foot = foot
 
     def _put(self, control: str, text: str) -> None:
-        """Write in one piece; click would strip the controls with the colours."""
+        """click would strip the controls with the colours."""
         sys.stdout.write(control)
         click.echo(text, nl=False)
 
     def _up(self, rows: list[str]) -> str:
-        """Move to the first of these rows as now shown, and erase everything below."""
+        """Move up to the first of these rows, and erase everything below."""
         height = sum(map(self._height, rows))
         return (f"\x1b[{height - 1}A" if height > 1 else "") + _ERASE_BELOW
 
     def _height(self, row: str) -> int:
-        """The rows of a line: a terminal that became narrower has wrapped it."""
+        """A terminal that became narrower has wrapped the line."""
         return max(1, -(-display_width(click.unstyle(row)) // shutil.get_terminal_size().columns))
 
 

@@ -14,11 +14,8 @@ _BELOW: Final = 4  # blanks before it there
 
 
 def format_table(rows: Iterable[Sequence[str]], columns: int | None = None) -> list[str]:
-    """Rows with aligned columns.
-
-    With `columns`, the last cell (without styles) is wrapped below its beginning, or below the other cells if they
-    leave no room.
-    """
+    """With `columns`, the last cell (without styles) is wrapped below its beginning, or below the other cells if they
+    leave no room."""
     rows = [tuple(row) for row in rows]
     widths = [max(display_width(click.unstyle(cell)) for cell in column) for column in zip(*rows, strict=True)]
     if columns is None:

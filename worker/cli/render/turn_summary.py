@@ -72,7 +72,7 @@ class TurnSummary:
         self.outages[-1].times += 1
 
     def end_outage(self, at: datetime) -> None:
-        """End the outage: the provider has answered."""
+        """The provider has answered."""
         if self.outages and self.outages[-1].until is None:
             self.outages[-1].until = at
 
@@ -89,7 +89,7 @@ def render_turn_line(turn: TurnSummary, columns: int) -> str:
 
 
 def render_turn(turn: TurnSummary, columns: int) -> Iterator[str]:
-    """The turn in full; only a name may be wider than `columns`."""
+    """Only a name may be wider than `columns`."""
     yield click.style(_headline(turn), bold=True)
     max_columns = columns - _LABEL - 2
     for each in turn.prompts:

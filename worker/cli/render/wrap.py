@@ -46,8 +46,8 @@ def wrap_words(text: str, columns: int | None, indent: int = 0) -> str:
 
 
 def wrap_text(text: str, columns: int | None, indent: int = 0) -> list[str]:
-    """Wrap sentences with untrusted words, without styles: like `wrap_words`, but cut a word longer than a row, so that
-    no row begins too far left. None columns: split into lines only."""
+    """Like `wrap_words`, for untrusted words without styles: cuts a word longer than a row, so that no row begins too
+    far left. None columns: split into lines only."""
     if columns is None:
         return text.split("\n")
     return [row for line in text.split("\n") for row in _folding(line, max(columns, _LEAST), indent)]
@@ -80,7 +80,7 @@ def _lead(line: str, indent: int) -> str:
 def add_bar(text: str, columns: int | None = None, colour: Callable[[str], str | None] | None = None) -> list[str]:
     """Put a bar before each line, so that none looks like a line of ours.
 
-    With `columns`, continuation rows have another bar. `colour` gives each line's colour.
+    With `columns`, continuation rows have another bar.
     """
     rows = []
     for line in text.split("\n"):

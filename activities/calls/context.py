@@ -43,7 +43,7 @@ class CallContextFactory:
     planner: Planner | None = None
 
     async def open(self, call: PartId, fence: Fence) -> CallEffect:
-        """By the cache, if this process has just prepared the call. Raises NotFound."""
+        """Takes the call from the cache if this process has just prepared it. Raises NotFound."""
         row, evidence = self.database.prepared_calls.pop(call) or (None, None)
         environments = self.database.call_environments
         environment = environments.get((row.session, evidence.turn_config)) if row and evidence else None

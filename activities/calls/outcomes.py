@@ -22,7 +22,7 @@ def aborted() -> Settlement:
 
 
 def unknown(call: CallRow, known: str) -> Settlement:
-    """Of an effect that may have happened."""
+    """The outcome of an effect that may have happened."""
     started = f"{call.claimed_at:%Y-%m-%d %H:%M:%S %Z}" if call.claimed_at else "at an unknown time"
     what = f"{call.tool} {dumps(call.arguments)}"[:2000]
     text = render_prompt("reminders/outcome_unknown", call=what, started=started, known=known)

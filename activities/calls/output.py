@@ -38,7 +38,7 @@ async def truncate_output(output: Output, context: ToolContext) -> Outcome:
 
 
 def delete_old_outputs(folder: Path, now: float) -> list[str]:
-    """Returns the names of the deleted. `now`: seconds since 1970."""
+    """Returns the deleted names. `now`: seconds since 1970."""
     deleted = []
     for file in folder.glob(f"{_PREFIX}*"):
         with suppress(FileNotFoundError):  # workers that share the folder delete concurrently

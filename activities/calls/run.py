@@ -160,7 +160,7 @@ class ToolActivities:
 
 
 async def refusal_text(journal: Journal, request: RefuseRequest, call: CallRow) -> str:
-    """Its turn has no steps left, or a rule denies it."""
+    """The turn has no steps left, or a rule denies the call."""
     if request.no_steps_left:
         return render_prompt("tools/no_steps_left")
     evaluator = await load_evaluator(journal, (await turns.turn_status(journal, request.turn)).turn_config)

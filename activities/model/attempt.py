@@ -1,4 +1,4 @@
-"""Attempts at generations: who may ask and store, what has failed, and when to try again."""
+"""Attempts at generations, and when to try again."""
 
 import asyncio
 import random

@@ -20,7 +20,7 @@ def is_mistral(endpoint: Endpoint) -> bool:
 
 
 def mistral_id(id: str) -> str:
-    """Nine letters and digits."""
+    """Mistral's models take nine letters and digits."""
     return sendable_id(id, _MISTRAL_ID)[:9]
 
 

@@ -32,8 +32,8 @@ class DeltaBatch:
 class DeltaBatcher:
     """Hands deltas to `send` in batches, every 50 ms or 8 KB; `add` never waits.
 
-    Deltas may be lost (the finished part is the truth), so an unreachable store costs a batch and not the answer.
-    Without a watcher (`watched`), they are collected: one that comes later gets the answer's beginning, too.
+    Deltas may be lost (the finished part is the truth): an unreachable store costs a batch, not the answer. Without a
+    watcher (`watched`), they are collected for one that comes later.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ JITTER: Final = 0.25
 MAX_DELAY_WITHOUT_HEADERS: Final = 30.0  # seconds, for a failure without headers
 MAX_DELAY: Final = (2**31 - 1) / 1000  # seconds
 _THROTTLED: Final = frozenset({429, 503, 529})
-_MAX_BACKOFF_ATTEMPT: Final = 8  # the delay grows no more from this attempt on: we never give up after a few tries
+_MAX_BACKOFF_ATTEMPT: Final = 8  # the delay grows no more from this attempt on
 
 
 class ProviderFailure(Value):
@@ -67,7 +67,7 @@ class ModelError(HoldfastError):
 
 
 class Retry(Value):
-    """`reason`: a few words for watchers; `text`: all that the provider wrote."""
+    """Ask again. `reason`: a few words for watchers; `text`: all that the provider wrote."""
 
     reason: str
     status: int | None = None

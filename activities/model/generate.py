@@ -1,4 +1,4 @@
-"""Model.generate: view → answer → prepared calls; ids in, ids out. A committed answer is never paid twice."""
+"""Model.generate: view → answer → prepared calls."""
 
 import asyncio
 import platform

@@ -19,7 +19,7 @@ class IdentityCache(Generic[T, V]):
         self._living: dict[tuple[int, Hashable], ref[Any]] = {}
 
     def get(self, value: T, kind: Hashable, make: Callable[[T], V]) -> V:
-        """Dropped with the value."""
+        """The result of `make`, dropped with the value."""
         found = self._made[kind].get(id(value))
         return self._keep(value, kind, make(value)) if found is None else found
 

@@ -1,7 +1,7 @@
 """The provider's failure behind an exception of litellm, or of a library below it.
 
-litellm wraps the cause, sometimes several times, and calls a dropped connection a server error of status 500; so the
-whole exception chain counts. Classes are recognised by name: importing them costs seconds.
+litellm wraps causes, sometimes repeatedly, and calls a dropped connection a status 500: so the whole exception chain
+counts. Classes are recognised by name: importing them costs seconds.
 """
 
 import json
@@ -36,7 +36,6 @@ _ODD_LINE: Final = "Got unexpected response from Ollama: "  # litellm's word for
 
 
 def from_exception(provider: str, error: Exception) -> ProviderFailure:
-    """The failure behind `error`."""
     chain = tuple(_exception_chain(error))
     if missing := _missing(chain):  # litellm may turn it into a response of status 500
         return _unsendable(provider, missing)
@@ -54,7 +53,6 @@ def fell_silent(error: Exception) -> bool:
 
 
 def from_unsendable(provider: str, error: Exception) -> ProviderFailure:
-    """The failure of a request that `error` kept from being written."""
     chain = tuple(_exception_chain(error))
     return _unsendable(
         provider, _request_flaw(chain) or f"its options cannot be used ({type(error).__name__}: {error})"
@@ -75,7 +73,6 @@ def _missing(chain: tuple[BaseException, ...]) -> str | None:
 
 
 def _exception_chain(error: BaseException) -> Iterator[BaseException]:
-    """The exception and those that it wraps, outermost first."""
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
@@ -108,7 +105,6 @@ def _status(chain: tuple[BaseException, ...]) -> int | None:
 
 
 def is_transient_status(status: int) -> bool:
-    """Whether asking again may help after this status."""
     return status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
@@ -133,7 +129,6 @@ def _text(response: Any) -> str | None:
 
 
 def _stream_event(provider: str, chain: tuple[BaseException, ...]) -> ProviderFailure | None:
-    """An error reported inside the stream, with a body but no response."""
     for link in chain:
         body = getattr(link, "body", None)
         if isinstance(body, Mapping):

@@ -49,7 +49,7 @@ class LiteLLM:
         self._connections = Connections(follow_redirects=True)  # as litellm's own client does
 
     async def load(self) -> ModuleType:
-        """Import litellm on a thread: it takes seconds."""
+        """Runs on a thread: the import takes seconds."""
         if self._library is None:
             self._library = await asyncio.to_thread(_load, self._environment)
         _configure(self._library, self._connections.client)

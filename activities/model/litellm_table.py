@@ -36,7 +36,7 @@ COLUMNS: Final = re.compile(  # those that are read here
 
 
 def read_table() -> ModelTable:
-    """The installed litellm's table; empty if it has none."""
+    """Empty if litellm has none."""
     spec = find_spec("litellm")
     for folder in (spec and spec.submodule_search_locations) or ():
         if (file := Path(folder) / _FILE).is_file():
@@ -60,7 +60,7 @@ def find_entry(table: ModelTable, model: str) -> Mapping[str, Any] | None:
 
 
 def find_facts(table: ModelTable, model: str) -> ModelFacts:
-    """What the table says of a model, by its name in `Endpoint.model`."""
+    """`model`: as in `Endpoint.model`."""
     return facts_of_entry(find_entry(table, model) or {})
 
 
@@ -88,7 +88,6 @@ def _context(known: Mapping[str, Any]) -> int:
 
 
 def facts_of_entry(known: Mapping[str, Any]) -> ModelFacts:
-    """The facts in an entry of the table."""
     return ModelFacts(
         price=_price(known),
         context=_context(known),

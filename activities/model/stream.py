@@ -1,4 +1,4 @@
-"""Assembles a streamed answer: the finished parts, and each event's delta for watchers."""
+"""Assembles a streamed answer."""
 
 import json
 from collections.abc import Iterator

@@ -27,10 +27,8 @@ _EXAMPLE: Final = "https://models.dev/api.json"
 
 
 async def fetch_table(address: str | None, file: Path) -> FetchedTable:
-    """Fetch the table at this address into `file`, atomically.
-
-    Raises UsageError, and leaves the file as it was, if there is no table that can be used.
-    """
+    """Fetch a table into `file`, atomically; raises UsageError, and leaves the file as it was, if there is no usable
+    one."""
     content = await _download(_checked(address))
     models = dict(parse_table(content))
     if not models:

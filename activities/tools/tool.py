@@ -92,7 +92,7 @@ class Delegated(Value):
 
 @dataclass(frozen=True)
 class ToolContext:
-    """`environment`: of programs that the tool starts, complete (security.md 10.1). `progress` shows live metadata
+    """`environment`: all variables of a program that the tool starts (security.md 10.1). `progress` shows live metadata
     (`title`, `metadata`); updates may be lost. `fence`: call it directly before an irrevocable step (rename, start of a
     program); raises StaleFence when a later attempt has taken over."""
 

@@ -41,7 +41,7 @@ def async_command(work: Callable[Concatenate[Settings, P], Coroutine[Any, Any, i
 
 @asynccontextmanager
 async def open_client(settings: Settings, *, with_worker: bool = False) -> AsyncIterator["SessionClient"]:
-    """Starts the stack if it is down or, `with_worker`, if its worker is. Raises Unavailable."""
+    """Start the stack if it is down or, `with_worker`, if its worker is. Raises Unavailable."""
     from worker.client import Holdfast  # start-up time: the database driver
 
     addresses = None if with_worker else find_endpoints(settings)
@@ -51,7 +51,7 @@ async def open_client(settings: Settings, *, with_worker: bool = False) -> Async
 
 @asynccontextmanager
 async def open_inbox(settings: Settings) -> AsyncIterator["InboxReader"]:
-    """Starts the stack if it is down. Raises Unavailable."""
+    """Start the stack if it is down. Raises Unavailable."""
     from worker.inbox_reader import InboxReader, door_database  # as above
 
     async with door_database(find_endpoints(settings) or await start_stack(settings)) as database:
@@ -59,7 +59,7 @@ async def open_inbox(settings: Settings) -> AsyncIterator["InboxReader"]:
 
 
 def find_endpoints(settings: Settings) -> Endpoints | None:
-    """Prints a note if the worker is of another release."""
+    """Also prints a note if the worker is of another release."""
     for notice in stack_notices(settings):
         print_note(notice)
     return endpoints(settings)

@@ -1,4 +1,4 @@
-"""Shell completion. Starts no stack."""
+"""Shell completion, without starting a stack."""
 
 import asyncio
 from functools import partial

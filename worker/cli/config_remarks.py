@@ -63,7 +63,7 @@ def _describe_ignored_files(files: IgnoredFiles) -> Iterator[str]:
 
 
 def choose_model(settings: Settings, turn_config: TurnConfig, named: str | None) -> str:
-    """`named`: by a flag or the session. Raises UsageError without a model, or for one that cannot be used."""
+    """`named` comes from a flag or the session. Raises UsageError without a usable model."""
     model = effective_model(turn_config, named)
     if model is None:
         raise UsageError(

@@ -66,7 +66,7 @@ async def _check_model_key(settings: Settings, turn_config: TurnConfig) -> Check
 
 
 async def _find_key(settings: Settings, model: str, configured: Provider) -> CheckResult:
-    """As the worker does: configuration, `auth login`, the provider's variables."""
+    """Look where the worker does: configuration, `auth login`, the provider's variables."""
     provider = provider_named(model.partition("/")[0])
     environment = CredentialEnvironment(settings)
     written = configured.options.api_key

@@ -85,7 +85,7 @@ class Keyboard:
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
     def begin_prompt(self) -> None:
-        """With the draft from before the ask."""
+        """Restores the draft from before the ask."""
         if self._ask is not None:
             self.clear()
             self._ask, self.typed, self.draft = None, self.draft, ""
@@ -95,7 +95,7 @@ class Keyboard:
         self._decoder.reset()
 
     def resume(self) -> None:
-        """Single keys without echo. Ctrl-C stays a signal, but does not flush pending output."""
+        """Switch to single keys without echo. Ctrl-C stays a signal, but does not flush pending output."""
         if not self.open:
             return
         asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read)

@@ -24,7 +24,7 @@ class LogTail:
         self._older: dict[Path, int | None] = {}
 
     def last(self, count: int) -> Iterator[str]:
-        """Lines of each log, also from its rotated file."""
+        """The last lines of each log, also from its rotated file."""
         for name, path in self._files.items():
             self._older[path] = _identity(rotated_path(path))
             lines = deque(self._read_new_lines(path), count)

@@ -110,7 +110,7 @@ class CommandGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # the reader of our output may leave: for click a failure
+        except BrokenPipeError:  # the reader of our output may leave: no failure, as click would have it
             return ExitCode.BROKEN_PIPE
         except OSError as error:
             if error.errno != errno.EIO:

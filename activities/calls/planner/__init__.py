@@ -1,1 +1,1 @@
-"""Checks calls with long texts in a process that can be killed."""
+"""The planner and its process."""

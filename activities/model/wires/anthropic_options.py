@@ -46,7 +46,6 @@ def merge_message_options(form: JsonDict, options: Mapping[str, JsonValue], *, b
 
 
 def _thinking(model: str, written: JsonValue, effort: JsonValue) -> tuple[dict[str, Any], str | None]:
-    """How to think, and with which effort; by `effort`, else as `written`."""
     if not isinstance(written, dict | None):
         raise ValueError(f"thinking is {written!r}")
     thinking = {("budget_tokens" if name == "budgetTokens" else name): value for name, value in (written or {}).items()}
@@ -63,7 +62,6 @@ def _thinking(model: str, written: JsonValue, effort: JsonValue) -> tuple[dict[s
 
 
 def _effort_of(budget: JsonValue) -> str:
-    """The highest effort whose budget this one reaches."""
     tokens = budget if isinstance(budget, int) else 0
     reached = [name for name in ("medium", "high", "xhigh") if tokens >= EFFORT_BUDGETS[name]]
     return reached[-1] if reached else "low"

@@ -102,7 +102,6 @@ def _parameters(request: ModelRequest) -> JsonDict:
 
 
 def _began_without_thought(messages: tuple[InputMessage, ...]) -> bool:
-    """Whether the calls whose results are sent were made without a thought of this model."""
     newest = next((message for message in reversed(messages) if isinstance(message, AssistantInput)), None)
     return newest is not None and bool(newest.calls) and not any(map(_is_thought, newest.details))
 

@@ -32,7 +32,6 @@ def signs_calls(model: str) -> bool:
 
 
 def merge_generation_options(form: JsonDict, model: str, options: Mapping[str, JsonValue]) -> JsonDict:
-    """`form` with the options."""
     if thinking := _thinking(model, options):
         form[_CONFIG]["thinkingConfig"] = thinking
     others = {name: value for name, value in options.items() if name not in _OF_THINKING}
@@ -40,7 +39,6 @@ def merge_generation_options(form: JsonDict, model: str, options: Mapping[str, J
 
 
 def _thinking(model: str, options: Mapping[str, JsonValue]) -> dict[str, Any]:
-    """As configured, in Gemini's own form, by effort, or in Anthropic's form; thoughts are shown."""
     shown = {"includeThoughts": True} if _THINKS.match(model) else {}
     own, written = options.get("thinkingConfig"), options.get("thinking")
     effort = options.get("reasoning_effort", options.get("reasoningEffort"))

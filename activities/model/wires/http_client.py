@@ -12,8 +12,7 @@ _IDLE_CONNECTIONS: Final = 100
 class BodyReleasingClient(httpx.AsyncClient):
     """Keeps a request's body only until the response's headers arrive.
 
-    httpx links requests and responses in reference cycles: some megabytes would stay in memory until the garbage
-    collector finds them, many steps later.
+    httpx links requests and responses in reference cycles: megabytes would wait for the garbage collector.
     """
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
@@ -49,7 +48,7 @@ class Connections:
 
     @property
     def client(self) -> BodyReleasingClient:
-        """The client of all requests; a new one after `close`."""
+        """A new one after `close`."""
         if self._client is None:
             limits = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_IDLE_CONNECTIONS)
             self._client = BodyReleasingClient(timeout=None, limits=limits, follow_redirects=self._follow_redirects)

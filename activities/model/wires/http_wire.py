@@ -48,7 +48,6 @@ class HttpWire:
         yield reader.finish()
 
     async def _send(self, request: ModelRequest) -> httpx.Response:
-        """The response, once its headers have arrived."""
         provider, client = request.endpoint.provider, self.connections.client
         with exchange.translate_request_errors(provider):
             prepared = self.prepare(request)

@@ -78,6 +78,5 @@ class WireRouter:
         return self._facts[known]
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._connections.close()
         await self._litellm.close()

@@ -44,7 +44,7 @@ class StreamTimeouts:
 
 
 async def wait_at_most(provider: str, seconds: float, awaitable: Awaitable[T]) -> T:
-    """The result of `awaitable`. Raises ModelError after `seconds`."""
+    """Raises ModelError after `seconds`."""
     try:
         async with asyncio.timeout(seconds):
             return await awaitable
@@ -53,5 +53,4 @@ async def wait_at_most(provider: str, seconds: float, awaitable: Awaitable[T]) -
 
 
 def silent(provider: str, seconds: float) -> ProviderFailure:
-    """The failure of a provider that has sent nothing for `seconds`."""
     return ProviderFailure(provider=provider, message=f"The provider was silent for {seconds:g} s.", retryable=True)

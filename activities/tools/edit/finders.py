@@ -172,7 +172,6 @@ def _at_least_half_equal(block: list[str], wanted: list[str]) -> bool:
 
 
 def _may_begin_quote(quote: str) -> Callable[[str], bool]:
-    """A quick check whether only white space differs from the quote's first line."""
     words = quote.split()
     return lambda line: (own := line.split()) == words[: len(own)]
 

@@ -66,8 +66,10 @@ class WatchLoop(FollowLoop):
         self._is_idle = True  # no turn is open, as far as events were shown
 
     async def follow(self) -> ExitCode:
-        """Until Ctrl-C, the session's end, or (`until_idle`) the end of its work. Raises Unavailable when the stack is
-        taken down."""
+        """Follow until Ctrl-C, the session's end, or (`until_idle`) the end of its work.
+
+        Raises Unavailable when the stack is taken down.
+        """
         async with self._follower:
             now = await self._load_session()
             after, self._initial_seq = self._initial_seq, now.seq

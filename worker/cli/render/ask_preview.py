@@ -32,7 +32,7 @@ class AskPreview(Value):
 def preview_ask(
     entry: InboxEntry, *, whole: bool = False, columns: int | None = None, height: int | None = None
 ) -> AskPreview:
-    """Unless `whole`, shortened to fit, with the question, on a terminal of this `height`."""
+    """The ask's lines; unless `whole`, shortened to fit a terminal of this `height` with the question."""
     shown = _collapse_effect(entry, whole, height)
     box = add_bar(shown.text, columns, diff_line_colour if find_diff(entry) is not None else None)
     path = "".join(f"{one_line(name)} › " for name in entry.path) if len(entry.path) > 1 else ""

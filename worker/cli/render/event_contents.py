@@ -21,7 +21,7 @@ class CallContent(StoredCall):
 
     @property
     def failure(self) -> str | None:
-        """Its exit code, or that the call could not be made."""
+        """The exit code, or that the call could not be made."""
         if self.display.kind is DisplayKind.INVALID:
             return "not called"
         if self.display.kind is not DisplayKind.EXECUTE or self.outcome is None or "exit" not in self.outcome.metadata:
@@ -68,7 +68,7 @@ def time_of(seen: EventWithContents) -> datetime:
 
 
 def describe_answer(seen: EventWithContents, event: AskAnswered, after: str = "") -> str:
-    """The answer, by whom and why; `after`: how long it took."""
+    """`after`: how long it took."""
     if event.by_grant is not None:
         return f"allowed by a grant of {actor_of(seen)} ({event.by_grant})"
     reply = "rejected" if event.reply == "reject" else event.reply

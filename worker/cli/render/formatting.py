@@ -42,12 +42,12 @@ def format_queued_prompts(prompts: int, ask: str | None) -> str:
 
 
 def format_age(since: datetime, now: datetime) -> str:
-    """In its largest unit."""
+    """The age in its largest unit."""
     return " ".join(format_duration(int((now - since).total_seconds())).split()[:2])
 
 
 def format_duration(seconds: float) -> str:
-    """In its two largest units."""
+    """The duration in its two largest units."""
     whole = max(round(seconds), 0)
     for (size, unit), (smaller, its_unit) in pairwise(_UNITS):
         if whole >= size:

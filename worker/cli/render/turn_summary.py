@@ -117,7 +117,7 @@ def _activity_rows(turn: TurnSummary, max_columns: int) -> Iterator[str]:
     for name, added in list(turn.added.items())[:_FILES]:
         yield f"changed {one_line(name, max_columns - 24)} (+{added} −{turn.removed[name]})"
     yield from _overflow_row(len(turn.added) - _FILES, "changed file")
-    # Failed commands first: they are what a reader looks for, and must not be among the counted ones.
+    # Failed commands first: they must not be among the counted ones.
     ordered = sorted(turn.commands.items(), key=lambda each: not any(each[1][state] for state in _NOT_DONE))
     for command, ends in ordered[:_COMMANDS]:
         yield f"ran {one_line(command, max_columns - 28)}{_describe_ends(ends)}"

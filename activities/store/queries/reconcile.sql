@@ -27,7 +27,12 @@ SELECT s.id AS session, f.turn, f.step, h.seq, s.stuck, r.run, coalesce(r.count,
 FROM working f JOIN session s ON s.id = f.session JOIN session_head h ON h.session = f.session
 LEFT JOIN refresh r ON r.session = f.session AND r.at >= h.moved_at
 CROSS JOIN LATERAL (
-    SELECT coalesce(max(at), '-infinity') AS since FROM (VALUES (h.moved_at), (f.accepted_at), (r.at)) AS noted (at)
+    SELECT coalesce(max(at), '-infinity') AS since FROM (VALUES
+        (h.moved_at), (f.accepted_at), (r.at), -- and when what it waited for had come
+        ((SELECT max(settled_at) FROM ask WHERE ask.turn = f.turn AND ask.call = ANY (f.ready))),
+        ((SELECT max(settled_at) FROM task WHERE task.call = ANY (f.ready))),
+        ((SELECT max(stop.accepted_at) FROM stop WHERE stop.turn = f.turn))
+    ) AS noted (at)
     WHERE at <= now() -- later ones are of a clock that was ahead
 ) q
 WHERE s.suspension IS NULL AND s.archive IS NULL

@@ -172,6 +172,28 @@ async def test_newer_work_counts_as_a_moment_of_its_own(rig: ActivityRig) -> Non
     assert len(await due(rig, quiet=30)) == 1
 
 
+async def test_a_wait_that_has_just_ended_counts_as_a_moment_of_its_own(rig: ActivityRig) -> None:
+    first, _ = await asked(rig, "a.txt", "b.txt")
+    await rig.database.rows(b"UPDATE session_head SET moved_at = now() - interval '1 hour'")
+    await rig.answer(first)
+    assert await due(rig, quiet=30) == []
+    await rig.database.rows(b"UPDATE ask SET settled_at = now() - interval '31 s' WHERE settled_at IS NOT NULL")
+    assert len(await due(rig, quiet=30)) == 1
+    await rig.stop()
+    assert await due(rig, quiet=30) == []
+    await rig.database.rows(b"UPDATE stop SET accepted_at = now() - interval '31 s'")
+    assert len(await due(rig, quiet=30)) == 1
+
+
+async def test_the_end_of_a_subagent_counts_as_a_moment_of_its_own(rig: ActivityRig) -> None:
+    _, child = await delegated(rig)
+    await child.stop()
+    await rig.database.rows(b"UPDATE session_head SET moved_at = now() - interval '1 hour'")
+    assert await due(rig, quiet=30) == []
+    await rig.database.rows(b"UPDATE task SET settled_at = now() - interval '31 s'")
+    assert [found.session for found in await due(rig, quiet=30)] == [rig.session]
+
+
 async def test_what_was_done_counts_until_the_session_moves_and_each_restart_doubles_the_wait(rig: ActivityRig) -> None:
     await rig.open_turn()
     async with rig.journal() as journal:
